@@ -1,0 +1,46 @@
+"""Dtype names of PyTorch and MindSpore brought to one spelling, and their machine epsilon.
+
+Epsilons are 2^-mantissa bits, as IEEE 754 and the OCP 8-bit specification define the formats.
+"""
+
+from __future__ import annotations
+
+_ALIASES = {
+    "float": "float32",
+    "half": "float16",
+    "double": "float64",
+    "int": "int32",
+    "long": "int64",
+    "short": "int16",
+    "boolean": "bool",
+    "bool_": "bool",
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "fp32": "float32",
+}
+_EPSILON = {
+    "float64": 2.0**-52,
+    "complex128": 2.0**-52,
+    "float32": 2.0**-23,
+    "complex64": 2.0**-23,
+    "float16": 2.0**-10,
+    "complex32": 2.0**-10,
+    "bfloat16": 2.0**-7,
+}
+
+
+def canonical_dtype(name: str) -> str:
+    """One spelling per dtype: `torch.float32`, `Float32` and `mindspore.float32` give `float32`."""
+    short = name.rpartition(".")[2].lower()
+    return _ALIASES.get(short, short)
+
+
+def machine_epsilon(name: str) -> float | None:
+    """The machine epsilon of a floating dtype, None for integers and bool.
+
+    8-bit floats count as bfloat16: they are computed in wider formats and only stored narrow.
+    """
+    dtype = canonical_dtype(name)
+    if dtype.startswith("float8"):
+        return _EPSILON["bfloat16"]
+    return _EPSILON.get(dtype)

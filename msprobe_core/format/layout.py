@@ -1,0 +1,42 @@
+"""Where the files of a dump lie: step and rank directories and the file names in them.
+
+Both sides agree on these names; nothing else in the project spells them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+DUMP_FILE = "dump.json"
+CONSTRUCT_FILE = "construct.json"
+STACK_FILE = "stack.json"
+ERROR_LOG = "dump_error_info.log"
+TENSOR_DIR = "dump_tensor_data"
+
+_STEP = re.compile(r"step(\d+)", re.ASCII)
+_RANK = re.compile(r"(rank|proc)(\d*)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class RankDir:
+    """A directory of one process: `rank<ID>`, bare `rank`, or `proc<pid>` when no rank was known."""
+
+    kind: Literal["rank", "proc"]
+    number: int | None
+
+
+def parse_step_dir(name: str) -> int | None:
+    """The step number of a directory called `step<N>`, else None."""
+    match = _STEP.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def parse_rank_dir(name: str) -> RankDir | None:
+    """The process that a directory called `rank<ID>`, `rank` or `proc<pid>` belongs to, else None."""
+    match = _RANK.fullmatch(name)
+    if match is None or (match[1] == "proc" and not match[2]):
+        return None
+    kind: Literal["rank", "proc"] = "rank" if match[1] == "rank" else "proc"
+    return RankDir(kind, int(match[2]) if match[2] else None)
