@@ -1,0 +1,1 @@
+"""The result database (`*.vis.db`): schema, writer and queries."""

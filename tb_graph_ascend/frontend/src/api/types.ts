@@ -1,0 +1,246 @@
+/* The messages between server and interface: one interface per resource.
+ * Numbers that are not finite arrive as the strings "nan", "inf" and "-inf". */
+
+export type Side = "problem" | "benchmark";
+export type Measure = number | "nan" | "inf" | "-inf" | null;
+
+/** GET api/databases – every *.vis.db below the log folders, newest first. */
+export interface Databases {
+  databases: DatabaseEntry[];
+  searched: string[];
+  read_only: boolean;
+}
+
+export interface DatabaseEntry {
+  /** Opaque token, safe in a path segment. */
+  id: string;
+  /** Path below the log folder, for people. */
+  path: string;
+  size: number;
+  modified: number;
+  /** Why the file cannot be opened; null when it can. */
+  error: string | null;
+}
+
+/** GET api/databases/{db} */
+export interface Database {
+  id: string;
+  path: string;
+  task: "statistics" | "tensor" | "md5" | "structure";
+  comparison: boolean;
+  tool_version: string;
+  created: string;
+  problem: string;
+  benchmark: string | null;
+  overflow_checked: boolean;
+  /** False for files that another tool wrote. */
+  writable: boolean;
+  summary: Reason[];
+  pairs: Pair[];
+}
+
+/** One (step, rank); a cell of the matrix. */
+export interface Pair {
+  step: number;
+  rank: number;
+  status: "ok" | "failed" | "missing";
+  error: string | null;
+  worst: number | null;
+  divergent: number;
+  matched: number;
+  unmatched_problem: number;
+  unmatched_benchmark: number;
+}
+
+/** GET api/databases/{db}/pairs/{step}/{rank} */
+export interface PairGraphs {
+  step: number;
+  rank: number;
+  status: Pair["status"];
+  error: string | null;
+  problem: Graph | null;
+  benchmark: Graph | null;
+}
+
+export interface Graph {
+  id: number;
+  side: Side;
+  framework: string | null;
+  level: string | null;
+  dump_dir: string | null;
+  micro_steps: number;
+  nodes: number;
+  root: Node;
+}
+
+export type NodeKind = "root" | "module" | "api" | "collection";
+
+export interface Node {
+  id: number;
+  graph: number;
+  side: Side;
+  parent: number | null;
+  position: number;
+  order: number;
+  depth: number;
+  /** Number of children. */
+  children: number;
+  name: string;
+  label: string;
+  kind: NodeKind;
+  direction: "forward" | "backward" | null;
+  recomputed: boolean;
+  micro_step: number;
+  /** Partner's node id; null = unmatched (or a single graph). */
+  match: number | null;
+  /** Matched: name | aligned | fuzzy | mapping | manual. Unmatched: absent | parent_unmatched | … */
+  match_reason: string | null;
+  score: number | null;
+  input_score: number | null;
+  introduced: number | null;
+  verdict: "pass" | "warning" | "error" | null;
+  overflow: "medium" | "high" | "critical" | null;
+  worst_below: number | null;
+  divergent_below: number;
+  /** Node that the diagnosis names as the cause. */
+  source: number | null;
+  reasons: Reason[];
+}
+
+/** A fact in words of the interface's language: `code` chooses the sentence, the rest fills it. */
+export interface Reason {
+  code: string;
+  [argument: string]: string | number | boolean | null;
+}
+
+/** GET api/databases/{db}/nodes/{id}/children?offset=0&limit=500 */
+export interface Children {
+  parent: number;
+  total: number;
+  offset: number;
+  children: Node[];
+}
+
+/** GET api/databases/{db}/nodes/{id}/path – from the root down to the node itself. */
+export interface Path {
+  path: Node[];
+}
+
+/** GET api/databases/{db}/nodes/{id} – everything the details panel shows. */
+export interface NodeDetails {
+  node: Node;
+  partner: Node | null;
+  /** Worst first inside each role; roles in the order input, parameters, parameters_grad, output. */
+  values: ValuePair[];
+  stack: { problem: string[] | null; benchmark: string[] | null };
+  communication: CommunicationLink[];
+}
+
+export interface ValuePair {
+  role: "input" | "parameters" | "parameters_grad" | "output";
+  /** Position or keyword, nested by dots. */
+  path: string;
+  problem: Value | null;
+  benchmark: Value | null;
+  score: number | null;
+  /** Relative error, as the score uses it. */
+  error: Measure;
+  worst: boolean;
+  /** Named as users know them: "Max diff", "NormRelativeErr", "Cosine", … */
+  measures: Record<string, Measure>;
+  /** What differs besides the numbers: "dtype", "shape", "requires_grad", "type". */
+  differs: string[];
+}
+
+export interface Value {
+  id: number;
+  type: string;
+  dtype: string | null;
+  shape: number[] | null;
+  max: Measure;
+  min: Measure;
+  mean: Measure;
+  norm: Measure;
+  requires_grad: boolean | null;
+  checksum: string | null;
+  file: string | null;
+  /** JSON text of a non-tensor argument. */
+  scalar: string | null;
+}
+
+export interface CommunicationLink {
+  kind: string;
+  peer_rank: number;
+  peer_node: number | null;
+  peer_name: string | null;
+}
+
+/** GET api/databases/{db}/findings?step=&rank= – best suspect first; without step and rank: all. */
+export interface Findings {
+  findings: Finding[];
+  threshold: number;
+}
+
+export interface Finding {
+  id: number;
+  step: number;
+  rank: number;
+  kind: string;
+  node: Node;
+  score: number | null;
+  input_score: number | null;
+  introduced: number | null;
+  reasons: Reason[];
+  propagated_to: number;
+}
+
+/** GET api/databases/{db}/pairs/{step}/{rank}/search?q=&regex=0&case=0&side=&offset=0&limit=200 */
+export interface SearchHits {
+  total: number;
+  offset: number;
+  hits: Node[];
+}
+
+/** GET api/databases/{db}/pairs/{step}/{rank}/nodes
+ *  ?show=divergent|overflow|unmatched|propagated &source= &side= &direction= &kind= &verdict=
+ *  &min_score= &name= &sort=order|score|introduced|name &descending=0 &offset=0&limit=200 */
+export interface NodeList {
+  total: number;
+  offset: number;
+  nodes: Node[];
+}
+
+/** GET api/databases/{db}/mappings */
+export interface Mappings {
+  /** False when the folder cannot be written: the mapping then lives in the session only. */
+  saved: boolean;
+  file: string;
+  pairs: MappedPair[];
+}
+
+/** One manual pair; the same shape in <name>.mapping.json. Names are entry names of the dump. */
+export interface MappedPair {
+  step: number | null;
+  rank: number | null;
+  problem: string;
+  benchmark: string;
+  descendants: boolean;
+}
+
+/** POST api/databases/{db}/mappings with {problem, benchmark: node ids, descendants} → MappingResult
+ *  DELETE api/databases/{db}/mappings with {problem: node id} → MappingResult
+ *  PUT api/databases/{db}/mappings with {pairs: MappedPair[]} (undo, redo, import) → MappingResult */
+export interface MappingResult {
+  mappings: Mappings;
+  /** Nodes whose state changed, both sides. */
+  nodes: Node[];
+  /** Pairs below that could not be mapped, with the reason. */
+  refused: { problem: string; benchmark: string | null; reason: Reason }[];
+}
+
+/** Every answer that is not 2xx. */
+export interface Failure {
+  error: string;
+  /** What to do next. */
+  hint: string | null;
+}
