@@ -1,0 +1,74 @@
+"""Facts about a node, a finding or a comparison, stored as codes and told in words here.
+
+The database keeps codes and arguments only, so that every interface words them in its language.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TypeAlias
+
+Argument: TypeAlias = str | int | float | bool | None
+Reason: TypeAlias = dict[str, Argument]
+
+SENTENCES = {
+    # verdict rules
+    "nonfinite_here": "{value}: {what} is {state} here and finite in the benchmark",
+    "norm_error_appears": "{value}: relative error of the norm {error:.3g} although all inputs "
+    "stay below 0.1",
+    "norm_error_grows": "{value}: relative error of the norm {error:.3g}, more than 10 times that "
+    "of the inputs",
+    "thousandth_drops": "{value}: only {ratio:.1%} of the elements within 0.1 %, inputs above 90 %",
+    "cosine_drops": "{value}: cosine {cosine:.4f}, a drop of more than 0.1 from the inputs",
+    "attribute_differs": "{value}: {attribute} is {problem} here and {benchmark} in the benchmark",
+    "checksum_differs": "{value}: the checksums differ",
+    "parameter_unmatched": "{value}: this parameter has no counterpart",
+    "surplus": "{value}: exists on the {side} side only",
+    "unreadable": "{value}: its tensor file could not be read: {error}",
+    # findings
+    "introduced": "inputs agree (score {input_score:.2f}), the output {value} differs "
+    "(score {score:.2f})",
+    "extra_calls": "calls that only the problem run makes: {names}",
+    "missing_calls": "calls that only the benchmark run makes: {names}",
+    "input_differs": "the input {value} differs (score {score:.2f}) and no recorded call before "
+    "it explains that",
+    "batch_differs": "the model's own input {value} differs (score {score:.2f}): the two runs "
+    "were fed different data",
+    "parameter_differs": "the parameter {value} differs (score {score:.2f}) before the step "
+    "computes anything",
+    "optimizer": "all gradients of step {step} agree, so the optimizer's update is what differs",
+    "nonfinite_made": "makes {state} in {value} from finite inputs",
+    "argument_differs": "the argument {value} is {problem} here and {benchmark} in the benchmark",
+    "precision_differs": "computed in {problem} here and in {benchmark} in the benchmark",
+    "partner_missing": "{kind} with rank {peer_rank}: the partner call is missing",
+    "collective_order": "rank {peer_rank} calls {other} where this rank calls {kind}",
+    "checkpoint_recomputed": "recomputed during the backward pass (activation checkpointing)",
+    # the comparison as a whole
+    "precision_setting": "most values are {problem} in the problem run and {benchmark} in the "
+    "benchmark; tolerances follow the coarser one",
+    "statistics_only": "a tensor dump against a statistics dump: compared on the statistics both "
+    "have",
+    "only_in": "step {step} rank {rank} exists on the {side} side only",
+    "nothing_comparable": "no values could be compared",
+}
+
+
+def encode(reasons: Iterable[Reason]) -> str | None:
+    """The JSON text that the database stores; None when there is nothing to say."""
+    listed = list(reasons)
+    return json.dumps(listed, ensure_ascii=False) if listed else None
+
+
+def decode(text: str | None) -> list[Reason]:
+    """The reasons in a database cell."""
+    return json.loads(text) if text else []
+
+
+def sentence(reason: Reason) -> str:
+    """One reason in English; an unknown code (a newer file) is shown with its arguments."""
+    template = SENTENCES.get(str(reason["code"]))
+    arguments = {key: value for key, value in reason.items() if key != "code"}
+    if template is None:
+        return f"{reason['code']} {json.dumps(arguments, ensure_ascii=False)}"
+    return template.format(**arguments)
