@@ -1,0 +1,1 @@
+"""Reading dumps: which (step, rank) directories there are and what their files hold."""

@@ -1,0 +1,106 @@
+"""Finds the rank directories below the path a user gives: a rank, a step or a whole dump.
+
+The real step and rank numbers survive at every granularity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from builder.errors import DumpError
+from msprobe_core.format import CONSTRUCT_FILE, DUMP_FILE, STACK_FILE, parse_rank_dir, parse_step_dir
+
+Granularity = Literal["rank", "step", "root"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One process's dump of one step."""
+
+    step: int
+    rank: int
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSet:
+    """All sources below one path; `granularity` tells what the path itself was."""
+
+    path: Path
+    granularity: Granularity
+    sources: tuple[Source, ...]
+
+
+def find_sources(path: Path) -> SourceSet:
+    """List the rank directories of a dump, ordered by step and rank as numbers.
+
+    Raises DumpError when the path is missing, a file, or holds no dump.
+    """
+    if not path.exists():
+        raise DumpError(f"{path}: no such folder; give a dump's folder, its step<N> or its rank<N>")
+    if not path.is_dir():
+        raise DumpError(f"{path}: is a file; give the folder that holds it")
+    try:
+        return _classify(path)
+    except PermissionError as error:
+        raise DumpError(f"{error.filename}: not readable; check its permissions") from error
+
+
+def _classify(path: Path) -> SourceSet:
+    if _is_rank_folder(path):
+        step = parse_step_dir(path.absolute().parent.name) or 0
+        return SourceSet(path, "rank", (Source(step, _own_rank(path), path),))
+    ranks = _rank_sources(path, parse_step_dir(path.absolute().name) or 0)
+    if ranks:
+        return SourceSet(path, "step", ranks)
+    steps = sorted(
+        (number, child) for child in path.iterdir() if (number := _step_number(child)) is not None
+    )
+    sources = tuple(source for number, child in steps for source in _rank_sources(child, number))
+    if not sources:
+        raise DumpError(
+            f"{path}: no dump in it; expected step<N>/rank<N>/{DUMP_FILE} below, "
+            f"or {DUMP_FILE} in it"
+        )
+    return SourceSet(path, "root", sources)
+
+
+def _rank_sources(step_dir: Path, step: int) -> tuple[Source, ...]:
+    numbered: list[tuple[int, Path]] = []
+    processes: list[tuple[int, Path]] = []
+    for child in step_dir.iterdir():
+        rank = parse_rank_dir(child.name)
+        if rank is None or not child.is_dir():
+            continue
+        listed = numbered if rank.kind == "rank" else processes
+        listed.append((rank.number or 0, child))
+    return tuple(
+        Source(step, number, child)
+        for number, child in sorted([*numbered, *_number_processes(processes, bool(numbered))])
+    )
+
+
+def _number_processes(
+    processes: list[tuple[int, Path]], beside_ranks: bool
+) -> list[tuple[int, Path]]:
+    # A pid says nothing across two runs, so processes count in their order; beside real ranks
+    # they are helpers of the run and get negative numbers that no rank can have.
+    ordered = [child for _, child in sorted(processes)]
+    if beside_ranks:
+        return [(-1 - index, child) for index, child in enumerate(ordered)]
+    return list(enumerate(ordered))
+
+
+def _step_number(path: Path) -> int | None:
+    return parse_step_dir(path.name) if path.is_dir() else None
+
+
+def _own_rank(path: Path) -> int:
+    rank = parse_rank_dir(path.absolute().name)
+    return (rank.number or 0) if rank is not None and rank.kind == "rank" else 0
+
+
+def _is_rank_folder(path: Path) -> bool:
+    return any((path / name).is_file() for name in (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE))

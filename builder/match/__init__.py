@@ -1,0 +1,1 @@
+"""Matching the two sides: nodes to nodes and values to values."""

@@ -1,0 +1,1 @@
+"""How far apart two values are: statistics, tensors, checksums, arguments."""

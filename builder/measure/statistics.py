@@ -1,0 +1,125 @@
+"""The statistics of values as arrays, and the relative error between two sides of them.
+
+All arrays are float64 and one element per value; NaN in `missing` places means "not recorded".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.dump.values import Record
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+NAMES = ("Max", "Min", "Mean", "Norm")
+
+
+@dataclass(slots=True)
+class Statistics:
+    """Max, Min, Mean, Norm (rows of `table`), which of them are recorded, and element counts."""
+
+    table: Floats
+    recorded: Bools
+    size: Floats
+
+    @property
+    def any_recorded(self) -> Bools:
+        """Whether a value has at least one statistic."""
+        return np.asarray(self.recorded.any(axis=0))
+
+    @property
+    def nonfinite(self) -> Bools:
+        """Whether a recorded statistic of the value is NaN or Inf."""
+        return np.asarray((self.recorded & ~np.isfinite(self.table)).any(axis=0))
+
+
+def statistics_of(records: list[Record]) -> Statistics:
+    """Gather the statistics of values; text such as "nan" or "-inf" counts as the number."""
+    columns = (
+        [record.Max for record in records],
+        [record.Min for record in records],
+        [record.Mean for record in records],
+        [record.Norm for record in records],
+    )
+    table = np.empty((4, len(records)))
+    recorded = np.ones((4, len(records)), dtype=bool)
+    for row, column in enumerate(columns):
+        table[row] = _floats(column)
+        for index in np.flatnonzero(np.isnan(table[row])):
+            recorded[row, index] = column[index] is not None
+    size = np.array([_size(record) for record in records], dtype=np.float64)
+    return Statistics(table, recorded, size)
+
+
+def relative_error(problem: Statistics, benchmark: Statistics) -> Floats:
+    """The relative error e of each pair; NaN where the sides share no statistic.
+
+    The largest of |ΔNorm|/Norm, |ΔMean|/rms, |ΔMax|/absmax and |ΔMin|/absmax of the benchmark
+    side, rms = Norm/√n, absmax = max(|Max|, |Min|): each is scaled by the tensor as a whole, so a
+    mean near zero does not explode. NaN or Inf on both sides agrees, on one side is infinite.
+    """
+    norm = np.abs(benchmark.table[3])
+    rms = norm / np.sqrt(np.maximum(benchmark.size, 1.0))
+    absmax = np.maximum(np.abs(benchmark.table[0]), np.abs(benchmark.table[1]))
+    scales = np.stack((absmax, absmax, rms, norm))
+    errors = scaled_difference(problem.table, benchmark.table, scales)
+    both = problem.recorded & benchmark.recorded
+    errors[~both] = -1.0
+    worst = errors.max(axis=0, initial=-1.0)
+    return np.where(both.any(axis=0), worst, np.nan)
+
+
+def norm_relative_error(problem: Statistics, benchmark: Statistics) -> Floats:
+    """|ΔNorm|/|benchmark Norm| of each pair, by the maximum where integers have no norm."""
+    both = problem.recorded & benchmark.recorded
+    by_norm = scaled_difference(problem.table[3], benchmark.table[3], np.abs(benchmark.table[3]))
+    by_max = scaled_difference(problem.table[0], benchmark.table[0], np.abs(benchmark.table[0]))
+    return np.where(both[3], by_norm, np.where(both[0], by_max, np.nan))
+
+
+def scaled_difference(problem: Floats, benchmark: Floats, scale: Floats) -> Floats:
+    """|problem − benchmark| / scale, with the outcomes that a division cannot give.
+
+    Equal values and non-finite values of the same kind give 0, a difference from a zero scale
+    and a value that is non-finite on one side only give infinity.
+    """
+    with np.errstate(all="ignore"):
+        difference = np.abs(problem - benchmark)
+        ratio = difference / scale
+        same = (problem == benchmark) | (np.isnan(problem) & np.isnan(benchmark))
+        both_infinite = np.isinf(problem) & np.isinf(benchmark)
+        finite_pair = np.isfinite(problem) & np.isfinite(benchmark)
+        # A finite statistic beside an infinite or NaN scale says nothing on its own.
+        ratio = np.where(np.isfinite(scale), ratio, 0.0)
+        ratio = np.where(finite_pair, ratio, np.inf)
+        ratio = np.where(np.isnan(ratio), np.inf, ratio)
+        return np.asarray(np.where(same, 0.0, np.where(both_infinite, 1.0, ratio)))
+
+
+def _floats(column: list[float | bool | str | None]) -> Floats:
+    try:
+        return np.array(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.array([_float(cell) for cell in column], dtype=np.float64)
+
+
+def _float(cell: float | bool | str | None) -> float:
+    try:
+        return float(cell) if cell is not None else float("nan")
+    except ValueError:
+        return float("nan")
+
+
+_sizes: dict[tuple[int, ...] | None, int] = {None: 1}
+
+
+def _size(record: Record) -> int:
+    size = _sizes.get(record.shape)
+    if size is None:
+        assert record.shape is not None
+        size = _sizes[record.shape] = prod(record.shape)
+    return size

@@ -1,0 +1,90 @@
+"""The score of a value: its relative error on a log scale between rounding and 100 %.
+
+tol = k · C^depth · eps follows the error analysis of TTrace (arXiv 2506.09280); depth counts the
+repeated blocks passed since the input (forward) or since the loss (backward).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from builder.dump.values import Record
+from builder.measure.statistics import Floats
+from builder.tree import Tree, TreeNode
+from msprobe_core.format import canonical_dtype, machine_epsilon
+
+_FALLBACK_DTYPE = "float32"
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """The constants of the tolerance: `factor` is k, `growth` is C."""
+
+    factor: float = 4.0
+    growth: float = 1.03
+
+
+def score_of(error: Floats, tolerance: Floats) -> Floats:
+    """clip(log(e/tol) / log(1/tol), 0, 1): 0 inside the tolerance, 1 at 100 % error.
+
+    NaN errors (nothing comparable) stay NaN; a tolerance of 1 or more leaves no scale and scores
+    by whether e exceeds it.
+    """
+    with np.errstate(all="ignore"):
+        scale = -np.log(tolerance)
+        score = np.log(error / tolerance) / scale
+        score = np.where(scale > 0, np.clip(score, 0.0, 1.0), (error > tolerance).astype(float))
+    return np.asarray(np.where(np.isnan(error), np.nan, np.where(error == 0, 0.0, score)))
+
+
+def base_precision(records: Iterable[Record]) -> str:
+    """The floating dtype that most values of one side carry; float32 where none does.
+
+    A loss computed on `logits.float()` is fp32 by name and bf16 by content: this tells.
+    """
+    counts = Counter(record.dtype for record in records if record.dtype is not None)
+    floating: Counter[str] = Counter()
+    for dtype, count in counts.items():
+        if machine_epsilon(dtype) is not None:
+            floating[canonical_dtype(dtype)] += count
+    return floating.most_common(1)[0][0] if floating else _FALLBACK_DTYPE
+
+
+def coarsest_epsilon(dtypes: Iterable[str | None]) -> float:
+    """The largest machine epsilon among dtypes; those that are not floating do not count."""
+    known = [machine_epsilon(dtype) for dtype in dtypes if dtype is not None]
+    floating = [epsilon for epsilon in known if epsilon is not None]
+    epsilon = machine_epsilon(_FALLBACK_DTYPE)
+    assert epsilon is not None
+    return max(floating, default=epsilon)
+
+
+def block_depths(tree: Tree) -> Floats:
+    """Per node in execution order: how many repeated blocks its pass has entered before or with it.
+
+    A repeated block is a numbered submodule (`layers.3`) or a later call of the same module, not
+    inside another repeated block. Each forward and each backward pass counts from 0.
+    """
+    depths = np.zeros(len(tree.in_order))
+    counts: dict[tuple[str | None, int], int] = {}
+    pending: list[tuple[TreeNode, bool]] = [(tree.root, False)]
+    while pending:
+        node, inside = pending.pop()
+        key = (node.direction, node.micro_step)
+        if not inside and _is_repeated(node):
+            counts[key] = counts.get(key, 0) + 1
+            inside = True
+        depths[node.exec_order] = counts.get(key, 0)
+        pending += [(child, inside) for child in reversed(node.children)]
+    return depths
+
+
+def _is_repeated(node: TreeNode) -> bool:
+    entry = node.entry
+    if entry is None or entry.kind != "module":
+        return False
+    return entry.path.rpartition(".")[2].isdigit() or bool(entry.call and not node.micro_step)

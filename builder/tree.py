@@ -1,0 +1,234 @@
+"""Builds the call tree of one dump: modules, calls, parameter gradients, optimizer.
+
+Siblings stand in the order in which they began; execution order is the order of completion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from builder.dump.reader import Dump
+from msprobe_core.format import EntryName, NameSyntaxError, parse_entry
+
+Kind = Literal["root", "module", "api", "collection"]
+ROOT_NAME = "DefaultModel"
+
+
+@dataclass(slots=True, eq=False)
+class TreeNode:
+    """One entry of a dump in its place; `entry` is None where a name is outside the grammar."""
+
+    name: str
+    kind: Kind
+    entry: EntryName | None
+    parent: TreeNode | None = None
+    children: list[TreeNode] = field(default_factory=list)
+    values: tuple[int, int] = (0, 0)
+    stack: int | None = None
+    micro_step: int = 0
+    recomputed: bool = False
+    exec_order: int = -1
+    depth: int = 0
+    began: float = 0.0  # index in the dump's own order, the earliest of all below
+
+    @property
+    def direction(self) -> Literal["forward", "backward"] | None:
+        """The pass that the node belongs to; None at the root."""
+        if self.entry is None:
+            return None if self.kind in ("root", "collection") else "forward"
+        return self.entry.direction
+
+    @property
+    def label(self) -> str:
+        """The short name that a box shows."""
+        if self.entry is None:
+            return self.name
+        if self.entry.kind == "parameters_grad":
+            return "parameters_grad"
+        if self.entry.kind == "api":
+            return self.entry.type_name
+        return self.entry.path.rpartition(".")[2] or self.entry.type_name
+
+    @property
+    def owner(self) -> str:
+        """The name without direction and call number."""
+        return self.entry.owner if self.entry is not None else self.name
+
+
+@dataclass(slots=True)
+class Tree:
+    """The nodes of one dump: `root`, all by name, and all in execution order (root last)."""
+
+    dump: Dump
+    root: TreeNode
+    by_name: dict[str, TreeNode]
+    in_order: list[TreeNode]
+
+
+def build_tree(dump: Dump) -> Tree:
+    """Place every entry of a dump under its parent; cycles and lost parents end at the root."""
+    root = TreeNode(ROOT_NAME, "root", None, began=float("inf"))
+    by_name = _make_nodes(dump)
+    for name, node in by_name.items():
+        parent = dump.parents.get(name)
+        node.parent = root if parent is None or parent == name else by_name[parent]
+    _place_gradients(root, by_name)
+    _place_recomputed(by_name)
+    _cut_cycles(root, by_name)
+    in_order = _arrange(root, by_name)
+    _inherit_stacks(by_name)
+    if not dump.micro_steps:
+        _count_micro_steps(root)
+    return Tree(dump, root, by_name, in_order)
+
+
+def subtree(node: TreeNode) -> list[TreeNode]:
+    """The node and everything below it, parents first, siblings in order."""
+    listed: list[TreeNode] = []
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        listed.append(current)
+        pending.extend(reversed(current.children))
+    return listed
+
+
+def _make_nodes(dump: Dump) -> dict[str, TreeNode]:
+    by_name: dict[str, TreeNode] = {}
+    for index, name in enumerate(dump.parents):
+        by_name[name] = _make_node(dump, name, float(index))
+    last = -1.0
+    step = 1.0 / (len(dump.ranges) + 2)
+    for name in dump.ranges:
+        known = by_name.get(name)
+        if known is None:
+            # Absent from construct.json: it belongs right after what was dumped before it.
+            last += step
+            by_name[name] = _make_node(dump, name, last)
+        else:
+            last = max(last, known.began)
+    for parent in list(dump.parents.values()):
+        if parent is not None and parent not in by_name:
+            by_name[parent] = _make_node(dump, parent, float(len(dump.parents)))
+    return by_name
+
+
+def _make_node(dump: Dump, name: str, began: float) -> TreeNode:
+    try:
+        entry = parse_entry(name)
+    except NameSyntaxError:
+        entry = None
+    kind: Kind = "api" if entry is not None and entry.kind == "api" else "module"
+    return TreeNode(
+        name,
+        kind,
+        entry,
+        values=dump.ranges.get(name, (0, 0)),
+        stack=dump.stacks.get(name),
+        micro_step=dump.micro_steps.get(name, 0),
+        began=began,
+    )
+
+
+def _place_gradients(root: TreeNode, by_name: dict[str, TreeNode]) -> None:
+    for node in by_name.values():
+        entry = node.entry
+        if entry is None or entry.kind != "parameters_grad" or node.parent is not root:
+            continue
+        own = by_name.get(entry.twin("backward"))
+        node.parent = own or by_name.get(f"{entry.owner}.backward.0") or root
+
+
+def _place_recomputed(by_name: dict[str, TreeNode]) -> None:
+    # A forward call under a backward one is activation checkpointing at work: whatever call was
+    # open at that moment is recorded as its parent, but it belongs to its own module's backward.
+    for node in by_name.values():
+        parent = node.parent
+        if node.direction != "forward" or parent is None or parent.direction != "backward":
+            continue
+        node.recomputed = True
+        if node.kind == "module" and node.entry is not None:
+            node.parent = _latest_backward(node.entry, by_name) or parent
+
+
+def _latest_backward(entry: EntryName, by_name: dict[str, TreeNode]) -> TreeNode | None:
+    for call in range(entry.call or 0, -1, -1):
+        node = by_name.get(f"{entry.owner}.backward.{call}")
+        if node is not None:
+            return node
+    return None
+
+
+def _cut_cycles(root: TreeNode, by_name: dict[str, TreeNode]) -> None:
+    reaches_root = {id(root)}
+    for start in by_name.values():
+        trail: list[TreeNode] = []
+        seen: set[int] = set()
+        node = start
+        while id(node) not in reaches_root and id(node) not in seen:
+            seen.add(id(node))
+            trail.append(node)
+            assert node.parent is not None
+            node = node.parent
+        if id(node) not in reaches_root:
+            node.parent = root
+        reaches_root.update(id(passed) for passed in trail)
+
+
+def _arrange(root: TreeNode, by_name: dict[str, TreeNode]) -> list[TreeNode]:
+    for node in by_name.values():
+        assert node.parent is not None
+        node.parent.children.append(node)
+    parents_first = subtree(root)
+    for node in reversed(parents_first):
+        if node.parent is not None and node.began < node.parent.began:
+            node.parent.began = node.began
+    for node in parents_first:
+        node.children.sort(key=_began)
+        for child in node.children:
+            child.depth = node.depth + 1
+            child.recomputed = child.recomputed or node.recomputed
+    return _complete(root)
+
+
+def _began(node: TreeNode) -> float:
+    return node.began
+
+
+def _complete(root: TreeNode) -> list[TreeNode]:
+    # Post-order without recursion: a chain of 100,000 modules must not overflow the stack.
+    reversed_order: list[TreeNode] = []
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        reversed_order.append(node)
+        pending.extend(node.children)
+    reversed_order.reverse()
+    for index, node in enumerate(reversed_order):
+        node.exec_order = index
+    return reversed_order
+
+
+def _inherit_stacks(by_name: dict[str, TreeNode]) -> None:
+    for node in by_name.values():
+        if node.stack is None and node.direction == "backward" and node.entry is not None:
+            forward = by_name.get(node.entry.twin("forward"))
+            node.stack = forward.stack if forward is not None else None
+
+
+def _count_micro_steps(root: TreeNode) -> None:
+    # A module of the top level that starts again after a backward pass opens a new micro-step.
+    seen: set[str] = set()
+    micro_step, backward = 0, False
+    for child in root.children:
+        again = child.kind == "module" and child.owner in seen
+        if child.direction == "forward" and backward and again:
+            micro_step, backward = micro_step + 1, False
+            seen.clear()
+        backward = backward or child.direction == "backward"
+        if child.kind == "module" and child.direction == "forward":
+            seen.add(child.owner)
+        if micro_step:
+            for node in subtree(child):
+                node.micro_step = micro_step
