@@ -28,7 +28,7 @@ class FrontEndError(RuntimeError):
 
 
 def build_bundle() -> None:
-    """Make tb_graph_ascend/static/ current; raises FrontEndError with the failed command's words."""
+    """Make tb_graph_ascend/static/ current; FrontEndError quotes the command that failed."""
     if carries_bundle():
         return
     digest = _sources_digest()

@@ -1,0 +1,1 @@
+"""What is measured, with the generator of the large dumps it is measured on."""
