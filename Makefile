@@ -1,0 +1,120 @@
+# Everything a developer or CI does. `make demo` and `make test` work on a fresh clone with
+# Python 3.11, Node 20 and make. PORT and SERVE apply to `demo`, PEER to `bench-*`.
+
+PYTHON   ?= python3.11
+PORT     ?= 6006
+SERVE    ?= 1
+PEER     ?= /tmp/peer
+CHROMIUM ?= /usr/bin/chromium
+TORCH     = torch==2.13.0
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/.stamps
+SUDO  := $(if $(filter 0,$(shell id -u)),,sudo)
+
+FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
+                    $(wildcard package.json package-lock.json webpack.config.js tsconfig*.json)
+
+.DEFAULT_GOAL := help
+.PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
+        screenshots zoo bench bench-build clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+# --- what everything needs ---------------------------------------------------------------------
+
+venv: $(STAMP)/installed  ## make .venv with the project installed editable, its bundle built
+
+$(STAMP)/python:
+	$(PYTHON) -m venv $(VENV)
+	mkdir -p $(STAMP)
+	touch $@
+
+# torch first and pinned: the samples were written by this release.
+$(STAMP)/torch: | $(STAMP)/python
+	$(BIN)/pip install --quiet $(TORCH)
+	touch $@
+
+$(STAMP)/installed: pyproject.toml | $(STAMP)/torch
+	$(BIN)/pip install --quiet --editable '.[dump,dev]'
+	touch $@
+
+# npm writes this file last, so it tells whether the installed modules are those of the lock file.
+node_modules/.package-lock.json: package-lock.json package.json
+	npm ci --no-audit --no-fund
+	touch $@
+
+build: tb_graph_ascend/static/index.html  ## build the React bundle into tb_graph_ascend/static/
+
+tb_graph_ascend/static/index.html: $(FRONTEND_SOURCES) node_modules/.package-lock.json | $(STAMP)/python
+	$(BIN)/python build_backend/bundle.py
+	touch $@
+
+$(CHROMIUM):
+	$(SUDO) apt-get update --quiet
+	$(SUDO) apt-get install --quiet --yes --no-install-recommends chromium fonts-noto-cjk
+
+# --- the demo -----------------------------------------------------------------------------------
+
+demo: venv build  ## two runs of a small transformer, one wrong: compare, diagnose, show
+	rm -rf demo_output
+	$(BIN)/python examples/small_transformer.py demo_output/benchmark
+	$(BIN)/python examples/small_transformer.py demo_output/problem --fault
+	$(BIN)/msprobe graph_visualize -tp demo_output/problem -gp demo_output/benchmark -o graph_output
+	$(BIN)/msprobe diagnose "$$(ls -t graph_output/*.vis.db | head -n 1)"
+	@echo
+	@echo "Graphs: http://localhost:$(PORT)/#tb_graph_ascend"
+ifneq ($(SERVE),0)
+	$(BIN)/tensorboard --logdir graph_output --port $(PORT)
+endif
+
+# --- tests ----------------------------------------------------------------------------------------
+
+test: lint types imports pytest unit e2e  ## everything CI runs
+
+lint: ruff eslint  ## both linters and the Python formatter
+
+ruff: venv  ## Python style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+eslint: node_modules/.package-lock.json  ## TypeScript style
+	npm run --silent lint
+
+types: mypy tsc  ## both type checkers
+
+mypy: venv  ## Python types
+	$(BIN)/mypy
+
+tsc: node_modules/.package-lock.json  ## TypeScript types
+	npm run --silent typecheck
+
+imports: venv  ## the one way that imports run
+	$(BIN)/lint-imports
+
+pytest: venv build  ## Python tests, packaging included
+	$(BIN)/pytest --quiet
+
+unit: node_modules/.package-lock.json  ## front-end unit tests
+	npm run --silent test
+
+e2e: venv build | $(CHROMIUM)  ## the journeys of a person in a real browser
+	CHROMIUM=$(CHROMIUM) npm run --silent test:e2e
+
+screenshots: e2e  ## the pictures of the README, as the browser journeys take them
+
+zoo: venv  ## seeded bugs: how often the diagnosis names the culprit
+	$(BIN)/python -m tests.zoo
+
+# --- measurements ----------------------------------------------------------------------------------
+
+bench: bench-build  ## all measurements
+
+bench-build: venv  ## comparing large dumps, against the peer in one run
+	$(BIN)/python -m benchmarks.build --peer $(PEER)
+
+clean:  ## remove what the targets made
+	rm -rf $(VENV) node_modules build dist *.egg-info tb_graph_ascend/static \
+	       graph_output demo_output test-results .mypy_cache .ruff_cache .pytest_cache .hypothesis
