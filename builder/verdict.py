@@ -1,0 +1,220 @@
+"""The documented msprobe rules: pass, warning or error per node, each with its reason.
+
+Kept beside the score because users know them; the worst rule that applies wins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from builder.compare import Comparison
+from builder.dump.values import Record
+from builder.match.values import SURPLUS
+from builder.measure.statistics import Floats, statistics_of
+from builder.reasons import Reason
+from builder.tree import TreeNode
+from msprobe_core.format import canonical_dtype, machine_epsilon
+
+Verdict = Literal["pass", "warning", "error"]
+
+_NO_INPUT_RULES = frozenset(
+    ("_reduce_scatter_base", "_all_gather_base", "all_to_all_single", "batch_isend_irecv")
+)
+_NO_RULES = frozenset(
+    (
+        "empty",
+        "empty_like",
+        "numpy",
+        "to",
+        "__setitem__",
+        "empty_with_format",
+        "new_empty_strided",
+        "new_empty",
+        "empty_strided",
+    )
+)
+
+
+@dataclass(slots=True)
+class Judgement:
+    """The verdict of one node and the facts behind it."""
+
+    verdict: Verdict = "pass"
+    reasons: list[Reason] = field(default_factory=list)
+
+    def add(self, verdict: Verdict, reason: Reason) -> None:
+        """Note a rule that applies; an error is never softened to a warning."""
+        self.verdict = "error" if "error" in (verdict, self.verdict) else "warning"
+        self.reasons.append(reason)
+
+
+def judge(comparison: Comparison) -> dict[int, Judgement]:
+    """Apply all rules; returns a judgement for every compared node by its execution order."""
+    nodes = comparison.pairs.node
+    judged = {node: Judgement() for node in nodes}
+    in_order = comparison.matching.problem.in_order
+    exempt = {node for node in judged if _name(in_order[node]) in _NO_RULES}
+    for row, reason in _row_reasons(comparison):
+        if nodes[row] not in exempt:
+            verdict: Verdict = "warning" if reason["code"] == "parameter_unmatched" else "error"
+            judged[nodes[row]].add(verdict, reason)
+    by_input = {node for node in judged if _name(in_order[node]) not in _NO_INPUT_RULES}
+    _apply_input_rules(comparison, judged, by_input - exempt)
+    return judged
+
+
+def _name(node: TreeNode) -> str:
+    return node.entry.type_name if node.entry is not None else ""
+
+
+def _row_reasons(comparison: Comparison) -> list[tuple[int, Reason]]:
+    """The rules that look at one value pair alone."""
+    found: list[tuple[int, Reason]] = []
+    found += _nonfinite(comparison)
+    for row, attributes in comparison.differs.items():
+        p, b = _records(comparison, row)
+        for attribute in attributes:
+            ours, theirs = _attribute(p, attribute), _attribute(b, attribute)
+            found.append(
+                (
+                    row,
+                    {
+                        "code": "attribute_differs",
+                        "value": value_key(comparison, row),
+                        "attribute": attribute,
+                        "problem": ours,
+                        "benchmark": theirs,
+                    },
+                )
+            )
+    if comparison.mode == "md5":
+        found += _checksums(comparison)
+    for row, text in comparison.unreadable.items():
+        reason: Reason = {"code": "unreadable", "value": value_key(comparison, row), "error": text}
+        found.append((row, reason))
+    return found
+
+
+def _checksums(comparison: Comparison) -> list[tuple[int, Reason]]:
+    found: list[tuple[int, Reason]] = []
+    pairs = comparison.pairs
+    for row, (p, b) in enumerate(zip(pairs.problem, pairs.benchmark, strict=True)):
+        key = value_key(comparison, row)
+        if SURPLUS in (p, b):
+            if key.startswith("parameters."):
+                found.append((row, {"code": "parameter_unmatched", "value": key}))
+            continue
+        ours, theirs = _records(comparison, row)
+        if ours.md5 is not None and theirs.md5 is not None and ours.md5 != theirs.md5:
+            found.append((row, {"code": "checksum_differs", "value": key}))
+    return found
+
+
+def _nonfinite(comparison: Comparison) -> list[tuple[int, Reason]]:
+    rows = [
+        row
+        for row, pair in enumerate(zip(comparison.pairs.problem, comparison.pairs.benchmark))
+        if SURPLUS not in pair
+    ]
+    ours = statistics_of([_records(comparison, row)[0] for row in rows])
+    theirs = statistics_of([_records(comparison, row)[1] for row in rows])
+    found: list[tuple[int, Reason]] = []
+    for index, what in ((0, "Max"), (1, "Min")):
+        bad = ours.recorded[index] & ~np.isfinite(ours.table[index])
+        fine = theirs.recorded[index] & np.isfinite(theirs.table[index])
+        for place in np.flatnonzero(bad & fine):
+            state = "NaN" if np.isnan(ours.table[index, place]) else "Inf"
+            key = value_key(comparison, rows[place])
+            reason: Reason = {"code": "nonfinite_here", "value": key, "what": what, "state": state}
+            found.append((rows[place], reason))
+    return found
+
+
+def _apply_input_rules(
+    comparison: Comparison, judged: dict[int, Judgement], allowed: set[int]
+) -> None:
+    if comparison.mode == "statistics":
+        _apply_norm_rules(comparison, judged, allowed)
+    elif comparison.mode == "tensor":
+        _apply_tensor_rules(comparison, judged, allowed)
+
+
+def _apply_norm_rules(
+    comparison: Comparison, judged: dict[int, Judgement], allowed: set[int]
+) -> None:
+    error = comparison.norm_error
+    worst_in = _worst_input(comparison, error)
+    # An input without any error still carries rounding: ten times nothing is no warning.
+    rounding = max(machine_epsilon(dtype) or 0.0 for dtype in comparison.precision)
+    for row in np.flatnonzero(comparison.is_output & ~np.isnan(error)):
+        node = comparison.pairs.node[row]
+        if node not in allowed:
+            continue
+        e, before = float(error[row]), float(worst_in[node])
+        key = value_key(comparison, int(row))
+        if before < 0.1 and e > 0.5:
+            judged[node].add("error", {"code": "norm_error_appears", "value": key, "error": e})
+        elif e > 10 * max(before, rounding):
+            judged[node].add("warning", {"code": "norm_error_grows", "value": key, "error": e})
+
+
+def _worst_input(comparison: Comparison, error: Floats) -> Floats:
+    worst = np.zeros(len(comparison.matching.problem.in_order))
+    usable = ~comparison.is_output & ~np.isnan(error)
+    np.maximum.at(worst, np.array(comparison.pairs.node, dtype=np.int64)[usable], error[usable])
+    return worst
+
+
+def _apply_tensor_rules(
+    comparison: Comparison, judged: dict[int, Judgement], allowed: set[int]
+) -> None:
+    thousandth: dict[int, float] = {}
+    cosine: dict[int, float] = {}
+    for row, measures in comparison.tensors.items():
+        node = comparison.pairs.node[row]
+        if not comparison.is_output[row]:
+            thousandth[node] = min(thousandth.get(node, 1.0), measures.one_thousandth)
+            cosine[node] = min(cosine.get(node, 1.0), measures.cosine)
+    for row, measures in comparison.tensors.items():
+        node = comparison.pairs.node[row]
+        if not comparison.is_output[row] or node not in allowed:
+            continue
+        key = value_key(comparison, row)
+        if thousandth.get(node, 1.0) > 0.9 and measures.one_thousandth < 0.6:
+            ratio = measures.one_thousandth
+            judged[node].add("error", {"code": "thousandth_drops", "value": key, "ratio": ratio})
+        before = cosine.get(node, 1.0)
+        if before > 0.9 and before - measures.cosine > 0.1:
+            fact: Reason = {"code": "cosine_drops", "value": key, "cosine": measures.cosine}
+            judged[node].add("warning", fact)
+
+
+def value_key(comparison: Comparison, row: int) -> str:
+    """The role and path of a value pair, such as `output.0`."""
+    matching, pairs = comparison.matching, comparison.pairs
+    if pairs.problem[row] != SURPLUS:
+        return matching.problem.dump.values.keys[pairs.problem[row]]
+    return matching.benchmark.dump.values.keys[pairs.benchmark[row]]
+
+
+def _records(comparison: Comparison, row: int) -> tuple[Record, Record]:
+    matching, pairs = comparison.matching, comparison.pairs
+    return (
+        matching.problem.dump.values.records[pairs.problem[row]],
+        matching.benchmark.dump.values.records[pairs.benchmark[row]],
+    )
+
+
+def _attribute(record: Record, attribute: str) -> str:
+    if attribute == "dtype":
+        return canonical_dtype(record.dtype) if record.dtype else record.type
+    if attribute == "value":
+        if record.dtype is not None:
+            return f"a {canonical_dtype(record.dtype)} tensor"
+        return repr(record.group_ranks if record.group_ranks is not None else record.value)
+    if attribute == "shape":
+        return str(list(record.shape or ()))
+    return str(getattr(record, attribute))
