@@ -1,0 +1,171 @@
+"""Builds a result database from dumps: the builder's front door."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from sqlalchemy import insert
+
+from builder.database import schema
+from builder.database.writer import Database, write_meta
+from builder.pipeline.order import order_findings
+from builder.dump.sources import find_sources
+from builder.options import BuildOptions
+from builder.pipeline.plan import Plan, plan_pairs, plan_single
+from builder.pipeline.run import run_pairs
+from builder.pipeline.store import PairOutcome, StoredFinding, store_missing
+from builder.reasons import Reason
+
+Progress = Callable[[int, int, PairOutcome], None]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """What a build made: the file, what became of each pair, and the findings in order."""
+
+    path: Path
+    mode: str
+    outcomes: tuple[PairOutcome, ...]
+    missing: int
+    findings: tuple[StoredFinding, ...]
+    summary: tuple[Reason, ...]
+
+    @property
+    def failed(self) -> tuple[PairOutcome, ...]:
+        """The pairs that have an error instead of graphs."""
+        return tuple(outcome for outcome in self.outcomes if outcome.error is not None)
+
+    @property
+    def compared_values(self) -> int:
+        """How many values were compared over all pairs."""
+        return sum(outcome.compared for outcome in self.outcomes)
+
+
+def build(
+    problem: Path | str,
+    benchmark: Path | str | None,
+    output: Path | str,
+    options: BuildOptions | None = None,
+    progress: Progress | None = None,
+) -> BuildResult:
+    """Compare two dumps (or draw one) and write `<output>/compare_<time>.vis.db`.
+
+    `problem` and `benchmark` are two ranks, two steps or two whole dumps. Raises InputError when
+    they cannot be used and OutputError when nothing can be written; a pair that fails on its own
+    is an outcome of the result.
+    """
+    options = options or BuildOptions()
+    plan = _plan(Path(problem), Path(benchmark) if benchmark is not None else None, options)
+    stem = "compare" if benchmark is not None else "build"
+    database = Database.create(Path(output), stem)
+    try:
+        outcomes = _run(plan, database, options, progress)
+        findings = order_findings(outcomes)
+        summary = _summary(plan, outcomes, benchmark is not None)
+        mode = next((o.mode for o in outcomes if o.mode is not None), "structure")
+        _write_whole(database, findings, _meta(problem, benchmark, options, mode, summary))
+        path = database.finish()
+    except BaseException:
+        database.discard()
+        raise
+    return BuildResult(
+        path=path,
+        mode=mode,
+        outcomes=tuple(outcomes),
+        missing=len(plan.missing),
+        findings=tuple(findings),
+        summary=tuple(summary),
+    )
+
+
+def _plan(problem: Path, benchmark: Path | None, options: BuildOptions) -> Plan:
+    found = find_sources(problem)
+    if benchmark is None:
+        return plan_single(found)
+    return plan_pairs(found, find_sources(benchmark), options.rank_map, options.step_map)
+
+
+def _run(
+    plan: Plan, database: Database, options: BuildOptions, progress: Progress | None
+) -> list[PairOutcome]:
+    done = 0
+
+    def report(outcome: PairOutcome) -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, len(plan.pairs), outcome)
+
+    for missing in plan.missing:
+        store_missing(database, missing)
+    return run_pairs(plan.pairs, database, options, report)
+
+
+def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[Reason]:
+    said: list[Reason] = []
+    precision = next((o.precision for o in outcomes if o.precision is not None), None)
+    if precision is not None and precision[0] != precision[1]:
+        ours, theirs = precision
+        said.append({"code": "precision_setting", "problem": ours, "benchmark": theirs})
+    if any(outcome.statistics_only for outcome in outcomes):
+        said.append({"code": "statistics_only"})
+    for missing in plan.missing:
+        place: Reason = {"code": "only_in", "step": missing.step, "rank": missing.rank}
+        said.append({**place, "side": missing.side})
+    if comparison and not any(outcome.compared for outcome in outcomes):
+        said.append({"code": "nothing_comparable"})
+    return said
+
+
+def _meta(
+    problem: Path | str,
+    benchmark: Path | str | None,
+    options: BuildOptions,
+    mode: str,
+    summary: list[Reason],
+) -> dict[str, object]:
+    facts: dict[str, object] = {
+        "schema_version": schema.SCHEMA_VERSION,
+        "tool_version": _tool_version(),
+        "created": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "task": mode,
+        "options": json.dumps(asdict(options), default=str),
+        "problem": str(problem),
+        "summary": summary,
+    }
+    return facts if benchmark is None else {**facts, "benchmark": str(benchmark)}
+
+
+def _tool_version() -> str:
+    try:
+        return version("tb-graph-ascend")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _write_whole(
+    database: Database, findings: list[StoredFinding], meta: dict[str, object]
+) -> None:
+    with database.transaction() as connection:
+        write_meta(connection, meta)
+        rows = [
+            {
+                "id": place,
+                "graph": finding.graph,
+                "node": finding.node,
+                "kind": finding.kind,
+                "score": finding.score,
+                "input_score": finding.input_score,
+                "introduced": finding.introduced,
+                "reasons": json.dumps(finding.reasons, ensure_ascii=False),
+                "propagated_to": finding.propagated_to,
+            }
+            for place, finding in enumerate(findings, 1)
+        ]
+        if rows:
+            connection.execute(insert(schema.finding), rows)

@@ -1,0 +1,112 @@
+"""Runs a plan: one process per pair, up to a number at a time, and none can stop the others.
+
+A single pair runs in this process; starting another would cost more than it brings.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from builder.database.writer import Database
+from builder.errors import BuilderError
+from builder.options import BuildOptions
+from builder.pipeline.pair import work_on
+from builder.pipeline.plan import PairPlan
+from builder.pipeline.store import PairOutcome, store, store_failure
+
+Report = Callable[[PairOutcome], None]
+
+
+@dataclass(slots=True)
+class _Running:
+    process: BaseProcess
+    plan: PairPlan
+    answer: Connection
+
+
+def run_pairs(
+    pairs: Sequence[PairPlan], database: Database, options: BuildOptions, report: Report
+) -> list[PairOutcome]:
+    """Work on every pair and store it; a pair that fails becomes an outcome with its error."""
+    workers = max(1, options.workers or os.cpu_count() or 1)
+    if len(pairs) == 1 or workers == 1:
+        return [_reported(_attempt(plan, database, options), report) for plan in pairs]
+    return _run_in_processes(pairs, database, options, report, workers)
+
+
+def _run_in_processes(
+    pairs: Sequence[PairPlan],
+    database: Database,
+    options: BuildOptions,
+    report: Report,
+    workers: int,
+) -> list[PairOutcome]:
+    waiting = list(reversed(pairs))
+    running: list[_Running] = []
+    outcomes: list[PairOutcome] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                running.append(_start(waiting.pop(), database, options))
+            ready = wait([work.answer for work in running])
+            for work in [work for work in running if work.answer in ready]:
+                running.remove(work)
+                outcomes.append(_reported(_collect(work, database), report))
+    finally:
+        for work in running:
+            work.process.kill()
+            work.process.join()
+    return outcomes
+
+
+def _start(plan: PairPlan, database: Database, options: BuildOptions) -> _Running:
+    # Forking spares every pair the imports; Windows and macOS have no safe fork.
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(plan, database.final, options, sender))
+    process.start()
+    sender.close()
+    return _Running(process, plan, receiver)
+
+
+def _work(plan: PairPlan, final: object, options: BuildOptions, answer: Connection) -> None:
+    from pathlib import Path
+
+    assert isinstance(final, Path)
+    answer.send(_attempt(plan, Database(final), options))
+    answer.close()
+
+
+def _collect(work: _Running, database: Database) -> PairOutcome:
+    try:
+        outcome = work.answer.recv()
+        assert isinstance(outcome, PairOutcome)
+    except EOFError:
+        work.process.join()
+        code = work.process.exitcode or 0
+        cause = f"killed by signal {-code} (out of memory?)" if code < 0 else f"ended with {code}"
+        outcome = store_failure(database, work.plan, f"{work.plan.problem}: worker {cause}")
+    work.process.join()
+    work.answer.close()
+    return outcome
+
+
+def _attempt(plan: PairPlan, database: Database, options: BuildOptions) -> PairOutcome:
+    try:
+        return store(database, work_on(plan, options), options)
+    except BuilderError as error:
+        return store_failure(database, plan, str(error))
+    except Exception as error:  # one pair's defect must not take the others' results with it
+        text = f"{plan.problem}: {type(error).__name__}: {error}; please report this"
+        return store_failure(database, plan, text)
+
+
+def _reported(outcome: PairOutcome, report: Report) -> PairOutcome:
+    report(outcome)
+    return outcome

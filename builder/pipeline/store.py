@@ -1,0 +1,213 @@
+"""Stores the result of one pair in the database, in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection, insert
+
+from builder.database import schema
+from builder.database.writer import Database, insert_rows, next_id
+from builder.diagnosis.finding import Finding
+from builder.options import BuildOptions
+from builder.pipeline.pair import PairResult
+from builder.pipeline.plan import Missing, PairPlan
+from builder.pipeline.rows import (
+    NODE_COLUMNS,
+    PAIR_COLUMNS,
+    TENSOR_COLUMNS,
+    VALUE_COLUMNS,
+    Bases,
+    SideRows,
+    node_rows,
+    pair_rows,
+    place,
+    value_rows,
+)
+from builder.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFinding:
+    """A finding by its node's id, as it travels between processes."""
+
+    step: int
+    rank: int
+    graph: int
+    node: int
+    name: str
+    kind: str
+    is_api: bool
+    sort_key: tuple[int, int]
+    score: float | None
+    input_score: float | None
+    introduced: float | None
+    reasons: list[Reason]
+    propagated_to: int
+
+
+@dataclass(frozen=True, slots=True)
+class PairOutcome:
+    """What the whole build needs to know of one pair; `error` is set when it failed."""
+
+    step: int
+    rank: int
+    error: str | None = None
+    mode: str | None = None
+    matched: int = 0
+    unmatched_problem: int = 0
+    unmatched_benchmark: int = 0
+    compared: int = 0
+    precision: tuple[str, str] | None = None
+    statistics_only: bool = False
+    gradients_agree: bool | None = None
+    findings: tuple[StoredFinding, ...] = ()
+
+
+def store(database: Database, result: PairResult, options: BuildOptions) -> PairOutcome:
+    """Write both graphs of a pair; returns what concerns the build as a whole."""
+    with database.transaction() as connection:
+        bases = Bases(*(next_id(connection, table) for table in ("node", "value", "stack")))
+        graph = next_id(connection, "graph")
+        problem = place(result.problem, graph, bases)
+        benchmark = None
+        if result.benchmark is not None:
+            benchmark = place(result.benchmark, graph + 1, bases)
+        _insert_graphs(connection, result, problem, benchmark, options)
+        for side, other in ((problem, benchmark), (benchmark, problem)):
+            if side is not None:
+                _insert_side(connection, side, other, result, options)
+    return _outcome(result, problem, benchmark)
+
+
+def store_failure(database: Database, plan: PairPlan, error: str) -> PairOutcome:
+    """Leave a row that says why a pair has no graphs."""
+    _store_state(database, plan.step, plan.rank, "problem", "failed", error, str(plan.problem))
+    return PairOutcome(plan.step, plan.rank, error=error)
+
+
+def store_missing(database: Database, missing: Missing) -> None:
+    """Leave a row for a step and rank that one side alone has."""
+    other = "benchmark" if missing.side == "problem" else "problem"
+    text = f"exists on the {missing.side} side only ({missing.path})"
+    _store_state(database, missing.step, missing.rank, other, "missing", text, str(missing.path))
+
+
+def _store_state(
+    database: Database, step: int, rank: int, side: str, status: str, error: str, path: str
+) -> None:
+    with database.transaction() as connection:
+        row = {"step": step, "rank": rank, "side": side, "status": status}
+        connection.execute(insert(schema.graph), [{**row, "error": error, "dump_dir": path}])
+
+
+def _insert_side(
+    connection: Connection,
+    side: SideRows,
+    other: SideRows | None,
+    result: PairResult,
+    options: BuildOptions,
+) -> None:
+    rows = node_rows(side, other, result, options.threshold)
+    insert_rows(connection, "node", NODE_COLUMNS, rows)
+    if side.tree is result.problem and other is not None and result.comparison is not None:
+        extra = pair_rows(side, other, result.comparison)
+        tensor = result.comparison.mode == "tensor"
+        columns = [*VALUE_COLUMNS, *PAIR_COLUMNS, *(TENSOR_COLUMNS if tensor else ())]
+        nothing = (None,) * (len(columns) - len(VALUE_COLUMNS))
+        base = side.value_base
+        values = (row + extra.get(row[0] - base, nothing) for row in value_rows(side))
+        insert_rows(connection, "value", columns, values)
+    else:
+        insert_rows(connection, "value", VALUE_COLUMNS, value_rows(side))
+    frames = enumerate(side.tree.dump.frames, side.stack_base)
+    insert_rows(connection, "stack", ("id", "text"), frames)
+
+
+def _insert_graphs(
+    connection: Connection,
+    result: PairResult,
+    problem: SideRows,
+    benchmark: SideRows | None,
+    options: BuildOptions,
+) -> None:
+    comparison = result.comparison
+    scores = comparison.node_score if comparison is not None else np.array([])
+    known = scores[~np.isnan(scores)]
+    matched = len(comparison.matching.partner) // 2 - 1 if comparison is not None else 0
+    for side in (problem, benchmark):
+        if side is None:
+            continue
+        dump = side.tree.dump
+        ours = side is problem
+        row = {
+            "id": side.graph,
+            "step": result.plan.step,
+            "rank": result.plan.rank,
+            "side": "problem" if ours else "benchmark",
+            "root": side.ids[side.tree.root],
+            "framework": dump.framework,
+            "level": dump.level,
+            "dump_dir": str(dump.path.absolute()),
+            "micro_steps": 1 + max(node.micro_step for node in side.listed),
+            "status": "ok",
+            "nodes": len(side.tree.in_order) - 1,
+            "matched": matched,
+            "divergent": int((known > options.threshold).sum()) if ours else 0,
+            "worst": float(known.max()) if ours and known.size else None,
+        }
+        connection.execute(insert(schema.graph), [row])
+
+
+def _outcome(result: PairResult, problem: SideRows, benchmark: SideRows | None) -> PairOutcome:
+    plan, comparison = result.plan, result.comparison
+    if comparison is None or benchmark is None:
+        return PairOutcome(plan.step, plan.rank)
+    matched = len(comparison.matching.partner) // 2 - 1
+    tasks = {result.problem.dump.task, benchmark.tree.dump.task}
+    return PairOutcome(
+        step=plan.step,
+        rank=plan.rank,
+        mode=comparison.mode,
+        matched=matched,
+        unmatched_problem=len(problem.tree.in_order) - 1 - matched,
+        unmatched_benchmark=len(benchmark.tree.in_order) - 1 - matched,
+        compared=int((~np.isnan(comparison.score)).sum()),
+        precision=comparison.precision,
+        statistics_only=tasks == {"tensor", "statistics"},
+        gradients_agree=_gradients_agree(result),
+        findings=tuple(_stored(f, result, problem, benchmark) for f in result.findings),
+    )
+
+
+def _gradients_agree(result: PairResult) -> bool | None:
+    assert result.comparison is not None
+    scores = [
+        result.comparison.node_score[node.exec_order]
+        for node in result.problem.in_order
+        if node.entry is not None and node.entry.kind == "parameters_grad"
+    ]
+    known = [score for score in scores if not np.isnan(score)]
+    return max(known) == 0.0 if known else None
+
+
+def _stored(
+    finding: Finding, result: PairResult, problem: SideRows, benchmark: SideRows
+) -> StoredFinding:
+    side = problem if finding.side == "problem" else benchmark
+    return StoredFinding(
+        step=result.plan.step,
+        rank=result.plan.rank,
+        graph=side.graph,
+        node=side.ids[finding.node],
+        name=finding.node.name,
+        kind=finding.kind,
+        is_api=finding.node.kind == "api",
+        sort_key=finding.sort_key(),
+        score=finding.score,
+        input_score=finding.input_score,
+        introduced=finding.introduced,
+        reasons=finding.reasons,
+        propagated_to=finding.propagated_to,
+    )
