@@ -6,6 +6,7 @@
 """
 
 from builder.build import BuildResult, build
+from builder.diagnosis.report import Diagnosis, Suspect, diagnose
 from builder.errors import BuilderError, DumpError, InputError, MappingError, OutputError
 from builder.options import BuildOptions
 from builder.score import Tolerance
@@ -14,10 +15,13 @@ __all__ = [
     "BuildOptions",
     "BuildResult",
     "BuilderError",
+    "Diagnosis",
     "DumpError",
     "InputError",
     "MappingError",
     "OutputError",
+    "Suspect",
     "Tolerance",
     "build",
+    "diagnose",
 ]

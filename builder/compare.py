@@ -37,7 +37,7 @@ class Comparison:
     """All that was measured on one matched pair of trees.
 
     Arrays over value pairs: `error`, `score`, `norm_error`, `is_output`. Arrays over the problem's
-    nodes in execution order: `node_score`, `node_input_score` (NaN = no values). `tensors` and
+    nodes in execution order: `depth` in blocks, `node_score`, `node_input_score` (NaN = no values). `tensors` and
     `unreadable` are by row of `pairs`, `differs` lists what differs besides the numbers.
     """
 
@@ -45,6 +45,7 @@ class Comparison:
     matching: Matching
     pairs: ValuePairs
     precision: tuple[str, str]
+    depth: Floats
     error: Floats
     score: Floats
     norm_error: Floats
@@ -68,8 +69,29 @@ def mode_of(problem: Dump, benchmark: Dump) -> Mode:
     return "statistics"
 
 
-def compare(matching: Matching, tolerance: Tolerance) -> Comparison:
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a comparison takes from the whole run when it looks at a part of it.
+
+    `precision` is the base precision of problem and benchmark, `depth` the blocks passed per node.
+    """
+
+    precision: tuple[str, str]
+    depth: Floats
+
+
+def setting_of(matching: Matching) -> Setting:
+    """The setting that two whole trees give."""
+    sides = (matching.problem.dump, matching.benchmark.dump)
+    ours, theirs = (base_precision(dump.values.records) for dump in sides)
+    return Setting((ours, theirs), block_depths(matching.problem))
+
+
+def compare(
+    matching: Matching, tolerance: Tolerance, setting: Setting | None = None
+) -> Comparison:
     """Measure and score every value pair of two matched trees."""
+    setting = setting or setting_of(matching)
     problem, benchmark = matching.problem.dump, matching.benchmark.dump
     pairs = pair_values(matching)
     ours = [_record(problem, index) for index in pairs.problem]
@@ -79,9 +101,8 @@ def compare(matching: Matching, tolerance: Tolerance) -> Comparison:
     tensors, unreadable = _measure_tensors(mode, problem, benchmark, ours, theirs)
     error = _errors(mode, (ours, theirs), (left, right), tensors)
     differs = _differences(ours, theirs)
-    precision = (base_precision(problem.values.records), base_precision(benchmark.values.records))
-    depth = block_depths(matching.problem)[np.array(pairs.node, dtype=np.int64)]
-    score = score_of(error, _tolerances(ours, theirs, precision, depth, tolerance))
+    depth = setting.depth[np.array(pairs.node, dtype=np.int64)]
+    score = score_of(error, _tolerances(ours, theirs, setting.precision, depth, tolerance))
     keys = [
         problem.values.keys[p] if p != SURPLUS else benchmark.values.keys[b]
         for p, b in zip(pairs.problem, pairs.benchmark, strict=True)
@@ -93,7 +114,8 @@ def compare(matching: Matching, tolerance: Tolerance) -> Comparison:
         mode=mode,
         matching=matching,
         pairs=pairs,
-        precision=precision,
+        precision=setting.precision,
+        depth=setting.depth,
         error=error,
         score=score,
         norm_error=norm_relative_error(left, right),

@@ -97,7 +97,7 @@ def subtree(node: TreeNode) -> list[TreeNode]:
 def _make_nodes(dump: Dump) -> dict[str, TreeNode]:
     by_name: dict[str, TreeNode] = {}
     for index, name in enumerate(dump.parents):
-        by_name[name] = _make_node(dump, name, float(index))
+        by_name[name] = make_node(dump, name, float(index))
     last = -1.0
     step = 1.0 / (len(dump.ranges) + 2)
     for name in dump.ranges:
@@ -105,16 +105,17 @@ def _make_nodes(dump: Dump) -> dict[str, TreeNode]:
         if known is None:
             # Absent from construct.json: it belongs right after what was dumped before it.
             last += step
-            by_name[name] = _make_node(dump, name, last)
+            by_name[name] = make_node(dump, name, last)
         else:
             last = max(last, known.began)
     for parent in list(dump.parents.values()):
         if parent is not None and parent not in by_name:
-            by_name[parent] = _make_node(dump, parent, float(len(dump.parents)))
+            by_name[parent] = make_node(dump, parent, float(len(dump.parents)))
     return by_name
 
 
-def _make_node(dump: Dump, name: str, began: float) -> TreeNode:
+def make_node(dump: Dump, name: str, began: float) -> TreeNode:
+    """One entry as a node without a place; `began` is its index in the order of the dump."""
     try:
         entry = parse_entry(name)
     except NameSyntaxError:

@@ -31,6 +31,7 @@ graph = Table(
     Column("framework", Text),
     Column("level", Text),
     Column("dump_dir", Text),  # the folder that was read, absolute
+    Column("precision", Text),  # the floating dtype of most values
     Column("micro_steps", Integer, nullable=False, default=1),
     Column("status", Text, nullable=False),  # ok | failed | missing
     Column("error", Text),
@@ -55,6 +56,7 @@ node = Table(
     Column("label", Text, nullable=False),  # what a box shows
     Column("kind", Text, nullable=False),  # root | module | api | collection
     Column("direction", Text),  # forward | backward; null at the root and at collections
+    Column("block", Integer),  # repeated blocks passed in its pass; sets the tolerance
     Column("recomputed", Integer, nullable=False, default=0),
     Column("micro_step", Integer, nullable=False, default=0),
     Column("stack", Integer),

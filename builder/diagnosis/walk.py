@@ -242,20 +242,30 @@ class _Walk:
             self.source[node] = cause
             cause.carriers.append(node)
 
+    def _scored(self, finding: Finding, score: float) -> Finding:
+        finding.score = score
+        return finding
+
     def _start_nonfinite(self, node: TreeNode) -> None:
         value, state = self._nonfinite_output(node)
-        self._start(node, "non_finite", {"code": "nonfinite_made", "value": value, "state": state})
+        reason: Reason = {"code": "nonfinite_made", "value": value, "state": state}
+        self._scored(self._start(node, "non_finite", reason), 1.0)
 
     def _start_from_unmatched(self, node: TreeNode, rows: _Rows) -> Finding | None:
         extra = self._unmatched_producer(rows)
         run = self._run_up_to(extra) if extra is not None else self._latest_run(node)
+        # An unmatched call has no score of its own: what its value does to its reader stands for it.
+        score = float(self.comparison.score[self._worst(rows.inputs or rows.outputs)])
         if run:
             names = ", ".join(call.name for call in run[-5:])
-            return self._start(run[-1], "input_differs", {"code": "extra_calls", "names": names})
+            reason: Reason = {"code": "extra_calls", "names": names}
+            return self._scored(self._start(run[-1], "input_differs", reason), score)
         missing = self._missing_producer(rows)
         if missing is not None:
-            reason: Reason = {"code": "missing_calls", "names": missing.name}
-            return self._start(missing, "input_differs", reason, "benchmark", node.exec_order)
+            reason = {"code": "missing_calls", "names": missing.name}
+            place = node.exec_order
+            finding = self._start(missing, "input_differs", reason, "benchmark", place)
+            return self._scored(finding, score)
         if extra is None and self.other_precision:
             return self._start_precision(self.other_precision[-1])
         return None

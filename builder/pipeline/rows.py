@@ -22,8 +22,8 @@ from msprobe_core.format import canonical_dtype
 Row = tuple[Any, ...]
 
 NODE_COLUMNS = (
-    "id graph parent position exec_order depth last children name label kind direction recomputed "
-    "micro_step stack match match_reason score input_score introduced verdict overflow "
+    "id graph parent position exec_order depth last children name label kind direction block "
+    "recomputed micro_step stack match match_reason score input_score introduced verdict overflow "
     "worst_below divergent_below source reasons"
 ).split()
 VALUE_COLUMNS = (
@@ -119,6 +119,7 @@ def node_rows(
     overflow = result.overflow[0 if ours else 1]
     last = _last_ids(side)
     positions = {child: i for node in side.listed for i, child in enumerate(node.children)}
+    depths = result.comparison.depth if result.comparison is not None else None
     partners = result.comparison.matching.partner if result.comparison is not None else {}
     reason_of = result.comparison.matching.reason if result.comparison is not None else {}
     for node in side.listed:
@@ -141,6 +142,7 @@ def node_rows(
             node.label,
             node.kind,
             node.direction,
+            int(depths[node.exec_order]) if ours and depths is not None else None,
             int(node.recomputed),
             node.micro_step,
             side.stack_base + node.stack if node.stack is not None else None,

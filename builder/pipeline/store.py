@@ -150,6 +150,7 @@ def _insert_graphs(
             "framework": dump.framework,
             "level": dump.level,
             "dump_dir": str(dump.path.absolute()),
+            "precision": comparison.precision[0 if ours else 1] if comparison else None,
             "micro_steps": 1 + max(node.micro_step for node in side.listed),
             "status": "ok",
             "nodes": len(side.tree.in_order) - 1,
