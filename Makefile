@@ -101,7 +101,7 @@ unit: node_modules/.package-lock.json  ## front-end unit tests
 	npm run --silent test
 
 e2e: venv build | $(CHROMIUM)  ## the journeys of a person in a real browser
-	CHROMIUM=$(CHROMIUM) npm run --silent test:e2e
+	CHROMIUM=$(CHROMIUM) npm run --silent e2e
 
 screenshots: e2e  ## the pictures of the README, as the browser journeys take them
 

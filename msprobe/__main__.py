@@ -1,0 +1,7 @@
+"""`python -m msprobe` is the command line."""
+
+import sys
+
+from msprobe.cli import main
+
+sys.exit(main())

@@ -1,0 +1,24 @@
+"""Exit codes and the one exception of the command line.
+
+Scripts rely on the numbers; README lists them.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What the shell is told."""
+
+    DONE = 0
+    INPUT_ERROR = 1
+    USAGE = 2
+    FAILED_PAIRS = 3
+    DIVERGED = 4
+    NOTHING_COMPARABLE = 5
+    INTERRUPTED = 130
+
+
+class CommandError(Exception):
+    """A user's mistake that no room below reports: one line with the value and the next step."""

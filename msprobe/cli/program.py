@@ -1,0 +1,91 @@
+"""Parses the command line, calls the sub-command and turns what goes wrong into one line.
+
+Nothing heavy is imported here: `msprobe --help` must answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+
+from msprobe.cli import diagnose, graph_visualize
+from msprobe.cli.outcome import CommandError, Exit
+
+COMMANDS = (graph_visualize, diagnose)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one sub-command and return the exit code (README, "Exit codes")."""
+    options = _parser().parse_args(arguments)
+    _tolerate_any_path()
+    try:
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("msprobe: interrupted", file=sys.stderr)
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output left; writing the rest at exit would raise again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.DONE
+    except Exception as error:
+        if options.debug:
+            raise
+        print(f"msprobe: {_one_line(error)}", file=sys.stderr)
+        return Exit.INPUT_ERROR
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="msprobe", description="Find where two runs of a model begin to differ."
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    commands = parser.add_subparsers(title="commands", metavar="<command>", required=True)
+    for command in COMMANDS:
+        name = command.__name__.rpartition(".")[2]
+        sub = commands.add_parser(
+            name,
+            help=command.SUMMARY,
+            description=command.SUMMARY,
+            parents=[shared],
+            allow_abbrev=False,
+        )
+        command.add_arguments(sub)
+        sub.set_defaults(run=command.run)
+    return parser
+
+
+def _tolerate_any_path() -> None:
+    # A path may hold bytes that are no text in this locale; saying so must not fail in turn.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        # Reading the installed metadata costs more than all the rest of --help.
+        print(f"msprobe (tb-graph-ascend {metadata.version('tb-graph-ascend')})")
+        parser.exit()
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if _explains_itself(error):
+        return text
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}; check that the path exists and is yours to use"
+    return f"internal error: {type(error).__name__}: {text}; run again with --debug and report it"
+
+
+def _explains_itself(error: Exception) -> bool:
+    from builder.errors import BuilderError
+
+    return isinstance(error, CommandError | BuilderError)

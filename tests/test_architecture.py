@@ -1,0 +1,82 @@
+"""The house rules that can be checked: who imports whom, what loads torch, how files are named."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("msprobe", "msprobe_core", "builder", "tb_graph_ascend")
+FOLDERS = (*PACKAGES, "tests", "benchmarks", "examples", "build_backend")
+BANNED = {"utils", "util", "common", "helper", "helpers", "manager", "const", "constants", "misc"}
+LONGEST = 400
+
+
+def python_files() -> list[Path]:
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    return [path for path in files if "node_modules" not in path.parts]
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["builder", "tb_graph_ascend.plugin", "msprobe", "msprobe.cli", "msprobe_core.format"],
+)
+def test_import_loads_no_torch(module: str) -> None:
+    code = f"import {module}, sys; print('torch' in sys.modules, 'torch_npu' in sys.modules)"
+    assert _python(code) == "False False"
+
+
+def test_command_line_loads_no_room_before_a_command_runs() -> None:
+    heavy = "{'numpy', 'sqlalchemy', 'flask', 'msgspec', 'tensorboard', 'builder'}"
+    code = f"import msprobe.cli, sys; print(sorted({heavy} & set(sys.modules)))"
+    assert _python(code) == "[]"
+
+
+def test_imports_run_one_way() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).parent / "lint-imports", "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_file_is_too_long() -> None:
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in python_files()}
+    assert lengths, "no Python files found"
+    assert {path: length for path, length in lengths.items() if length > LONGEST} == {}
+
+
+def test_no_module_is_named_after_nothing() -> None:
+    stems = {path: path.stem for path in python_files()}
+    packages = {path: path.parent.name for path in python_files()}
+    named = [path for path in stems if {stems[path], packages[path]} & BANNED]
+    assert named == []
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [
+        path
+        for path in python_files()
+        if path.read_text(encoding="utf-8").strip()
+        and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_package_ships_its_types(package: str) -> None:
+    assert (ROOT / package / "py.typed").is_file()
+
+
+def _python(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
