@@ -1,0 +1,1 @@
+"""Seeded bugs and controls: how often the diagnosis names the culprit, how often it cries wolf."""
