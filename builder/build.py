@@ -9,10 +9,8 @@ from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from sqlalchemy import insert
-
-from builder.database import schema
-from builder.database.writer import Database, write_meta
+from builder.database.tables import FINDING, SCHEMA_VERSION
+from builder.database.writer import Database, insert_rows, write_meta
 from builder.pipeline.order import order_findings
 from builder.dump.sources import find_sources
 from builder.options import BuildOptions
@@ -130,7 +128,7 @@ def _meta(
     summary: list[Reason],
 ) -> dict[str, object]:
     facts: dict[str, object] = {
-        "schema_version": schema.SCHEMA_VERSION,
+        "schema_version": SCHEMA_VERSION,
         "tool_version": _tool_version(),
         "created": datetime.now().astimezone().isoformat(timespec="seconds"),
         "task": mode,
@@ -154,18 +152,17 @@ def _write_whole(
     with database.transaction() as connection:
         write_meta(connection, meta)
         rows = [
-            {
-                "id": place,
-                "graph": finding.graph,
-                "node": finding.node,
-                "kind": finding.kind,
-                "score": finding.score,
-                "input_score": finding.input_score,
-                "introduced": finding.introduced,
-                "reasons": json.dumps(finding.reasons, ensure_ascii=False),
-                "propagated_to": finding.propagated_to,
-            }
+            (
+                place,
+                finding.graph,
+                finding.node,
+                finding.kind,
+                finding.score,
+                finding.input_score,
+                finding.introduced,
+                json.dumps(finding.reasons, ensure_ascii=False),
+                finding.propagated_to,
+            )
             for place, finding in enumerate(findings, 1)
         ]
-        if rows:
-            connection.execute(insert(schema.finding), rows)
+        insert_rows(connection, "finding", FINDING.columns, rows)

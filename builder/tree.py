@@ -30,6 +30,7 @@ class TreeNode:
     recomputed: bool = False
     exec_order: int = -1
     depth: int = 0
+    index: int = -1  # in pre-order, once the tree is laid out for the database
     began: float = 0.0  # index in the dump's own order, the earliest of all below
 
     @property

@@ -8,29 +8,34 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, select
-from sqlalchemy.sql import func
-
-from builder.database import schema
+from builder.database.tables import INDEXES, TABLES
 from builder.errors import OutputError
 
 SUFFIX = ".vis.db"
 _PARTIAL = ".partial"
+_LOCK_WAIT_SECONDS = 600.0
 Row = tuple[Any, ...]
 
 
 class Database:
-    """A result database while it is being made."""
+    """A result database while it is being made; each process opens its own on the same path."""
 
     def __init__(self, final: Path) -> None:
         self.final = final
         self.partial = final.with_name(final.name + _PARTIAL)
-        self._engine = _engine(self.partial)
+        self._connection = sqlite3.connect(
+            self.partial, timeout=_LOCK_WAIT_SECONDS, isolation_level=None
+        )
+        # A process that dies leaves a journal that the next one rolls back; a machine that dies
+        # leaves a file under its temporary name, which nobody opens.
+        self._connection.execute("PRAGMA synchronous=OFF")
 
     @classmethod
     def create(cls, folder: Path, stem: str) -> Database:
@@ -38,64 +43,72 @@ class Database:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             database = cls(_reserve(folder, stem))
-        except NotADirectoryError as error:
-            raise OutputError(f"{folder}: is not a folder; choose another -o") from error
-        except FileExistsError as error:
-            raise OutputError(f"{folder}: is a file; choose another -o") from error
+        except (NotADirectoryError, FileExistsError) as error:
+            raise OutputError(f"{folder}: a file is in the way; choose another -o") from error
         except OSError as error:
-            raise OutputError(f"{folder}: cannot be written ({error.strerror}); choose another -o") from error
-        schema.metadata.create_all(database._engine, tables=schema.metadata.sorted_tables)
+            raise OutputError(
+                f"{folder}: cannot be written ({error.strerror}); choose another -o"
+            ) from error
         with database.transaction() as connection:
-            for index in schema.INDEXES:
-                index.drop(connection)
+            for table in TABLES:
+                connection.execute(table.ddl)
         return database
 
-    def transaction(self) -> Any:
-        """A connection in a write transaction, as a context manager."""
-        return self._engine.begin()
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """The connection inside a write transaction that ends with the block."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._connection
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
 
     def finish(self) -> Path:
         """Create the indexes, close the file and give it its final name."""
         with self.transaction() as connection:
-            for index in schema.INDEXES:
-                index.create(connection)
-        self._engine.dispose()
+            for index in INDEXES:
+                connection.execute(index)
+        self._connection.close()
         self.partial.rename(self.final)
         return self.final
 
+    def close(self) -> None:
+        """Let go of the file; what was committed stays."""
+        self._connection.close()
+
     def discard(self) -> None:
         """Close and remove the unfinished file."""
-        self._engine.dispose()
+        self._connection.close()
         for path in (self.partial, self.partial.with_name(self.partial.name + "-journal")):
             path.unlink(missing_ok=True)
 
 
 def insert_rows(
-    connection: Connection, table: str, columns: Sequence[str], rows: Iterable[Row]
+    connection: sqlite3.Connection, table: str, columns: Sequence[str], rows: Iterable[Row]
 ) -> None:
-    """Add many rows through the driver, ten times faster than statement objects."""
+    """Add rows to a table."""
     names = ", ".join(f'"{column}"' for column in columns)
     marks = ", ".join("?" * len(columns))
-    statement = f'INSERT INTO "{table}" ({names}) VALUES ({marks})'
-    driver = connection.connection.cursor()
-    driver.executemany(statement, rows)
-    driver.close()
+    connection.executemany(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows)
 
 
-def next_id(connection: Connection, table: str) -> int:
+def insert_record(connection: sqlite3.Connection, table: str, record: Mapping[str, object]) -> None:
+    """Add one row given by column name."""
+    insert_rows(connection, table, list(record), [tuple(record.values())])
+
+
+def next_id(connection: sqlite3.Connection, table: str) -> int:
     """The first free id of a table."""
-    column = schema.metadata.tables[table].c.id
-    highest = connection.execute(select(func.max(column))).scalar()
+    (highest,) = connection.execute(f'SELECT max(id) FROM "{table}"').fetchone()
     return int(highest or 0) + 1
 
 
-def write_meta(connection: Connection, values: Mapping[str, object]) -> None:
+def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> None:
     """Store facts about the whole file; what is not text is stored as JSON."""
-    rows = [
-        {"key": key, "value": value if isinstance(value, str) else json.dumps(value)}
-        for key, value in values.items()
-    ]
-    connection.execute(insert(schema.meta), rows)
+    rows = [(key, fact if isinstance(fact, str) else json.dumps(fact)) for key, fact in facts.items()]
+    insert_rows(connection, "meta", ("key", "value"), rows)
 
 
 def _reserve(folder: Path, stem: str) -> Path:
@@ -104,29 +117,12 @@ def _reserve(folder: Path, stem: str) -> Path:
     while True:
         tail = "" if number == 1 else f"_{number}"
         final = folder / f"{stem}_{stamp}{tail}{SUFFIX}"
-        partial = final.with_name(final.name + _PARTIAL)
         number += 1
         if final.exists():
             continue
         try:
+            partial = final.with_name(final.name + _PARTIAL)
             os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         except FileExistsError:
             continue
         return final
-
-
-def _engine(path: Path) -> Engine:
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 600})
-
-    @event.listens_for(engine, "connect")
-    def _configure(connection: Any, _record: object) -> None:
-        # A process that dies leaves a hot journal that the next one rolls back; a machine that
-        # dies leaves a file under its temporary name, which nobody opens.
-        connection.isolation_level = None
-        connection.execute("PRAGMA synchronous=OFF")
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    return engine

@@ -1,171 +1,203 @@
-"""Turns the result of one pair into database rows; ids count from the bases given."""
+"""Turns the result of one pair into database rows, column by column."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
-import numpy as np
-
-from builder.compare import Comparison
+from builder.database.tables import NODE, VALUE
 from builder.dump.values import Record
 from builder.match.values import SURPLUS
 from builder.measure.statistics import Floats
+from builder.pipeline.layout import Placed, last_below, worst_below
 from builder.pipeline.pair import PairResult
-from builder.reasons import Reason, encode
-from builder.tree import Tree, TreeNode, subtree
-from builder.verdict import Judgement
+from builder.reasons import encode
+from builder.tree import TreeNode
 from msprobe_core.format import canonical_dtype
 
 Row = tuple[Any, ...]
-
-NODE_COLUMNS = (
-    "id graph parent position exec_order depth last children name label kind direction block "
-    "recomputed micro_step stack match match_reason score input_score introduced verdict overflow "
-    "worst_below divergent_below source reasons"
-).split()
-VALUE_COLUMNS = (
-    "id node role path type dtype shape max min mean norm requires_grad checksum file scalar"
-).split()
-PAIR_COLUMNS = "partner error score".split()
-TENSOR_COLUMNS = (
-    "cosine euc_dist max_abs_err max_rel_err one_thousandth five_thousandths"
-).split()
-
-
-@dataclass(slots=True)
-class Bases:
-    """The first free id of each table."""
-
-    node: int
-    value: int
-    stack: int
-
-
-@dataclass(slots=True)
-class SideRows:
-    """Where the nodes of one tree went: ids in pre-order, and totals for the graph row."""
-
-    tree: Tree
-    graph: int
-    ids: dict[TreeNode, int] = field(default_factory=dict)
-    listed: list[TreeNode] = field(default_factory=list)
-    value_base: int = 0
-    stack_base: int = 0
-
-
-def place(tree: Tree, graph: int, bases: Bases) -> SideRows:
-    """Give ids to a tree's nodes and reserve those of its values and stacks."""
-    group_top_level(tree)
-    listed = subtree(tree.root)
-    ids = {node: bases.node + index for index, node in enumerate(listed)}
-    side = SideRows(tree, graph, ids, listed, bases.value, bases.stack)
-    bases.node += len(listed)
-    bases.value += len(tree.dump.values.records)
-    bases.stack += len(tree.dump.frames)
-    return side
-
-
-def group_top_level(tree: Tree) -> None:
-    """Show runs of top-level calls between modules as collections, a view that matches nothing."""
-    if all(child.kind != "module" for child in tree.root.children):
-        return
-    grouped: list[TreeNode] = []
-    number = 0
-    run: list[TreeNode] = []
-    for child in [*tree.root.children, tree.root]:
-        if child.kind == "api":
-            run.append(child)
-            continue
-        if len(run) > 1:
-            grouped.append(_collection(tree, number, run))
-            number += 1
-        else:
-            grouped += run
-        run = []
-        if child is not tree.root:
-            grouped.append(child)
-    tree.root.children = grouped
-
-
-def _collection(tree: Tree, number: int, run: list[TreeNode]) -> TreeNode:
-    collection = TreeNode(
-        f"Apis_Between_Modules.{number}",
-        "collection",
-        None,
-        parent=tree.root,
-        children=run,
-        micro_step=run[0].micro_step,
-        exec_order=run[-1].exec_order,
-        depth=1,
-        began=run[0].began,
-    )
-    for node in run:
-        node.parent = collection
-        for below in subtree(node):
-            below.depth += 1
-    return collection
+NODE_COLUMNS = NODE.columns
+VALUE_COLUMNS = VALUE.columns
+PAIR_START = VALUE_COLUMNS.index("partner")
+TENSOR_START = VALUE_COLUMNS.index("cosine")
 
 
 def node_rows(
-    side: SideRows, other: SideRows | None, result: PairResult, threshold: float
+    side: Placed, other: Placed | None, result: PairResult, threshold: float
 ) -> Iterator[Row]:
     """The rows of one side's nodes in pre-order; scores stand on the problem side."""
+    listed, base = side.listed, side.node_base
     ours = side.tree is result.problem
-    below = _Below(side, result.comparison if ours else None, threshold)
-    sources = _sources(result) if ours else {}
-    overflow = result.overflow[0 if ours else 1]
-    last = _last_ids(side)
-    positions = {child: i for node in side.listed for i, child in enumerate(node.children)}
-    depths = result.comparison.depth if result.comparison is not None else None
-    partners = result.comparison.matching.partner if result.comparison is not None else {}
-    reason_of = result.comparison.matching.reason if result.comparison is not None else {}
+    scores, before = _scores(side, result) if ours else (_none(side), _none(side))
+    worst, divergent = worst_below(listed, scores, threshold)
+    match, reason = _matches(side, other, result)
+    verdict, reasons = _judged(side, result)
+    return zip(
+        range(base, base + len(listed)),
+        repeat(side.graph),
+        [None if n.parent is None else base + n.parent.index for n in listed],
+        _positions(listed),
+        [n.exec_order for n in listed],
+        [n.depth for n in listed],
+        [base + index for index in last_below(listed)],
+        [len(n.children) for n in listed],
+        [n.name for n in listed],
+        [n.label for n in listed],
+        [n.kind for n in listed],
+        [n.direction for n in listed],
+        _blocks(side, result),
+        [int(n.recomputed) for n in listed],
+        [n.micro_step for n in listed],
+        [None if n.stack is None else side.stack_base + n.stack for n in listed],
+        match,
+        reason,
+        scores,
+        before,
+        [None if s is None else max(0.0, s - (b or 0.0)) for s, b in zip(scores, before)],
+        verdict,
+        _overflow(side, result),
+        worst,
+        divergent,
+        _sources(side, other, result),
+        reasons,
+    )
+
+
+def value_rows(side: Placed) -> Iterator[Row]:
+    """The rows of one side's values, up to the columns that concern the pair."""
+    values = side.tree.dump.values
+    records = values.records
+    nodes: list[int | None] = [None] * len(records)
     for node in side.listed:
-        partner = partners.get(node)
-        judgement = result.judgements.get(node.exec_order) if ours else None
-        if node.kind == "collection":
-            judgement = None
-            partner = _collection_partner(node, partners)
-        source = sources.get(node)
-        yield (
-            side.ids[node],
-            side.graph,
-            side.ids[node.parent] if node.parent is not None else None,
-            positions.get(node, 0),
-            node.exec_order,
-            node.depth,
-            last[node],
-            len(node.children),
-            node.name,
-            node.label,
-            node.kind,
-            node.direction,
-            int(depths[node.exec_order]) if ours and depths is not None else None,
-            int(node.recomputed),
-            node.micro_step,
-            side.stack_base + node.stack if node.stack is not None else None,
-            other.ids.get(partner) if other is not None and partner is not None else None,
-            reason_of.get(node) or ("aligned" if node.kind == "collection" and partner else None),
-            *below.scores(node),
-            judgement.verdict if judgement is not None else None,
-            overflow[node.exec_order] if overflow and node.kind != "collection" else None,
-            *below.totals(node),
-            (side.ids.get(source) or (other.ids.get(source) if other else None))
-            if source is not None
-            else None,
-            encode(_reasons(judgement)),
+        start, stop = node.values
+        if node.kind != "collection" and stop > start:
+            nodes[start:stop] = [side.id_of(node)] * (stop - start)
+    keys = {key: key.partition(".") for key in set(values.keys)}
+    shapes = {r.shape: _shape(r.shape) for r in records}
+    dtypes = {r.dtype: canonical_dtype(r.dtype) if r.dtype else None for r in records}
+    return zip(
+        range(side.value_base, side.value_base + len(records)),
+        nodes,
+        [keys[key][0] for key in values.keys],
+        [keys[key][2] for key in values.keys],
+        [r.type for r in records],
+        [dtypes[r.dtype] for r in records],
+        [shapes[r.shape] for r in records],
+        statistic_cells([r.Max for r in records]),
+        statistic_cells([r.Min for r in records]),
+        statistic_cells([r.Mean for r in records]),
+        statistic_cells([r.Norm for r in records]),
+        [r.requires_grad for r in records],
+        [r.md5 for r in records],
+        [r.data_name for r in records],
+        [None if r.dtype is not None else _scalar(r) for r in records],
+    )
+
+
+def paired_value_rows(problem: Placed, benchmark: Placed, result: PairResult) -> Iterator[Row]:
+    """The rows of the problem's values with partner, error, score and, in tensor mode, measures."""
+    comparison = result.comparison
+    assert comparison is not None
+    count = len(problem.tree.dump.values.records)
+    partner: list[int | None] = [None] * count
+    error: list[float | None] = [None] * count
+    score: list[float | None] = [None] * count
+    tensor: list[Row] = [(None,) * (len(VALUE_COLUMNS) - TENSOR_START)] * count
+    errors, scores = _optional(comparison.error), _optional(comparison.score)
+    pairs = zip(comparison.pairs.problem, comparison.pairs.benchmark, strict=True)
+    for row, (ours, theirs) in enumerate(pairs):
+        if ours != SURPLUS and theirs != SURPLUS:
+            partner[ours] = benchmark.value_base + theirs
+            error[ours], score[ours] = errors[row], scores[row]
+    for row, m in comparison.tensors.items():
+        tensor[comparison.pairs.problem[row]] = (
+            m.cosine,
+            m.euc_dist,
+            m.max_abs_err,
+            m.max_rel_err,
+            m.one_thousandth,
+            m.five_thousandths,
         )
+    if comparison.mode == "tensor":
+        wide = zip(value_rows(problem), partner, error, score, tensor, strict=True)
+        return (row + (p, e, s) + t for row, p, e, s, t in wide)
+    narrow = zip(value_rows(problem), partner, error, score, strict=True)
+    return (row + (p, e, s) for row, p, e, s in narrow)
 
 
-def _reasons(judgement: Judgement | None) -> list[Reason]:
-    return judgement.reasons if judgement is not None else []
+def statistic_cells(column: list[float | bool | str | None]) -> list[Any]:
+    """Statistics as SQLite keeps them: NaN as the text 'nan', since a NaN would become NULL."""
+    odd = [i for i, cell in enumerate(column) if cell != cell or type(cell) is str]
+    cells: list[Any] = column
+    for index in odd:
+        cells[index] = _odd_cell(cells[index])
+    return cells
 
 
-def _collection_partner(
-    node: TreeNode, partners: dict[TreeNode, TreeNode]
-) -> TreeNode | None:
+def _odd_cell(cell: float | str) -> float | str:
+    try:
+        number = float(cell)
+    except ValueError:
+        return "nan"
+    return "nan" if number != number else number
+
+
+def _scores(side: Placed, result: PairResult) -> tuple[list[float | None], list[float | None]]:
+    comparison = result.comparison
+    if comparison is None:
+        return _none(side), _none(side)
+    scores, before = _optional(comparison.node_score), _optional(comparison.node_input_score)
+    return (
+        [None if n.kind == "collection" else scores[n.exec_order] for n in side.listed],
+        [None if n.kind == "collection" else before[n.exec_order] for n in side.listed],
+    )
+
+
+def _none(side: Placed) -> list[float | None]:
+    return [None] * len(side.listed)
+
+
+def _optional(column: Floats) -> list[float | None]:
+    return [None if number != number else number for number in column.tolist()]
+
+
+def _positions(listed: list[TreeNode]) -> list[int]:
+    positions = [0] * len(listed)
+    for node in listed:
+        for position, child in enumerate(node.children):
+            positions[child.index] = position
+    return positions
+
+
+def _blocks(side: Placed, result: PairResult) -> list[int | None]:
+    if result.comparison is None or side.tree is not result.problem:
+        return [None] * len(side.listed)
+    depth = result.comparison.depth.astype(int).tolist()
+    return [depth[node.exec_order] for node in side.listed]
+
+
+def _matches(
+    side: Placed, other: Placed | None, result: PairResult
+) -> tuple[list[int | None], list[str | None]]:
+    if result.comparison is None or other is None:
+        return [None] * len(side.listed), [None] * len(side.listed)
+    matching = result.comparison.matching
+    match: list[int | None] = []
+    reason: list[str | None] = []
+    for node in side.listed:
+        partner = matching.partner.get(node)
+        known = matching.reason.get(node)
+        if node.kind == "collection":
+            partner = _collection_partner(node, matching.partner)
+            known = "aligned" if partner is not None else None
+        match.append(other.id_of(partner) if partner is not None else None)
+        reason.append(known)
+    return match, reason
+
+
+def _collection_partner(node: TreeNode, partners: dict[TreeNode, TreeNode]) -> TreeNode | None:
     for child in node.children:
         partner = partners.get(child)
         if partner is not None and partner.parent is not None:
@@ -173,158 +205,46 @@ def _collection_partner(
     return None
 
 
-def _sources(result: PairResult) -> dict[TreeNode, TreeNode]:
-    sources = {node: f.node for f in result.findings for node in f.carriers}
-    sources.update({finding.node: finding.node for finding in result.findings})
+def _judged(side: Placed, result: PairResult) -> tuple[list[str | None], list[str | None]]:
+    verdicts: list[str | None] = [None] * len(side.listed)
+    reasons: list[str | None] = [None] * len(side.listed)
+    if side.tree is result.problem:
+        in_order = side.tree.in_order
+        for order, judgement in result.judgements.items():
+            index = in_order[order].index
+            verdicts[index] = judgement.verdict
+            if judgement.reasons:
+                reasons[index] = encode(judgement.reasons)
+    return verdicts, reasons
+
+
+def _overflow(side: Placed, result: PairResult) -> list[str | None]:
+    levels = result.overflow[0 if side.tree is result.problem else 1]
+    if not levels:
+        return [None] * len(side.listed)
+    return [None if n.kind == "collection" else levels[n.exec_order] for n in side.listed]
+
+
+def _sources(side: Placed, other: Placed | None, result: PairResult) -> list[int | None]:
+    sources: list[int | None] = [None] * len(side.listed)
+    if side.tree is not result.problem:
+        return sources
+    for finding in result.findings:
+        home = side if finding.side == "problem" else other
+        assert home is not None
+        source = home.id_of(finding.node)
+        for node in finding.carriers:
+            sources[node.index] = source
+        if home is side:
+            sources[finding.node.index] = source
     return sources
 
 
-def _last_ids(side: SideRows) -> dict[TreeNode, int]:
-    last: dict[TreeNode, int] = {}
-    for node in reversed(side.listed):
-        last[node] = last[node.children[-1]] if node.children else side.ids[node]
-    return last
-
-
-class _Below:
-    """Scores of nodes and what is worst below them."""
-
-    def __init__(self, side: SideRows, comparison: Comparison | None, threshold: float) -> None:
-        self._comparison = comparison
-        self._worst: dict[TreeNode, float] = {}
-        self._divergent: dict[TreeNode, int] = {}
-        if comparison is not None:
-            self._gather(side, threshold)
-
-    def _gather(self, side: SideRows, threshold: float) -> None:
-        for node in reversed(side.listed):
-            if node.parent is None:
-                continue
-            own = self.scores(node)[0]
-            worst = max(self._worst.get(node, -1.0), -1.0 if own is None else own)
-            count = self._divergent.get(node, 0) + int(own is not None and own > threshold)
-            if worst >= 0:
-                self._worst[node.parent] = max(self._worst.get(node.parent, -1.0), worst)
-            if count:
-                self._divergent[node.parent] = self._divergent.get(node.parent, 0) + count
-
-    def scores(self, node: TreeNode) -> tuple[float | None, float | None, float | None]:
-        """score, input_score, introduced."""
-        if self._comparison is None or node.kind in ("collection", "root"):
-            return None, None, None
-        score = _number(self._comparison.node_score, node.exec_order)
-        before = _number(self._comparison.node_input_score, node.exec_order)
-        introduced = None if score is None else max(0.0, score - (before or 0.0))
-        return score, before, introduced
-
-    def totals(self, node: TreeNode) -> tuple[float | None, int]:
-        """worst_below, divergent_below."""
-        return self._worst.get(node), self._divergent.get(node, 0)
-
-
-def _number(column: Floats, index: int) -> float | None:
-    number = column[index]
-    return None if np.isnan(number) else float(number)
-
-
-def value_rows(side: SideRows) -> Iterator[Row]:
-    """The rows of one side's values without what concerns the pair."""
-    values = side.tree.dump.values
-    roles: dict[str, tuple[str, str]] = {}
-    for node in side.listed:
-        if node.kind == "collection":
-            continue
-        node_id = side.ids[node]
-        for index in range(*node.values):
-            record = values.records[index]
-            key = values.keys[index]
-            role = roles.get(key)
-            if role is None:
-                name, _, path = key.partition(".")
-                role = roles[key] = (name, path)
-            yield (
-                side.value_base + index,
-                node_id,
-                *role,
-                *record_cells(record),
-            )
-
-
-_dtypes: dict[str | None, str | None] = {None: None}
-_shapes: dict[tuple[int, ...] | None, str | None] = {None: None}
-
-
-def record_cells(record: Record) -> Row:
-    """type … scalar of one value, in the order of VALUE_COLUMNS."""
-    dtype = _dtypes.get(record.dtype)
-    if dtype is None and record.dtype is not None:
-        dtype = _dtypes[record.dtype] = canonical_dtype(record.dtype)
-    shape = _shapes.get(record.shape)
-    if shape is None and record.shape is not None:
-        shape = _shapes[record.shape] = ",".join(map(str, record.shape))
-    return (
-        record.type,
-        dtype,
-        shape,
-        cell(record.Max),
-        cell(record.Min),
-        cell(record.Mean),
-        cell(record.Norm),
-        record.requires_grad,
-        record.md5,
-        record.data_name,
-        _scalar(record),
-    )
-
-
-def cell(number: float | bool | str | None) -> float | str | None:
-    """A statistic as SQLite keeps it: NaN as the text 'nan', since a NaN would become NULL."""
-    if isinstance(number, str):
-        try:
-            number = float(number)
-        except ValueError:
-            return "nan"
-    return "nan" if number != number else number
+def _shape(shape: tuple[int, ...] | None) -> str | None:
+    return None if shape is None else ",".join(map(str, shape))
 
 
 def _scalar(record: Record) -> str | None:
-    if record.dtype is not None:
-        return None
     if record.group_ranks is not None:
         return json.dumps({"group_ranks": record.group_ranks})
     return json.dumps(record.value, ensure_ascii=False) if record.value is not None else None
-
-
-def pair_rows(
-    problem: SideRows, benchmark: SideRows, comparison: Comparison
-) -> dict[int, Row]:
-    """partner, error, score (and the tensor measures) by the problem's value index."""
-    rows: dict[int, Row] = {}
-    tensor = comparison.mode == "tensor"
-    error, score = comparison.error.tolist(), comparison.score.tolist()
-    pairs = zip(comparison.pairs.problem, comparison.pairs.benchmark, strict=True)
-    for row, (ours, theirs) in enumerate(pairs):
-        if SURPLUS in (ours, theirs):
-            continue
-        e, s = error[row], score[row]
-        cells: Row = (
-            benchmark.value_base + theirs,
-            None if e != e else e,
-            None if s != s else s,
-        )
-        rows[ours] = cells + _tensor_cells(comparison, row) if tensor else cells
-    return rows
-
-
-def _tensor_cells(comparison: Comparison, row: int) -> Row:
-    measures = comparison.tensors.get(row)
-    if measures is None:
-        return (None,) * len(TENSOR_COLUMNS)
-    return (
-        measures.cosine,
-        measures.euc_dist,
-        measures.max_abs_err,
-        measures.max_rel_err,
-        measures.one_thousandth,
-        measures.five_thousandths,
-    )

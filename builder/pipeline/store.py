@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import Connection, insert
 
-from builder.database import schema
-from builder.database.writer import Database, insert_rows, next_id
+from builder.database.writer import Database, insert_record, insert_rows, next_id
 from builder.diagnosis.finding import Finding
 from builder.options import BuildOptions
+from builder.pipeline.layout import Bases, Placed, place
 from builder.pipeline.pair import PairResult
 from builder.pipeline.plan import Missing, PairPlan
 from builder.pipeline.rows import (
     NODE_COLUMNS,
-    PAIR_COLUMNS,
-    TENSOR_COLUMNS,
+    PAIR_START,
+    TENSOR_START,
     VALUE_COLUMNS,
-    Bases,
-    SideRows,
     node_rows,
-    pair_rows,
-    place,
+    paired_value_rows,
     value_rows,
 )
 from builder.reasons import Reason
@@ -97,39 +94,35 @@ def store_missing(database: Database, missing: Missing) -> None:
 def _store_state(
     database: Database, step: int, rank: int, side: str, status: str, error: str, path: str
 ) -> None:
+    facts = {"step": step, "rank": rank, "side": side, "status": status}
     with database.transaction() as connection:
-        row = {"step": step, "rank": rank, "side": side, "status": status}
-        connection.execute(insert(schema.graph), [{**row, "error": error, "dump_dir": path}])
+        insert_record(connection, "graph", {**facts, "error": error, "dump_dir": path})
 
 
 def _insert_side(
-    connection: Connection,
-    side: SideRows,
-    other: SideRows | None,
+    connection: sqlite3.Connection,
+    side: Placed,
+    other: Placed | None,
     result: PairResult,
     options: BuildOptions,
 ) -> None:
     rows = node_rows(side, other, result, options.threshold)
     insert_rows(connection, "node", NODE_COLUMNS, rows)
-    if side.tree is result.problem and other is not None and result.comparison is not None:
-        extra = pair_rows(side, other, result.comparison)
-        tensor = result.comparison.mode == "tensor"
-        columns = [*VALUE_COLUMNS, *PAIR_COLUMNS, *(TENSOR_COLUMNS if tensor else ())]
-        nothing = (None,) * (len(columns) - len(VALUE_COLUMNS))
-        base = side.value_base
-        values = (row + extra.get(row[0] - base, nothing) for row in value_rows(side))
-        insert_rows(connection, "value", columns, values)
+    comparison = result.comparison
+    if side.tree is result.problem and other is not None and comparison is not None:
+        columns = VALUE_COLUMNS if comparison.mode == "tensor" else VALUE_COLUMNS[:TENSOR_START]
+        insert_rows(connection, "value", columns, paired_value_rows(side, other, result))
     else:
-        insert_rows(connection, "value", VALUE_COLUMNS, value_rows(side))
+        insert_rows(connection, "value", VALUE_COLUMNS[:PAIR_START], value_rows(side))
     frames = enumerate(side.tree.dump.frames, side.stack_base)
     insert_rows(connection, "stack", ("id", "text"), frames)
 
 
 def _insert_graphs(
-    connection: Connection,
+    connection: sqlite3.Connection,
     result: PairResult,
-    problem: SideRows,
-    benchmark: SideRows | None,
+    problem: Placed,
+    benchmark: Placed | None,
     options: BuildOptions,
 ) -> None:
     comparison = result.comparison
@@ -146,7 +139,7 @@ def _insert_graphs(
             "step": result.plan.step,
             "rank": result.plan.rank,
             "side": "problem" if ours else "benchmark",
-            "root": side.ids[side.tree.root],
+            "root": side.id_of(side.tree.root),
             "framework": dump.framework,
             "level": dump.level,
             "dump_dir": str(dump.path.absolute()),
@@ -158,10 +151,10 @@ def _insert_graphs(
             "divergent": int((known > options.threshold).sum()) if ours else 0,
             "worst": float(known.max()) if ours and known.size else None,
         }
-        connection.execute(insert(schema.graph), [row])
+        insert_record(connection, "graph", row)
 
 
-def _outcome(result: PairResult, problem: SideRows, benchmark: SideRows | None) -> PairOutcome:
+def _outcome(result: PairResult, problem: Placed, benchmark: Placed | None) -> PairOutcome:
     plan, comparison = result.plan, result.comparison
     if comparison is None or benchmark is None:
         return PairOutcome(plan.step, plan.rank)
@@ -194,14 +187,14 @@ def _gradients_agree(result: PairResult) -> bool | None:
 
 
 def _stored(
-    finding: Finding, result: PairResult, problem: SideRows, benchmark: SideRows
+    finding: Finding, result: PairResult, problem: Placed, benchmark: Placed
 ) -> StoredFinding:
     side = problem if finding.side == "problem" else benchmark
     return StoredFinding(
         step=result.plan.step,
         rank=result.plan.rank,
         graph=side.graph,
-        node=side.ids[finding.node],
+        node=side.id_of(finding.node),
         name=finding.node.name,
         kind=finding.kind,
         is_api=finding.node.kind == "api",

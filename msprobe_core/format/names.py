@@ -5,8 +5,7 @@ A name is read from its right end, so attributes called `input` or `forward` can
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msprobe_core.format.records import Direction
 
@@ -35,8 +34,7 @@ class NameSyntaxError(ValueError):
     """A text that is no entry name."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntryName:
+class EntryName(NamedTuple):
     """One parsed entry name.
 
     `path` is the attribute path of a module and empty for an API call; `type_name` is the
@@ -66,14 +64,21 @@ class EntryName:
 
 def parse_entry(name: str) -> EntryName:
     """Split an entry name by the grammar; raises NameSyntaxError when it is none."""
-    parts = name.split(".")
-    entry = _parse_module(parts) if parts[0] in MODULE_PREFIXES else _parse_api(parts)
-    if entry is None:
-        raise NameSyntaxError(
-            f"{name!r} is no entry name; expected <Prefix>.<api>.<call>.<forward|backward> "
-            "or Module.<path>.<Class>.<forward|backward>.<call>"
-        )
-    return entry
+    pieces = name.rsplit(".", 2)
+    if len(pieces) == 3:
+        head, middle, tail = pieces
+        direction = _DIRECTIONS.get(tail)
+        if direction is not None and _is_count(middle):
+            prefix, _, api = head.partition(".")
+            if api and prefix not in MODULE_PREFIXES:
+                return EntryName("api", prefix, "", api, int(middle), direction)
+        entry = _parse_module(name, head, middle, tail)
+        if entry is not None:
+            return entry
+    raise NameSyntaxError(
+        f"{name!r} is no entry name; expected <Prefix>.<api>.<call>.<forward|backward> "
+        "or Module.<path>.<Class>.<forward|backward>.<call>"
+    )
 
 
 def api_entry(prefix: str, api: str, call: int, direction: Direction) -> str:
@@ -91,32 +96,25 @@ def parameters_grad_entry(path: str, class_name: str, call: int) -> str:
     return f"Module.{path}.{class_name}.parameters_grad.{call}"
 
 
-def _parse_api(parts: list[str]) -> EntryName | None:
-    if len(parts) < 4 or parts[-1] not in _DIRECTIONS or not _is_count(parts[-2]):
+def _parse_module(name: str, head: str, middle: str, tail: str) -> EntryName | None:
+    if tail == "parameters_grad":
+        return _module(name.rpartition(".")[0], None, "parameters_grad", "backward")
+    if not _is_count(tail):
         return None
-    api = ".".join(parts[1:-2])
-    return EntryName("api", parts[0], "", api, int(parts[-2]), _DIRECTIONS[parts[-1]])
-
-
-def _parse_module(parts: list[str]) -> EntryName | None:
-    if len(parts) >= 3 and parts[-1] == "parameters_grad":
-        return _module(parts, parts[1:-1], None, "parameters_grad", "backward")
-    if len(parts) < 4 or not _is_count(parts[-1]):
-        return None
-    call = int(parts[-1])
-    if parts[-2] == "parameters_grad":
-        return _module(parts, parts[1:-2], call, "parameters_grad", "backward")
-    if parts[-2] in _DIRECTIONS:
-        return _module(parts, parts[1:-2], call, "module", _DIRECTIONS[parts[-2]])
-    return None
+    if middle == "parameters_grad":
+        return _module(head, int(tail), "parameters_grad", "backward")
+    direction = _DIRECTIONS.get(middle)
+    return None if direction is None else _module(head, int(tail), "module", direction)
 
 
 def _module(
-    parts: list[str], owner: list[str], call: int | None, kind: EntryKind, direction: Direction
+    owner: str, call: int | None, kind: EntryKind, direction: Direction
 ) -> EntryName | None:
-    if not all(owner):
+    prefix, _, rest = owner.partition(".")
+    path, _, class_name = rest.rpartition(".")
+    if prefix not in MODULE_PREFIXES or not class_name or ".." in owner:
         return None
-    return EntryName(kind, parts[0], ".".join(owner[:-1]), owner[-1], call, direction)
+    return EntryName(kind, prefix, path, class_name, call, direction)
 
 
 def _is_count(text: str) -> bool:
