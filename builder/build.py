@@ -11,9 +11,9 @@ from pathlib import Path
 
 from builder.database.tables import FINDING, SCHEMA_VERSION
 from builder.database.writer import Database, insert_rows, write_meta
-from builder.pipeline.order import order_findings
 from builder.dump.sources import find_sources
 from builder.options import BuildOptions
+from builder.pipeline.order import order_findings
 from builder.pipeline.plan import Plan, plan_pairs, plan_single
 from builder.pipeline.run import run_pairs
 from builder.pipeline.store import PairOutcome, StoredFinding, store_missing

@@ -36,14 +36,18 @@ OUTPUT_ROLES = ("output", "parameters_grad")
 class Comparison:
     """All that was measured on one matched pair of trees.
 
-    Arrays over value pairs: `error`, `score`, `norm_error`, `is_output`. Arrays over the problem's
-    nodes in execution order: `depth` in blocks, `node_score`, `node_input_score` (NaN = no values). `tensors` and
-    `unreadable` are by row of `pairs`, `differs` lists what differs besides the numbers.
+    By row of `pairs`: `records` and `statistics` of both sides, `keys`, `error`, `score`,
+    `norm_error`, `is_output`; `tensors`, `unreadable` and `differs` (what differs besides the
+    numbers) where there is something to say. By the problem's nodes in execution order: `depth`
+    in blocks, `node_score`, `node_input_score` (NaN = no values).
     """
 
     mode: Mode
     matching: Matching
     pairs: ValuePairs
+    records: tuple[list[Record], list[Record]]
+    statistics: tuple[Statistics, Statistics]
+    keys: list[str]
     precision: tuple[str, str]
     depth: Floats
     error: Floats
@@ -55,6 +59,10 @@ class Comparison:
     differs: dict[int, list[str]]
     tensors: dict[int, TensorMeasures]
     unreadable: dict[int, str]
+
+    def is_surplus(self, row: int) -> bool:
+        """Whether the row's value exists on one side only."""
+        return SURPLUS in (self.pairs.problem[row], self.pairs.benchmark[row])
 
 
 def mode_of(problem: Dump, benchmark: Dump) -> Mode:
@@ -87,33 +95,31 @@ def setting_of(matching: Matching) -> Setting:
     return Setting((ours, theirs), block_depths(matching.problem))
 
 
-def compare(
-    matching: Matching, tolerance: Tolerance, setting: Setting | None = None
-) -> Comparison:
+def compare(matching: Matching, tolerance: Tolerance, setting: Setting | None = None) -> Comparison:
     """Measure and score every value pair of two matched trees."""
     setting = setting or setting_of(matching)
     problem, benchmark = matching.problem.dump, matching.benchmark.dump
     pairs = pair_values(matching)
-    ours = [_record(problem, index) for index in pairs.problem]
-    theirs = [_record(benchmark, index) for index in pairs.benchmark]
+    ours = _records(problem, pairs.problem)
+    theirs = _records(benchmark, pairs.benchmark)
     mode = mode_of(problem, benchmark)
     left, right = statistics_of(ours), statistics_of(theirs)
     tensors, unreadable = _measure_tensors(mode, problem, benchmark, ours, theirs)
-    error = _errors(mode, (ours, theirs), (left, right), tensors)
-    differs = _differences(ours, theirs)
-    depth = setting.depth[np.array(pairs.node, dtype=np.int64)]
-    score = score_of(error, _tolerances(ours, theirs, setting.precision, depth, tolerance))
-    keys = [
-        problem.values.keys[p] if p != SURPLUS else benchmark.values.keys[b]
-        for p, b in zip(pairs.problem, pairs.benchmark, strict=True)
-    ]
-    is_output = np.array([key.startswith(OUTPUT_ROLES) for key in keys], dtype=bool)
-    count = len(matching.problem.in_order)
     nodes = np.array(pairs.node, dtype=np.int64)
+    error = _errors(mode, (ours, theirs), (left, right), tensors)
+    limit = _tolerances(ours, theirs, setting, nodes, tolerance)
+    score = score_of(error, limit)
+    keys = _keys(matching, pairs)
+    outputs = {key for key in set(keys) if key.startswith(OUTPUT_ROLES)}
+    is_output = np.array([key in outputs for key in keys], dtype=bool)
+    count = len(matching.problem.in_order)
     return Comparison(
         mode=mode,
         matching=matching,
         pairs=pairs,
+        records=(ours, theirs),
+        statistics=(left, right),
+        keys=keys,
         precision=setting.precision,
         depth=setting.depth,
         error=error,
@@ -122,7 +128,7 @@ def compare(
         is_output=is_output,
         node_score=_worst_by_node(score, nodes, is_output, count),
         node_input_score=_worst_by_node(score, nodes, ~is_output, count),
-        differs=differs,
+        differs=_differences(ours, theirs),
         tensors=tensors,
         unreadable=unreadable,
     )
@@ -131,8 +137,19 @@ def compare(
 _NOTHING = Record()
 
 
-def _record(dump: Dump, index: int) -> Record:
-    return dump.values.records[index] if index != SURPLUS else _NOTHING
+def _records(dump: Dump, indices: list[int]) -> list[Record]:
+    # SURPLUS is -1: a list with a stand-in at its end serves those too.
+    records = [*dump.values.records, _NOTHING]
+    return [records[index] for index in indices]
+
+
+def _keys(matching: Matching, pairs: ValuePairs) -> list[str]:
+    ours = matching.problem.dump.values.keys
+    theirs = matching.benchmark.dump.values.keys
+    return [
+        ours[p] if p != SURPLUS else theirs[b]
+        for p, b in zip(pairs.problem, pairs.benchmark, strict=True)
+    ]
 
 
 def _errors(
@@ -141,21 +158,17 @@ def _errors(
     statistics: tuple[Statistics, Statistics],
     tensors: dict[int, TensorMeasures],
 ) -> Floats:
-    left, right = statistics
+    error = relative_error(*statistics)
     if mode == "md5":
-        error = _checksum_errors(*records)
-        without = np.isnan(error)
-        error[without] = relative_error(left, right)[without]
-    else:
-        error = relative_error(left, right)
+        by_checksum = _checksum_errors(*records)
+        error = np.where(np.isnan(by_checksum), error, by_checksum)
     for row, measures in tensors.items():
         error[row] = measures.relative_error
-    for row, (ours, theirs) in enumerate(zip(*records, strict=True)):
-        if ours is _NOTHING or theirs is _NOTHING:
-            error[row] = np.nan
-        elif ours.dtype is None or theirs.dtype is None:
-            error[row] = argument_error(ours, theirs)
-        elif ours.shape != theirs.shape:
+    for row, (p, b) in enumerate(zip(*records, strict=True)):
+        if p.dtype is None or b.dtype is None:
+            surplus = p is _NOTHING or b is _NOTHING
+            error[row] = np.nan if surplus else argument_error(p, b)
+        elif p.shape != b.shape:
             error[row] = np.inf
     return error
 
@@ -201,33 +214,39 @@ def _measure_tensors(
     for row, (p, b) in enumerate(zip(ours, theirs, strict=True)):
         if p.data_name is None or b.data_name is None or p.shape != b.shape:
             continue
-        try:
-            measures = compare_files(folders[0] / p.data_name, folders[1] / b.data_name)
-        except TensorFileError as error:
-            unreadable[row] = str(error)
-            continue
-        if measures is not None:
-            measured[row] = measures
+        outcome = _compare_files(folders[0] / p.data_name, folders[1] / b.data_name)
+        if isinstance(outcome, str):
+            unreadable[row] = outcome
+        elif outcome is not None:
+            measured[row] = outcome
     return measured, unreadable
 
 
-def compare_files(problem: Path, benchmark: Path) -> TensorMeasures | None:
-    """Measure two tensor files; raises TensorFileError naming the file that cannot be used."""
-    arrays = []
-    for path in (problem, benchmark):
-        try:
-            arrays.append(load_tensor(path))
-        except TensorFileError as error:
-            raise TensorFileError(f"{path}: {error}") from None
-    return compare_tensors(arrays[0], arrays[1])
+def _compare_files(problem: Path, benchmark: Path) -> TensorMeasures | str | None:
+    path = problem
+    try:
+        ours = load_tensor(path)
+        path = benchmark
+        theirs = load_tensor(path)
+    except TensorFileError as error:
+        return f"{path}: {error}"
+    return compare_tensors(ours, theirs)
 
 
 def _differences(ours: list[Record], theirs: list[Record]) -> dict[int, list[str]]:
+    suspects = [
+        row
+        for row, (p, b) in enumerate(zip(ours, theirs, strict=True))
+        if p.dtype is None
+        or p.dtype != b.dtype
+        or p.shape != b.shape
+        or p.requires_grad != b.requires_grad
+    ]
     differs: dict[int, list[str]] = {}
-    for row, (p, b) in enumerate(zip(ours, theirs, strict=True)):
-        if p is _NOTHING or b is _NOTHING:
+    for row in suspects:
+        if ours[row] is _NOTHING or theirs[row] is _NOTHING:
             continue
-        found = differing_attributes(p, b)
+        found = differing_attributes(ours[row], theirs[row])
         if found:
             differs[row] = found
     return differs
@@ -250,19 +269,14 @@ def differing_attributes(p: Record, b: Record) -> list[str]:
 def _tolerances(
     ours: list[Record],
     theirs: list[Record],
-    precision: tuple[str, str],
-    depth: Floats,
+    setting: Setting,
+    nodes: NDArray[np.int64],
     tolerance: Tolerance,
 ) -> Floats:
-    epsilons: dict[tuple[str | None, str | None], float] = {}
-    column = np.empty(len(ours))
-    for row, (p, b) in enumerate(zip(ours, theirs, strict=True)):
-        key = (p.dtype, b.dtype)
-        epsilon = epsilons.get(key)
-        if epsilon is None:
-            epsilon = epsilons[key] = coarsest_epsilon((*key, *precision))
-        column[row] = epsilon
-    return np.asarray(tolerance.factor * tolerance.growth**depth * column)
+    dtypes = [(p.dtype, b.dtype) for p, b in zip(ours, theirs, strict=True)]
+    epsilons = {key: coarsest_epsilon((*key, *setting.precision)) for key in set(dtypes)}
+    column = np.array([epsilons[key] for key in dtypes], dtype=np.float64)
+    return np.asarray(tolerance.factor * tolerance.growth ** setting.depth[nodes] * column)
 
 
 def _worst_by_node(

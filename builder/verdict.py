@@ -12,8 +12,7 @@ import numpy as np
 
 from builder.compare import Comparison
 from builder.dump.values import Record
-from builder.match.values import SURPLUS
-from builder.measure.statistics import Floats, statistics_of
+from builder.measure.statistics import Floats
 from builder.reasons import Reason
 from builder.tree import TreeNode
 from msprobe_core.format import canonical_dtype, machine_epsilon
@@ -72,64 +71,51 @@ def _name(node: TreeNode) -> str:
 
 def _row_reasons(comparison: Comparison) -> list[tuple[int, Reason]]:
     """The rules that look at one value pair alone."""
-    found: list[tuple[int, Reason]] = []
-    found += _nonfinite(comparison)
+    found = _nonfinite(comparison)
     for row, attributes in comparison.differs.items():
-        p, b = _records(comparison, row)
-        for attribute in attributes:
-            ours, theirs = _attribute(p, attribute), _attribute(b, attribute)
-            found.append(
-                (
-                    row,
-                    {
-                        "code": "attribute_differs",
-                        "value": value_key(comparison, row),
-                        "attribute": attribute,
-                        "problem": ours,
-                        "benchmark": theirs,
-                    },
-                )
-            )
+        found += [(row, _difference(comparison, row, attribute)) for attribute in attributes]
     if comparison.mode == "md5":
         found += _checksums(comparison)
     for row, text in comparison.unreadable.items():
-        reason: Reason = {"code": "unreadable", "value": value_key(comparison, row), "error": text}
-        found.append((row, reason))
+        key = comparison.keys[row]
+        found.append((row, {"code": "unreadable", "value": key, "error": text}))
     return found
+
+
+def _difference(comparison: Comparison, row: int, attribute: str) -> Reason:
+    ours, theirs = comparison.records
+    return {
+        "code": "attribute_differs",
+        "value": comparison.keys[row],
+        "attribute": attribute,
+        "problem": attribute_text(ours[row], attribute),
+        "benchmark": attribute_text(theirs[row], attribute),
+    }
 
 
 def _checksums(comparison: Comparison) -> list[tuple[int, Reason]]:
     found: list[tuple[int, Reason]] = []
-    pairs = comparison.pairs
-    for row, (p, b) in enumerate(zip(pairs.problem, pairs.benchmark, strict=True)):
-        key = value_key(comparison, row)
-        if SURPLUS in (p, b):
+    for row, (key, p, b) in enumerate(zip(comparison.keys, *comparison.records, strict=True)):
+        if comparison.is_surplus(row):
             if key.startswith("parameters."):
                 found.append((row, {"code": "parameter_unmatched", "value": key}))
-            continue
-        ours, theirs = _records(comparison, row)
-        if ours.md5 is not None and theirs.md5 is not None and ours.md5 != theirs.md5:
+        elif p.md5 is not None and b.md5 is not None and p.md5 != b.md5:
             found.append((row, {"code": "checksum_differs", "value": key}))
     return found
 
 
 def _nonfinite(comparison: Comparison) -> list[tuple[int, Reason]]:
-    rows = [
-        row
-        for row, pair in enumerate(zip(comparison.pairs.problem, comparison.pairs.benchmark))
-        if SURPLUS not in pair
-    ]
-    ours = statistics_of([_records(comparison, row)[0] for row in rows])
-    theirs = statistics_of([_records(comparison, row)[1] for row in rows])
+    ours, theirs = comparison.statistics
     found: list[tuple[int, Reason]] = []
     for index, what in ((0, "Max"), (1, "Min")):
         bad = ours.recorded[index] & ~np.isfinite(ours.table[index])
         fine = theirs.recorded[index] & np.isfinite(theirs.table[index])
-        for place in np.flatnonzero(bad & fine):
-            state = "NaN" if np.isnan(ours.table[index, place]) else "Inf"
-            key = value_key(comparison, rows[place])
-            reason: Reason = {"code": "nonfinite_here", "value": key, "what": what, "state": state}
-            found.append((rows[place], reason))
+        for row in np.flatnonzero(bad & fine).tolist():
+            state = "NaN" if np.isnan(ours.table[index, row]) else "Inf"
+            key = comparison.keys[row]
+            found.append(
+                (row, {"code": "nonfinite_here", "value": key, "what": what, "state": state})
+            )
     return found
 
 
@@ -149,12 +135,12 @@ def _apply_norm_rules(
     worst_in = _worst_input(comparison, error)
     # An input without any error still carries rounding: ten times nothing is no warning.
     rounding = max(machine_epsilon(dtype) or 0.0 for dtype in comparison.precision)
-    for row in np.flatnonzero(comparison.is_output & ~np.isnan(error)):
+    for row in np.flatnonzero(comparison.is_output & (error > 10 * rounding)).tolist():
         node = comparison.pairs.node[row]
         if node not in allowed:
             continue
         e, before = float(error[row]), float(worst_in[node])
-        key = value_key(comparison, int(row))
+        key = comparison.keys[row]
         if before < 0.1 and e > 0.5:
             judged[node].add("error", {"code": "norm_error_appears", "value": key, "error": e})
         elif e > 10 * max(before, rounding):
@@ -182,7 +168,7 @@ def _apply_tensor_rules(
         node = comparison.pairs.node[row]
         if not comparison.is_output[row] or node not in allowed:
             continue
-        key = value_key(comparison, row)
+        key = comparison.keys[row]
         if thousandth.get(node, 1.0) > 0.9 and measures.one_thousandth < 0.6:
             ratio = measures.one_thousandth
             judged[node].add("error", {"code": "thousandth_drops", "value": key, "ratio": ratio})
@@ -192,23 +178,8 @@ def _apply_tensor_rules(
             judged[node].add("warning", fact)
 
 
-def value_key(comparison: Comparison, row: int) -> str:
-    """The role and path of a value pair, such as `output.0`."""
-    matching, pairs = comparison.matching, comparison.pairs
-    if pairs.problem[row] != SURPLUS:
-        return matching.problem.dump.values.keys[pairs.problem[row]]
-    return matching.benchmark.dump.values.keys[pairs.benchmark[row]]
-
-
-def _records(comparison: Comparison, row: int) -> tuple[Record, Record]:
-    matching, pairs = comparison.matching, comparison.pairs
-    return (
-        matching.problem.dump.values.records[pairs.problem[row]],
-        matching.benchmark.dump.values.records[pairs.benchmark[row]],
-    )
-
-
-def _attribute(record: Record, attribute: str) -> str:
+def attribute_text(record: Record, attribute: str) -> str:
+    """What a value shows where type, dtype, shape, requires_grad or its value differs."""
     if attribute == "dtype":
         return canonical_dtype(record.dtype) if record.dtype else record.type
     if attribute == "value":

@@ -1,4 +1,4 @@
-"""The tables as SQLAlchemy objects, for whoever queries; made from the specification in `tables`."""
+"""The tables as SQLAlchemy objects, for whoever queries; made from what `tables` specifies."""
 
 from __future__ import annotations
 

@@ -107,7 +107,9 @@ def next_id(connection: sqlite3.Connection, table: str) -> int:
 
 def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> None:
     """Store facts about the whole file; what is not text is stored as JSON."""
-    rows = [(key, fact if isinstance(fact, str) else json.dumps(fact)) for key, fact in facts.items()]
+    rows = [
+        (key, fact if isinstance(fact, str) else json.dumps(fact)) for key, fact in facts.items()
+    ]
     insert_rows(connection, "meta", ("key", "value"), rows)
 
 

@@ -7,6 +7,7 @@ made it to the calls that read it; transposes and reshapes in between change nei
 from __future__ import annotations
 
 from collections.abc import Hashable
+from math import isnan
 
 from builder.dump.values import Record
 from builder.tree import Tree, TreeNode
@@ -23,20 +24,37 @@ def fingerprint(record: Record) -> Hashable:
         return record.md5
     if record.Max is None or (record.Max == record.Min and record.Max in (0, 1)):
         return None
-    if isinstance(record.Max, str) or record.Max != record.Max:
+    if isinstance(record.Max, str) or isnan(record.Max):
         return None
     return (record.Max, record.Min, record.Mean, record.Norm)
 
 
 class Producers:
-    """The latest call so far that put out a value, filled while walking in execution order."""
+    """The latest call that put out a value, among those before a point in execution order.
+
+    Nothing is looked at until the first question: most runs agree nearly everywhere.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._values = tree.dump.values
+        self._in_order = tree.in_order
+        self._reached = 0
+        self._added = 0
         self._by_print: dict[Hashable, TreeNode] = {}
 
-    def add(self, node: TreeNode) -> None:
-        """Note the outputs of a completed node; a module does not hide the call inside it."""
+    def reach(self, node: TreeNode) -> None:
+        """Let later questions know all nodes up to and with this one."""
+        self._reached = max(self._reached, node.exec_order + 1)
+
+    def of(self, index: int) -> TreeNode | None:
+        """The call that produced the value with this index, as far as the dump tells."""
+        while self._added < self._reached:
+            self._add(self._in_order[self._added])
+            self._added += 1
+        key = fingerprint(self._values.records[index])
+        return self._by_print.get(key) if key is not None else None
+
+    def _add(self, node: TreeNode) -> None:
         start, stop = node.values
         for index in range(start, stop):
             if self._values.keys[index].startswith("output"):
@@ -44,12 +62,8 @@ class Producers:
                 if key is not None and not self._made_inside(key, node):
                     self._by_print[key] = node
 
-    def of(self, index: int) -> TreeNode | None:
-        """The call that produced the value with this index, as far as the dump tells."""
-        key = fingerprint(self._values.records[index])
-        return self._by_print.get(key) if key is not None else None
-
     def _made_inside(self, key: Hashable, node: TreeNode) -> bool:
+        # A module does not hide the call inside it that made its output.
         if node.kind == "api":
             return False
         known = self._by_print.get(key)

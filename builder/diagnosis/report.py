@@ -50,9 +50,19 @@ class Diagnosis:
 
     def as_json(self) -> dict[str, object]:
         """The documented form, version 1."""
-        keys = (
-            "step rank node type direction order score input_score introduced reasons propagated_to"
-        ).split()
+        keys = [
+            "step",
+            "rank",
+            "node",
+            "type",
+            "direction",
+            "order",
+            "score",
+            "input_score",
+            "introduced",
+            "reasons",
+            "propagated_to",
+        ]
         return {
             "version": REPORT_VERSION,
             "database": str(self.database),

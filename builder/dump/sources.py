@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Literal
 
 from builder.errors import DumpError
-from msprobe_core.format import CONSTRUCT_FILE, DUMP_FILE, STACK_FILE, parse_rank_dir, parse_step_dir
+from msprobe_core.format import (
+    CONSTRUCT_FILE,
+    DUMP_FILE,
+    STACK_FILE,
+    parse_rank_dir,
+    parse_step_dir,
+)
 
 Granularity = Literal["rank", "step", "root"]
 

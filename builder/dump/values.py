@@ -5,6 +5,7 @@ A value keeps its record as decoded; statistics become arrays only where they ar
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
@@ -58,17 +59,9 @@ class Values:
         """Append the values of a forward or backward entry; returns their range."""
         start = len(self.keys)
         entry = _to_entry.decode(raw)
-        fast = all(
-            [
-                entry.input_args is None or self._positions(_INPUT, entry.input_args),
-                not entry.input_kwargs or self._names("input", entry.input_kwargs),
-                entry.input is None or self._positions(_INPUT, entry.input),
-                not entry.parameters or self._names("parameters", entry.parameters),
-                entry.output is None or self._positions(_OUTPUT, entry.output),
-            ]
-        )
-        if not fast:
-            self._truncate(start)
+        if not self._add_flat(entry):
+            del self.keys[start:]
+            del self.records[start:]
             self._add_nested(_to_object.decode(raw))
         return start, len(self.keys)
 
@@ -77,24 +70,33 @@ class Values:
         start = len(self.keys)
         for name, items in _to_gradients.decode(raw).items():
             for item in items:
-                self._add(f"parameters_grad.{name}", msgspec.to_builtins(item))
+                self._add(_named("parameters_grad", name), msgspec.to_builtins(item))
         return start, len(self.keys)
 
-    def _positions(self, keys: tuple[str, ...], items: list[Item]) -> bool:
-        if len(items) > len(keys):
-            return False
-        return all([self._fast(key, item) for key, item in zip(keys, items, strict=False)])
-
-    def _names(self, role: str, items: dict[str, Item]) -> bool:
-        return all([self._fast(_named(role, name), item) for name, item in items.items()])
-
-    def _fast(self, key: str, item: Item) -> bool:
-        if item is None:
-            return True
-        if isinstance(item, list) or not item.type:
-            return False
-        self.keys.append(key)
-        self.records.append(item)
+    def _add_flat(self, entry: Entry) -> bool:
+        """Append an entry whose values are all plain; False when some of them nest."""
+        for items, keys in (
+            (entry.input_args, _INPUT),
+            (entry.input_kwargs, "input"),
+            (entry.input, _INPUT),
+            (entry.parameters, "parameters"),
+            (entry.output, _OUTPUT),
+        ):
+            if not items:
+                continue
+            if isinstance(items, dict):
+                names: Iterable[str] = [_named(str(keys), name) for name in items]
+                content: Iterable[Item] = items.values()
+            else:
+                names, content = keys, items
+                if len(items) > len(keys):
+                    return False
+            for key, item in zip(names, content, strict=False):
+                if type(item) is Record and item.type:
+                    self.keys.append(key)
+                    self.records.append(item)
+                elif item is not None:
+                    return False
         return True
 
     def _add_nested(self, entry: dict[str, object]) -> None:
@@ -117,10 +119,6 @@ class Values:
             elif content is not None:
                 self.keys.append(key)
                 self.records.append(Record(type=type(content).__name__, value=content))
-
-    def _truncate(self, length: int) -> None:
-        del self.keys[length:]
-        del self.records[length:]
 
 
 _ROLES = (

@@ -34,7 +34,7 @@ class Matching:
 
 
 def match_trees(problem: Tree, benchmark: Tree, translate: Translate | None = None) -> Matching:
-    """Match all nodes of two trees; `translate` turns a problem module's owner into the benchmark's."""
+    """Match all nodes; `translate` turns a problem module's owner into the benchmark's."""
     matching = Matching(problem, benchmark)
     matching.pair(problem.root, benchmark.root, "name")
     pending = [(problem.root, benchmark.root)]
@@ -102,11 +102,22 @@ def _match_calls(
     # Matched modules are tokens of their own; where their order differs between the sides, the
     # alignment drops the fewest of them, and their match by name stands all the same.
     rank = {node: index for index, pair in enumerate(opened) for node in pair}
+    if _names(left, rank) == _names(right, rank):
+        for one, other in zip(left, right, strict=True):
+            matching.pair(one, other, "aligned")
+        return
     ours = [_token(node, matching.problem, rank) for node in left]
     theirs = [_token(node, matching.benchmark, rank) for node in right]
     for i, j in align(ours, theirs):
         if left[i].kind == "api" or left[i].name == right[j].name:
             matching.pair(left[i], right[j], "aligned")
+
+
+def _names(nodes: list[TreeNode], rank: dict[TreeNode, int]) -> list[object]:
+    return [
+        (node.owner, node.direction) if node.kind == "api" else rank.get(node, node.name)
+        for node in nodes
+    ]
 
 
 def _token(node: TreeNode, tree: Tree, rank: dict[TreeNode, int]) -> Token:

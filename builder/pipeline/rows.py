@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import repeat
+from math import isnan
 from typing import Any
 
 from builder.database.tables import NODE, VALUE
@@ -108,7 +109,7 @@ def paired_value_rows(problem: Placed, benchmark: Placed, result: PairResult) ->
     errors, scores = _optional(comparison.error), _optional(comparison.score)
     pairs = zip(comparison.pairs.problem, comparison.pairs.benchmark, strict=True)
     for row, (ours, theirs) in enumerate(pairs):
-        if ours != SURPLUS and theirs != SURPLUS:
+        if SURPLUS not in (ours, theirs):
             partner[ours] = benchmark.value_base + theirs
             error[ours], score[ours] = errors[row], scores[row]
     for row, m in comparison.tensors.items():
@@ -122,18 +123,22 @@ def paired_value_rows(problem: Placed, benchmark: Placed, result: PairResult) ->
         )
     if comparison.mode == "tensor":
         wide = zip(value_rows(problem), partner, error, score, tensor, strict=True)
-        return (row + (p, e, s) + t for row, p, e, s, t in wide)
+        return ((*row, p, e, s, *t) for row, p, e, s, t in wide)
     narrow = zip(value_rows(problem), partner, error, score, strict=True)
-    return (row + (p, e, s) for row, p, e, s in narrow)
+    return ((*row, p, e, s) for row, p, e, s in narrow)
 
 
 def statistic_cells(column: list[float | bool | str | None]) -> list[Any]:
     """Statistics as SQLite keeps them: NaN as the text 'nan', since a NaN would become NULL."""
-    odd = [i for i, cell in enumerate(column) if cell != cell or type(cell) is str]
+    odd = [i for i, cell in enumerate(column) if type(cell) is str or _is_nan(cell)]
     cells: list[Any] = column
     for index in odd:
         cells[index] = _odd_cell(cells[index])
     return cells
+
+
+def _is_nan(cell: float | bool | str | None) -> bool:
+    return isinstance(cell, float) and isnan(cell)
 
 
 def _odd_cell(cell: float | str) -> float | str:
@@ -141,7 +146,7 @@ def _odd_cell(cell: float | str) -> float | str:
         number = float(cell)
     except ValueError:
         return "nan"
-    return "nan" if number != number else number
+    return "nan" if isnan(number) else number
 
 
 def _scores(side: Placed, result: PairResult) -> tuple[list[float | None], list[float | None]]:
@@ -160,7 +165,7 @@ def _none(side: Placed) -> list[float | None]:
 
 
 def _optional(column: Floats) -> list[float | None]:
-    return [None if number != number else number for number in column.tolist()]
+    return [None if isnan(number) else number for number in column.tolist()]
 
 
 def _positions(listed: list[TreeNode]) -> list[int]:

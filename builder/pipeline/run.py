@@ -11,7 +11,9 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkContext, SpawnContext
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 from builder.database.writer import Database
 from builder.errors import BuilderError
@@ -20,6 +22,12 @@ from builder.pipeline.pair import work_on
 from builder.pipeline.plan import PairPlan
 from builder.pipeline.store import PairOutcome, store, store_failure
 
+# Forking spares every pair the imports; Windows and macOS have no safe fork.
+_CONTEXT: ForkContext | SpawnContext = (
+    multiprocessing.get_context("fork")
+    if sys.platform == "linux"
+    else multiprocessing.get_context("spawn")
+)
 Report = Callable[[PairOutcome], None]
 
 
@@ -66,19 +74,14 @@ def _run_in_processes(
 
 
 def _start(plan: PairPlan, database: Database, options: BuildOptions) -> _Running:
-    # Forking spares every pair the imports; Windows and macOS have no safe fork.
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(plan, database.final, options, sender))
+    receiver, sender = _CONTEXT.Pipe(duplex=False)
+    process = _CONTEXT.Process(target=_work, args=(plan, database.final, options, sender))
     process.start()
     sender.close()
     return _Running(process, plan, receiver)
 
 
-def _work(plan: PairPlan, final: object, options: BuildOptions, answer: Connection) -> None:
-    from pathlib import Path
-
-    assert isinstance(final, Path)
+def _work(plan: PairPlan, final: Path, options: BuildOptions, answer: Connection) -> None:
     answer.send(_attempt(plan, Database(final), options))
     answer.close()
 

@@ -21,7 +21,7 @@ _RANK = re.compile(r"(rank|proc)(\d*)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class RankDir:
-    """A directory of one process: `rank<ID>`, bare `rank`, or `proc<pid>` when no rank was known."""
+    """A directory of one process: `rank<ID>`, bare `rank`, or `proc<pid>` without a rank."""
 
     kind: Literal["rank", "proc"]
     number: int | None
@@ -34,7 +34,7 @@ def parse_step_dir(name: str) -> int | None:
 
 
 def parse_rank_dir(name: str) -> RankDir | None:
-    """The process that a directory called `rank<ID>`, `rank` or `proc<pid>` belongs to, else None."""
+    """The process behind a directory `rank<ID>`, `rank` or `proc<pid>`, else None."""
     match = _RANK.fullmatch(name)
     if match is None or (match[1] == "proc" and not match[2]):
         return None

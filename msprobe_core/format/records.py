@@ -37,7 +37,7 @@ class TensorRecord(TypedDict, total=False):
 
 
 class ScalarRecord(TypedDict):
-    """A non-tensor argument: int, float, bool, str, complex, slice, torch.Size, torch.dtype, …"""
+    """A non-tensor argument: int, float, bool, str, complex, slice, torch.Size and the like."""
 
     type: str
     value: object

@@ -1,0 +1,163 @@
+"""What a comparison says about one node, in the words that the walk asks in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from builder.compare import Comparison
+from builder.dump.values import Record
+from builder.reasons import Reason
+from builder.tree import TreeNode
+from msprobe_core.format import canonical_dtype
+
+
+@dataclass(slots=True)
+class DivergentRows:
+    """The divergent value pairs of one node, by what they mean; rows of the comparison."""
+
+    inputs: list[int] = field(default_factory=list)
+    arguments: list[int] = field(default_factory=list)
+    parameters: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+
+
+_NONE = DivergentRows()
+
+
+class Evidence:
+    """A comparison with a threshold above which a value diverges."""
+
+    def __init__(self, comparison: Comparison, threshold: float) -> None:
+        self.comparison = comparison
+        self.threshold = threshold
+        self.ours, self.theirs = comparison.records
+        nodes = np.array(comparison.pairs.node, dtype=np.int64)
+        bounds = np.searchsorted(nodes, np.arange(len(comparison.matching.problem.in_order) + 1))
+        self._bounds = bounds.tolist()
+        with np.errstate(invalid="ignore"):
+            self._divergent = (comparison.score > threshold).tolist()
+        self._any = set(nodes[np.array(self._divergent, dtype=bool)].tolist())
+        ours, theirs = comparison.statistics
+        self._made_nonfinite = (ours.nonfinite & ~theirs.nonfinite).tolist()
+        self._rare_precision = self._precision_is_rare()
+
+    def rows(self, node: TreeNode) -> range:
+        """The rows of a node's values."""
+        return range(self._bounds[node.exec_order], self._bounds[node.exec_order + 1])
+
+    def scores(self, node: TreeNode) -> tuple[float | None, float | None]:
+        """The score and the input score of a node."""
+        score = float(self.comparison.node_score[node.exec_order])
+        before = float(self.comparison.node_input_score[node.exec_order])
+        return None if np.isnan(score) else score, None if np.isnan(before) else before
+
+    def divergent(self, node: TreeNode) -> DivergentRows:
+        """The rows of a node whose score exceeds the threshold."""
+        if node.exec_order not in self._any:
+            return _NONE
+        found = DivergentRows()
+        for row in self.rows(node):
+            if not self._divergent[row]:
+                continue
+            if self.comparison.is_output[row]:
+                found.outputs.append(row)
+            elif self.comparison.keys[row].startswith("parameters."):
+                found.parameters.append(row)
+            elif self.ours[row].dtype is None or self.theirs[row].dtype is None:
+                found.arguments.append(row)
+            else:
+                found.inputs.append(row)
+        return found
+
+    def worst(self, rows: list[int]) -> int:
+        """The row with the highest score."""
+        return max(rows, key=lambda row: float(self.comparison.score[row]))
+
+    def problem_values(self, rows: list[int]) -> list[int]:
+        """The problem side's value indices of rows."""
+        return [self.comparison.pairs.problem[row] for row in rows]
+
+    def score_reason(self, code: str, rows: list[int]) -> Reason:
+        """A reason that names the worst of some rows."""
+        row = self.worst(rows)
+        score = float(self.comparison.score[row])
+        return {"code": code, "value": self.comparison.keys[row], "score": score}
+
+    def argument_reason(self, row: int) -> Reason:
+        """A reason that shows both sides of a differing argument."""
+        return {
+            "code": "argument_differs",
+            "value": self.comparison.keys[row],
+            "problem": _argument(self.ours[row]),
+            "benchmark": _argument(self.theirs[row]),
+        }
+
+    def makes_nonfinite(self, node: TreeNode) -> bool:
+        """Whether a matched node turns finite inputs into NaN or Inf that the benchmark lacks."""
+        rows = self.rows(node)
+        outputs = [row for row in rows if self.comparison.is_output[row]]
+        if not any(self._made_nonfinite[row] for row in outputs):
+            return False
+        nonfinite = self.comparison.statistics[0].nonfinite
+        return not any(nonfinite[row] for row in rows if not self.comparison.is_output[row])
+
+    def is_integer(self, row: int) -> bool:
+        """Whether a row compares integers: token ids, labels, masks."""
+        dtype = canonical_dtype(self.ours[row].dtype or "")
+        return "int" in dtype or dtype == "bool"
+
+    def share_a_value(self, left: list[int], right: list[int]) -> bool:
+        """Whether the same tensor of the problem side stands in both lists of rows."""
+        prints = {_statistics(self.ours[row]) for row in left}
+        return any(_statistics(self.ours[row]) in prints for row in right)
+
+    def changes_precision(self, node: TreeNode) -> bool:
+        """Whether a call puts out another dtype than its partner although both read the same.
+
+        Never where most nodes differ so: that is the setting of the comparison, not a fault.
+        """
+        if not self._rare_precision or node.kind != "api":
+            return False
+        differing = [row for row in self.rows(node) if self._dtype_differs(row)]
+        return bool(differing) and all(self.comparison.is_output[row] for row in differing)
+
+    def precision_reason(self, node: TreeNode) -> Reason:
+        """A reason that shows both dtypes of a node that `changes_precision`."""
+        row = next(row for row in self.rows(node) if self._dtype_differs(row))
+        return {
+            "code": "precision_differs",
+            "problem": canonical_dtype(self.ours[row].dtype or ""),
+            "benchmark": canonical_dtype(self.theirs[row].dtype or ""),
+        }
+
+    def _precision_is_rare(self) -> bool:
+        node = self.comparison.pairs.node
+        changed = {node[row] for row, what in self.comparison.differs.items() if "dtype" in what}
+        return 0 < len(changed) <= len(set(node)) / 2
+
+    def _dtype_differs(self, row: int) -> bool:
+        return "dtype" in self.comparison.differs.get(row, ())
+
+
+def nonfinite_state(record: Record) -> str:
+    """NaN or Inf where a tensor's extremes are not finite, else the empty text."""
+    for cell in (record.Max, record.Min):
+        try:
+            number = float(cell) if cell is not None else 0.0
+        except ValueError:
+            return "NaN"
+        if not np.isfinite(number):
+            return "NaN" if np.isnan(number) else "Inf"
+    return ""
+
+
+def _argument(record: Record) -> str:
+    if record.dtype is not None:
+        return f"a {canonical_dtype(record.dtype)} tensor"
+    return repr(record.value)
+
+
+def _statistics(record: Record) -> tuple[object, ...]:
+    return (record.shape, record.Max, record.Min, record.Mean, record.Norm, record.md5)
