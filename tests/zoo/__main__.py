@@ -1,0 +1,90 @@
+"""`make zoo`: run the whole suite and print how often the culprit is named, and what cried wolf."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.zoo.suite import TASKS, Case, Verdict, cases, judge
+
+SHOWN_FINDINGS = 4
+
+
+def main() -> int:
+    """Exit code 1 when a case could not be run at all."""
+    parser = argparse.ArgumentParser(prog="python -m tests.zoo", description=__doc__)
+    parser.add_argument("--task", choices=TASKS, action="append", help="only this task")
+    parser.add_argument("--only", default="", help="only cases whose line contains this text")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--misses", type=Path, help="write what missed, with the findings, here")
+    options = parser.parse_args()
+    began = time.monotonic()
+    listed = [c for c in cases(options.task or TASKS) if options.only in _title(c)]
+    verdicts = []
+    for verdict in judge(listed, options.workers):
+        verdicts.append(verdict)
+        print(f"{_title(verdict.case):78} {_outcome(verdict)}", flush=True)
+    print(f"\n{_table(verdicts)}\n\n{len(verdicts)} cases in {time.monotonic() - began:.0f} s")
+    if options.misses is not None:
+        options.misses.write_text("\n".join(map(_account, filter(_missed, verdicts))))
+    return int(any(verdict.error is not None for verdict in verdicts))
+
+
+def _title(case: Case) -> str:
+    dtype = str(case.problem.dtype).removeprefix("torch.")
+    return f"{case.task:10} {case.architecture:11} {dtype:8} {case.kind:9} {case.name}"
+
+
+def _outcome(verdict: Verdict) -> str:
+    if verdict.error is not None:
+        return f"could not be run: {verdict.error[:120]}"
+    if verdict.case.fault is None:
+        return f"FALSE ALARM {verdict.findings[0]}" if verdict.findings else "silent"
+    if verdict.place == 1:
+        return "1"
+    first = f"first named: {verdict.findings[0]}" if verdict.findings else "nothing found"
+    return f"{verdict.place or 'MISSED'} ({first})"
+
+
+def _missed(verdict: Verdict) -> bool:
+    if verdict.case.fault is None:
+        return bool(verdict.findings) or verdict.error is not None
+    return verdict.place != 1
+
+
+def _account(verdict: Verdict) -> str:
+    lines = [f"{_title(verdict.case)}: {_outcome(verdict)}"]
+    named = zip(verdict.findings, verdict.reasons, strict=True)
+    lines += [f"    {found}: {reason}" for found, reason in list(named)[:SHOWN_FINDINGS]]
+    lines += [f"    right: {sorted(verdict.right)[:SHOWN_FINDINGS]}"] if verdict.right else []
+    return "\n".join(lines) + "\n"
+
+
+def _table(verdicts: Sequence[Verdict]) -> str:
+    lines = [
+        "| task | faults | top-1 | top-3 | controls | false alarms |",
+        "|---|---|---|---|---|---|",
+    ]
+    for task in TASKS:
+        of_task = [verdict for verdict in verdicts if verdict.case.task == task]
+        faults = [verdict for verdict in of_task if verdict.case.fault is not None]
+        controls = [verdict for verdict in of_task if verdict.case.fault is None]
+        first = sum(verdict.place == 1 for verdict in faults)
+        third = sum((verdict.place or 99) <= 3 for verdict in faults)
+        alarms = sum(bool(verdict.findings) for verdict in controls)
+        lines.append(
+            f"| {task} | {len(faults)} | {_share(first, faults)} | {_share(third, faults)} "
+            f"| {len(controls)} | {alarms} |"
+        )
+    return "\n".join(lines)
+
+
+def _share(count: int, of: Sequence[Verdict]) -> str:
+    return f"{count} ({count / len(of):.0%})" if of else "–"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,37 @@
+"""Records one side of a case with our own dumper; call it in a process that ends afterwards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from tests.zoo.controls import Setting
+from tests.zoo.experiment import Experiment
+from tests.zoo.models import ARCHITECTURES
+
+Task = Literal["statistics", "tensor"]
+
+
+def record(architecture: str, setting: Setting, task: Task, folder: Path) -> None:
+    """Train for the steps of an experiment and leave the dump below `folder`."""
+    from msprobe.pytorch import PrecisionDebugger
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with setting.entered():
+        experiment = _experiment(architecture, setting)
+        config = {"task": task, "level": "mix", "dump_path": str(folder / "dump")}
+        path = folder / "config.json"
+        path.write_text(json.dumps({**config, "rank": [], "step": [], task: {}}))
+        experiment.train(PrecisionDebugger(config_path=str(path)))
+
+
+def _experiment(architecture: str, setting: Setting) -> Experiment:
+    torch.manual_seed(0)
+    experiment = ARCHITECTURES[architecture](setting.dtype)
+    setting.change(experiment)
+    # A fault may draw random numbers while it is put in; training draws the same on both sides.
+    torch.manual_seed(1)
+    return experiment

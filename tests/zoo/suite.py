@@ -1,0 +1,125 @@
+"""Runs the cases of the suite, each recorded in a process of its own, and judges the diagnosis."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.pool
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from builder import BuildOptions, build, diagnose
+from tests.zoo.controls import CONTROLS, Control, Setting
+from tests.zoo.culprit import Found, right_answers
+from tests.zoo.fault import Fault
+from tests.zoo.faults import FAULTS
+from tests.zoo.record import Task, record
+
+TASKS: tuple[Task, ...] = ("statistics", "tensor")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One pair of recordings to compare; `fault` is None for a control."""
+
+    name: str
+    kind: str
+    architecture: str
+    task: Task
+    problem: Setting
+    benchmark: Setting
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the diagnosis said of a case; `place` is that of the first right answer, from 1."""
+
+    case: Case
+    findings: tuple[Found, ...]
+    reasons: tuple[str, ...]
+    right: frozenset[Found]
+    error: str | None = None
+
+    @property
+    def place(self) -> int | None:
+        """Where in the list the culprit stands; None when it is not named."""
+        places = (n for n, found in enumerate(self.findings, 1) if found in self.right)
+        return next(places, None)
+
+
+def cases(tasks: Sequence[Task] = TASKS) -> list[Case]:
+    """Every fault in every dtype it shows in, and every control, for each task.
+
+    The problem side of a fault computes with other kernels, as another device would.
+    """
+    listed = []
+    for task in tasks:
+        for architecture, faults in FAULTS.items():
+            listed += [_case(architecture, f, dtype, task) for f in faults for dtype in f.dtypes]
+        listed += [_control(control, task) for control in CONTROLS]
+    return listed
+
+
+def judge(listed: Sequence[Case], processes: int) -> Iterator[Verdict]:
+    """Verdicts in the order of the cases."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        benchmarks = {_benchmark(case): case for case in listed}
+        with _pool(processes) as pool:
+            pool.map(_record_benchmark, [(case, root) for case in benchmarks.values()])
+            yield from pool.imap(_judge, [(case, root) for case in listed])
+
+
+def _pool(processes: int) -> multiprocessing.pool.Pool:
+    # A process per recording: dumpers patch torch, and settings are global.
+    return multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=1)
+
+
+def _case(architecture: str, fault: Fault, dtype: torch.dtype, task: Task) -> Case:
+    benchmark = Setting(dtype)
+    problem = replace(benchmark, onednn=False, change=fault.apply)
+    return Case(fault.name, fault.kind, architecture, task, problem, benchmark, fault)
+
+
+def _control(control: Control, task: Task) -> Case:
+    sides = control.problem, control.benchmark
+    return Case(control.name, "control", control.architecture, task, *sides)
+
+
+def _benchmark(case: Case) -> str:
+    setting = case.benchmark
+    short = str(setting.dtype).removeprefix("torch.")
+    return f"{case.architecture}-{short}-{case.task}"
+
+
+def _record_benchmark(work: tuple[Case, Path]) -> None:
+    case, root = work
+    record(case.architecture, case.benchmark, case.task, root / _benchmark(case))
+
+
+def _judge(work: tuple[Case, Path]) -> Verdict:
+    case, root = work
+    with tempfile.TemporaryDirectory(dir=root) as folder:
+        try:
+            return _compare(case, Path(folder), root / _benchmark(case) / "dump")
+        except Exception as error:
+            # One case that cannot run is a line of the table, not the end of it.
+            return Verdict(case, (), (), frozenset(), f"{type(error).__name__}: {error}")
+
+
+def _compare(case: Case, folder: Path, benchmark: Path) -> Verdict:
+    record(case.architecture, case.problem, case.task, folder)
+    problem = folder / "dump"
+    made = build(problem, benchmark, folder / "out", BuildOptions(workers=1))
+    diagnosis = diagnose(made.path)
+    culprits = case.fault.culprits if case.fault is not None else ()
+    return Verdict(
+        case,
+        tuple((f.step, f.node) for f in diagnosis.findings),
+        tuple("; ".join(f.reasons) for f in diagnosis.findings),
+        frozenset(right_answers(culprits, problem, benchmark)),
+    )
