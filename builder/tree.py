@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from builder.dump.reader import Dump
-from msprobe_core.format import EntryName, NameSyntaxError, parse_entry
+from msprobe_core.format import Direction, EntryName, NameSyntaxError, parse_entry
 
 Kind = Literal["root", "module", "api", "collection"]
 ROOT_NAME = "DefaultModel"
@@ -17,11 +17,17 @@ ROOT_NAME = "DefaultModel"
 
 @dataclass(slots=True, eq=False)
 class TreeNode:
-    """One entry of a dump in its place; `entry` is None where a name is outside the grammar."""
+    """One entry of a dump in its place; `entry` is None where a name is outside the grammar.
+
+    `owner` is the name without direction and call number; `direction` is None at the root and at
+    collections.
+    """
 
     name: str
     kind: Kind
     entry: EntryName | None
+    owner: str = ""
+    direction: Direction | None = None
     parent: TreeNode | None = None
     children: list[TreeNode] = field(default_factory=list)
     values: tuple[int, int] = (0, 0)
@@ -34,13 +40,6 @@ class TreeNode:
     began: float = 0.0  # index in the dump's own order, the earliest of all below
 
     @property
-    def direction(self) -> Literal["forward", "backward"] | None:
-        """The pass that the node belongs to; None at the root."""
-        if self.entry is None:
-            return None if self.kind in ("root", "collection") else "forward"
-        return self.entry.direction
-
-    @property
     def label(self) -> str:
         """The short name that a box shows."""
         if self.entry is None:
@@ -50,11 +49,6 @@ class TreeNode:
         if self.entry.kind == "api":
             return self.entry.type_name
         return self.entry.path.rpartition(".")[2] or self.entry.type_name
-
-    @property
-    def owner(self) -> str:
-        """The name without direction and call number."""
-        return self.entry.owner if self.entry is not None else self.name
 
 
 @dataclass(slots=True)
@@ -76,8 +70,10 @@ def build_tree(dump: Dump) -> Tree:
         node.parent = root if parent is None or parent == name else by_name[parent]
     _place_gradients(root, by_name)
     _place_recomputed(by_name)
-    _cut_cycles(root, by_name)
-    in_order = _arrange(root, by_name)
+    _adopt(root, by_name)
+    if len(subtree(root)) <= len(by_name):
+        _cut_cycles(root, by_name)
+    in_order = _arrange(root)
     _inherit_stacks(by_name)
     if not dump.micro_steps:
         _count_micro_steps(root)
@@ -126,6 +122,8 @@ def make_node(dump: Dump, name: str, began: float) -> TreeNode:
         name,
         kind,
         entry,
+        entry.owner if entry is not None else name,
+        entry.direction if entry is not None else "forward",
         values=dump.ranges.get(name, (0, 0)),
         stack=dump.stacks.get(name),
         micro_step=dump.micro_steps.get(name, 0),
@@ -176,12 +174,19 @@ def _cut_cycles(root: TreeNode, by_name: dict[str, TreeNode]) -> None:
         if id(node) not in reaches_root:
             node.parent = root
         reaches_root.update(id(passed) for passed in trail)
+    _adopt(root, by_name)
 
 
-def _arrange(root: TreeNode, by_name: dict[str, TreeNode]) -> list[TreeNode]:
+def _adopt(root: TreeNode, by_name: dict[str, TreeNode]) -> None:
+    root.children.clear()
+    for node in by_name.values():
+        node.children.clear()
     for node in by_name.values():
         assert node.parent is not None
         node.parent.children.append(node)
+
+
+def _arrange(root: TreeNode) -> list[TreeNode]:
     parents_first = subtree(root)
     for node in reversed(parents_first):
         if node.parent is not None and node.began < node.parent.began:

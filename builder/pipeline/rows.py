@@ -76,8 +76,8 @@ def value_rows(side: Placed) -> Iterator[Row]:
         if node.kind != "collection" and stop > start:
             nodes[start:stop] = [side.id_of(node)] * (stop - start)
     keys = {key: key.partition(".") for key in set(values.keys)}
-    shapes = {r.shape: _shape(r.shape) for r in records}
-    dtypes = {r.dtype: canonical_dtype(r.dtype) if r.dtype else None for r in records}
+    shapes = {shape: _shape(shape) for shape in {r.shape for r in records}}
+    dtypes = {dtype: _dtype(dtype) for dtype in {r.dtype for r in records}}
     return zip(
         range(side.value_base, side.value_base + len(records)),
         nodes,
@@ -129,19 +129,17 @@ def paired_value_rows(problem: Placed, benchmark: Placed, result: PairResult) ->
 
 
 def statistic_cells(column: list[float | bool | str | None]) -> list[Any]:
-    """Statistics as SQLite keeps them: NaN as the text 'nan', since a NaN would become NULL."""
-    odd = [i for i, cell in enumerate(column) if type(cell) is str or _is_nan(cell)]
+    """Statistics as SQLite keeps them: NaN as the text 'nan', since a NaN would become NULL.
+
+    A dump's NaN is text already: JSON has no such number.
+    """
     cells: list[Any] = column
-    for index in odd:
-        cells[index] = _odd_cell(cells[index])
+    for index in [i for i, cell in enumerate(column) if type(cell) is str]:
+        cells[index] = _text_cell(cells[index])
     return cells
 
 
-def _is_nan(cell: float | bool | str | None) -> bool:
-    return isinstance(cell, float) and isnan(cell)
-
-
-def _odd_cell(cell: float | str) -> float | str:
+def _text_cell(cell: str) -> float | str:
     try:
         number = float(cell)
     except ValueError:
@@ -247,6 +245,10 @@ def _sources(side: Placed, other: Placed | None, result: PairResult) -> list[int
 
 def _shape(shape: tuple[int, ...] | None) -> str | None:
     return None if shape is None else ",".join(map(str, shape))
+
+
+def _dtype(dtype: str | None) -> str | None:
+    return None if dtype is None else canonical_dtype(dtype)
 
 
 def _scalar(record: Record) -> str | None:
