@@ -12,8 +12,13 @@ from pathlib import Path
 from builder.database.tables import FINDING, SCHEMA_VERSION
 from builder.database.writer import Database, insert_rows, write_meta
 from builder.dump.sources import find_sources
+from builder.errors import InputError, MappingError
+from builder.match.layer_mapping import read_layer_mapping
+from builder.match.manual_file import read_mapping
+from builder.match.nodes import MatchRules
 from builder.options import BuildOptions
 from builder.pipeline.order import order_findings
+from builder.pipeline.pair import Instructions
 from builder.pipeline.plan import Plan, plan_pairs, plan_single
 from builder.pipeline.run import run_pairs
 from builder.pipeline.store import PairOutcome, StoredFinding, store_missing
@@ -59,10 +64,12 @@ def build(
     """
     options = options or BuildOptions()
     plan = _plan(Path(problem), Path(benchmark) if benchmark is not None else None, options)
+    instructions = Instructions(options, _match_rules(options, benchmark is not None))
     stem = "compare" if benchmark is not None else "build"
     database = Database.create(Path(output), stem)
     try:
-        outcomes = _run(plan, database, options, progress)
+        outcomes = _run(plan, database, instructions, progress)
+        _check_rules(instructions.rules, options, outcomes)
         findings = order_findings(outcomes)
         summary = _summary(plan, outcomes, benchmark is not None)
         mode = next((o.mode for o in outcomes if o.mode is not None), "structure")
@@ -88,8 +95,40 @@ def _plan(problem: Path, benchmark: Path | None, options: BuildOptions) -> Plan:
     return plan_pairs(found, find_sources(benchmark), options.rank_map, options.step_map)
 
 
+def _match_rules(options: BuildOptions, comparison: bool) -> MatchRules:
+    mapping, manual = options.layer_mapping, options.manual_mapping
+    wanted = mapping or manual or options.fuzzy_match or options.match_by_position
+    if wanted and not comparison:
+        raise InputError("mappings and fuzzy matching pair two dumps; give a benchmark too")
+    if mapping is not None and options.match_by_position:
+        raise InputError(f"{mapping}: a mapping file and matching by position exclude each other")
+    return MatchRules(
+        layer_mapping=read_layer_mapping(mapping) if mapping is not None else None,
+        by_position=options.match_by_position,
+        fuzzy=options.fuzzy_match,
+        manual=read_mapping(manual) if manual is not None else (),
+    )
+
+
+def _check_rules(rules: MatchRules, options: BuildOptions, outcomes: list[PairOutcome]) -> None:
+    done = [outcome for outcome in outcomes if outcome.error is None]
+    if not done:
+        return
+    if rules.layer_mapping is not None:
+        states = list(zip(*(outcome.rules for outcome in done)))
+        used = [any(state.used for state in column) for column in states]
+        reached = [any(state.reached for state in column) for column in states]
+        rules.layer_mapping.check(used, reached)
+    for pair, found in zip(rules.manual, zip(*(outcome.manual for outcome in done))):
+        if not any(found):
+            raise MappingError(
+                f"{options.manual_mapping}: no step and rank has both {pair.problem} and "
+                f"{pair.benchmark}; remove this pair"
+            )
+
+
 def _run(
-    plan: Plan, database: Database, options: BuildOptions, progress: Progress | None
+    plan: Plan, database: Database, instructions: Instructions, progress: Progress | None
 ) -> list[PairOutcome]:
     done = 0
 
@@ -101,7 +140,7 @@ def _run(
 
     for missing in plan.missing:
         store_missing(database, missing)
-    return run_pairs(plan.pairs, database, options, report)
+    return run_pairs(plan.pairs, database, instructions, report)
 
 
 def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[Reason]:

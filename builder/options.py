@@ -14,6 +14,7 @@ class BuildOptions:
     """Options of a build; the defaults are those of the command line.
 
     `threshold` is the score above which a value diverges. `workers` of None means all cores.
+    `match_by_position` pairs differently named modules of equal parents in their order.
     """
 
     overflow_check: bool = False
@@ -21,7 +22,8 @@ class BuildOptions:
     tolerance: Tolerance = field(default_factory=Tolerance)
     workers: int | None = None
     layer_mapping: Path | None = None
-    manual_mapping: Path | None = None
+    match_by_position: bool = False
     fuzzy_match: bool = False
+    manual_mapping: Path | None = None
     rank_map: dict[int, int] = field(default_factory=dict)
     step_map: dict[int, int] = field(default_factory=dict)

@@ -1,187 +1,289 @@
 """Pairs the nodes of two trees: modules by name, calls by alignment, backward through forward.
 
-Call numbers are no part of a node's identity, so an inserted call shifts nothing.
+Call numbers are no part of a node's identity, so an inserted call shifts nothing. Manual pairs win
+over everything, then rules of a layer mapping, names, and last, on request, guesses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from builder.dump.values import Record
-from builder.match.align import Token, align
-from builder.tree import Tree, TreeNode
+from builder.match.align import align
+from builder.match.guess import guess_modules
+from builder.match.layer_mapping import LayerMapping, Rule
+from builder.match.manual_file import MappedPair
+from builder.match.tokens import call_names, call_tokens
+from builder.tree import Tree, TreeNode, subtree
 
-Translate = Callable[[str], str]
+MatchReason = Literal["name", "aligned", "fuzzy", "mapping", "manual"]
+_Pair = tuple[TreeNode, TreeNode]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRules:
+    """What a user asks of the matching beyond names.
+
+    `by_position` pairs differently named modules of equal parents in their order, the way one
+    model written in two frameworks needs it.
+    """
+
+    layer_mapping: LayerMapping | None = None
+    by_position: bool = False
+    fuzzy: bool = False
+    manual: Sequence[MappedPair] = ()
 
 
 @dataclass(slots=True)
 class Matching:
-    """Partners in both directions by node identity, with the reason of each pair and non-pair."""
+    """Partners in both directions, why each node has one or none, and how sure a guess is."""
 
     problem: Tree
     benchmark: Tree
     partner: dict[TreeNode, TreeNode] = field(default_factory=dict)
     reason: dict[TreeNode, str] = field(default_factory=dict)
+    guess: dict[TreeNode, float] = field(default_factory=dict)
 
-    def pair(self, ours: TreeNode, theirs: TreeNode, reason: str) -> None:
+    def pair(self, ours: TreeNode, theirs: TreeNode, reason: str) -> bool:
         """Record a pair; a node that is taken already keeps its first partner."""
         if ours in self.partner or theirs in self.partner:
-            return
+            return False
         self.partner[ours] = theirs
         self.partner[theirs] = ours
         self.reason[ours] = self.reason[theirs] = reason
+        return True
 
 
-def match_trees(problem: Tree, benchmark: Tree, translate: Translate | None = None) -> Matching:
-    """Match all nodes; `translate` turns a problem module's owner into the benchmark's."""
-    matching = Matching(problem, benchmark)
-    matching.pair(problem.root, benchmark.root, "name")
-    pending = [(problem.root, benchmark.root)]
-    while pending:
-        ours, theirs = pending.pop()
-        pending += _match_children(matching, ours, theirs, translate or _same)
-    _match_backward(matching)
-    _match_gradients(matching)
-    _explain_unmatched(matching)
-    return matching
+def match_trees(problem: Tree, benchmark: Tree, rules: MatchRules | None = None) -> Matching:
+    """Match all nodes of two trees."""
+    return _Matcher(problem, benchmark, rules or MatchRules()).run()
 
 
-def _same(owner: str) -> str:
-    return owner
+class _Matcher:
+    def __init__(self, problem: Tree, benchmark: Tree, rules: MatchRules) -> None:
+        self.matching = Matching(problem, benchmark)
+        self.rules = rules
+        self.across_frameworks = problem.dump.framework != benchmark.dump.framework
+        mapping = rules.layer_mapping
+        self.translated = mapping.translate(problem) if mapping is not None else {}
+
+    def run(self) -> Matching:
+        problem, benchmark = self.matching.problem, self.matching.benchmark
+        self._descend(self._pair_manually())
+        self.matching.pair(problem.root, benchmark.root, "name")
+        if _is_flat(problem) or _is_flat(benchmark):
+            # Without modules on a side, the calls alone carry the order.
+            self._match_calls(_calls(problem), _calls(benchmark), [])
+        else:
+            self._descend([(problem.root, benchmark.root)])
+            self._pair_translated()
+        self._match_backward()
+        self._match_recomputed()
+        self._match_gradients()
+        _explain_unmatched(self.matching)
+        return self.matching
+
+    def _descend(self, pending: list[_Pair]) -> None:
+        while pending:
+            pending += self._match_children(*pending.pop())
+
+    def _pair_manually(self) -> list[_Pair]:
+        opened = []
+        for pair in self.rules.manual:
+            ours = self.matching.problem.by_name.get(pair.problem)
+            theirs = self.matching.benchmark.by_name.get(pair.benchmark)
+            if ours is None or theirs is None or not self.matching.pair(ours, theirs, "manual"):
+                continue
+            if pair.descendants:
+                opened.append((ours, theirs))
+        return opened
+
+    def _match_children(self, ours: TreeNode, theirs: TreeNode) -> list[_Pair]:
+        left = [c for c in ours.children if _stands_alone(c, self.matching.problem)]
+        right = [c for c in theirs.children if _stands_alone(c, self.matching.benchmark)]
+        known = [c for c in left if c in self.matching.partner]
+        opened = [(c, self.matching.partner[c]) for c in known]
+        new = self._match_modules(self._free_modules(left), self._free_modules(right))
+        self._match_calls(left, right, opened + new)
+        return new
+
+    def _free_modules(self, nodes: list[TreeNode]) -> list[TreeNode]:
+        return [n for n in nodes if n.kind == "module" and n not in self.matching.partner]
+
+    def _match_modules(self, left: list[TreeNode], right: list[TreeNode]) -> list[_Pair]:
+        opened = self._pair_in_turn(left, right, self._wanted, _own_key)
+        opened += self._pair_in_turn(left, right, self._wanted_path, _own_path)
+        if self.rules.by_position:
+            opened += self._pair_by_position(self._free_modules(left), self._free_modules(right))
+        if self.rules.fuzzy:
+            opened += self._pair_guesses(self._free_modules(left), self._free_modules(right))
+        return opened
+
+    def _pair_in_turn(
+        self,
+        left: list[TreeNode],
+        right: list[TreeNode],
+        wanted: Callable[[TreeNode], object],
+        own: Callable[[TreeNode], object],
+    ) -> list[_Pair]:
+        waiting: dict[object, list[TreeNode]] = {}
+        for node in reversed(right):
+            if node not in self.matching.partner:
+                waiting.setdefault(own(node), []).append(node)
+        opened = []
+        for node in left:
+            key = wanted(node)
+            candidates = waiting.get(key) if key is not None else None
+            if candidates and self.matching.pair(node, candidates[-1], self._reason(node)):
+                opened.append((node, candidates.pop()))
+        return opened
+
+    def _wanted(self, node: TreeNode) -> object:
+        return None if self._rule(node) is not None else _own_key(node)
+
+    def _wanted_path(self, node: TreeNode) -> object:
+        # A rule says nothing of the class on the other side, so the path alone decides.
+        return (self.translated[node][0], node.direction) if self._rule(node) else None
+
+    def _rule(self, node: TreeNode) -> Rule | None:
+        return self.translated.get(node, ("", None))[1]
+
+    def _reason(self, node: TreeNode) -> str:
+        rule = self._rule(node)
+        if rule is None:
+            return "name"
+        rule.reached = True
+        return "mapping"
+
+    def _pair_by_position(self, left: list[TreeNode], right: list[TreeNode]) -> list[_Pair]:
+        if len(left) != len(right):
+            return []
+        return [p for p in zip(left, right) if self.matching.pair(*p, "mapping")]
+
+    def _pair_guesses(self, left: list[TreeNode], right: list[TreeNode]) -> list[_Pair]:
+        opened = []
+        trees = (self.matching.problem, self.matching.benchmark)
+        for ours, theirs, score in guess_modules(left, right, trees):
+            if self.matching.pair(ours, theirs, "fuzzy"):
+                self.matching.guess[ours] = score
+                opened.append((ours, theirs))
+        return opened
+
+    def _pair_translated(self) -> None:
+        # A rule may lead to another level of the other tree, where no matched parent leads.
+        modules = [n for n in subtree(self.matching.benchmark.root) if n.kind == "module"]
+        lost = [n for n in self.translated if n not in self.matching.partner and self._rule(n)]
+        left = [node for node in lost if _stands_alone(node, self.matching.problem)]
+        self._descend(self._pair_in_turn(left, modules, self._wanted_path, _own_path))
+
+    def _match_calls(
+        self, left: list[TreeNode], right: list[TreeNode], opened: list[_Pair]
+    ) -> None:
+        # Matched modules are tokens of their own; where their order differs between the sides, the
+        # alignment drops the fewest of them, and their match by name stands all the same.
+        rank = {node: index for index, pair in enumerate(opened) for node in pair}
+        left = [
+            n for n in left if n in rank or (n.kind == "api" and n not in self.matching.partner)
+        ]
+        right = [
+            n for n in right if n in rank or (n.kind == "api" and n not in self.matching.partner)
+        ]
+        loose = self.across_frameworks
+        if call_names(left, rank, loose) == call_names(right, rank, loose):
+            pairs = list(enumerate(range(len(left))))
+        else:
+            ours = call_tokens(left, self.matching.problem, rank, loose)
+            pairs = align(ours, call_tokens(right, self.matching.benchmark, rank, loose))
+        for i, j in pairs:
+            self.matching.pair(left[i], right[j], "aligned")
+
+    def _match_backward(self) -> None:
+        matching = self.matching
+        for node in matching.problem.in_order:
+            entry = node.entry
+            if entry is None or entry.direction != "backward" or entry.kind == "parameters_grad":
+                continue
+            forward = matching.problem.by_name.get(entry.twin("forward"))
+            partner = matching.partner.get(forward) if forward is not None else None
+            if forward is None or partner is None or partner.entry is None:
+                continue
+            backward = matching.benchmark.by_name.get(partner.entry.twin("backward"))
+            if backward is not None:
+                matching.pair(node, backward, matching.reason[forward])
+
+    def _match_recomputed(self) -> None:
+        # Recomputed calls stand under backward ones, whose partners are known only now.
+        for ours in self.matching.problem.in_order:
+            theirs = self.matching.partner.get(ours)
+            if ours.direction != "backward" or theirs is None:
+                continue
+            left = [node for node in ours.children if node.recomputed]
+            right = [node for node in theirs.children if node.recomputed]
+            if left and right:
+                self._descend(self._pair_in_turn(left, right, _own_key, _own_key))
+
+    def _match_gradients(self) -> None:
+        matching = self.matching
+        for node in matching.problem.in_order:
+            parent = node.parent
+            if node.entry is None or node.entry.kind != "parameters_grad" or parent is None:
+                continue
+            partner = matching.partner.get(parent)
+            for candidate in partner.children if partner is not None else ():
+                theirs = candidate.entry
+                if theirs is None or theirs.kind != "parameters_grad":
+                    continue
+                # Directly under the root stand the gradients of many modules: only names tell.
+                if parent.kind != "root" or _own_key(candidate) == _own_key(node):
+                    matching.pair(node, candidate, matching.reason[parent])
 
 
-def _match_children(
-    matching: Matching, ours: TreeNode, theirs: TreeNode, translate: Translate
-) -> list[tuple[TreeNode, TreeNode]]:
-    left = [child for child in ours.children if _by_sequence(child, matching.problem)]
-    right = [child for child in theirs.children if _by_sequence(child, matching.benchmark)]
-    opened = _match_modules(matching, left, right, translate)
-    _match_calls(matching, left, right, opened)
-    return opened
+def _is_flat(tree: Tree) -> bool:
+    return not any(node.kind == "module" and node.entry is not None for node in tree.in_order)
 
 
-def _by_sequence(node: TreeNode, tree: Tree) -> bool:
+def _calls(tree: Tree) -> list[TreeNode]:
+    return [n for n in tree.in_order if n.kind == "api" and _stands_alone(n, tree)]
+
+
+def _stands_alone(node: TreeNode, tree: Tree) -> bool:
     # Backward calls go with their forward calls; only those without one stand for themselves.
-    if node.entry is None or node.entry.direction == "forward":
-        return not node.recomputed or node.entry is None or node.parent is not tree.root
-    return node.entry.kind != "parameters_grad" and node.entry.twin("forward") not in tree.by_name
+    # A recomputed block is no part of the forward pass; inside, its calls align like any others.
+    if node.direction == "forward":
+        parent = node.parent
+        return not (node.recomputed and parent is not None and not parent.recomputed)
+    entry = node.entry
+    if entry is None or entry.kind == "parameters_grad":
+        return False
+    return entry.twin("forward") not in tree.by_name
 
 
-def _match_modules(
-    matching: Matching, left: list[TreeNode], right: list[TreeNode], translate: Translate
-) -> list[tuple[TreeNode, TreeNode]]:
-    waiting: dict[tuple[str, str | None], list[TreeNode]] = {}
-    for node in reversed(right):
-        if node.kind == "module":
-            waiting.setdefault((_neutral(node.owner), node.direction), []).append(node)
-    opened = []
-    for node in left:
-        if node.kind != "module":
-            continue
-        owner = _neutral(node.owner)
-        wanted = translate(owner)
-        candidates = waiting.get((wanted, node.direction))
-        if candidates:
-            partner = candidates.pop()
-            matching.pair(node, partner, "name" if wanted == owner else "mapping")
-            opened.append((node, partner))
-    return opened
+def _own_key(node: TreeNode) -> object:
+    owner = node.owner
+    # MindSpore's word for a module.
+    return (f"Module{owner[4:]}" if owner.startswith("Cell.") else owner, node.direction)
 
 
-def _neutral(owner: str) -> str:
-    return f"Module{owner[4:]}" if owner.startswith("Cell.") else owner
-
-
-def _match_calls(
-    matching: Matching,
-    left: list[TreeNode],
-    right: list[TreeNode],
-    opened: list[tuple[TreeNode, TreeNode]],
-) -> None:
-    # Matched modules are tokens of their own; where their order differs between the sides, the
-    # alignment drops the fewest of them, and their match by name stands all the same.
-    rank = {node: index for index, pair in enumerate(opened) for node in pair}
-    if _names(left, rank) == _names(right, rank):
-        for one, other in zip(left, right, strict=True):
-            matching.pair(one, other, "aligned")
-        return
-    ours = [_token(node, matching.problem, rank) for node in left]
-    theirs = [_token(node, matching.benchmark, rank) for node in right]
-    for i, j in align(ours, theirs):
-        if left[i].kind == "api" or left[i].name == right[j].name:
-            matching.pair(left[i], right[j], "aligned")
-
-
-def _names(nodes: list[TreeNode], rank: dict[TreeNode, int]) -> list[object]:
-    return [
-        (node.owner, node.direction) if node.kind == "api" else rank.get(node, node.name)
-        for node in nodes
-    ]
-
-
-def _token(node: TreeNode, tree: Tree, rank: dict[TreeNode, int]) -> Token:
-    if node.kind == "module":
-        return Token(("module", rank.get(node, node.name)))
-    start, stop = node.values
-    records = tree.dump.values.records[start:stop]
-    shapes = tuple(record.shape for record in records)
-    arguments = tuple(repr(record.value) for record in records if record.dtype is None)
-    return Token((node.owner, node.direction), shapes, (arguments, _first_input(tree, node)))
-
-
-def _first_input(tree: Tree, node: TreeNode) -> float | None:
-    # Three digits of the first input's norm tell equal calls apart without asking for equality.
-    start, stop = node.values
-    for record in tree.dump.values.records[start:stop]:
-        if record.dtype is not None:
-            return _rounded(record)
-    return None
-
-
-def _rounded(record: Record) -> float | None:
-    norm = record.Norm
-    return float(f"{norm:.2e}") if isinstance(norm, float) else None
-
-
-def _match_backward(matching: Matching) -> None:
-    for node in matching.problem.in_order:
-        entry = node.entry
-        if entry is None or entry.direction != "backward" or entry.kind == "parameters_grad":
-            continue
-        forward = matching.problem.by_name.get(entry.twin("forward"))
-        partner = matching.partner.get(forward) if forward is not None else None
-        if forward is None or partner is None or partner.entry is None:
-            continue
-        backward = matching.benchmark.by_name.get(partner.entry.twin("backward"))
-        if backward is not None:
-            matching.pair(node, backward, matching.reason[forward])
-
-
-def _match_gradients(matching: Matching) -> None:
-    for node in matching.problem.in_order:
-        entry = node.entry
-        if entry is None or entry.kind != "parameters_grad" or node.parent is None:
-            continue
-        partner = matching.partner.get(node.parent)
-        if partner is None:
-            continue
-        for candidate in partner.children:
-            theirs = candidate.entry
-            if theirs is not None and theirs.kind == "parameters_grad":
-                alone = partner is not matching.benchmark.root
-                if alone or (theirs.owner, theirs.call) == (entry.owner, entry.call):
-                    matching.pair(node, candidate, matching.reason[node.parent])
+def _own_path(node: TreeNode) -> object:
+    return (node.entry.path if node.entry is not None else node.name, node.direction)
 
 
 def _explain_unmatched(matching: Matching) -> None:
     for tree in (matching.problem, matching.benchmark):
         for node in tree.in_order:
-            if node in matching.partner:
-                continue
-            if node.recomputed:
-                matching.reason[node] = "recomputed"
-            elif node.parent is not None and node.parent not in matching.partner:
-                matching.reason[node] = "parent_unmatched"
-            else:
-                matching.reason[node] = "absent"
+            if node not in matching.partner:
+                matching.reason[node] = _why_unmatched(matching, node)
+
+
+def _why_unmatched(matching: Matching, node: TreeNode) -> str:
+    if node.recomputed:
+        return "recomputed"
+    if node.parent is None or node.parent not in matching.partner:
+        return "parent_unmatched"
+    if node.kind == "module" and node.entry is not None:
+        for other in matching.partner[node.parent].children:
+            same = other.entry is not None and other.entry.type_name == node.entry.type_name
+            if same and other not in matching.partner and other.direction == node.direction:
+                return f"renamed:{other.name}"
+    return "absent"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from builder.compare import Comparison, compare
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.walk import walk
 from builder.dump.reader import read_dump
-from builder.match.nodes import match_trees
+from builder.match.nodes import MatchRules, match_trees
 from builder.options import BuildOptions
 from builder.overflow import overflow_levels
 from builder.pipeline.plan import PairPlan
@@ -32,15 +32,26 @@ class PairResult:
     overflow: tuple[list[str | None], list[str | None]]
 
 
-def work_on(plan: PairPlan, options: BuildOptions) -> PairResult:
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """What every pair of a build is worked on with: the options, and their files already read."""
+
+    options: BuildOptions
+    rules: MatchRules
+
+
+def work_on(plan: PairPlan, instructions: Instructions) -> PairResult:
     """Compare one pair; raises DumpError when a side cannot be read."""
+    options, rules = instructions.options, instructions.rules
     with _no_collection():
         problem = build_tree(read_dump(plan.problem))
         if plan.benchmark is None:
             levels = overflow_levels(problem) if options.overflow_check else []
             return PairResult(plan, problem, None, None, {}, [], (levels, []))
         benchmark = build_tree(read_dump(plan.benchmark))
-        comparison = compare(match_trees(problem, benchmark), options.tolerance)
+        manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
+        matching = match_trees(problem, benchmark, replace(rules, manual=manual))
+        comparison = compare(matching, options.tolerance)
         return PairResult(
             plan=plan,
             problem=problem,

@@ -14,7 +14,7 @@ from builder.match.values import SURPLUS
 from builder.measure.statistics import Floats
 from builder.pipeline.layout import Placed, last_below, worst_below
 from builder.pipeline.pair import PairResult
-from builder.reasons import encode
+from builder.reasons import Reason, encode
 from builder.tree import TreeNode
 from msprobe_core.format import canonical_dtype
 
@@ -218,7 +218,20 @@ def _judged(side: Placed, result: PairResult) -> tuple[list[str | None], list[st
             verdicts[index] = judgement.verdict
             if judgement.reasons:
                 reasons[index] = encode(judgement.reasons)
+        for node, facts in _guesses(result).items():
+            judged = result.judgements.get(node.exec_order)
+            reasons[node.index] = encode([facts, *(judged.reasons if judged is not None else [])])
     return verdicts, reasons
+
+
+def _guesses(result: PairResult) -> dict[TreeNode, Reason]:
+    if result.comparison is None:
+        return {}
+    matching = result.comparison.matching
+    return {
+        node: {"code": "fuzzy_guess", "partner": matching.partner[node].name, "score": score}
+        for node, score in matching.guess.items()
+    }
 
 
 def _overflow(side: Placed, result: PairResult) -> list[str | None]:

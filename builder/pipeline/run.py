@@ -17,8 +17,7 @@ from pathlib import Path
 
 from builder.database.writer import Database
 from builder.errors import BuilderError
-from builder.options import BuildOptions
-from builder.pipeline.pair import work_on
+from builder.pipeline.pair import Instructions, work_on
 from builder.pipeline.plan import PairPlan
 from builder.pipeline.store import PairOutcome, store, store_failure
 
@@ -39,19 +38,19 @@ class _Running:
 
 
 def run_pairs(
-    pairs: Sequence[PairPlan], database: Database, options: BuildOptions, report: Report
+    pairs: Sequence[PairPlan], database: Database, instructions: Instructions, report: Report
 ) -> list[PairOutcome]:
     """Work on every pair and store it; a pair that fails becomes an outcome with its error."""
-    workers = max(1, options.workers or os.cpu_count() or 1)
+    workers = max(1, instructions.options.workers or os.cpu_count() or 1)
     if len(pairs) == 1 or workers == 1:
-        return [_reported(_attempt(plan, database, options), report) for plan in pairs]
-    return _run_in_processes(pairs, database, options, report, workers)
+        return [_reported(_attempt(plan, database, instructions), report) for plan in pairs]
+    return _run_in_processes(pairs, database, instructions, report, workers)
 
 
 def _run_in_processes(
     pairs: Sequence[PairPlan],
     database: Database,
-    options: BuildOptions,
+    instructions: Instructions,
     report: Report,
     workers: int,
 ) -> list[PairOutcome]:
@@ -61,7 +60,7 @@ def _run_in_processes(
     try:
         while waiting or running:
             while waiting and len(running) < workers:
-                running.append(_start(waiting.pop(), database, options))
+                running.append(_start(waiting.pop(), database, instructions))
             ready = wait([work.answer for work in running])
             for work in [work for work in running if work.answer in ready]:
                 running.remove(work)
@@ -73,16 +72,16 @@ def _run_in_processes(
     return outcomes
 
 
-def _start(plan: PairPlan, database: Database, options: BuildOptions) -> _Running:
+def _start(plan: PairPlan, database: Database, instructions: Instructions) -> _Running:
     receiver, sender = _CONTEXT.Pipe(duplex=False)
-    process = _CONTEXT.Process(target=_work, args=(plan, database.final, options, sender))
+    process = _CONTEXT.Process(target=_work, args=(plan, database.final, instructions, sender))
     process.start()
     sender.close()
     return _Running(process, plan, receiver)
 
 
-def _work(plan: PairPlan, final: Path, options: BuildOptions, answer: Connection) -> None:
-    answer.send(_attempt(plan, Database(final), options))
+def _work(plan: PairPlan, final: Path, instructions: Instructions, answer: Connection) -> None:
+    answer.send(_attempt(plan, Database(final), instructions))
     answer.close()
 
 
@@ -100,9 +99,9 @@ def _collect(work: _Running, database: Database) -> PairOutcome:
     return outcome
 
 
-def _attempt(plan: PairPlan, database: Database, options: BuildOptions) -> PairOutcome:
+def _attempt(plan: PairPlan, database: Database, instructions: Instructions) -> PairOutcome:
     try:
-        return store(database, work_on(plan, options), options)
+        return store(database, work_on(plan, instructions), instructions)
     except BuilderError as error:
         return store_failure(database, plan, str(error))
     except Exception as error:  # one pair's defect must not take the others' results with it

@@ -9,9 +9,10 @@ import numpy as np
 
 from builder.database.writer import Database, insert_record, insert_rows, next_id
 from builder.diagnosis.finding import Finding
+from builder.match.nodes import MatchRules
 from builder.options import BuildOptions
 from builder.pipeline.layout import Bases, Placed, place
-from builder.pipeline.pair import PairResult
+from builder.pipeline.pair import Instructions, PairResult
 from builder.pipeline.plan import Missing, PairPlan
 from builder.pipeline.rows import (
     NODE_COLUMNS,
@@ -45,8 +46,19 @@ class StoredFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleState:
+    """Whether a layer mapping's rule fitted a module, and whether it led to one."""
+
+    used: bool
+    reached: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PairOutcome:
-    """What the whole build needs to know of one pair; `error` is set when it failed."""
+    """What the whole build needs to know of one pair; `error` is set when it failed.
+
+    `rules` and `manual` say by position which mapping rules and manual pairs found their nodes.
+    """
 
     step: int
     rank: int
@@ -59,11 +71,14 @@ class PairOutcome:
     precision: tuple[str, str] | None = None
     statistics_only: bool = False
     gradients_agree: bool | None = None
+    rules: tuple[RuleState, ...] = ()
+    manual: tuple[bool, ...] = ()
     findings: tuple[StoredFinding, ...] = ()
 
 
-def store(database: Database, result: PairResult, options: BuildOptions) -> PairOutcome:
+def store(database: Database, result: PairResult, instructions: Instructions) -> PairOutcome:
     """Write both graphs of a pair; returns what concerns the build as a whole."""
+    options = instructions.options
     with database.transaction() as connection:
         bases = Bases(*(next_id(connection, table) for table in ("node", "value", "stack")))
         graph = next_id(connection, "graph")
@@ -75,7 +90,7 @@ def store(database: Database, result: PairResult, options: BuildOptions) -> Pair
         for side, other in ((problem, benchmark), (benchmark, problem)):
             if side is not None:
                 _insert_side(connection, side, other, result, options)
-    return _outcome(result, problem, benchmark)
+    return _outcome(result, problem, benchmark, instructions.rules)
 
 
 def store_failure(database: Database, plan: PairPlan, error: str) -> PairOutcome:
@@ -154,7 +169,9 @@ def _insert_graphs(
         insert_record(connection, "graph", row)
 
 
-def _outcome(result: PairResult, problem: Placed, benchmark: Placed | None) -> PairOutcome:
+def _outcome(
+    result: PairResult, problem: Placed, benchmark: Placed | None, rules: MatchRules
+) -> PairOutcome:
     plan, comparison = result.plan, result.comparison
     if comparison is None or benchmark is None:
         return PairOutcome(plan.step, plan.rank)
@@ -171,7 +188,26 @@ def _outcome(result: PairResult, problem: Placed, benchmark: Placed | None) -> P
         precision=comparison.precision,
         statistics_only=tasks == {"tensor", "statistics"},
         gradients_agree=_gradients_agree(result),
+        rules=_rule_states(rules),
+        manual=_manual_states(result, rules),
         findings=tuple(_stored(f, result, problem, benchmark) for f in result.findings),
+    )
+
+
+def _rule_states(rules: MatchRules) -> tuple[RuleState, ...]:
+    mapping = rules.layer_mapping
+    if mapping is None:
+        return ()
+    return tuple(RuleState(rule.used, rule.reached) for rule in mapping.rules)
+
+
+def _manual_states(result: PairResult, rules: MatchRules) -> tuple[bool, ...]:
+    assert result.benchmark is not None
+    return tuple(
+        pair.applies_to(result.plan.step, result.plan.rank)
+        and pair.problem in result.problem.by_name
+        and pair.benchmark in result.benchmark.by_name
+        for pair in rules.manual
     )
 
 

@@ -1,0 +1,68 @@
+"""Manual mappings as a file: `<name>.mapping.json` beside a database, and `--manual_mapping`.
+
+The form is {"version": 1, "pairs": [{"step", "rank", "problem", "benchmark", "descendants"}]};
+names are entry names of the dumps, step and rank may be null for all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from builder.errors import MappingError
+
+FILE_VERSION = 1
+SUFFIX = ".mapping.json"
+
+
+class MappedPair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One pair that a person made."""
+
+    problem: str
+    benchmark: str
+    descendants: bool = False
+    step: int | None = None
+    rank: int | None = None
+
+    def applies_to(self, step: int, rank: int) -> bool:
+        """Whether the pair is meant for a step and rank."""
+        return self.step in (None, step) and self.rank in (None, rank)
+
+
+class _File(msgspec.Struct):
+    version: int
+    pairs: list[MappedPair]
+
+
+def mapping_path(database: Path) -> Path:
+    """The mapping file that belongs to a result database: `x.vis.db` has `x.mapping.json`."""
+    stem = database.name.removesuffix(".vis.db")
+    return database.with_name(stem + SUFFIX)
+
+
+def read_mapping(path: Path) -> list[MappedPair]:
+    """Read a mapping file; raises MappingError when it is missing or of another form."""
+    try:
+        content = msgspec.json.decode(path.read_bytes(), type=_File)
+    except FileNotFoundError:
+        raise MappingError(f"{path}: no such file; export one from the interface") from None
+    except OSError as error:
+        raise MappingError(f"{path}: {error.strerror}; check the file") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise MappingError(f"{path}: not a manual mapping ({error})") from None
+    if content.version != FILE_VERSION:
+        raise MappingError(
+            f"{path}: version {content.version}, this tool reads {FILE_VERSION}; update the tool"
+        )
+    return content.pairs
+
+
+def write_mapping(path: Path, pairs: Sequence[MappedPair]) -> None:
+    """Write a mapping file in one step, so that a reader sees the old or the new one."""
+    content = msgspec.json.encode(_File(FILE_VERSION, list(pairs)))
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    partial.write_bytes(msgspec.json.format(content, indent=2) + b"\n")
+    partial.replace(path)
