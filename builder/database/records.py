@@ -54,7 +54,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):
-    """One box of a graph; `order` is the order of completion, `position` the place among siblings."""
+    """One box of a graph: `order` of completion, `position` among its siblings."""
 
     id: int
     graph: int
@@ -116,7 +116,7 @@ class Children(msgspec.Struct, frozen=True):
     children: list[Node]
 
 
-class Path(msgspec.Struct, frozen=True):
+class NodePath(msgspec.Struct, frozen=True):
     """From the root down to a node."""
 
     path: list[Node]

@@ -1,0 +1,184 @@
+"""Each kind of finding, on the smallest pair of dumps that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from builder.compare import compare
+from builder.diagnosis.finding import Finding
+from builder.diagnosis.walk import walk
+from builder.dump.reader import read_dump
+from builder.match.nodes import match_trees
+from builder.score import Tolerance
+from builder.tree import Tree, build_tree
+from tests.builder.dumps import backward, forward, tensor, write_dump
+
+Entries = Mapping[str, object]
+A, B, C = (f"Torch.op{x}.0.forward" for x in "abc")
+
+
+def findings(tmp_path: Path, ours: Entries, theirs: Entries, **parents: str) -> list[Finding]:
+    def make(side: str, data: Entries) -> Tree:
+        construct = {name: parents.get(name.split(".")[1]) for name in data}
+        return build_tree(read_dump(write_dump(tmp_path / side, data, construct)))
+
+    return walk(compare(match_trees(make("p", ours), make("b", theirs)), Tolerance()))
+
+
+def chain(*norms: float) -> dict[str, object]:
+    """Calls a, b, c in a row, each reading what the one before put out."""
+    names = (A, B, C)
+    pairs = zip(names, norms, norms[1:])
+    return {name: forward([tensor(x)], [tensor(y)]) for name, x, y in pairs}
+
+
+def names(found: list[Finding]) -> list[str]:
+    return [finding.node.name for finding in found]
+
+
+def test_equal_runs_have_none(tmp_path: Path) -> None:
+    assert findings(tmp_path, chain(1, 2, 3, 4), chain(1, 2, 3, 4)) == []
+
+
+def test_the_call_that_introduces_a_difference_and_its_carriers(tmp_path: Path) -> None:
+    found = findings(tmp_path, chain(1, 2, 3.5, 4.5), chain(1, 2, 3, 4))
+    assert names(found) == [B]
+    assert found[0].kind == "introduced"
+    assert [node.name for node in found[0].carriers] == [C]
+
+
+def test_two_independent_differences_are_two_findings(tmp_path: Path) -> None:
+    ours = {A: forward([tensor(1)], [tensor(9)]), B: forward([tensor(5)], [tensor(8)])}
+    theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(5)], [tensor(6)])}
+    assert names(findings(tmp_path, ours, theirs)) == [A, B]
+
+
+def test_other_input_data_is_said_at_the_first_call(tmp_path: Path) -> None:
+    found = findings(tmp_path, chain(7, 8, 9), chain(1, 2, 3))
+    assert names(found) == [A]
+    assert found[0].reasons[0]["code"] == "batch_differs"
+    assert found[0].propagated_to == 1
+
+
+def test_an_extra_call_is_named_by_what_it_put_out(tmp_path: Path) -> None:
+    extra = "Torch.mul.0.forward"
+    ours = {
+        A: forward([tensor(1)], [tensor(2)]),
+        extra: forward([tensor(2)], [tensor(3.4)]),
+        B: forward([tensor(3.4)], [tensor(5.1)]),
+    }
+    theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(3)])}
+    found = findings(tmp_path, ours, theirs)
+    assert names(found) == [extra]
+    assert found[0].reasons[0]["code"] == "extra_calls"
+    assert found[0].score is not None and found[0].score > 0.9
+
+
+def test_a_missing_call_is_named_on_the_benchmark_side(tmp_path: Path) -> None:
+    missing = "Torch.mul.0.forward"
+    theirs = {
+        A: forward([tensor(1)], [tensor(2)]),
+        missing: forward([tensor(2)], [tensor(3.4)]),
+        B: forward([tensor(3.4)], [tensor(5.1)]),
+    }
+    ours = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(3)])}
+    found = findings(tmp_path, ours, theirs)
+    assert [(f.node.name, f.side) for f in found] == [(missing, "benchmark")]
+
+
+def test_an_extra_call_that_changes_nothing_is_no_finding(tmp_path: Path) -> None:
+    ours = {**chain(1, 2), "Torch.view.0.forward": forward([tensor(2)], [tensor(2)])}
+    assert findings(tmp_path, ours, chain(1, 2)) == []
+
+
+def test_a_differing_argument_is_named_with_both_values(tmp_path: Path) -> None:
+    def entry(number: float) -> Entries:
+        argument = {"type": "float", "value": number}
+        return {A: forward([tensor(1), argument], [tensor(number)])}
+
+    (found,) = findings(tmp_path, entry(2.0), entry(3.0))
+    assert found.kind == "argument_differs"
+    assert (found.reasons[0]["problem"], found.reasons[0]["benchmark"]) == ("2.0", "3.0")
+
+
+def test_a_differing_parameter_names_the_module_that_owns_it(tmp_path: Path) -> None:
+    module, call = "Module.fc.Linear.forward.0", "Functional.linear.0.forward"
+
+    def entries(weight: float, out: float) -> Entries:
+        return {
+            call: forward([tensor(1), tensor(weight)], [tensor(out)]),
+            module: forward([tensor(1)], [tensor(out)], parameters={"weight": tensor(weight)}),
+        }
+
+    found = findings(tmp_path, entries(5, 6), entries(7, 8), linear=module)
+    assert names(found) == [module]
+    assert found[0].kind == "parameter_differs"
+
+
+def test_nan_is_named_where_it_is_made(tmp_path: Path) -> None:
+    nan = tensor(Max="nan", Min="nan", Mean="nan", Norm="nan")
+    ours = {
+        A: forward([tensor(1)], [nan]),
+        B: forward([nan], [nan]),
+        "Torch.opb.0.backward": backward([nan], [nan]),
+    }
+    theirs = {
+        A: forward([tensor(1)], [tensor(2)]),
+        B: forward([tensor(2)], [tensor(3)]),
+        "Torch.opb.0.backward": backward([tensor(4)], [tensor(5)]),
+    }
+    (found,) = findings(tmp_path, ours, theirs)
+    assert (found.node.name, found.kind, found.propagated_to) == (A, "non_finite", 2)
+
+
+def test_a_backward_fault_alone_is_named_in_the_backward_pass(tmp_path: Path) -> None:
+    def entries(gradient: float) -> Entries:
+        return {
+            A: forward([tensor(1)], [tensor(2)]),
+            "Torch.opa.0.backward": backward([tensor(3)], [tensor(gradient)]),
+        }
+
+    (found,) = findings(tmp_path, entries(4), entries(5))
+    assert (found.node.name, found.kind) == ("Torch.opa.0.backward", "introduced")
+
+
+def test_a_backward_difference_after_a_forward_one_is_carried(tmp_path: Path) -> None:
+    def entries(out: float, gradient: float) -> Entries:
+        return {
+            A: forward([tensor(1)], [tensor(out)]),
+            "Torch.opa.0.backward": backward([tensor(3)], [tensor(gradient)]),
+        }
+
+    (found,) = findings(tmp_path, entries(2, 4), entries(2.5, 5))
+    assert (found.node.name, found.propagated_to) == (A, 1)
+
+
+def test_one_call_in_another_precision_is_named(tmp_path: Path) -> None:
+    def entries(dtype: str, out: float) -> Entries:
+        rest = {f"Torch.rest{i}.0.forward": forward([tensor(5)], [tensor(6)]) for i in range(4)}
+        return {
+            **rest,
+            A: forward([tensor(1)], [tensor(out, dtype=dtype)]),
+            B: forward([tensor(out)], [tensor(out + 1)]),
+        }
+
+    (found,) = findings(tmp_path, entries("torch.bfloat16", 2.01), entries("torch.float32", 2.0))
+    assert (found.node.name, found.kind) == (A, "precision")
+    assert found.reasons[0]["problem"] == "bfloat16"
+
+
+def test_where_most_calls_differ_in_precision_it_is_the_setting(tmp_path: Path) -> None:
+    def entries(dtype: str) -> Entries:
+        return {name: forward([tensor(1)], [tensor(2, dtype=dtype)]) for name in (A, B)}
+
+    assert findings(tmp_path, entries("torch.bfloat16"), entries("torch.float32")) == []
+
+
+def test_the_module_around_a_call_carries_its_finding(tmp_path: Path) -> None:
+    module = "Module.m.M.forward.0"
+    ours = {A: forward([tensor(1)], [tensor(3)]), module: forward([tensor(1)], [tensor(3)])}
+    theirs = {A: forward([tensor(1)], [tensor(2)]), module: forward([tensor(1)], [tensor(2)])}
+    (found,) = findings(tmp_path, ours, theirs, opa=module)
+    assert found.node.name == A
+    assert [node.name for node in found.carriers] == [module]
