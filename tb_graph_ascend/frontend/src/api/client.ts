@@ -1,0 +1,123 @@
+/* Requests to the server, typed by the messages of types.ts. Addresses are relative to the page,
+ * so they hold standalone, inside TensorBoard and behind a path prefix alike. */
+
+import type {
+  Children,
+  Database,
+  Databases,
+  Failure,
+  Findings,
+  MappedPair,
+  MappingResult,
+  Mappings,
+  NodeDetails,
+  NodeList,
+  PairGraphs,
+  Path,
+  SearchHits,
+  Side,
+} from "./types";
+
+/** A request that failed: what was asked, what the server said, what to do next. */
+export class RequestError extends Error {
+  constructor(
+    message: string,
+    readonly hint: string | null,
+    readonly status: number,
+    readonly url: string,
+  ) {
+    super(message);
+    this.name = "RequestError";
+  }
+}
+
+type Argument = string | number | boolean | null | undefined;
+
+/** The address of a resource, with arguments that are set. */
+export function address(path: string, query: Record<string, Argument> = {}): string {
+  const url = new URL(`api/${path}`, document.baseURI);
+  for (const [key, value] of Object.entries(query)) {
+    if (value === null || value === undefined || value === "") continue;
+    url.searchParams.set(key, typeof value === "boolean" ? (value ? "1" : "0") : String(value));
+  }
+  return url.href;
+}
+
+/** Send a request and read its JSON; everything that goes wrong becomes a RequestError. */
+export async function request<Answer>(url: string, init: RequestInit = {}): Promise<Answer> {
+  let response: Response;
+  try {
+    response = await fetch(url, { credentials: "same-origin", ...init });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new RequestError("unreachable", null, 0, url);
+  }
+  const body: unknown = await response.json().catch(() => null);
+  if (!response.ok) throw failure(response, body);
+  return body as Answer;
+}
+
+function failure(response: Response, body: unknown): RequestError {
+  const told = isFailure(body) ? body : { error: response.statusText, hint: null };
+  return new RequestError(told.error, told.hint, response.status, response.url);
+}
+
+function isFailure(body: unknown): body is Failure {
+  return typeof body === "object" && body !== null && "error" in body;
+}
+
+function mutation(method: "POST" | "PUT" | "DELETE", body: unknown): RequestInit {
+  return { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+}
+
+function database(db: string): string {
+  return `databases/${encodeURIComponent(db)}`;
+}
+
+function pair(db: string, step: number, rank: number): string {
+  return `${database(db)}/pairs/${step}/${rank}`;
+}
+
+export interface SearchQuery {
+  q: string;
+  regex: boolean;
+  case?: boolean;
+  side?: Side | null;
+  offset?: number;
+  limit?: number;
+}
+
+export type NodeQuery = Record<string, Argument>;
+
+/** One function per resource. */
+export const api = {
+  databases: () => request<Databases>(address("databases")),
+  database: (db: string) => request<Database>(address(database(db))),
+  pair: (db: string, step: number, rank: number) =>
+    request<PairGraphs>(address(pair(db, step, rank))),
+  children: (db: string, node: number, offset: number, limit: number) =>
+    request<Children>(address(`${database(db)}/nodes/${node}/children`, { offset, limit })),
+  path: (db: string, node: number) =>
+    request<Path>(address(`${database(db)}/nodes/${node}/path`)),
+  details: (db: string, node: number) =>
+    request<NodeDetails>(address(`${database(db)}/nodes/${node}`)),
+  findings: (db: string, step?: number, rank?: number) =>
+    request<Findings>(address(`${database(db)}/findings`, { step, rank })),
+  search: (db: string, step: number, rank: number, query: SearchQuery, signal?: AbortSignal) =>
+    request<SearchHits>(
+      address(`${pair(db, step, rank)}/search`, { ...query }),
+      signal ? { signal } : {},
+    ),
+  nodes: (db: string, step: number, rank: number, query: NodeQuery) =>
+    request<NodeList>(address(`${pair(db, step, rank)}/nodes`, query)),
+  mappings: (db: string) => request<Mappings>(address(`${database(db)}/mappings`)),
+  map: (db: string, problem: number, benchmark: number, descendants: boolean) =>
+    request<MappingResult>(
+      address(`${database(db)}/mappings`),
+      mutation("POST", { problem, benchmark, descendants }),
+    ),
+  unmap: (db: string, problem: number) =>
+    request<MappingResult>(address(`${database(db)}/mappings`), mutation("DELETE", { problem })),
+  replaceMappings: (db: string, pairs: MappedPair[]) =>
+    request<MappingResult>(address(`${database(db)}/mappings`), mutation("PUT", { pairs })),
+};

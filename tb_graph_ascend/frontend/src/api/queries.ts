@@ -1,0 +1,59 @@
+/* Cached requests of the panels; one place for their keys, so that a mapping can refresh them. */
+
+import { QueryClient, keepPreviousData, queryOptions } from "@tanstack/react-query";
+
+import { RequestError, api, type NodeQuery } from "./client";
+
+const REFRESH_MS = 5000;
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: Infinity,
+      refetchOnWindowFocus: false,
+      retry: (count, error) =>
+        count < 1 && error instanceof RequestError && (error.status === 0 || error.status >= 500),
+      retryDelay: 300,
+    },
+  },
+});
+
+/** The list refreshes itself, so new files appear without reload. */
+export const databasesQuery = () =>
+  queryOptions({
+    queryKey: ["databases"],
+    queryFn: api.databases,
+    refetchInterval: REFRESH_MS,
+    staleTime: 0,
+  });
+
+export const databaseQuery = (db: string) =>
+  queryOptions({ queryKey: ["db", db, "summary"], queryFn: () => api.database(db) });
+
+export const findingsQuery = (db: string, step?: number, rank?: number) =>
+  queryOptions({
+    queryKey: ["db", db, "findings", step ?? "all", rank ?? "all"],
+    queryFn: () => api.findings(db, step, rank),
+    placeholderData: keepPreviousData,
+  });
+
+export const detailsQuery = (db: string, node: number) =>
+  queryOptions({
+    queryKey: ["db", db, "details", node],
+    queryFn: () => api.details(db, node),
+    placeholderData: keepPreviousData,
+  });
+
+export const nodesQuery = (db: string, step: number, rank: number, query: NodeQuery) =>
+  queryOptions({
+    queryKey: ["db", db, "nodes", step, rank, query],
+    queryFn: () => api.nodes(db, step, rank, query),
+  });
+
+export const mappingsQuery = (db: string) =>
+  queryOptions({ queryKey: ["db", db, "mappings"], queryFn: () => api.mappings(db) });
+
+/** Everything about one database is asked anew (its measures changed). */
+export function refreshDatabase(db: string): Promise<void> {
+  return queryClient.invalidateQueries({ queryKey: ["db", db] });
+}

@@ -1,0 +1,28 @@
+/* The list of result files; those that cannot be opened say so and cannot be chosen. */
+
+import { useTranslation } from "react-i18next";
+
+import type { Databases } from "../api/types";
+import { openDatabase } from "../state/actions";
+import { useApp } from "../state/store";
+
+export function DatabaseChoice({ databases }: { databases: Databases }) {
+  const { t } = useTranslation();
+  const db = useApp((state) => state.db);
+  const current = databases.databases.find(({ id }) => id === db);
+  return (
+    <select
+      className="database"
+      aria-label={t("header.database")}
+      title={current?.path ?? t("header.database")}
+      value={db ?? ""}
+      onChange={(event) => void openDatabase(event.target.value)}
+    >
+      {databases.databases.map(({ id, path, error }) => (
+        <option key={id} value={id} disabled={error !== null}>
+          {error === null ? path : `${path} – ${error}`}
+        </option>
+      ))}
+    </select>
+  );
+}

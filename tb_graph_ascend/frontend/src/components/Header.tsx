@@ -1,0 +1,131 @@
+/* The bar on top: which file, step and rank; search; legend; theme, language, sharing, help. */
+
+import { CircleHelp, FilePlus2, Grid3x3, Moon, Sun } from "lucide-react";
+import { useTranslation } from "react-i18next";
+
+import type { Databases } from "../api/types";
+import { useDatabase } from "../hooks/useDatabase";
+import { tensorBoardWindow } from "../state/addressbar";
+import { usePreferences } from "../state/preferences";
+import { useApp } from "../state/store";
+import { DatabaseChoice } from "./DatabaseChoice";
+import { Legend } from "./Legend";
+import { PairChoice } from "./PairChoice";
+import { SearchBox } from "./SearchBox";
+import { ShareMenu } from "./ShareMenu";
+
+export function Header({ databases }: { databases: Databases }) {
+  const db = useApp((state) => state.db);
+  return (
+    <header className="header">
+      {db !== null && (
+        <>
+          <DatabaseChoice databases={databases} />
+          <PairChoice />
+          <MatrixButton />
+          <SearchBox />
+          <Legend />
+        </>
+      )}
+      <div className="header-tools">
+        <BuildButton />
+        {db !== null && <ShareMenu />}
+        {tensorBoardWindow() === null && <ThemeButton />}
+        <LanguageButton />
+        <HelpButton />
+      </div>
+    </header>
+  );
+}
+
+function MatrixButton() {
+  const { t } = useTranslation();
+  const { data } = useDatabase();
+  const chosen = useApp((state) => state.pairChosen);
+  const set = useApp((state) => state.set);
+  if ((data?.pairs.length ?? 0) < 2) return null;
+  return (
+    <button
+      type="button"
+      className="icon"
+      aria-pressed={!chosen}
+      aria-label={t("matrix.show")}
+      title={t("matrix.show")}
+      onClick={() => set({ pairChosen: !chosen })}
+    >
+      <Grid3x3 aria-hidden size={17} />
+    </button>
+  );
+}
+
+function BuildButton() {
+  const { t } = useTranslation();
+  const set = useApp((state) => state.set);
+  const label = t("header.build");
+  return (
+    <button
+      type="button"
+      className="icon"
+      aria-label={label}
+      title={label}
+      onClick={() => set({ dialog: "build" })}
+    >
+      <FilePlus2 aria-hidden size={17} />
+    </button>
+  );
+}
+
+function ThemeButton() {
+  const { t } = useTranslation();
+  const { theme, setTheme } = usePreferences();
+  const Icon = theme === "dark" ? Sun : Moon;
+  const label = t("header.theme");
+  const other = theme === "dark" ? "light" : "dark";
+  return (
+    <button
+      type="button"
+      className="icon"
+      aria-label={label}
+      title={label}
+      onClick={() => setTheme(other)}
+    >
+      <Icon aria-hidden size={17} />
+    </button>
+  );
+}
+
+function LanguageButton() {
+  const { t } = useTranslation();
+  const { language, setLanguage } = usePreferences();
+  const label = t("header.language");
+  const other = language === "en" ? "zh" : "en";
+  return (
+    <button
+      type="button"
+      className="icon text"
+      lang={other}
+      aria-label={label}
+      title={label}
+      onClick={() => setLanguage(other)}
+    >
+      {t("header.languageShort")}
+    </button>
+  );
+}
+
+function HelpButton() {
+  const { t } = useTranslation();
+  const set = useApp((state) => state.set);
+  const label = t("header.help");
+  return (
+    <button
+      type="button"
+      className="icon"
+      aria-label={label}
+      title={`${label} (?)`}
+      onClick={() => set({ dialog: "help" })}
+    >
+      <CircleHelp aria-hidden size={17} />
+    </button>
+  );
+}

@@ -1,0 +1,113 @@
+/* The manual pairs: select, unmap, download, load a file. */
+
+import { Download, Unlink, Upload } from "lucide-react";
+import { useRef } from "react";
+import { useTranslation } from "react-i18next";
+
+import { api } from "../api/client";
+import type { MappedPair, Mappings } from "../api/types";
+import { download, mappingFile, readMappingFile } from "../state/export";
+import { guarded, selectNode } from "../state/actions";
+import { replaceMappings, unmap } from "../state/mapping";
+import { useApp } from "../state/store";
+
+export function MappedPairs({ mappings }: { mappings: Mappings }) {
+  const { t } = useTranslation();
+  const { pairs, saved, file } = mappings;
+  return (
+    <section>
+      <h3>{t("mapping.list")}</h3>
+      {pairs.length === 0 ? (
+        <p className="muted">{t("mapping.empty")}</p>
+      ) : (
+        <ul className="mapped">
+          {pairs.map((pair) => (
+            <MappedRow key={`${pair.step} ${pair.rank} ${pair.problem}`} pair={pair} />
+          ))}
+        </ul>
+      )}
+      <p className={saved ? "muted" : "warning"}>
+        {saved ? t("mapping.savedTo", { file }) : t("mapping.notSaved")}
+      </p>
+      <FileButtons pairs={pairs} file={file} />
+    </section>
+  );
+}
+
+function MappedRow({ pair }: { pair: MappedPair }) {
+  const { t } = useTranslation();
+  const go = async (then: (id: number) => Promise<void>): Promise<void> => {
+    const id = await problemNode(pair);
+    if (id !== undefined) await then(id);
+  };
+  return (
+    <li>
+      <button
+        type="button"
+        className="row-button stacked"
+        title={`${pair.problem} ↔ ${pair.benchmark}`}
+        onClick={() => void guarded(() => undefined, () => go((id) => selectNode(id)))}
+      >
+        <span className="node-tail">{pair.problem}</span>
+        <span className="muted">↔ {pair.benchmark}</span>
+        {pair.descendants && <span className="tag">{t("mapping.withDescendants")}</span>}
+      </button>
+      <button
+        type="button"
+        className="icon small"
+        aria-label={`${t("mapping.unmap")} ${pair.problem}`}
+        title={t("mapping.unmap")}
+        onClick={() => void guarded(() => undefined, () => go(unmap))}
+      >
+        <Unlink aria-hidden size={15} />
+      </button>
+    </li>
+  );
+}
+
+function FileButtons({ pairs, file }: { pairs: MappedPair[]; file: string }) {
+  const { t } = useTranslation();
+  const input = useRef<HTMLInputElement>(null);
+  const name = file.split(/[\\/]/).pop() ?? "mapping.json";
+  const load = async (chosen: File): Promise<void> => {
+    const read = readMappingFile(await chosen.text());
+    if (read) await replaceMappings(read);
+    else useApp.getState().set({ notice: t("mapping.badFile", { file: chosen.name }) });
+  };
+  return (
+    <div className="toolbar plain">
+      <button
+        type="button"
+        className="button"
+        disabled={pairs.length === 0}
+        onClick={() => download(name, mappingFile(pairs), "application/json")}
+      >
+        <Download aria-hidden size={14} /> {t("mapping.download")}
+      </button>
+      <button type="button" className="button" onClick={() => input.current?.click()}>
+        <Upload aria-hidden size={14} /> {t("mapping.import")}
+      </button>
+      <input
+        ref={input}
+        type="file"
+        accept=".json,application/json"
+        hidden
+        aria-label={t("mapping.import")}
+        onChange={({ target }) => {
+          const chosen = target.files?.[0];
+          if (chosen) void load(chosen);
+          target.value = "";
+        }}
+      />
+    </div>
+  );
+}
+
+/** The id of a pair's problem node in the (step, rank) on screen. */
+async function problemNode(pair: MappedPair): Promise<number | undefined> {
+  const { db, step, rank } = useApp.getState();
+  if (db === null || step === null || rank === null) return undefined;
+  const q = `^${pair.problem.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`;
+  const query = { q, regex: true, case: true, side: "problem" as const, limit: 1 };
+  return (await api.search(db, step, rank, query)).hits[0]?.id;
+}

@@ -1,0 +1,104 @@
+/* Pick one unmatched node of each side, map them, see and undo the manual pairs. */
+
+import { useQuery } from "@tanstack/react-query";
+import { Redo2, Undo2 } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import { mappingsQuery } from "../api/queries";
+import { useDatabase } from "../hooks/useDatabase";
+import { reasonText } from "../i18n/reason";
+import { mapPicked, redoMapping, undoMapping, useMappingHistory } from "../state/mapping";
+import { SIDES } from "../state/session";
+import { useApp } from "../state/store";
+import { FailureNotice } from "./FailureNotice";
+import { MappedPairs } from "./MappedPairs";
+import { PickSlot } from "./PickSlot";
+
+export function MappingPanel() {
+  const { t } = useTranslation();
+  const db = useApp((state) => state.db);
+  const { data: database } = useDatabase();
+  const mappings = useQuery({ ...mappingsQuery(db ?? ""), enabled: db !== null });
+  if (mappings.isError) {
+    return <FailureNotice error={mappings.error} retry={() => void mappings.refetch()} />;
+  }
+  if (!database || !mappings.data) return <p className="message">{t("loading")}</p>;
+  if (!database.comparison) return <p className="message">{t("lists.unmatchedSingle")}</p>;
+  if (!database.writable) return <p className="message">{t("mapping.foreign")}</p>;
+  return (
+    <div className="scroll mapping">
+      <MapForm />
+      <Outcome />
+      <MappedPairs mappings={mappings.data} />
+    </div>
+  );
+}
+
+function MapForm() {
+  const { t } = useTranslation();
+  const picks = useApp((state) => state.picks);
+  const { undo, redo } = useMappingHistory();
+  const [descendants, setDescendants] = useState(true);
+  const ready = picks.problem !== null && picks.benchmark !== null;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void mapPicked(descendants);
+      }}
+    >
+      <p className="muted">{t("mapping.explain")}</p>
+      {SIDES.map((side) => (
+        <PickSlot key={side} side={side} />
+      ))}
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={descendants}
+          onChange={({ target }) => setDescendants(target.checked)}
+        />
+        {t("mapping.descendants")}
+      </label>
+      <div className="toolbar plain">
+        <button type="submit" className="button primary" disabled={!ready}>
+          {t("mapping.map")}
+        </button>
+        <span className="spacer" />
+        <button
+          type="button"
+          className="button"
+          disabled={undo.length === 0}
+          onClick={() => void undoMapping()}
+        >
+          <Undo2 aria-hidden size={14} /> {t("mapping.undo")}
+        </button>
+        <button
+          type="button"
+          className="button"
+          disabled={redo.length === 0}
+          onClick={() => void redoMapping()}
+        >
+          <Redo2 aria-hidden size={14} /> {t("mapping.redo")}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function Outcome() {
+  const { t } = useTranslation();
+  const result = useMappingHistory((state) => state.result);
+  if (!result) return null;
+  return (
+    <div role="status" className="outcome">
+      <p>{t("mapping.done", { count: result.nodes.length })}</p>
+      {result.refused.map(({ problem, benchmark, reason }) => (
+        <p key={`${problem} ${benchmark ?? ""}`} className="refused">
+          <strong>{t("mapping.refused")}:</strong> {problem} ↔ {benchmark ?? "–"}{" "}
+          <span>{reasonText(t, reason)}</span>
+        </p>
+      ))}
+    </div>
+  );
+}

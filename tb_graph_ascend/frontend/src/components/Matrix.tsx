@@ -1,0 +1,74 @@
+/* Steps × ranks, one cell for the worst score of each: when and on which rank it began. */
+
+import { useTranslation } from "react-i18next";
+
+import type { Database, Pair } from "../api/types";
+import { scoreText } from "../graph/numbers";
+import { inkOn, rampColor } from "../graph/ramp";
+import { choosePair } from "../state/actions";
+import { ranksOf, stepsOf } from "../state/pairs";
+import { useApp } from "../state/store";
+
+export function Matrix({ database }: { database: Database }) {
+  const { t } = useTranslation();
+  const steps = stepsOf(database.pairs);
+  const ranks = ranksOf(database.pairs);
+  const byPlace = new Map(database.pairs.map((pair) => [`${pair.step} ${pair.rank}`, pair]));
+  return (
+    <section className="matrix">
+      <p className="muted">{t("matrix.hint")}</p>
+      <div className="matrix-scroll">
+        <table aria-label={t("matrix.label")}>
+          <thead>
+            <tr>
+              <th scope="col">
+                {t("matrix.rank")} \ {t("matrix.step")}
+              </th>
+              {steps.map((step) => (
+                <th key={step} scope="col">
+                  {step}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {ranks.map((rank) => (
+              <tr key={rank}>
+                <th scope="row">{rank}</th>
+                {steps.map((step) => (
+                  <td key={step}>
+                    <Cell pair={byPlace.get(`${step} ${rank}`)} />
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Cell({ pair }: { pair: Pair | undefined }) {
+  const { t } = useTranslation();
+  const current = useApp(({ step, rank }) => pair?.step === step && pair.rank === rank);
+  if (!pair) return <span className="cell absent" />;
+  const { step, rank, status, worst, divergent } = pair;
+  const key = status === "ok" ? "cell" : status === "failed" ? "failedCell" : "missingCell";
+  const label = t(`matrix.${key}`, { step, rank, score: scoreText(worst), count: divergent });
+  const scored = status === "ok" && worst !== null;
+  const style = scored ? { background: rampColor(worst), color: inkOn(worst) } : undefined;
+  return (
+    <button
+      type="button"
+      className={`cell ${status}`}
+      aria-label={label}
+      aria-current={current}
+      title={pair.error ?? label}
+      style={style}
+      onClick={() => void choosePair(step, rank)}
+    >
+      {status === "ok" ? scoreText(worst) : status === "failed" ? "✕" : "–"}
+    </button>
+  );
+}

@@ -1,0 +1,71 @@
+/* The selected node's name, partner and what can be done with it. */
+
+import { ArrowLeftRight, Unlink } from "lucide-react";
+import { useTranslation } from "react-i18next";
+
+import type { NodeDetails } from "../api/types";
+import { isUnmatched } from "../graph/appearance";
+import { useDatabase } from "../hooks/useDatabase";
+import { wordOf } from "../i18n/reason";
+import { pickNode, selectNode } from "../state/actions";
+import { unmap } from "../state/mapping";
+import { CopyButton } from "./CopyButton";
+
+export function SelectedHead({ details }: { details: NodeDetails }) {
+  const { t } = useTranslation();
+  const { node, partner } = details;
+  return (
+    <div className="selected-head">
+      <span className={`side-dot ${node.side}`} title={t(`side.${node.side}`)} />
+      <code className="selected-name" title={node.name}>
+        {node.name}
+      </code>
+      <CopyButton text={node.name} label={t("details.copyName")} />
+      {partner && partner.name !== node.name && (
+        <code className="partner-name muted" title={partner.name}>
+          ↔ {partner.name}
+        </code>
+      )}
+      {node.verdict !== null && (
+        <span className={`tag verdict ${node.verdict}`}>{t(`verdict.${node.verdict}`)}</span>
+      )}
+      {node.match_reason !== null && node.kind !== "root" && (
+        <span className="tag">{wordOf(t, "match", node.match_reason)}</span>
+      )}
+      <PartnerActions details={details} />
+    </div>
+  );
+}
+
+function PartnerActions({ details: { node, partner } }: { details: NodeDetails }) {
+  const { t } = useTranslation();
+  const { data } = useDatabase();
+  if (!data?.comparison) return null;
+  if (partner) {
+    const problem = node.side === "problem" ? node : partner;
+    return (
+      <>
+        <button
+          type="button"
+          className="icon small"
+          aria-label={t("help.keys.partner")}
+          title={t("help.keys.partner")}
+          onClick={() => void selectNode(partner.id)}
+        >
+          <ArrowLeftRight aria-hidden size={15} />
+        </button>
+        {node.match_reason === "manual" && (
+          <button type="button" className="button small" onClick={() => void unmap(problem.id)}>
+            <Unlink aria-hidden size={13} /> {t("details.unmap")}
+          </button>
+        )}
+      </>
+    );
+  }
+  if (!data.writable || !isUnmatched(node, true)) return null;
+  return (
+    <button type="button" className="button small" onClick={() => pickNode(node)}>
+      {t("details.pick")}
+    </button>
+  );
+}

@@ -1,0 +1,18 @@
+/* One frame of a recorded stack, taken apart: `File /job/model.py, line 14, in forward, \n x = …`. */
+
+export interface Frame {
+  file: string;
+  number: string;
+  scope: string;
+  code: string;
+}
+
+const FRAME = /^\s*File "?(.+?)"?, line (\d+), in ([^,\n]+),?\s*([\s\S]*)$/;
+
+/** The parts of a frame; a line of another form is shown whole. */
+export function parseFrame(line: string): Frame {
+  const match = FRAME.exec(line);
+  if (!match) return { file: line.trim(), number: "", scope: "", code: "" };
+  const [, file = "", number = "", scope = "", code = ""] = match;
+  return { file, number, scope: scope.trim(), code: code.trim() };
+}

@@ -1,0 +1,39 @@
+/* What a box says: the path below the parent for modules, the call's name for APIs.
+ * `Module.layers.2.mlp.MLP.forward.0` inside `Module.layers.2.Block.forward.0` reads `mlp  MLP`. */
+
+import type { Node } from "../api/types";
+
+export interface Label {
+  text: string;
+  /** Class of a module, family of a call. */
+  detail: string;
+  backward: boolean;
+}
+
+const MODULE = /^(?:Module|Cell)\.(.+)\.([^.]+)\.(?:forward|backward)(?:\.\d+)?$/;
+
+/** The label of a node under its parent. */
+export function labelOf(node: Node, parent: Node | undefined): Label {
+  const backward = node.direction === "backward";
+  const own = node.kind === "module" ? MODULE.exec(node.name) : null;
+  if (own?.[1] === undefined || own[2] === undefined) {
+    return { text: node.label, detail: familyOf(node), backward };
+  }
+  const path = own[1];
+  const above = parent ? MODULE.exec(parent.name)?.[1] : undefined;
+  const below = above !== undefined && path.startsWith(`${above}.`);
+  return { text: below ? path.slice(above.length + 1) : path, detail: own[2], backward };
+}
+
+/** The dump's name without its call number and direction, for lists. */
+export function shortName(name: string): string {
+  const own = MODULE.exec(name);
+  if (own?.[1] !== undefined) return own[1];
+  return name.replace(/\.\d+\.(?:forward|backward)$/, "");
+}
+
+function familyOf(node: Node): string {
+  if (node.kind !== "api") return "";
+  const family = node.name.split(".", 1)[0] ?? "";
+  return family === node.label ? "" : family;
+}

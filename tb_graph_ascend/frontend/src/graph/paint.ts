@@ -1,0 +1,182 @@
+/* Draws the visible boxes of one graph on a canvas, with less detail the further one zooms out. */
+
+import type { Node } from "../api/types";
+import { type Recolour, appearanceOf } from "./appearance";
+import { paintBadge, paintLabel, paintOpenHeader } from "./boxtext";
+import { type Visible, type VisibleRun, visibleIn } from "./culling";
+import { HEADER, type Layout, type OpenBox, type Rect, cellOf } from "./layout";
+import type { GraphTree } from "./tree";
+import { type Size, type Viewport, visibleRect } from "./viewport";
+
+/** Colours that follow the theme; the ramp does not. */
+export interface Palette {
+  canvas: string;
+  surface: string;
+  nested: string;
+  border: string;
+  ink: string;
+  muted: string;
+  hatch: string;
+  accent: string;
+  hit: string;
+  font: string;
+}
+
+export interface Scene {
+  tree: GraphTree;
+  layout: Layout;
+  view: Viewport;
+  size: Size;
+  ratio: number;
+  palette: Palette;
+  recolour: Recolour;
+  comparison: boolean;
+  selected: number | null;
+  picked: number | null;
+  highlights: (node: Node) => boolean;
+}
+
+/** Below this scale text is left out, below the second also borders. */
+const TEXT_SCALE = 0.42;
+const BORDER_SCALE = 0.12;
+const RADIUS = 5;
+
+/** Paint everything in view and return it, so that missing pages can be asked for. */
+export function paint(context: CanvasRenderingContext2D, scene: Scene): Visible {
+  const { view, size, ratio, palette } = scene;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.fillStyle = palette.canvas;
+  context.fillRect(0, 0, size.width, size.height);
+  const scale = view.scale * ratio;
+  context.setTransform(scale, 0, 0, scale, -view.x * scale, -view.y * scale);
+  const visible = visibleIn(scene.layout, visibleRect(view, size));
+  for (const box of visible.boxes) paintOpenBox(context, scene, box);
+  for (const run of visible.runs) paintRun(context, scene, run);
+  return visible;
+}
+
+function paintOpenBox(context: CanvasRenderingContext2D, scene: Scene, box: OpenBox): void {
+  const { palette, view } = scene;
+  const detailed = view.scale > BORDER_SCALE;
+  context.fillStyle = box.node.depth % 2 ? palette.nested : palette.surface;
+  outline(context, box, detailed ? RADIUS : 0);
+  context.fill();
+  context.save();
+  context.clip();
+  fillNode(context, scene, box.node, { ...box, height: HEADER });
+  context.restore();
+  stroke(context, scene, box.node, box);
+  if (view.scale > TEXT_SCALE) paintOpenHeader(context, scene, box);
+}
+
+function paintRun(context: CanvasRenderingContext2D, scene: Scene, visible: VisibleRun): void {
+  const { run, rows, columns } = visible;
+  for (let row = rows[0]; row < rows[1]; row += 1) {
+    for (let column = columns[0]; column < columns[1]; column += 1) {
+      const position = run.first + row * run.columns + column;
+      if (position >= run.first + run.count) return;
+      const rect = cellOf(run, position);
+      const node = scene.tree.childAt(run.parent, position);
+      if (node) paintCell(context, scene, node, rect);
+      else paintPlaceholder(context, scene, rect);
+    }
+  }
+}
+
+function paintCell(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  node: Node,
+  rect: Rect,
+): void {
+  const { scale } = scene.view;
+  if (scale <= BORDER_SCALE) {
+    fillNode(context, scene, node, rect);
+    return;
+  }
+  outline(context, rect, RADIUS);
+  fillShape(context, scene, node);
+  stroke(context, scene, node, rect);
+  if (scale > TEXT_SCALE) {
+    const right = paintBadge(context, scene, node, rect);
+    paintLabel(context, scene, node, rect, right);
+  }
+}
+
+function paintPlaceholder(context: CanvasRenderingContext2D, scene: Scene, rect: Rect): void {
+  context.fillStyle = scene.palette.border;
+  context.globalAlpha = 0.35;
+  context.fillRect(rect.x, rect.y, rect.width, rect.height);
+  context.globalAlpha = 1;
+}
+
+function fillNode(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  node: Node,
+  rect: Rect,
+): void {
+  const { fill, hatched } = appearanceOf(node, scene.recolour, scene.comparison);
+  const far = scene.view.scale <= BORDER_SCALE;
+  context.fillStyle = hatched && far ? scene.palette.muted : (fill ?? scene.palette.surface);
+  context.fillRect(rect.x, rect.y, rect.width, rect.height);
+  if (!hatched || far) return;
+  context.fillStyle = hatchPattern(context, scene.palette);
+  context.fillRect(rect.x, rect.y, rect.width, rect.height);
+}
+
+function fillShape(context: CanvasRenderingContext2D, scene: Scene, node: Node): void {
+  const { fill, hatched } = appearanceOf(node, scene.recolour, scene.comparison);
+  context.fillStyle = fill ?? scene.palette.surface;
+  context.fill();
+  if (!hatched) return;
+  context.fillStyle = hatchPattern(context, scene.palette);
+  context.fill();
+}
+
+function stroke(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  node: Node,
+  rect: Rect,
+): void {
+  const { palette, view } = scene;
+  const marked = markOf(scene, node);
+  outline(context, rect, RADIUS);
+  context.strokeStyle = marked ?? palette.border;
+  context.lineWidth = (marked ? 2.5 : 1) / Math.min(1, view.scale);
+  context.stroke();
+}
+
+function markOf(scene: Scene, node: Node): string | null {
+  if (node.id === scene.selected || node.id === scene.picked) return scene.palette.accent;
+  return scene.highlights(node) ? scene.palette.hit : null;
+}
+
+function outline(context: CanvasRenderingContext2D, rect: Rect, radius: number): void {
+  context.beginPath();
+  context.roundRect(rect.x, rect.y, rect.width, rect.height, radius);
+}
+
+const hatchPatterns = new Map<string, CanvasPattern>();
+
+function hatchPattern(context: CanvasRenderingContext2D, palette: Palette): CanvasPattern {
+  const known = hatchPatterns.get(palette.hatch);
+  if (known) return known;
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 8;
+  const lines = tile.getContext("2d");
+  if (!lines) throw new Error("this browser gives no 2D canvas; use a current Chromium or Firefox");
+  lines.strokeStyle = palette.hatch;
+  lines.lineWidth = 1.6;
+  for (const shift of [-8, 0, 8]) {
+    lines.moveTo(shift, 8);
+    lines.lineTo(shift + 8, 0);
+  }
+  lines.stroke();
+  const pattern = context.createPattern(tile, "repeat");
+  if (!pattern) throw new Error("the hatch of unmatched nodes could not be made");
+  hatchPatterns.set(palette.hatch, pattern);
+  return pattern;
+}
+

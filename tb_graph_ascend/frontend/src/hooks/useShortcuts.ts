@@ -1,0 +1,48 @@
+/* The keys of the whole page; they rest while one types or a dialog is open. */
+
+import { useEffect } from "react";
+
+import { useFindings } from "./useFindings";
+import type { Finding } from "../api/types";
+import { runShortcut } from "../state/shortcuts";
+import { useApp } from "../state/store";
+
+export function useShortcuts(): void {
+  const { shown } = useFindings();
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => handle(event, shown);
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [shown]);
+}
+
+function handle(event: KeyboardEvent, findings: readonly Finding[]): void {
+  if (useApp.getState().dialog !== null || event.defaultPrevented) return;
+  const chord = chordOf(event);
+  const typing = isTyping(event.target);
+  if (typing && chord !== "ctrl+k") return;
+  if (runShortcut(chord, findings, onControl(event.target))) event.preventDefault();
+}
+
+/** Modifiers and key, e.g. "ctrl+shift+z"; Shift is left out where the key shows it ("?"). */
+export function chordOf(event: KeyboardEvent): string {
+  const key = event.key.toLowerCase();
+  const ctrl = event.ctrlKey || event.metaKey ? "ctrl+" : "";
+  const shift = event.shiftKey && (ctrl !== "" || key.startsWith("arrow")) ? "shift+" : "";
+  return event.altKey ? `alt+${key}` : `${ctrl}${shift}${key}`;
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.matches("input:not([type=checkbox]), textarea, select") || target.isContentEditable)
+  );
+}
+
+/** Enter and arrows belong to buttons, tabs and lists that have the focus. */
+function onControl(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    target.closest("button, a, [role=tree], [role=tab], [role=separator], summary, input") !== null
+  );
+}

@@ -1,0 +1,39 @@
+/* The builder's reasons in English, one sentence per code of builder/reasons.py. */
+
+export const reasonsEn: Record<string, string> = {
+  nonfinite_here: "{{value}}: {{what}} is {{state}} here and finite in the benchmark",
+  norm_error_appears:
+    "{{value}}: relative error of the norm {{error, short}} although all inputs stay below 0.1",
+  norm_error_grows:
+    "{{value}}: relative error of the norm {{error, short}}, more than 10 times that of the inputs",
+  thousandth_drops:
+    "{{value}}: only {{ratio, percent}} of the elements within 0.1 %, inputs above 90 %",
+  cosine_drops: "{{value}}: cosine {{cosine, short}}, a drop of more than 0.1 from the inputs",
+  attribute_differs: "{{value}}: {{attribute}} is {{problem}} here and {{benchmark}} in the benchmark",
+  checksum_differs: "{{value}}: the checksums differ",
+  parameter_unmatched: "{{value}}: this parameter has no counterpart",
+  surplus: "{{value}}: exists on the {{side}} side only",
+  unreadable: "{{value}}: its tensor file could not be read: {{error}}",
+  introduced:
+    "inputs agree (score {{input_score, score}}), the output {{value}} differs (score {{score, score}})",
+  extra_calls: "calls that only the problem run makes: {{names}}",
+  missing_calls: "calls that only the benchmark run makes: {{names}}",
+  input_differs:
+    "the input {{value}} differs (score {{score, score}}) and no recorded call before it explains that",
+  batch_differs:
+    "the model's own input {{value}} differs (score {{score, score}}): the two runs were fed different data",
+  parameter_differs:
+    "the parameter {{value}} differs (score {{score, score}}) before the step computes anything",
+  optimizer: "all gradients of step {{step}} agree, so the optimizer's update is what differs",
+  nonfinite_made: "makes {{state}} in {{value}} from finite inputs",
+  argument_differs: "the argument {{value}} is {{problem}} here and {{benchmark}} in the benchmark",
+  precision_differs: "computed in {{problem}} here and in {{benchmark}} in the benchmark",
+  partner_missing: "{{kind}} with rank {{peer_rank}}: the partner call is missing",
+  collective_order: "rank {{peer_rank}} calls {{other}} where this rank calls {{kind}}",
+  checkpoint_recomputed: "recomputed during the backward pass (activation checkpointing)",
+  precision_setting:
+    "most values are {{problem}} in the problem run and {{benchmark}} in the benchmark; tolerances follow the coarser one",
+  statistics_only: "a tensor dump against a statistics dump: compared on the statistics both have",
+  only_in: "step {{step}} rank {{rank}} exists on the {{side}} side only",
+  nothing_comparable: "no values could be compared",
+};

@@ -1,0 +1,41 @@
+/* Sets up i18next: English at once, Chinese when first needed; numbers in sentences by formatters. */
+
+import i18next, { type i18n } from "i18next";
+import { initReactI18next } from "react-i18next";
+
+import type { Language } from "../state/preferences";
+import { en } from "./en";
+
+/** The ready instance; keys are checked against English by the types below. */
+export function createI18n(): i18n {
+  const instance = i18next.createInstance();
+  void instance.use(initReactI18next).init({
+    lng: "en",
+    fallbackLng: "en",
+    resources: { en: { translation: en } },
+    interpolation: { escapeValue: false }, // React escapes
+    initAsync: false,
+  });
+  addFormats(instance);
+  return instance;
+}
+
+/** Load a language when it is new, then switch to it. */
+export async function changeLanguage(instance: i18n, language: Language): Promise<void> {
+  if (language === "zh" && !instance.hasResourceBundle("zh", "translation")) {
+    const { zh } = await import(/* webpackChunkName: "zh" */ "./zh");
+    instance.addResourceBundle("zh", "translation", zh);
+  }
+  await instance.changeLanguage(language);
+}
+
+function addFormats(instance: i18n): void {
+  const { formatter } = instance.services;
+  formatter?.add("short", (value: unknown) => number(value, (it) => it.toPrecision(3)));
+  formatter?.add("score", (value: unknown) => number(value, (it) => it.toFixed(2)));
+  formatter?.add("percent", (value: unknown) => number(value, (it) => `${(it * 100).toFixed(1)} %`));
+}
+
+function number(value: unknown, format: (value: number) => string): string {
+  return typeof value === "number" ? format(value) : String(value);
+}

@@ -1,0 +1,220 @@
+/* What the person does: open a database, a step and rank, select, open, walk through the findings.
+ * Plain functions over the store, so that keys, menus and panels do exactly the same. */
+
+import { api } from "../api/client";
+import { databaseQuery, findingsQuery, queryClient } from "../api/queries";
+import type { Database, Finding, Node, Side } from "../api/types";
+import { reopen, shapeOf, textToShape } from "./openshape";
+import { GraphSession, SIDES } from "./session";
+import { useApp } from "./store";
+import type { Linked } from "./url";
+
+const state = useApp.getState;
+
+/** Counts openings, so that a slow earlier one cannot overwrite a later one. */
+let opening = 0;
+
+/** Open a database at the pair of a link, else where its first finding is. */
+export async function openDatabase(db: string, linked?: Linked): Promise<void> {
+  const ticket = ++opening;
+  state().set({ db, step: null, rank: null, selected: null, session: null, failure: null });
+  state().set({ picks: { problem: null, benchmark: null }, pairChosen: linked?.step != null });
+  await guarded(() => openDatabase(db, linked), async () => {
+    const database = await queryClient.query(databaseQuery(db));
+    const pair = linkedPair(database, linked) ?? (await firstPair(database));
+    if (ticket === opening && pair) await openPair(pair.step, pair.rank, { linked });
+  });
+}
+
+interface OpenOptions {
+  /** Node to select; without it the selection is carried over by name. */
+  select?: number | undefined;
+  linked?: Linked | undefined;
+}
+
+/** Show a (step, rank), keeping what is open and selected where it exists there too. */
+export async function openPair(step: number, rank: number, options: OpenOptions = {}): Promise<void> {
+  const { db, session: previous, selected } = state();
+  if (db === null) return;
+  const ticket = ++opening;
+  state().set({ step, rank, failure: null, microStep: options.linked?.microStep ?? null });
+  await guarded(() => openPair(step, rank, options), async () => {
+    const session = new GraphSession(db, await api.pair(db, step, rank));
+    session.link.enabled = state().sync;
+    await restoreOpen(session, previous, options.linked);
+    const before = selected === null ? undefined : previous?.get(selected);
+    const select = options.select ?? options.linked?.selected ?? (await twin(session, before));
+    if (ticket !== opening) return;
+    state().set({ session, selected: null });
+    await session.link.ready;
+    const view = options.linked?.view;
+    if (view) session.link.view("problem")?.follow(view);
+    if (select != null) await selectNode(select, { still: true, keepView: view != null });
+    else session.link.moved("problem");
+  });
+}
+
+/** Choose a cell of the matrix. */
+export function choosePair(step: number, rank: number): Promise<void> {
+  state().set({ pairChosen: true });
+  return openPair(step, rank);
+}
+
+interface SelectOptions {
+  /** Jump instead of gliding. */
+  still?: boolean;
+  keepView?: boolean;
+}
+
+/** Select a node, open its ancestors on both sides and scroll both panes to it. */
+export async function selectNode(id: number, options: SelectOptions = {}): Promise<void> {
+  const { session, sync } = state();
+  if (!session) return;
+  await guarded(() => selectNode(id, options), async () => {
+    const node = await session.reveal(id);
+    if (!node || state().session !== session) return;
+    state().set({ selected: id, outlineSide: node.side });
+    const partner = node.match !== null && sync ? await session.reveal(node.match) : undefined;
+    anchorPanes(session, node, partner);
+    if (!options.keepView) session.link.view(node.side)?.show(node, !options.still);
+    session.link.moved(node.side);
+  });
+}
+
+/** Open or close a node; its partner follows while the panes are synchronised. */
+export async function toggleNode(node: Node): Promise<void> {
+  const { session, sync } = state();
+  await guarded(() => toggleNode(node), async () => session?.toggle(node, sync));
+}
+
+/** Select the first finding of all, switching step and rank where it is elsewhere. */
+export async function startHere(): Promise<void> {
+  const { db } = state();
+  if (db === null) return;
+  await guarded(startHere, async () => {
+    const { findings } = await queryClient.query(findingsQuery(db));
+    const first = findings[0];
+    if (first) await openFinding(first);
+    else state().set({ notice: "noFindings" });
+  });
+}
+
+/** Show a finding: its pair, its node, its values. */
+export async function openFinding(finding: Finding): Promise<void> {
+  const { step, rank, set } = state();
+  set({ bottomTab: "values", pairChosen: true });
+  if (finding.step !== step || finding.rank !== rank) {
+    await openPair(finding.step, finding.rank, { select: finding.node.id });
+  } else {
+    await selectNode(finding.node.id);
+  }
+}
+
+/** Go to the finding after (+1) or before (−1) the selected one, around the end. */
+export async function stepFinding(findings: readonly Finding[], direction: 1 | -1): Promise<void> {
+  if (findings.length === 0) return;
+  const { selected } = state();
+  const current = findings.findIndex((finding) => finding.node.id === selected);
+  const start = current < 0 && direction < 0 ? 0 : current;
+  const next = findings[(start + direction + findings.length) % findings.length];
+  if (next) await openFinding(next);
+}
+
+/** Expand everything below the selected node (or the root), on both sides when synchronised. */
+export async function expandAllBelow(node?: Node): Promise<void> {
+  const { session, sync, selected, set } = state();
+  const start = node ?? (selected === null ? undefined : session?.get(selected)) ?? anyRoot(session);
+  if (!session || !start) return;
+  await guarded(() => expandAllBelow(start), async () => {
+    const partner = start.match !== null && sync ? await session.reveal(start.match) : undefined;
+    const whole = await Promise.all([start, partner].map((one) => (one ? session.expandAll(one) : Promise.resolve(true))));
+    if (whole.includes(false)) set({ notice: "expandLimit" });
+  });
+}
+
+export function setSync(sync: boolean): void {
+  const { session, set } = state();
+  set({ sync });
+  if (session) session.link.enabled = sync;
+}
+
+/** Remember a node as one half of a manual mapping. */
+export function pickNode(node: Node): void {
+  const { picks, set } = state();
+  set({ picks: { ...picks, [node.side]: node }, leftTab: "mapping" });
+}
+
+/** Run a step and turn its failure into the banner with "retry". */
+export async function guarded(retry: () => unknown, step: () => Promise<unknown>): Promise<void> {
+  try {
+    await step();
+  } catch (error) {
+    state().set({ failure: { error, retry: () => void retry() } });
+  }
+}
+
+function anyRoot(session: GraphSession | null): Node | undefined {
+  return session?.trees.problem?.root ?? session?.trees.benchmark?.root;
+}
+
+function linkedPair(database: Database, linked?: Linked) {
+  return database.pairs.find((pair) => pair.step === linked?.step && pair.rank === linked.rank);
+}
+
+async function firstPair(database: Database) {
+  const { findings } = await queryClient.query(findingsQuery(database.id));
+  const first = findings[0];
+  const { pairs } = database;
+  const found = first && pairs.find(({ step, rank }) => step === first.step && rank === first.rank);
+  return found ?? pairs.find(({ status }) => status === "ok") ?? pairs[0];
+}
+
+async function restoreOpen(
+  session: GraphSession,
+  previous: GraphSession | null,
+  linked: Linked | undefined,
+): Promise<void> {
+  await Promise.all(
+    SIDES.map(async (side) => {
+      const tree = session.tree(side);
+      const before = previous?.tree(side);
+      if (!tree) return;
+      const shapes = linked ? textToShape(linked.open[side]) : before ? shapeOf(before) : [];
+      await reopen(tree, (parent, position) => session.load(side, parent, position), shapes);
+    }),
+  );
+}
+
+/** The node of the same name in another pair. */
+async function twin(session: GraphSession, node: Node | undefined): Promise<number | null> {
+  if (!node) return null;
+  const { step, rank } = session.pair;
+  const q = `^${node.name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`;
+  const query = { q, regex: true, case: true, side: node.side, limit: 1 };
+  const { hits } = await api.search(session.db, step, rank, query);
+  return hits[0]?.id ?? null;
+}
+
+/** Line both panes up at the node and its partner; an unmatched one at the nearest matched before it. */
+function anchorPanes(session: GraphSession, node: Node, partner: Node | undefined): void {
+  for (let near: Node | undefined = node; near; near = before(session, near)) {
+    const other = near === node ? partner : near.match === null ? undefined : session.get(near.match);
+    if (other && session.tree(other.side)?.isVisible(other.id)) {
+      session.link.setAnchor(sides(near, other));
+      return;
+    }
+  }
+  session.link.setAnchor(null);
+}
+
+function before(session: GraphSession, node: Node): Node | undefined {
+  if (node.parent === null) return undefined;
+  const tree = session.tree(node.side);
+  return tree?.childAt(node.parent, node.position - 1) ?? tree?.get(node.parent);
+}
+
+function sides(node: Node, other: Node): Record<Side, Node> {
+  return node.side === "problem"
+    ? { problem: node, benchmark: other }
+    : { problem: other, benchmark: node };
+}

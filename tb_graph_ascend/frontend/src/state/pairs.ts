@@ -1,0 +1,20 @@
+/* Steps and ranks of a comparison, as numbers in order. */
+
+import type { Pair } from "../api/types";
+
+export function stepsOf(pairs: readonly Pair[]): number[] {
+  return distinct(pairs.map(({ step }) => step));
+}
+
+export function ranksOf(pairs: readonly Pair[]): number[] {
+  return distinct(pairs.map(({ rank }) => rank));
+}
+
+/** Ranks that a step has. */
+export function ranksAt(pairs: readonly Pair[], step: number): number[] {
+  return ranksOf(pairs.filter((pair) => pair.step === step));
+}
+
+function distinct(values: number[]): number[] {
+  return [...new Set(values)].sort((a, b) => a - b);
+}

@@ -1,0 +1,167 @@
+/* One (step, rank) on screen: the trees of both sides, their pages, and what opens together. */
+
+import { api } from "../api/client";
+import type { Node, PairGraphs, Side } from "../api/types";
+import { ChildPages } from "../graph/pages";
+import { GraphTree } from "../graph/tree";
+import { PaneLink } from "./panelink";
+
+export const SIDES = ["problem", "benchmark"] as const;
+
+/** Modules that "expand all below" opens at most, so that a huge model stays workable. */
+const EXPAND_LIMIT = 400;
+
+export class GraphSession {
+  readonly trees: Record<Side, GraphTree | null>;
+  readonly link = new PaneLink();
+  version = 0;
+  /** The first page that failed since the last retry. */
+  error: unknown = null;
+  private readonly pages: Record<Side, ChildPages | null>;
+  private readonly listeners = new Set<(anchors: readonly Node[]) => void>();
+
+  constructor(
+    readonly db: string,
+    readonly pair: PairGraphs,
+  ) {
+    this.trees = {
+      problem: pair.problem && new GraphTree(pair.problem.root),
+      benchmark: pair.benchmark && new GraphTree(pair.benchmark.root),
+    };
+    this.link.expect(SIDES.filter((side) => this.trees[side] !== null).length);
+    this.pages = { problem: this.pagesOf("problem"), benchmark: this.pagesOf("benchmark") };
+  }
+
+  get comparison(): boolean {
+    return this.trees.problem !== null && this.trees.benchmark !== null;
+  }
+
+  /** Listeners get the nodes that shall keep their place on screen. */
+  readonly subscribe = (listener: (anchors: readonly Node[]) => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  readonly snapshot = (): number => this.version;
+
+  /** Tell the panes and the outline that something is open, loaded or coloured anew. */
+  changed(anchors: readonly Node[] = []): void {
+    this.version += 1;
+    for (const listener of this.listeners) listener(anchors);
+  }
+
+  tree(side: Side): GraphTree | null {
+    return this.trees[side];
+  }
+
+  get(id: number): Node | undefined {
+    return this.trees.problem?.get(id) ?? this.trees.benchmark?.get(id);
+  }
+
+  /** Ask for the pages of children that came into view. */
+  want(side: Side, parent: number, first: number, last: number): void {
+    this.pages[side]?.want(parent, first, last);
+  }
+
+  load(side: Side, parent: number, position: number): Promise<void> {
+    return this.pages[side]?.load(parent, position) ?? Promise.resolve();
+  }
+
+  retry(): void {
+    this.error = null;
+    for (const side of SIDES) this.pages[side]?.retry();
+    this.changed();
+  }
+
+  /** The node with its ancestors open; undefined when it belongs to another pair. */
+  async reveal(id: number): Promise<Node | undefined> {
+    if (!this.get(id)) await this.fetchPath(id);
+    const node = this.get(id);
+    if (!node) return undefined;
+    const tree = this.trees[node.side];
+    const opened = tree?.ancestors(id).filter((ancestor) => tree.open(ancestor.id)) ?? [];
+    if (opened.length > 0) this.changed();
+    return node;
+  }
+
+  /** Open or close a node, and its partner with it when they go together. */
+  async toggle(node: Node, together: boolean): Promise<void> {
+    const opening = !this.trees[node.side]?.isOpen(node.id);
+    this.setOpen(node, opening);
+    this.changed([node]);
+    if (!together || node.match === null) return;
+    const partner = opening ? await this.reveal(node.match) : this.get(node.match);
+    if (!partner) return;
+    this.setOpen(partner, opening);
+    this.changed([node, partner]);
+  }
+
+  /** Open everything below a node, level by level; false when the limit cut it short. */
+  async expandAll(node: Node): Promise<boolean> {
+    let left = EXPAND_LIMIT;
+    let level = [node];
+    while (level.length > 0 && left > 0) {
+      const chosen = level.slice(0, left);
+      left -= chosen.length;
+      for (const parent of chosen) this.setOpen(parent, true);
+      await Promise.all(chosen.map((parent) => this.loadAll(parent)));
+      level = chosen.flatMap((parent) => this.loadedChildren(parent));
+    }
+    this.changed([node]);
+    return level.length === 0;
+  }
+
+  collapseAll(): void {
+    for (const side of SIDES) this.trees[side]?.closeAll();
+    this.changed();
+  }
+
+  /** Take over nodes whose state a mapping changed. */
+  update(nodes: readonly Node[]): void {
+    for (const side of SIDES) {
+      this.trees[side]?.insert(nodes.filter((node) => this.trees[side]?.get(node.id)));
+    }
+    this.changed();
+  }
+
+  private setOpen(node: Node, open: boolean): void {
+    const tree = this.trees[node.side];
+    if (open) tree?.open(node.id);
+    else tree?.close(node.id);
+  }
+
+  private loadedChildren(parent: Node): Node[] {
+    const tree = this.trees[parent.side];
+    const all = Array.from({ length: parent.children }, (_, position) =>
+      tree?.childAt(parent.id, position),
+    );
+    return all.filter((child) => child !== undefined && child.children > 0) as Node[];
+  }
+
+  private async loadAll(parent: Node): Promise<void> {
+    const pages = [];
+    for (let position = 0; position < parent.children; position += 500) {
+      pages.push(this.load(parent.side, parent.id, position));
+    }
+    await Promise.all(pages);
+  }
+
+  private async fetchPath(id: number): Promise<void> {
+    const { path } = await api.path(this.db, id);
+    for (const side of SIDES) this.trees[side]?.insert(path);
+  }
+
+  private pagesOf(side: Side): ChildPages | null {
+    const tree = this.trees[side];
+    if (!tree) return null;
+    return new ChildPages(
+      tree,
+      (parent, offset, limit) => api.children(this.db, parent, offset, limit),
+      () => this.changed(),
+      (error) => {
+        this.error ??= error;
+        this.changed();
+      },
+    );
+  }
+}

@@ -1,0 +1,59 @@
+/* Builds the interface into tb_graph_ascend/static: a stable index.js that TensorBoard imports as
+ * its es_module, index.html for `msprobe serve`, and chunks named by the hash of their content. */
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import CssMinimizerPlugin from "css-minimizer-webpack-plugin";
+import { EsbuildPlugin } from "esbuild-loader";
+import HtmlWebpackPlugin from "html-webpack-plugin";
+import MiniCssExtractPlugin from "mini-css-extract-plugin";
+
+const root = dirname(fileURLToPath(import.meta.url));
+const frontend = resolve(root, "tb_graph_ascend/frontend");
+const target = "es2022";
+
+export default {
+  entry: { index: resolve(frontend, "src/index.ts") },
+  target: ["web", target],
+  experiments: { outputModule: true },
+  output: {
+    path: resolve(root, "tb_graph_ascend/static"),
+    filename: "[name].js",
+    chunkFilename: "[name].[contenthash:12].js",
+    library: { type: "module" },
+    module: true,
+    publicPath: "auto",
+    clean: true,
+  },
+  resolve: { extensions: [".tsx", ".ts", ".js"] },
+  module: {
+    rules: [
+      { test: /\.tsx?$/, loader: "esbuild-loader", options: { target, jsx: "automatic" } },
+      { test: /\.css$/, use: [MiniCssExtractPlugin.loader, "css-loader"] },
+    ],
+  },
+  optimization: {
+    // The stable index.js is fetched anew each time, so it stays tiny; all else is cached by hash.
+    splitChunks: {
+      chunks: "async",
+      cacheGroups: { vendor: { test: /node_modules/, name: "vendor", chunks: "async" } },
+    },
+    chunkIds: "named",
+    minimizer: [new EsbuildPlugin({ target, legalComments: "none" }), new CssMinimizerPlugin()],
+  },
+  plugins: [
+    new MiniCssExtractPlugin({
+      filename: "[name].css",
+      chunkFilename: "[name].[contenthash:12].css",
+    }),
+    new HtmlWebpackPlugin({
+      // As text: the plugin's own template loader writes code that strict mode forbids.
+      templateContent: readFileSync(resolve(frontend, "index.html"), "utf8"),
+      scriptLoading: "module",
+      hash: false,
+    }),
+  ],
+  performance: { hints: "error", maxAssetSize: 1_000_000, maxEntrypointSize: 50_000 },
+  devtool: false,
+};
