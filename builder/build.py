@@ -9,7 +9,8 @@ from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from builder.database.tables import FINDING, SCHEMA_VERSION
+from builder.communication import Link
+from builder.database.tables import COMMUNICATION, FINDING, SCHEMA_VERSION
 from builder.database.writer import Database, insert_rows, write_meta
 from builder.dump.sources import find_sources
 from builder.errors import InputError, MappingError
@@ -17,7 +18,7 @@ from builder.match.layer_mapping import read_layer_mapping
 from builder.match.manual_file import read_mapping
 from builder.match.nodes import MatchRules
 from builder.options import BuildOptions
-from builder.pipeline.order import order_findings
+from builder.pipeline.order import link_ranks, order_findings
 from builder.pipeline.pair import Instructions
 from builder.pipeline.plan import Plan, plan_pairs, plan_single
 from builder.pipeline.run import run_pairs
@@ -70,10 +71,12 @@ def build(
     try:
         outcomes = _run(plan, database, instructions, progress)
         _check_rules(instructions.rules, options, outcomes)
-        findings = order_findings(outcomes)
+        links, discords = link_ranks(outcomes)
+        findings = order_findings(outcomes, discords)
         summary = _summary(plan, outcomes, benchmark is not None)
         mode = next((o.mode for o in outcomes if o.mode is not None), "structure")
-        _write_whole(database, findings, _meta(problem, benchmark, options, mode, summary))
+        facts = _meta(problem, benchmark, options, mode, summary)
+        _write_whole(database, findings, links, facts)
         path = database.finish()
     except BaseException:
         database.discard()
@@ -186,10 +189,15 @@ def _tool_version() -> str:
 
 
 def _write_whole(
-    database: Database, findings: list[StoredFinding], meta: dict[str, object]
+    database: Database,
+    findings: list[StoredFinding],
+    links: list[Link],
+    meta: dict[str, object],
 ) -> None:
     with database.transaction() as connection:
         write_meta(connection, meta)
+        spoken = [(found.node, found.peer_rank, found.peer_node, found.kind) for found in links]
+        insert_rows(connection, "communication", COMMUNICATION.columns, spoken)
         rows = [
             (
                 place,

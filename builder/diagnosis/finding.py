@@ -17,8 +17,8 @@ FindingKind = Literal[
     "precision",
     "communication",
 ]
-Phase = Literal["forward", "backward", "optimizer"]
-_PHASES: tuple[Phase, ...] = ("forward", "backward", "optimizer")
+Phase = Literal["forward", "backward", "after"]
+_PHASES: tuple[Phase, ...] = ("forward", "backward", "after")
 
 
 @dataclass(slots=True, eq=False)
@@ -47,17 +47,34 @@ class Finding:
         return max(0.0, self.score - (self.input_score or 0.0))
 
     def sort_key(self) -> tuple[int, int]:
-        """Forward before backward before optimizer, then execution order."""
-        return (_PHASES.index(phase_of(self.node)), self.order)
+        """Forward before backward before what follows it, then execution order."""
+        return phase_key(self.node, self.order)
+
+
+def phase_key(node: TreeNode, order: int) -> tuple[int, int]:
+    """Sorts nodes of one step by the part of it that they run in, then by their order."""
+    return (_PHASES.index(phase_of(node)), order)
 
 
 def phase_of(node: TreeNode) -> Phase:
-    """The part of a step that a node runs in; recomputed calls run during the backward pass."""
+    """The part of a step that a node runs in.
+
+    Recomputed calls run during the backward pass; gradient synchronisation, clipping and the
+    optimizer come after it.
+    """
     top = node
     while top.parent is not None and top.parent.kind != "root":
         top = top.parent
-    if top.name in ("optimizer", "clip_grad"):
-        return "optimizer"
-    if node.recomputed:
+    if node.recomputed or node.direction == "backward":
         return "backward"
-    return node.direction or "forward"
+    return "after" if top.entry is None or _follows_backward(top) else "forward"
+
+
+def _follows_backward(top: TreeNode) -> bool:
+    siblings = top.parent.children if top.parent is not None else []
+    return any(
+        other.direction == "backward"
+        and other.exec_order < top.exec_order
+        and other.micro_step == top.micro_step
+        for other in siblings
+    )

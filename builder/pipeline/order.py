@@ -1,28 +1,79 @@
-"""Orders the findings of all steps and ranks, and folds those that an earlier step explains."""
+"""What only all pairs together tell: links between ranks, and the order of all findings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from builder.communication import Discord, Link, link
 from builder.pipeline.store import PairOutcome, StoredFinding
 
 # What a step inherits from the one before it: its weights, and what was computed from them.
 _INHERITED = ("parameter_differs", "input_differs")
 
 
-def order_findings(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
+def link_ranks(outcomes: Sequence[PairOutcome]) -> tuple[list[Link], list[StoredFinding]]:
+    """The links between ranks on both sides, and a finding for every call without its partner.
+
+    What the benchmark lacks in the same way is how the program talks, not a fault.
+    """
+    links: list[Link] = []
+    findings: list[StoredFinding] = []
+    for step in sorted({outcome.step for outcome in outcomes if outcome.messages}):
+        own = [o for o in outcomes if o.step == step and o.messages]
+        sides = [link({o.rank: o.messages[side] for o in own}) for side in range(_sides(own))]
+        for found, _ in sides:
+            links += found
+        usual = {_place(discord) for _, discords in sides[1:] for discord in discords}
+        graphs = {outcome.rank: outcome.graphs[0] for outcome in own}
+        findings += [
+            _finding(step, graphs[discord.rank], discord)
+            for discord in sides[0][1]
+            if len(sides) > 1 and _place(discord) not in usual
+        ]
+    return links, findings
+
+
+def order_findings(
+    outcomes: Sequence[PairOutcome], discords: Sequence[StoredFinding]
+) -> list[StoredFinding]:
     """All findings, best suspect first: step, then pass and place, then rank.
 
     A parameter that differs after a step with findings of its own is that step's consequence; it
     counts as propagated and is not listed. After a step whose gradients all agree, the optimizer
     is named as the reason.
     """
-    listed: list[StoredFinding] = []
+    listed = list(discords)
     for rank in sorted({outcome.rank for outcome in outcomes}):
         own = sorted((o for o in outcomes if o.rank == rank), key=lambda outcome: outcome.step)
         listed += _of_rank(own)
     return sorted(listed, key=lambda f: (f.step, f.sort_key, f.rank))
+
+
+def _sides(outcomes: Sequence[PairOutcome]) -> int:
+    return min(len(outcome.messages) for outcome in outcomes)
+
+
+def _place(discord: Discord) -> tuple[object, ...]:
+    return (discord.rank, discord.message.name, discord.reason["code"])
+
+
+def _finding(step: int, graph: int, discord: Discord) -> StoredFinding:
+    return StoredFinding(
+        step=step,
+        rank=discord.rank,
+        graph=graph,
+        node=discord.message.node,
+        name=discord.message.name,
+        kind="communication",
+        is_api=True,
+        sort_key=discord.message.order,
+        score=1.0,
+        input_score=None,
+        introduced=1.0,
+        reasons=[discord.reason],
+        propagated_to=0,
+    )
 
 
 def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
@@ -41,8 +92,7 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
 
 
 def _with_optimizer(finding: StoredFinding, previous: PairOutcome | None) -> StoredFinding:
-    named = previous is not None and previous.gradients_agree
-    if finding.kind != "parameter_differs" or previous is None or not named:
+    if finding.kind != "parameter_differs" or previous is None or not previous.gradients_agree:
         return finding
     return replace(
         finding, reasons=[*finding.reasons, {"code": "optimizer", "step": previous.step}]

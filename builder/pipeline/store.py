@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from builder.communication import Message, messages
 from builder.database.writer import Database, insert_record, insert_rows, next_id
 from builder.diagnosis.finding import Finding
 from builder.match.nodes import MatchRules
@@ -57,7 +58,8 @@ class RuleState:
 class PairOutcome:
     """What the whole build needs to know of one pair; `error` is set when it failed.
 
-    `rules` and `manual` say by position which mapping rules and manual pairs found their nodes.
+    `rules` and `manual` say by position which mapping rules and manual pairs found their nodes;
+    `graphs` and `messages` stand in the order problem, benchmark.
     """
 
     step: int
@@ -74,6 +76,8 @@ class PairOutcome:
     rules: tuple[RuleState, ...] = ()
     manual: tuple[bool, ...] = ()
     findings: tuple[StoredFinding, ...] = ()
+    graphs: tuple[int, ...] = ()
+    messages: tuple[tuple[Message, ...], ...] = ()
 
 
 def store(database: Database, result: PairResult, instructions: Instructions) -> PairOutcome:
@@ -174,7 +178,8 @@ def _outcome(
 ) -> PairOutcome:
     plan, comparison = result.plan, result.comparison
     if comparison is None or benchmark is None:
-        return PairOutcome(plan.step, plan.rank)
+        own = _messages(problem)
+        return PairOutcome(plan.step, plan.rank, graphs=(problem.graph,), messages=(own,))
     matched = len(comparison.matching.partner) // 2 - 1
     tasks = {result.problem.dump.task, benchmark.tree.dump.task}
     return PairOutcome(
@@ -191,7 +196,13 @@ def _outcome(
         rules=_rule_states(rules),
         manual=_manual_states(result, rules),
         findings=tuple(_stored(f, result, problem, benchmark) for f in result.findings),
+        graphs=(problem.graph, benchmark.graph),
+        messages=(_messages(problem), _messages(benchmark)),
     )
+
+
+def _messages(side: Placed) -> tuple[Message, ...]:
+    return tuple(messages(side.tree, side.id_of))
 
 
 def _rule_states(rules: MatchRules) -> tuple[RuleState, ...]:
