@@ -88,7 +88,8 @@ def stored_node(connection: Connection, row: Row[Any], task: str) -> StoredNode:
 
 def _dump(connection: Connection, rows: Sequence[Row[Any]], top: Row[Any]) -> Dump:
     names = {row.id: row.name for row in rows}
-    values, ranges = Values(), {}
+    values = Values()
+    ranges: dict[str, tuple[int, int]] = {}
     inside = value.c.node.between(rows[0].id, rows[-1].id)
     for row in connection.execute(select(value).where(inside).order_by(value.c.node, value.c.id)):
         name = names[row.node]

@@ -1,0 +1,50 @@
+"""Puts the server together: one Flask app, the same in TensorBoard and standing alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from flask import Flask, Response, request
+
+from tb_graph_ascend.server import (
+    databases,
+    errors,
+    findings,
+    graphs,
+    guard,
+    mappings,
+    nodes,
+    pages,
+    search,
+)
+from tb_graph_ascend.server.answers import finish
+from tb_graph_ascend.server.resource import Resource
+from tb_graph_ascend.server.workplace import Settings, Workplace, make_workplace
+
+_LONGEST_BODY = 4 << 20
+_RESOURCES = (databases, graphs, nodes, findings, search, mappings)
+
+
+def create_app(logdirs: Sequence[Path], settings: Settings | None = None) -> Flask:
+    """The app over log folders; nothing is read before the first request."""
+    place = make_workplace(logdirs, settings or Settings())
+    app = Flask(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = _LONGEST_BODY
+    app.url_map.strict_slashes = False
+    errors.install(app)
+    for routes in resources(place):
+        app.register_blueprint(routes.blueprint)
+    app.register_blueprint(pages.blueprint(place.settings.static))
+    app.before_request(lambda: guard.check(request, place.settings))
+    app.after_request(_complete)
+    return app
+
+
+def resources(place: Workplace) -> list[Resource]:
+    """All resources of the server."""
+    return [module.resource(place) for module in _RESOURCES]
+
+
+def _complete(answer: Response) -> Response:
+    return guard.add_headers(finish(request, answer))

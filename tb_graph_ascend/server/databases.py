@@ -1,0 +1,35 @@
+"""The result files below the log folders, and each as a whole."""
+
+from __future__ import annotations
+
+import os
+
+from tb_graph_ascend.server.messages import DatabaseAnswer, Databases
+from tb_graph_ascend.server.resource import Resource
+from tb_graph_ascend.server.workplace import Workplace
+
+
+def resource(place: Workplace) -> Resource:
+    """Routes of `/api/databases`."""
+    routes = Resource("databases")
+
+    @routes.route("/databases", answer=Databases, failures=(400,))
+    def list_databases() -> Databases:
+        """Every result file below the log folders, newest first."""
+        folders = [os.fspath(folder) for folder in place.library.logdirs.folders]
+        return Databases(place.library.entries(), folders, place.settings.read_only)
+
+    @routes.route("/databases/<db>", answer=DatabaseAnswer)
+    def describe(db: str) -> DatabaseAnswer:
+        """One database as a whole, with one record for each step and rank."""
+        opened = place.open(db)
+        said = opened.database.summary()
+        facts = {name: getattr(said, name) for name in said.__struct_fields__}
+        return DatabaseAnswer(
+            id=opened.file.token,
+            path=opened.file.shown,
+            writable=opened.writable,
+            **facts,
+        )
+
+    return routes

@@ -1,0 +1,114 @@
+"""What a request can fail with, and the one place that turns every exception into an answer.
+
+RequestError
+├── BadArgumentError   400  an argument is missing, unknown or out of range
+├── ForbiddenError     403  the request is not allowed here
+├── NotFoundError      404  no such database, pair, node or job
+├── ConflictError      409  what is asked for does not fit the state
+└── UnusableError      422  a file is there but cannot be used
+"""
+
+from __future__ import annotations
+
+import logging
+
+from flask import Flask, Response
+from sqlalchemy.exc import SQLAlchemyError
+from werkzeug.exceptions import HTTPException
+
+from builder.database.opening import DatabaseError
+from builder.database.queries import UnknownNodeError
+from builder.errors import BuilderError
+from tb_graph_ascend.server.answers import json_response
+from tb_graph_ascend.server.messages import Failure
+
+_log = logging.getLogger(__name__)
+
+
+class RequestError(Exception):
+    """A request that cannot be answered: what is wrong, and what to do next."""
+
+    status = 400
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class BadArgumentError(RequestError):
+    """An argument is missing, unknown or out of range."""
+
+
+class ForbiddenError(RequestError):
+    """The request is not allowed here."""
+
+    status = 403
+
+
+class NotFoundError(RequestError):
+    """There is no such thing."""
+
+    status = 404
+
+
+class ConflictError(RequestError):
+    """What is asked for does not fit the state of things."""
+
+    status = 409
+
+
+class UnusableError(RequestError):
+    """A file is there, but it cannot be used."""
+
+    status = 422
+
+
+def install(app: Flask) -> None:
+    """Make every failure of an app an answer of the documented form."""
+    app.register_error_handler(RequestError, _requested_wrongly)
+    app.register_error_handler(HTTPException, _refused_by_flask)
+    app.register_error_handler(UnknownNodeError, _unknown)
+    app.register_error_handler(DatabaseError, _unusable)
+    app.register_error_handler(BuilderError, _builder_refused)
+    app.register_error_handler(SQLAlchemyError, _unreadable)
+    app.register_error_handler(Exception, _our_fault)
+
+
+def failure(status: int, error: str, hint: str | None = None) -> Response:
+    """An answer that says what failed, in one line."""
+    return json_response(Failure(" ".join(error.split()), hint), status)
+
+
+def _requested_wrongly(error: RequestError) -> Response:
+    return failure(error.status, str(error), error.hint)
+
+
+def _refused_by_flask(error: HTTPException) -> Response:
+    answer = failure(error.code or 500, f"{error.name}: {error.description}")
+    for name, header in error.get_headers():
+        if name == "Allow":
+            answer.headers[name] = header
+    return answer
+
+
+def _unknown(error: UnknownNodeError) -> Response:
+    return failure(404, str(error), "open the database again: it may have been rebuilt")
+
+
+def _unusable(error: DatabaseError) -> Response:
+    return failure(422, str(error))
+
+
+def _builder_refused(error: BuilderError) -> Response:
+    return failure(422, str(error))
+
+
+def _unreadable(error: SQLAlchemyError) -> Response:
+    cause = getattr(error, "orig", None) or error
+    return failure(422, f"the file cannot be read: {cause}", "build the database again")
+
+
+def _our_fault(error: Exception) -> Response:
+    _log.exception("request failed", exc_info=error)
+    text = f"internal error: {type(error).__name__}: {error}"
+    return failure(500, text[:500], "the server's log has the traceback; please report it")

@@ -1,0 +1,53 @@
+"""The two graphs of a step and rank, and the lists of their nodes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from builder.database.node_filter import NodeFilter, Show, Sort
+from builder.database.records import Direction, Kind, NodeList, PairGraphs, Side, Verdict
+from tb_graph_ascend.server.resource import Resource
+from tb_graph_ascend.server.workplace import Workplace
+
+Offset = Annotated[int, msgspec.Meta(ge=0, le=2**31)]
+Limit = Annotated[int, msgspec.Meta(ge=1, le=2000)]
+
+
+class NodeQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which nodes are wanted, in which order, and which page of them."""
+
+    show: Show | None = None
+    source: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
+    side: Side | None = None
+    direction: Direction | None = None
+    kind: Kind | None = None
+    verdict: Verdict | None = None
+    min_score: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    name: Annotated[str, msgspec.Meta(max_length=1000)] | None = None
+    sort: Sort = "order"
+    descending: bool = False
+    offset: Offset = 0
+    limit: Limit = 200
+
+
+def resource(place: Workplace) -> Resource:
+    """Routes of `/api/databases/<db>/pairs/<step>/<rank>`."""
+    routes = Resource("graphs")
+
+    @routes.route("/databases/<db>/pairs/<int:step>/<int:rank>", answer=PairGraphs)
+    def pair(db: str, step: int, rank: int) -> PairGraphs:
+        """Both graphs of a step and rank with their roots, or why there are none."""
+        return place.open(db).database.pair(step, rank)
+
+    @routes.route(
+        "/databases/<db>/pairs/<int:step>/<int:rank>/nodes", query=NodeQuery, answer=NodeList
+    )
+    def nodes(db: str, step: int, rank: int, query: NodeQuery) -> NodeList:
+        """A page of the nodes of a pair that a filter lets through."""
+        given = msgspec.structs.asdict(query)
+        offset, limit = given.pop("offset"), given.pop("limit")
+        return place.open(db).database.nodes(step, rank, NodeFilter(**given), offset, limit)
+
+    return routes

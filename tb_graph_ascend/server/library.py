@@ -1,0 +1,132 @@
+"""Holds the result files that are open: each once, whatever the number of requests and threads.
+
+A file that is replaced gets another version and is opened anew.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from builder.database.opening import DatabaseError, format_of
+from builder.database.queries import ResultDatabase
+from builder.match.manual_file import MappedPair
+from tb_graph_ascend.logdirs import LogDirs, ResultFile
+from tb_graph_ascend.server.errors import NotFoundError
+from tb_graph_ascend.server.messages import DatabaseEntry
+from tb_graph_ascend.server.names import NameIndex
+from tb_graph_ascend.server.overlay import Overlay, lay_over
+
+_MOST_OPEN = 16
+_MOST_OVERLAYS = 32
+_MOST_INDEXES = 4
+_MOST_STATES = 10_000
+Kept = TypeVar("Kept")
+
+
+class _Cache(Generic[Kept]):
+    """The things used last, each made once even when two threads ask at the same time."""
+
+    def __init__(self, most: int, discard: Callable[[Kept], None] | None = None) -> None:
+        self._most = most
+        self._discard = discard
+        self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def get(self, key: Hashable, make: Callable[[], Kept]) -> Kept:
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+                self._shrink()
+            self._kept.move_to_end(key)
+            return self._kept[key]
+
+    def _shrink(self) -> None:
+        while len(self._kept) > self._most:
+            _, oldest = self._kept.popitem(last=False)
+            if self._discard is not None:
+                self._discard(oldest)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDatabase:
+    """A result file that was asked for, seen through its manual pairs."""
+
+    file: ResultFile
+    database: ResultDatabase
+    overlay: Overlay
+
+    @property
+    def writable(self) -> bool:
+        """Whether manual pairs can lie beside it."""
+        return self.database.takes_mappings
+
+
+class Library:
+    """The result files below the log folders."""
+
+    def __init__(self, logdirs: LogDirs) -> None:
+        self.logdirs = logdirs
+        self._open: _Cache[ResultDatabase] = _Cache(_MOST_OPEN, ResultDatabase.close)
+        self._overlays: _Cache[Overlay] = _Cache(_MOST_OVERLAYS)
+        self._names: _Cache[NameIndex] = _Cache(_MOST_INDEXES)
+        self._errors: _Cache[str | None] = _Cache(_MOST_STATES)
+
+    def entries(self) -> list[DatabaseEntry]:
+        """All result files, newest first, each with the reason why it cannot be opened if so."""
+        return [
+            DatabaseEntry(
+                id=file.token,
+                path=file.shown,
+                size=file.size,
+                modified=file.modified,
+                error=self._errors.get(file.version, lambda file=file: _error(file)),  # type: ignore[misc]
+            )
+            for file in self.logdirs.files()
+        ]
+
+    def file(self, token: str) -> ResultFile:
+        """The file that a token stands for; raises NotFoundError."""
+        found = self.logdirs.resolve(token)
+        if found is None:
+            raise NotFoundError(
+                f"no result file {token[:100]!r} below the log folders",
+                "reload the list of databases",
+            )
+        return found
+
+    def open(self, token: str, pairs: Callable[[ResultFile], Sequence[MappedPair]]) -> OpenDatabase:
+        """A database through the manual pairs that `pairs` gives for it."""
+        file = self.file(token)
+        bare = self._open.get(file.version, lambda: _open(file))
+        if not bare.takes_mappings:
+            return OpenDatabase(file, bare, Overlay())
+        return self.seen_through(file, bare, pairs(file))
+
+    def seen_through(
+        self, file: ResultFile, bare: ResultDatabase, pairs: Sequence[MappedPair]
+    ) -> OpenDatabase:
+        """The same database through other pairs."""
+        overlay = self._overlays.get((file.version, tuple(pairs)), lambda: lay_over(bare, pairs))
+        return OpenDatabase(file, bare.with_patches(overlay.patches), overlay)
+
+    def names(self, opened: OpenDatabase, step: int, rank: int) -> NameIndex:
+        """The names of a pair, ready to be searched."""
+        key = (opened.file.version, step, rank)
+        return self._names.get(key, lambda: NameIndex(opened.database.names(step, rank)))
+
+
+def _open(file: ResultFile) -> ResultDatabase:
+    format_of(file.path)
+    return ResultDatabase(file.path)
+
+
+def _error(file: ResultFile) -> str | None:
+    try:
+        format_of(file.path)
+    except DatabaseError as error:
+        return str(error)
+    return None

@@ -1,0 +1,39 @@
+"""One node: its children, the way to it, its values."""
+
+from __future__ import annotations
+
+import msgspec
+
+from builder.database.records import Children, NodeDetails, NodePath
+from tb_graph_ascend.server.graphs import Limit, Offset
+from tb_graph_ascend.server.resource import Resource
+from tb_graph_ascend.server.workplace import Workplace
+
+
+class PageQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which page is wanted."""
+
+    offset: Offset = 0
+    limit: Limit = 500
+
+
+def resource(place: Workplace) -> Resource:
+    """Routes of `/api/databases/<db>/nodes`."""
+    routes = Resource("nodes")
+
+    @routes.route("/databases/<db>/nodes/<int:node>", answer=NodeDetails)
+    def details(db: str, node: int) -> NodeDetails:
+        """All that is known of a node: partner, values of both sides, stacks, communication."""
+        return place.open(db).database.details(node)
+
+    @routes.route("/databases/<db>/nodes/<int:node>/children", query=PageQuery, answer=Children)
+    def children(db: str, node: int, query: PageQuery) -> Children:
+        """A page of the children of a node, in their order."""
+        return place.open(db).database.children(node, query.offset, query.limit)
+
+    @routes.route("/databases/<db>/nodes/<int:node>/path", answer=NodePath)
+    def path(db: str, node: int) -> NodePath:
+        """From the root down to a node."""
+        return place.open(db).database.path(node)
+
+    return routes
