@@ -1,7 +1,7 @@
 """Decodes the JSON files of a dump, whose statistics may be bare NaN and Infinity tokens.
 
-The fast way is msgspec, which refuses those tokens; they are quoted first, and the text form
-"nan" is what older dumps hold anyway.
+The fast way is msgspec, which refuses those tokens; they are quoted where it does, and the text
+form "nan" is what older dumps hold anyway.
 """
 
 from __future__ import annotations
@@ -16,13 +16,19 @@ import msgspec
 from builder.errors import DumpError
 
 _T = TypeVar("_T")
-_NONFINITE = re.compile(rb"(?<=[\s:,\[])(-?Infinity|NaN)(?=[\s,\]}])")
+# No look-behind: it would be tried at every byte of the file.
+_NONFINITE = re.compile(rb"([\s:,\[])(-Infinity|Infinity|NaN)(?=[\s,\]}])")
+
+
+class FormError(DumpError):
+    """A file that is JSON but not of the form that was asked for."""
 
 
 def read_json(path: Path, decoder: msgspec.json.Decoder[_T]) -> _T:
     """Decode one file to the decoder's type.
 
-    Raises DumpError when the file is missing, unreadable, truncated or of another form.
+    Raises DumpError when the file is missing, unreadable or truncated, FormError when it is
+    another thing than the decoder expects.
     """
     try:
         data = path.read_bytes()
@@ -30,29 +36,28 @@ def read_json(path: Path, decoder: msgspec.json.Decoder[_T]) -> _T:
         raise DumpError(f"{path}: missing; dump again or give the folder that has it") from None
     except OSError as error:
         raise DumpError(f"{path}: {error.strerror}; check the file and its permissions") from error
-    return _decode(path, data, decoder)
-
-
-def _decode(path: Path, data: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
-    quoted = data
-    if b"NaN" in data or b"Infinity" in data:
-        quoted = _NONFINITE.sub(rb'"\1"', data)
     try:
-        return decoder.decode(quoted)
+        return _decode(data, decoder)
     except msgspec.ValidationError as error:
-        raise DumpError(f"{path}: not the form of a dump ({error}); dump it again") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return _decode_again(path, data, decoder, error)
-
-
-def _decode_again(
-    path: Path, data: bytes, decoder: msgspec.json.Decoder[_T], first: Exception
-) -> _T:
-    # The quoting above can spoil a file in which such a token stands inside a string.
-    try:
-        exact = json.dumps(json.loads(data, parse_constant=str)).encode()
-        return decoder.decode(exact)
-    except (ValueError, RecursionError):
+        raise FormError(f"{path}: not the form of a dump ({error}); dump it again") from None
+    except (ValueError, RecursionError) as error:
         raise DumpError(
-            f"{path}: broken or truncated JSON ({first}); dump it again or leave this rank out"
+            f"{path}: broken or truncated JSON ({error}); dump it again or leave this rank out"
         ) from None
+
+
+def _decode(data: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
+    try:
+        return decoder.decode(data)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        if b"NaN" not in data and b"Infinity" not in data:
+            raise
+    try:
+        return decoder.decode(_NONFINITE.sub(rb'\1"\2"', data))
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        # The quoting spoils a file in which such a token stands inside a string.
+        return decoder.decode(json.dumps(json.loads(data, parse_constant=str)).encode())

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from builder.dump.json_files import read_json
-from builder.dump.values import Values
+from builder.dump.json_files import FormError, read_json
+from builder.dump.values import Entry, Ranges, Values, collect_loose, collect_values
 from builder.errors import DumpError
 from msprobe_core.format import CONSTRUCT_FILE, DUMP_FILE, STACK_FILE
 
@@ -29,21 +29,34 @@ class Dump:
     level: str
     framework: str
     values: Values
-    ranges: dict[str, tuple[int, int]]
+    ranges: Ranges
     parents: dict[str, str | None]
     micro_steps: dict[str, int]
     stacks: dict[str, int]
     frames: list[str]
 
 
-class _DumpFile(msgspec.Struct):
-    data: dict[str, msgspec.Raw]
+class _Head(msgspec.Struct):
     task: str = "statistics"
     level: str = "mix"
     framework: str = "pytorch"
 
 
+class _DumpFile(_Head, kw_only=True):
+    data: dict[str, Entry]
+
+
+class _LooseFile(_Head, kw_only=True):
+    data: dict[str, object]
+
+
+class _RawFile(msgspec.Struct):
+    data: dict[str, msgspec.Raw]
+
+
 _dump_decoder = msgspec.json.Decoder(_DumpFile)
+_loose_decoder = msgspec.json.Decoder(_LooseFile)
+_raw_decoder = msgspec.json.Decoder(_RawFile)
 _construct_decoder = msgspec.json.Decoder(dict[str, str | list[str | int | None] | int | None])
 _stack_decoder = msgspec.json.Decoder(dict[str, list[str | list[str]]])
 
@@ -52,14 +65,7 @@ def read_dump(path: Path) -> Dump:
     """Read a rank directory; raises DumpError when nothing of it can be used."""
     parents, micro_steps = _read_construct(path / CONSTRUCT_FILE)
     stacks, frames = _read_stacks(path / STACK_FILE)
-    head = _read_head(path / DUMP_FILE, bool(parents))
-    values = Values()
-    try:
-        ranges = {name: _add(values, name, raw) for name, raw in head.data.items()}
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        raise DumpError(
-            f"{path / DUMP_FILE}: an entry is not of the dump's form ({error})"
-        ) from None
+    head, values, ranges = _read_values(path / DUMP_FILE, bool(parents))
     return Dump(
         path=path,
         task=head.task,
@@ -74,17 +80,31 @@ def read_dump(path: Path) -> Dump:
     )
 
 
-def _add(values: Values, name: str, raw: msgspec.Raw) -> tuple[int, int]:
-    head, found, tail = name.rpartition(".parameters_grad")
-    if found and head and (not tail or tail[1:].isdigit()):
-        return values.add_gradients(raw)
-    return values.add_entry(raw)
-
-
-def _read_head(path: Path, structure_exists: bool) -> _DumpFile:
+def _read_values(path: Path, structure_exists: bool) -> tuple[_Head, Values, Ranges]:
     if not path.exists() and structure_exists:
-        return _DumpFile(data={}, task="structure")
-    return read_json(path, _dump_decoder)
+        return _Head(task="structure"), Values(), {}
+    try:
+        try:
+            head = read_json(path, _dump_decoder)
+            return head, *collect_values(head.data, _Whole(path))
+        except FormError:
+            loose = read_json(path, _loose_decoder)
+            return loose, *collect_loose(loose.data)
+    except (ValueError, RecursionError) as error:
+        raise DumpError(f"{path}: not the form of a dump ({error}); dump it again") from None
+
+
+class _Whole:
+    """Reads a dump.json once more for entries as plain objects; few dumps need any."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._data: dict[str, msgspec.Raw] | None = None
+
+    def __call__(self, name: str) -> object:
+        if self._data is None:
+            self._data = read_json(self._path, _raw_decoder).data
+        return msgspec.json.decode(self._data[name])
 
 
 def _read_construct(path: Path) -> tuple[dict[str, str | None], dict[str, int]]:

@@ -5,9 +5,10 @@ A value keeps its record as decoded; statistics become arrays only where they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import TypeAlias
 
 import msgspec
@@ -30,22 +31,10 @@ class Record(msgspec.Struct, gc=False):
     group_ranks: list[int] | None = None
 
 
-Item: TypeAlias = "Record | list[object] | None"
-
-
-class Entry(msgspec.Struct, gc=False):
-    """A forward or backward entry; absent parts are None."""
-
-    input_args: list[Item] | None = None
-    input_kwargs: dict[str, Item] | None = None
-    parameters: dict[str, Item] | None = None
-    input: list[Item] | None = None
-    output: list[Item] | None = None
-
-
-_to_entry = msgspec.json.Decoder(Entry)
-_to_gradients = msgspec.json.Decoder(dict[str, list[Record | list[object] | None]])
-_to_object = msgspec.json.Decoder()
+# An object without a "type" holds further values; it decodes as a Record whose type is empty.
+Item: TypeAlias = Record | list[object] | None
+Entry: TypeAlias = dict[str, list[Item] | dict[str, Item] | None]
+Ranges: TypeAlias = dict[str, tuple[int, int]]
 
 
 @dataclass(slots=True)
@@ -55,70 +44,137 @@ class Values:
     keys: list[str] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
 
-    def add_entry(self, raw: msgspec.Raw) -> tuple[int, int]:
-        """Append the values of a forward or backward entry; returns their range."""
-        start = len(self.keys)
-        entry = _to_entry.decode(raw)
-        if not self._add_flat(entry):
-            del self.keys[start:]
-            del self.records[start:]
-            self._add_nested(_to_object.decode(raw))
-        return start, len(self.keys)
 
-    def add_gradients(self, raw: msgspec.Raw) -> tuple[int, int]:
-        """Append the values of a parameters_grad entry; returns their range."""
-        start = len(self.keys)
-        for name, items in _to_gradients.decode(raw).items():
-            for item in items:
-                self._add(_named("parameters_grad", name), msgspec.to_builtins(item))
-        return start, len(self.keys)
+def collect_values(
+    entries: Mapping[str, Entry], whole: Callable[[str], object]
+) -> tuple[Values, Ranges]:
+    """Flatten the values of all entries; returns them with each entry's range.
 
-    def _add_flat(self, entry: Entry) -> bool:
-        """Append an entry whose values are all plain; False when some of them nest."""
-        for items, keys in (
-            (entry.input_args, _INPUT),
-            (entry.input_kwargs, "input"),
-            (entry.input, _INPUT),
-            (entry.parameters, "parameters"),
-            (entry.output, _OUTPUT),
-        ):
-            if not items:
-                continue
-            if isinstance(items, dict):
-                names: Iterable[str] = [_named(str(keys), name) for name in items]
-                content: Iterable[Item] = items.values()
-            else:
-                names, content = keys, items
-                if len(items) > len(keys):
-                    return False
-            for key, item in zip(names, content, strict=False):
-                if type(item) is Record and item.type:
-                    self.keys.append(key)
-                    self.records.append(item)
-                elif item is not None:
-                    return False
-        return True
-
-    def _add_nested(self, entry: dict[str, object]) -> None:
+    `whole` gives an entry as plain objects; it is asked where objects nest in a value. Raises
+    ValueError, which names the entry, when an entry is not of the dump's form.
+    """
+    keys: list[str] = []
+    items: list[Item] = []
+    starts: list[int] = []
+    for name, entry in entries.items():
+        starts.append(len(keys))
+        if _holds_gradients(name):
+            _add_gradients(entry, keys, items)
+            continue
         for part, role in _ROLES:
             content = entry.get(part)
-            if content is not None:
-                self._add(role, content)
+            if content:
+                if isinstance(content, dict):
+                    keys += _named(role, tuple(content))
+                    items += content.values()
+                else:
+                    keys += _positions(role, len(content))
+                    items += content
+    starts.append(len(keys))
+    odd = [i for i, item in enumerate(items) if type(item) is not Record or not item.type]
+    if odd:
+        return _expand(list(entries), starts, keys, items, odd, whole)
+    return Values(keys, items), _ranges(entries, starts)  # type: ignore[arg-type]
 
-    def _add(self, key: str, content: object) -> None:
-        pending: list[tuple[str, object]] = [(key, content)]
-        while pending:
-            key, content = pending.pop()
-            if isinstance(content, dict) and content.get("type"):
-                self.keys.append(key)
-                self.records.append(_record(content))
-            elif isinstance(content, dict):
-                pending += [(f"{key}.{k}", v) for k, v in reversed(content.items())]
-            elif isinstance(content, list):
-                pending += [(f"{key}.{i}", v) for i, v in reversed(list(enumerate(content)))]
-            elif content is not None:
-                self.keys.append(key)
-                self.records.append(Record(type=type(content).__name__, value=content))
+
+def collect_loose(entries: Mapping[str, object]) -> tuple[Values, Ranges]:
+    """The same from entries as plain objects, of any nesting; slow."""
+    values, starts = Values(), []
+    for name, entry in entries.items():
+        starts.append(len(values.keys))
+        _flatten_entry(name, entry, values)
+    starts.append(len(values.keys))
+    return values, _ranges(entries, starts)
+
+
+def _add_gradients(entry: Entry, keys: list[str], items: list[Item]) -> None:
+    for key, content in zip(_named("parameters_grad", tuple(entry)), entry.values()):
+        listed = content if isinstance(content, list) else [content]
+        keys += [key] * len(listed)
+        items += listed  # type: ignore[arg-type]
+
+
+def _expand(
+    names: list[str],
+    starts: list[int],
+    keys: list[str],
+    items: list[Item],
+    odd: list[int],
+    whole: Callable[[str], object],
+) -> tuple[Values, Ranges]:
+    """Flatten the entries whose items are absent or nest; the others are copied as they are."""
+    values = Values()
+    moved: list[int] = []
+    waiting = iter(odd)
+    place = next(waiting, len(items))
+    for index, name in enumerate(names):
+        start, stop = starts[index], starts[index + 1]
+        moved.append(len(values.keys))
+        if place >= stop:
+            values.keys += keys[start:stop]
+            values.records += items[start:stop]  # type: ignore[arg-type]
+            continue
+        if any(type(item) is Record and not item.type for item in items[start:stop]):
+            _flatten_entry(name, whole(name), values)
+        else:
+            _flatten(zip(keys[start:stop], items[start:stop]), values)
+        while place < stop:
+            place = next(waiting, len(items))
+    moved.append(len(values.keys))
+    return values, _ranges(names, moved)
+
+
+def _flatten_entry(name: str, entry: object, values: Values) -> None:
+    if not isinstance(entry, dict):
+        raise ValueError(f"{name} is a {type(entry).__name__}, no object")
+    if not _holds_gradients(name):
+        parts = ((role, entry.get(part)) for part, role in _ROLES)
+        _flatten(parts, values)
+        return
+    for key, content in entry.items():
+        listed = content if isinstance(content, list) else [content]
+        _flatten(((f"parameters_grad.{key}", item) for item in listed), values)
+
+
+def _flatten(content: Iterable[tuple[str, object]], values: Values) -> None:
+    # Without recursion: how deep a file nests is not ours to say.
+    pending = list(content)[::-1]
+    while pending:
+        key, item = pending.pop()
+        if type(item) is Record:
+            values.keys.append(key)
+            values.records.append(item)
+        elif isinstance(item, dict) and item.get("type"):
+            values.keys.append(key)
+            values.records.append(_record(item))
+        elif isinstance(item, dict):
+            pending += [(f"{key}.{k}", v) for k, v in reversed(item.items())]
+        elif isinstance(item, list):
+            pending += [(f"{key}.{i}", v) for i, v in reversed(list(enumerate(item)))]
+        elif item is not None:
+            values.keys.append(key)
+            values.records.append(Record(type=type(item).__name__, value=item))
+
+
+def _ranges(names: Iterable[str], starts: list[int]) -> Ranges:
+    return dict(zip(names, pairwise(starts)))
+
+
+def _holds_gradients(name: str) -> bool:
+    if "parameters_grad" not in name:
+        return False
+    head, found, tail = name.rpartition(".parameters_grad")
+    return bool(found and head) and (not tail or tail[1:].isdigit())
+
+
+@lru_cache(maxsize=1024)
+def _positions(role: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{role}.{position}" for position in range(count))
+
+
+@lru_cache(maxsize=4096)
+def _named(role: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{role}.{name}" for name in names)
 
 
 _ROLES = (
@@ -128,14 +184,7 @@ _ROLES = (
     ("parameters", "parameters"),
     ("output", "output"),
 )
-_INPUT = tuple(f"input.{position}" for position in range(64))
-_OUTPUT = tuple(f"output.{position}" for position in range(64))
 _KNOWN = frozenset(Record.__struct_fields__)
-
-
-@lru_cache(maxsize=4096)
-def _named(role: str, name: str) -> str:
-    return f"{role}.{name}"
 
 
 def _record(content: dict[str, object]) -> Record:
