@@ -30,6 +30,7 @@ export function GraphPane({ session, side }: { session: GraphSession; side: Side
           <canvas
             ref={canvas}
             tabIndex={0}
+            // eslint-disable-next-line jsx-a11y/no-interactive-element-to-noninteractive-role
             role="application"
             aria-label={`${label}. ${t("graph.hint")}`}
             data-side={side}

@@ -12,7 +12,7 @@ export function shortNumber(value: Measure | undefined): string {
   const size = Math.abs(value);
   if (size >= 1e6 || size < 1e-3) return value.toExponential(DIGITS - 1).replace("e+", "e");
   if (Number.isInteger(value)) return String(value);
-  return value.toPrecision(DIGITS);
+  return value.toPrecision(DIGITS).replace("e+", "e");
 }
 
 /** Every digit that the file holds. */

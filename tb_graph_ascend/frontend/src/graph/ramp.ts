@@ -10,6 +10,9 @@ const STOPS = [
   [0.37, 0.14],
 ] as const;
 
+/** Luminance on which black and white stand out equally: √(1.05 · 0.05) − 0.05. */
+const EQUAL_CONTRAST = 0.179;
+
 const FILLS = Array.from({ length: STEPS }, (_, step) => css(oklch(step / (STEPS - 1))));
 
 /** The fill of a score between 0 and 1. */
@@ -19,7 +22,16 @@ export function rampColor(score: number): string {
 
 /** Black or white, whichever reads better on the fill of this score. */
 export function inkOn(score: number): string {
-  return lightness(clamp(score)) > 0.62 ? "#1c1414" : "#ffffff";
+  return luminance(rampRgb(score)) > EQUAL_CONTRAST ? "#000000" : "#ffffff";
+}
+
+/** WCAG 2.2 relative luminance of an sRGB triple. */
+export function luminance(rgb: readonly number[]): number {
+  const [r = 0, g = 0, b = 0] = rgb.map((channel) => {
+    const share = channel / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
 /** Relative lightness (OKLab L) of a score's fill. */

@@ -11,6 +11,7 @@ export const reasonsZh: Record<string, string> = {
   parameter_unmatched: "{{value}}：该参数在另一侧没有对应",
   surplus: "{{value}}：只存在于 {{side}} 侧",
   unreadable: "{{value}}：无法读取其张量文件：{{error}}",
+  fuzzy_guess: "与 {{partner}} 的匹配为推测，得分 {{score, score}}",
   introduced: "输入一致（分数 {{input_score, score}}），输出 {{value}} 不同（分数 {{score, score}}）",
   extra_calls: "只有问题侧执行的调用：{{names}}",
   missing_calls: "只有标杆侧执行的调用：{{names}}",

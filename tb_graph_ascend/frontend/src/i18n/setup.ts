@@ -3,8 +3,8 @@
 import i18next, { type i18n } from "i18next";
 import { initReactI18next } from "react-i18next";
 
-import type { Language } from "../state/preferences";
 import { en } from "./en";
+import type { Language } from "./negotiate";
 
 /** The ready instance; keys are checked against English by the types below. */
 export function createI18n(): i18n {

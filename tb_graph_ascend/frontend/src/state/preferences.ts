@@ -2,10 +2,10 @@
 
 import { create } from "zustand";
 
+import { type Language, negotiate } from "../i18n/negotiate";
 import { tensorBoardWindow } from "./addressbar";
 
 export type Theme = "light" | "dark";
-export type Language = "en" | "zh";
 
 export interface Preferences {
   theme: Theme;
@@ -40,13 +40,6 @@ export function followHostTheme(): () => void {
   };
   query.addEventListener("change", follow);
   return () => query.removeEventListener("change", follow);
-}
-
-/** The language of a browser's list that we speak, English as fallback. */
-export function negotiate(languages: readonly string[]): Language {
-  const spoken = languages.map((tag) => tag.toLowerCase().split("-", 1)[0]);
-  const known = spoken.find((tag) => tag === "zh" || tag === "en");
-  return known === "zh" ? "zh" : "en";
 }
 
 function followTensorBoard(host: Window): () => void {

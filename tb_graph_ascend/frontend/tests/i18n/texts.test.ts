@@ -1,0 +1,69 @@
+/* Both languages say everything, and every reason of the builder has its sentence. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+
+import { en } from "../../src/i18n/en";
+import { reasonText } from "../../src/i18n/reason";
+import { reasonsEn } from "../../src/i18n/reasons.en";
+import { changeLanguage, createI18n } from "../../src/i18n/setup";
+import { zh } from "../../src/i18n/zh";
+
+interface Tree {
+  [key: string]: string | Tree;
+}
+
+function leaves(tree: Tree, prefix = ""): [string, string][] {
+  return Object.entries(tree).flatMap(([key, value]) =>
+    typeof value === "string"
+      ? [[prefix + key, value] as [string, string]]
+      : leaves(value, `${prefix}${key}.`),
+  );
+}
+
+function placeholders(text: string): string[] {
+  return [...text.matchAll(/\{\{\s*(\w+)/g)].map((match) => match[1] ?? "").sort();
+}
+
+describe("texts", () => {
+  const english = new Map(leaves(en));
+  const chinese = new Map(leaves(zh));
+
+  it("have the same keys in both languages", () => {
+    expect([...chinese.keys()].sort()).toEqual([...english.keys()].sort());
+  });
+
+  it("use the same facts in both languages", () => {
+    for (const [key, text] of english) {
+      expect([key, placeholders(chinese.get(key) ?? "")]).toEqual([key, placeholders(text)]);
+    }
+  });
+
+  it("are nowhere empty", () => {
+    for (const text of [...english.values(), ...chinese.values()]) expect(text).not.toBe("");
+  });
+});
+
+describe("reasons", () => {
+  const python = readFileSync(resolve(import.meta.dirname, "../../../../builder/reasons.py"), "utf8");
+  const sentences = /SENTENCES = \{([\s\S]*?)\n\}/.exec(python)?.[1] ?? "";
+  const codes = [...sentences.matchAll(/^ {4}"(\w+)":/gm)].map((match) => match[1] ?? "");
+
+  it("cover every code of the builder", () => {
+    expect(codes.length).toBeGreaterThan(20);
+    expect(Object.keys(reasonsEn).sort()).toEqual([...codes].sort());
+  });
+
+  it("say numbers as people read them, in both languages", async () => {
+    const i18n = createI18n();
+    const reason = { code: "introduced", value: "output.0", score: 0.91666, input_score: 0 };
+    expect(reasonText(i18n.t, reason)).toContain("(score 0.92)");
+    await changeLanguage(i18n, "zh");
+    expect(reasonText(i18n.t, reason)).toContain("分数 0.92");
+  });
+
+  it("show an unknown code with its facts", () => {
+    const { t } = createI18n();
+    expect(reasonText(t, { code: "brand_new", value: "x" })).toBe("brand new – value: x");
+  });
+});

@@ -1,0 +1,74 @@
+/* The state in the address: there and back, and nothing that a broken link could break. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { shapeOf, shapeToText, textToShape } from "../../src/state/openshape";
+import { BOTTOM_TABS, LEFT_TABS } from "../../src/state/store";
+import { type Linked, fromQuery, toQuery } from "../../src/state/url";
+import { addChildren, flatTree } from "../sample";
+
+const integers = fc.option(fc.integer({ min: 0, max: 1_000_000 }));
+const linked: fc.Arbitrary<Linked> = fc.record({
+  db: fc.option(fc.string({ minLength: 1 })),
+  step: integers,
+  rank: integers,
+  microStep: integers,
+  selected: integers,
+  sync: fc.boolean(),
+  recolour: fc.constantFrom("score", "overflow"),
+  leftTab: fc.constantFrom(...LEFT_TABS),
+  bottomTab: fc.constantFrom(...BOTTOM_TABS),
+  query: fc.string(),
+  regex: fc.boolean(),
+  outlineSide: fc.constantFrom("problem", "benchmark"),
+  filter: fc.record({
+    minScore: fc.constantFrom(0, 0.25, 1),
+    verdict: fc.constantFrom("", "error"),
+    direction: fc.constantFrom("", "backward"),
+    kind: fc.constantFrom("", "api"),
+    name: fc.string(),
+    sort: fc.constantFrom("diagnosis", "score", "introduced", "order", "name"),
+  }),
+  open: fc.constantFrom(
+    { problem: "", benchmark: "" },
+    { problem: "1(0.2)", benchmark: "3" },
+  ),
+  view: fc.option(fc.constantFrom({ scale: 0.5, x: -12.5, y: 300 })),
+});
+
+describe("address", () => {
+  it("carries the whole state there and back", () => {
+    fc.assert(
+      fc.property(linked, (state) => {
+        expect(fromQuery(toQuery(state))).toEqual(state);
+      }),
+    );
+  });
+
+  it("reads any text without failing", () => {
+    fc.assert(fc.property(fc.string(), (text) => fromQuery(text).sync || true));
+    expect(fromQuery("view=0,1,2&step=x&list=evil").view).toBeNull();
+    expect(fromQuery("view=0,1,2&step=x&list=evil").leftTab).toBe("divergences");
+  });
+
+  it("stays empty for the default view", () => {
+    expect(toQuery(fromQuery(""))).toBe("");
+  });
+});
+
+describe("open shape", () => {
+  it("writes and reads what is open", () => {
+    const tree = flatTree(5);
+    addChildren(tree, 3, 4, 100);
+    addChildren(tree, 102, 1, 200);
+    [3, 102].forEach((id) => tree.open(id));
+    const text = shapeToText(shapeOf(tree));
+    expect(text).toBe("1(2)");
+    expect(shapeToText(textToShape(text))).toBe(text);
+  });
+
+  it("reads any text without failing", () => {
+    fc.assert(fc.property(fc.string(), (text) => Array.isArray(textToShape(text))));
+    expect(shapeToText(textToShape("))((1)"))).toBeDefined();
+  });
+});
