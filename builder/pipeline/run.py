@@ -56,25 +56,31 @@ def _run_in_processes(
 ) -> list[PairOutcome]:
     waiting = list(reversed(pairs))
     running: list[_Running] = []
+    started: list[BaseProcess] = []
     outcomes: list[PairOutcome] = []
     try:
         while waiting or running:
             while waiting and len(running) < workers:
-                running.append(_start(waiting.pop(), database, instructions))
+                running.append(_start(waiting.pop(), database, instructions, started))
             ready = wait([work.answer for work in running])
             for work in [work for work in running if work.answer in ready]:
                 running.remove(work)
                 outcomes.append(_reported(_collect(work, database), report))
     finally:
-        for work in running:
-            work.process.kill()
-            work.process.join()
+        for process in started:
+            if process.pid is not None:
+                process.kill()
+                process.join()
     return outcomes
 
 
-def _start(plan: PairPlan, database: Database, instructions: Instructions) -> _Running:
+def _start(
+    plan: PairPlan, database: Database, instructions: Instructions, started: list[BaseProcess]
+) -> _Running:
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     process = _CONTEXT.Process(target=_work, args=(plan, database.final, instructions, sender))
+    # Noted before it runs: an interrupt at any moment must find it.
+    started.append(process)
     process.start()
     sender.close()
     return _Running(process, plan, receiver)

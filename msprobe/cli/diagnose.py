@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msprobe.cli.outcome import Exit
+from msprobe.cli.outcome import CommandError, Exit
 
 if TYPE_CHECKING:
     from builder import Diagnosis, Suspect
@@ -23,6 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.add_argument("database", type=Path, metavar="DB", help="a *.vis.db of graph_visualize")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write the findings as one HTML file too"
+    )
     parser.add_argument(
         "--top", type=int, metavar="N", help=f"findings to list [text: {TOP}, JSON: all]"
     )
@@ -39,11 +42,24 @@ def run(options: argparse.Namespace) -> Exit:
     from builder import diagnose
 
     diagnosis = diagnose(options.database, options.top)
+    if options.html is not None:
+        _write_html(options.database, options.html)
     if options.json:
         print(json.dumps(diagnosis.as_json(), indent=1, ensure_ascii=False))
     else:
         print("\n".join(_report(diagnosis, options.top or TOP)))
     return _exit_code(diagnosis, options.fail_above)
+
+
+def _write_html(database: Path, target: Path) -> None:
+    from builder.diagnosis.html import html_report
+
+    try:
+        target.write_text(html_report(database), encoding="utf-8")
+    except OSError as error:
+        raise CommandError(
+            f"{target}: cannot be written ({error.strerror}); give --html another file"
+        ) from None
 
 
 def _exit_code(diagnosis: Diagnosis, fail_above: float | None) -> Exit:

@@ -15,6 +15,7 @@ from msprobe.cli.outcome import Exit
 if TYPE_CHECKING:
     from builder import BuildOptions, BuildResult
 
+BY_POSITION = Path()  # -lm without a file
 SUMMARY = "compare two dumps (or draw one) into a file that TensorBoard shows"
 
 
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_places(parser)
     _add_pairing(parser)
     _add_measuring(parser)
+    _add_former(parser)
 
 
 def _add_places(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +55,27 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
 
 def _add_pairing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
+        "-lm",
+        "--layer_mapping",
+        type=Path,
+        nargs="?",
+        const=BY_POSITION,
+        metavar="YAML",
+        help="names that differ between the runs; without a file modules pair by position",
+    )
+    parser.add_argument(
+        "-fm",
+        "--fuzzy_match",
+        action="store_true",
+        help="also pair modules of other names where position and parameter shapes agree",
+    )
+    parser.add_argument(
+        "--manual_mapping",
+        type=Path,
+        metavar="JSON",
+        help="pairs made by hand, a <name>.mapping.json of the interface; they win over all others",
+    )
+    parser.add_argument(
         "--rank-map",
         type=number_map,
         default={},
@@ -66,6 +89,15 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
         metavar="0:10",
         help="pair steps of the problem with other steps of the benchmark",
     )
+
+
+def _add_former(parser: argparse.ArgumentParser) -> None:
+    # Flags of mindstudio-probe's command of this name; progress and notes are always shown here.
+    for short, long in (
+        ("-tensor_log", "--is_print_compare_log"),
+        ("-progress_log", "--is_print_progress_log"),
+    ):
+        parser.add_argument(short, long, action="store_true", help=argparse.SUPPRESS)
 
 
 def _add_measuring(parser: argparse.ArgumentParser) -> None:
@@ -138,8 +170,13 @@ def _build_options(options: argparse.Namespace) -> BuildOptions:
 
     constants = {"factor": options.tolerance_factor, "growth": options.tolerance_growth}
     given = {"threshold": options.threshold, "workers": options.workers}
+    by_position = options.layer_mapping == BY_POSITION
     return BuildOptions(
         overflow_check=options.overflow_check,
+        layer_mapping=None if by_position else options.layer_mapping,
+        match_by_position=by_position,
+        fuzzy_match=options.fuzzy_match,
+        manual_mapping=options.manual_mapping,
         rank_map=options.rank_map,
         step_map=options.step_map,
         tolerance=Tolerance(**{k: v for k, v in constants.items() if v is not None}),

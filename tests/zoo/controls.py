@@ -54,10 +54,12 @@ class Control:
 
 
 def _nudge_weights(e: Experiment) -> None:
-    """Move every weight to the next number of its format."""
+    """Move every weight away from zero to the next number of its format; zeros stay."""
     with torch.no_grad():
         for parameter in e.model.parameters():
-            parameter.copy_(torch.nextafter(parameter, torch.full_like(parameter, torch.inf)))
+            outward = torch.full_like(parameter, torch.inf).copysign(parameter)
+            nudged = torch.nextafter(parameter, outward)
+            parameter.copy_(torch.where(parameter == 0, parameter, nudged))
 
 
 def _channels_last(e: Experiment) -> None:

@@ -11,6 +11,7 @@ from msprobe_core.format import CONSTRUCT_FILE, DUMP_FILE, EntryName, NameSyntax
 from tests.zoo.fault import Place
 
 Found = tuple[int, str]
+ANYWHERE = "**"  # a call that the problem side alone makes
 COLLECTIONS = ("optimizer", "clip_grad")
 
 
@@ -22,17 +23,17 @@ class Recording:
     valued: frozenset[str]
 
 
-def right_answers(places: Sequence[Place], *dumps: Path) -> set[Found]:
+def right_answers(places: Sequence[Place], problem: Path, benchmark: Path) -> set[Found]:
     """Every (step, entry) that counts as having found a fault at `places`.
 
-    Calls win: the modules that contain them count only where no such call is recorded.
+    Calls win: the modules that contain them count only where no such call has values.
     """
     answers: set[Found] = set()
     for step in sorted({place.step for place in places}):
         of_step = [place for place in places if place.step == step]
-        for dump in dumps:
-            names = _names(of_step, _read(dump, step))
-            answers |= {(step, name) for name in names}
+        theirs = [place for place in of_step if place.path != ANYWHERE]
+        names = _names(of_step, _read(problem, step)) | _names(theirs, _read(benchmark, step))
+        answers |= {(step, name) for name in names}
     return answers
 
 
@@ -44,7 +45,7 @@ def _names(places: Sequence[Place], recording: Recording) -> set[str]:
             modules |= set(_modules(place, recording))
         else:
             calls |= set(_calls(place, recording))
-    if not calls and not modules:
+    if not calls & recording.valued and not modules:
         containing = [place for place in places if place.api not in (None, "parameters_grad")]
         for place in containing:
             modules |= set(_modules(Place(place.path, direction=place.direction), recording))
@@ -57,7 +58,7 @@ def _calls(place: Place, recording: Recording) -> list[str]:
     matching = [
         name
         for name, parent in recording.parents.items()
-        if name in recording.valued and _lies_in(parent, place) and _is_call(name, place)
+        if _lies_in(parent, place) and _is_call(name, place)
     ]
     matching.sort(key=_number)
     return matching if place.nth is None else matching[place.nth : (place.nth + 1) or None]
@@ -79,6 +80,8 @@ def _modules(place: Place, recording: Recording) -> Iterator[str]:
 
 
 def _lies_in(parent: str | None, place: Place) -> bool:
+    if place.path == ANYWHERE:
+        return parent not in COLLECTIONS
     if parent is None or place.path == "":
         return parent is None and place.path == ""
     if place.path in COLLECTIONS:
@@ -96,7 +99,7 @@ def _is_call(name: str, place: Place) -> bool:
 
 def _is_gradient(name: str, path: str) -> bool:
     entry = _parse(name)
-    return entry is not None and entry.kind == "parameters_grad" and entry.path == path
+    return entry is not None and entry.kind == "parameters_grad" and path in ("*", entry.path)
 
 
 def _number(name: str) -> int:
@@ -112,6 +115,8 @@ def _parse(name: str) -> EntryName | None:
 
 
 def _read(dump: Path, step: int) -> Recording:
+    if not (dump / f"step{step}").is_dir():
+        return Recording({}, frozenset())  # an update in the last step shows nowhere else
     (folder,) = (dump / f"step{step}").iterdir()
     parents = json.loads((folder / CONSTRUCT_FILE).read_text())
     data = json.loads((folder / DUMP_FILE).read_text())["data"]

@@ -50,8 +50,9 @@ class Experiment:
     def train(self, recorder: Recorder) -> None:
         """Run all steps, each recorded from the forward pass to the optimizer's update."""
         for step in range(STEPS):
+            inputs, labels = self.inputs(step), self.labels(step)
             recorder.start(self.model)
-            self.loss(self.model(*self.inputs(step)), self.labels(step)).backward()
+            self.loss(self.model(*inputs), labels).backward()
             self.before_update(step)
             if self.clip is not None:
                 nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)

@@ -27,7 +27,8 @@ BOTH = (torch.float32, torch.bfloat16)
 class Place:
     """Calls of `api` directly inside the module at `path` ('' = top level), or the module itself.
 
-    `nth` picks one of several in call order. `optimizer` and `clip_grad` are paths too.
+    `nth` picks one of several in call order. `optimizer` and `clip_grad` are paths too, `*` is
+    every module and `**` anywhere.
     """
 
     path: str
@@ -61,6 +62,11 @@ def module(*paths: str, step: int = 0) -> tuple[Place, ...]:
 def owner(path: str, api: str, step: int = 0) -> tuple[Place, ...]:
     """The module that owns a wrong parameter, and its own call."""
     return (*module(path, step=step), *call(path, api, step=step))
+
+
+def hook(api: str) -> tuple[Place, ...]:
+    """The call that a gradient hook makes: the last of that API in the step, in no module."""
+    return (Place("**", api, nth=-1),)
 
 
 def backward(places: tuple[Place, ...]) -> tuple[Place, ...]:

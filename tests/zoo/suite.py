@@ -70,7 +70,8 @@ def judge(listed: Sequence[Case], processes: int) -> Iterator[Verdict]:
         root = Path(folder)
         benchmarks = {_benchmark(case): case for case in listed}
         with _pool(processes) as pool:
-            pool.map(_record_benchmark, [(case, root) for case in benchmarks.values()])
+            # One recording per task: a larger chunk would share a process.
+            pool.map(_record_benchmark, [(case, root) for case in benchmarks.values()], chunksize=1)
             yield from pool.imap(_judge, [(case, root) for case in listed])
 
 

@@ -53,6 +53,34 @@ def test_same_side_twice_begins_nowhere(run: Run, samples: Path, tmp_path: Path)
     assert "begins: no difference found" in answer.out
 
 
+def test_layer_mapping_pairs_renamed_layers(run: Run, samples: Path, tmp_path: Path) -> None:
+    sides = ("-tp", samples / "renamed" / "problem", "-gp", samples / "statistics" / "bench")
+    places = (*sides, "--step-map", "0:0", "-o", tmp_path)
+    plain = run("graph_visualize", *places)
+    assert "0 only in the problem run" not in plain.out
+    mapped = run("graph_visualize", *places, "-lm", samples / "renamed" / "mapping.yaml")
+    assert "0 only in the problem run, 0 only in the benchmark run" in mapped.out
+    by_position = run("graph_visualize", *places, "-lm")
+    assert "0 only in the problem run, 0 only in the benchmark run" in by_position.out
+
+
+def test_flags_of_former_scripts_are_accepted(run: Run, samples: Path, tmp_path: Path) -> None:
+    side = samples / "statistics" / "bench"
+    flags = ("-oc", "-fm", "-tensor_log", "-progress_log")
+    answer = run("graph_visualize", "-tp", side, "-gp", side, "-o", tmp_path, *flags)
+    assert answer.code == 0
+
+
+def test_unused_mapping_rule_is_named(run: Run, samples: Path, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("NoSuchLayer:\n  a: b\n")
+    side = samples / "statistics" / "bench"
+    answer = run("graph_visualize", "-tp", side, "-gp", side, "-o", tmp_path, "-lm", rules)
+    assert answer.code == 1
+    assert str(rules) in answer.err
+    assert "NoSuchLayer" in answer.err
+
+
 def test_nothing_comparable_has_its_own_code(run: Run, samples: Path, tmp_path: Path) -> None:
     side = samples / "structure" / "bench"
     answer = run("graph_visualize", "-tp", side, "-gp", side, "-o", tmp_path)

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from tests.zoo.experiment import Experiment
-from tests.zoo.fault import Fault, Place, backward, call, owner, update
+from tests.zoo.fault import Fault, backward, call, hook, owner, update
 from tests.zoo.models.bert import CLASSES, LENGTH
 
 
@@ -66,6 +66,10 @@ def _label_smoothing(e: Experiment) -> None:
     )
 
 
+def _bias_missing(e: Experiment) -> None:
+    e.model.layer[1].intermediate.dense.register_parameter("bias", None)
+
+
 _EMBEDDED = "embeddings.word_embeddings"
 
 FAULTS = (
@@ -91,14 +95,24 @@ FAULTS = (
         call("layer.1.output.LayerNorm", "Functional.layer_norm"),
     ),
     Fault("residual doubled", "extra", _residual_doubled, call("layer.1.output", "Tensor.__mul__")),
-    Fault("last token pooled", "forward", _pool_last, call("", "Tensor.__getitem__", nth=-1)),
+    Fault(
+        "last token pooled", "forward", _pool_last,
+        (
+            *call("", "Tensor.__getitem__", nth=-1),
+            *owner("pooler", "Functional.linear"),
+        ),
+    ),
     Fault(
         "NaN in a bias", "nan", _bias_nan,
         owner("layer.0.attention.output.dense", "Functional.linear"),
     ),
     Fault(
         "embedding gradient doubled", "backward", _embedding_gradient_doubled,
-        (*backward(owner(_EMBEDDED, "Functional.embedding")), Place(_EMBEDDED, "parameters_grad")),
+        (
+            *backward(owner(_EMBEDDED, "Functional.embedding")),
+            *call(_EMBEDDED, "parameters_grad"),
+            *hook("Tensor.__mul__"),
+        ),
     ),
     Fault("Adam beta 0.5", "optimizer", _betas, update()),
     Fault(
@@ -108,7 +122,7 @@ FAULTS = (
     Fault("label smoothing 0.2", "forward", _label_smoothing, call("", "Functional.cross_entropy")),
     Fault(
         "intermediate bias missing", "parameter",
-        lambda e: e.model.layer[1].intermediate.dense.register_parameter("bias", None),
+        _bias_missing,
         owner("layer.1.intermediate.dense", "Functional.linear"),
     ),
 )  # fmt: skip

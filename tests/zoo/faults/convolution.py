@@ -73,6 +73,10 @@ def _no_momentum(e: Experiment) -> None:
     e.optimizer.param_groups[0]["momentum"] = 0.0
 
 
+def _no_clipping(e: Experiment) -> None:
+    e.clip = None
+
+
 def _root_of_negative(e: Experiment) -> None:
     e.model.stem.activate = lambda x: torch.sqrt(x)
 
@@ -119,6 +123,10 @@ FAULTS = (
         call("", "Tensor.__sub__", step=1),
     ),
     Fault("momentum off", "optimizer", _no_momentum, update(step=1)),
+    Fault(
+        "gradient clipping off", "optimizer", _no_clipping,
+        (*module("clip_grad"), *call("clip_grad", "*"), *update()),
+    ),
     Fault(
         "root of negative numbers", "nan", _root_of_negative,
         call("stem", "Torch.sqrt", "Functional.relu"),

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tests.zoo.experiment import Experiment
-from tests.zoo.fault import Fault, backward, call, module, owner, update
+from tests.zoo.fault import Fault, backward, call, hook, module, owner, update
 from tests.zoo.models.gpt import HEADS, KEY_HEADS
 
 
@@ -76,12 +76,8 @@ def _softmax_low_precision(e: Experiment) -> None:
     ).to(scores.dtype)
 
 
-def _no_weight_decay(e: Experiment) -> None:
-    e.optimizer.param_groups[0]["weight_decay"] = 0.0
-
-
-def _no_clipping(e: Experiment) -> None:
-    e.clip = None
+def _weight_decay(e: Experiment) -> None:
+    e.optimizer.param_groups[0]["weight_decay"] = 10.0
 
 
 def _gradients_kept(e: Experiment) -> None:
@@ -113,10 +109,16 @@ FAULTS = (
         "positions shifted by one",
         "data",
         _positions_shifted,
-        (*module("rotary_emb"), *call("rotary_emb", "Tensor.__getitem__")),
+        (*module("rotary_emb"), *call("rotary_emb", "Tensor.__getitem__", "Tensor.__mul__")),
     ),
     Fault(
-        "rope sign of the query", "forward", _rope_sign, call(_ATTENTION, "Tensor.__neg__", nth=0)
+        "rope sign of the query",
+        "forward",
+        _rope_sign,
+        (
+            *call(_ATTENTION, "Tensor.__neg__", nth=0),
+            *call(_ATTENTION, "Tensor.__mul__", nth=1),
+        ),
     ),
     Fault(
         "key heads tiled, not interleaved",
@@ -171,28 +173,28 @@ FAULTS = (
         "softmax in bfloat16",
         "dtype",
         _softmax_low_precision,
-        call(_ATTENTION, "Functional.softmax"),
+        call(_ATTENTION, "Functional.softmax", "Tensor.to"),
         dtypes=(torch.float32,),  # at bfloat16 that is the model's own rounding
     ),
-    Fault("weight decay off", "optimizer", _no_weight_decay, update()),
-    Fault(
-        "gradient clipping off",
-        "optimizer",
-        _no_clipping,
-        (*module("clip_grad"), *call("clip_grad", "*")),
-    ),
+    Fault("weight decay 10", "optimizer", _weight_decay, update()),
     Fault(
         "gradients not cleared",
         "optimizer",
         _gradients_kept,
-        (*module("clip_grad", step=1), *call("clip_grad", "*", step=1), *update(step=1)),
+        (
+            *call("*", "parameters_grad", step=1),  # every one holds the sum of two steps
+            *call("clip_grad", "*", step=1),
+            *update(step=1),
+        ),
     ),
     Fault(
         "gradient halved at the activation",
         "backward",
         _gradient_halved,
-        backward(
-            (*module("layers.1.mlp"), *call("layers.1.mlp", "Functional.silu", "Tensor.__mul__"))
+        (
+            *hook("Tensor.__mul__"),
+            *backward(module("layers.1.mlp")),
+            *backward(call("layers.1.mlp", "Functional.silu", "Tensor.__mul__")),
         ),
     ),
     Fault(

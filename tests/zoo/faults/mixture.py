@@ -114,7 +114,7 @@ FAULTS = (
     ),
     Fault(
         "router in bfloat16", "dtype", _gate_low_precision,
-        call("blocks.0.moe.router", "Functional.softmax"),
+        call("blocks.0.moe.router", "Functional.softmax", "Tensor.to"),
         dtypes=(torch.float32,),  # at bfloat16 that is the model's own rounding
     ),
     Fault(

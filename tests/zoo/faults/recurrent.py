@@ -105,7 +105,10 @@ FAULTS = (
             *module("unrolled"),
         ),
     ),
-    Fault("time reversed", "forward", _reversed, call("unrolled", "Tensor.__getitem__")),
+    Fault(
+        "time reversed", "forward", _reversed,
+        (*call("unrolled", "Tensor.__getitem__"), *module("unrolled"), Place(_CELL, nth=0)),
+    ),
     Fault(
         "gradient truncated in time", "backward", _gradient_truncated,
         (

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tests.zoo.experiment import Experiment
-from tests.zoo.fault import Fault, backward, call, module, owner, update
+from tests.zoo.fault import Fault, backward, call, hook, module, owner, update
 
 
 def _positions_missing(e: Experiment) -> None:
@@ -98,15 +98,16 @@ FAULTS = (
     Fault("causal mask added", "mask", _causal, call("blocks.0.attn", _FUSED)),
     Fault(
         "gradient of the query reversed", "backward", _query_gradient_reversed,
-        backward((
-            *module(_ATTENTION),
-            *call(_ATTENTION, _FUSED, "Tensor.__getitem__"),
-            *owner("blocks.1.attn.qkv", "Functional.linear"),
-        )),
+        (
+            *hook("Tensor.__neg__"),
+            *backward(module(_ATTENTION)),
+            *backward(call(_ATTENTION, _FUSED, "Tensor.__getitem__")),
+            *backward(owner("blocks.1.attn.qkv", "Functional.linear")),
+        ),
     ),
     Fault(
         "last norm in bfloat16", "dtype", _norm_low_precision,
-        call("norm", "Functional.layer_norm"),
+        call("norm", "Functional.layer_norm", "Tensor.to"),
         dtypes=(torch.float32,),  # at bfloat16 that is the model's own rounding
     ),
     Fault("loss maximised", "optimizer", _maximised, update()),

@@ -57,11 +57,12 @@ class Convolution(nn.Module):
 
 
 def convolution(dtype: torch.dtype) -> Experiment:
-    """Image classification with momentum."""
+    """Image classification with momentum and gradient clipping."""
     model = Convolution().to(dtype)
     return Experiment(
         model=model,
         optimizer=torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9),
         inputs=lambda step: (images(step, (8, 3, 12, 12), dtype),),
         labels=lambda step: tokens(step, (8,), CLASSES),
+        clip=0.5,
     )
