@@ -90,7 +90,7 @@ class ResultDatabase:
         """The facts about the whole file."""
         with self._engine.connect() as connection:
             rows = connection.execute(select(meta.c.key, meta.c.value))
-            return dict(rows.tuples().all())
+            return {row.key: row.value for row in rows}
 
     @cached_property
     def graphs(self) -> list[Row[Any]]:
