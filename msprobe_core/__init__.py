@@ -1,1 +1,27 @@
-"""The dumper: records what a PyTorch model computes, step by step and rank by rank."""
+"""The dumper: records what a PyTorch model computes, step by step and rank by rank.
+
+The public names load torch on first use only, so that the dump format stays free of it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from msprobe_core.debugger import PrecisionDebugger
+    from msprobe_core.seeding import seed_all
+
+_HOMES = {
+    "PrecisionDebugger": "msprobe_core.debugger",
+    "seed_all": "msprobe_core.seeding",
+}
+
+__all__ = ["PrecisionDebugger", "seed_all"]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)

@@ -1,0 +1,1 @@
+"""Watches a running model from outside: modules, API calls, gradients, collectives."""

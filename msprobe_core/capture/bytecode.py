@@ -1,0 +1,160 @@
+"""Reads the caller's bytecode: how a call was written, which the called function cannot see.
+
+`x + y`, `x.add(y)` and `1 + x` reach the function mode as one function; so do a positional and
+a keyword argument of a Python-level function.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
+
+_ATTRIBUTE_OPS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+_NAME_OPS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE"})
+_OLD_BINARY = {
+    "BINARY_ADD": "+",
+    "BINARY_SUBTRACT": "-",
+    "BINARY_MULTIPLY": "*",
+    "BINARY_TRUE_DIVIDE": "/",
+    "BINARY_FLOOR_DIVIDE": "//",
+    "BINARY_MODULO": "%",
+    "BINARY_POWER": "**",
+    "BINARY_MATRIX_MULTIPLY": "@",
+    "BINARY_AND": "&",
+    "BINARY_OR": "|",
+    "BINARY_XOR": "^",
+    "BINARY_LSHIFT": "<<",
+    "BINARY_RSHIFT": ">>",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CallShape:
+    """How many arguments of a call stood by position, and the names of the others."""
+
+    positional: int
+    keywords: tuple[str, ...]
+
+
+@lru_cache(maxsize=4096)
+def instructions(code: CodeType) -> tuple[list[dis.Instruction], dict[int, int]]:
+    """The code's instructions without caches, and the index of the one at each byte offset.
+
+    A frame that waits for a Python function stands at the last cache of its call, so an offset
+    belongs to the instruction before it.
+    """
+    listing = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
+    ends = [i.offset for i in listing[1:]] + [len(code.co_code)]
+    index = {
+        offset: n
+        for n, (found, end) in enumerate(zip(listing, ends, strict=True))
+        for offset in range(found.offset, end, 2)
+    }
+    return listing, index
+
+
+@lru_cache(maxsize=16384)
+def operator_at(code: CodeType, offset: int) -> str | None:
+    """The symbol of the operator at a byte offset (`+`, `+=`, `<`, `u-`), None for other ones."""
+    listing, index = instructions(code)
+    if offset not in index:
+        return None
+    found = listing[index[offset]]
+    name = found.opname
+    if name == "BINARY_OP":
+        return found.argrepr
+    if name.startswith("INPLACE_"):
+        return _OLD_BINARY["BINARY_" + name[8:]] + "="
+    if name in _OLD_BINARY:
+        return _OLD_BINARY[name]
+    if name == "COMPARE_OP":
+        return str(found.argrepr).strip("bool()")
+    if name in ("UNARY_NEGATIVE", "UNARY_INVERT"):
+        return {"UNARY_NEGATIVE": "u-", "UNARY_INVERT": "u~"}[name]
+    return None
+
+
+@lru_cache(maxsize=16384)
+def attribute_names(code: CodeType) -> frozenset[str]:
+    """All names that the code reads as attributes or calls as methods."""
+    return frozenset(str(i.argval) for i in instructions(code)[0] if i.opname in _ATTRIBUTE_OPS)
+
+
+@lru_cache(maxsize=16384)
+def call_shape(code: CodeType, offset: int) -> CallShape | None:
+    """The shape of the call at a byte offset; None for `f(*args)` and other code."""
+    listing, index = instructions(code)
+    if offset not in index:
+        return None
+    at = index[offset]
+    call = listing[at]
+    if call.opname not in ("CALL", "CALL_KW", "CALL_METHOD", "CALL_FUNCTION", "CALL_FUNCTION_KW"):
+        return None
+    keywords = _keywords(code, listing, at)
+    return CallShape(int(call.arg or 0) - len(keywords), keywords)
+
+
+@lru_cache(maxsize=16384)
+def base_of(code: CodeType, offset: int, attribute: str) -> tuple[str, str] | None:
+    """What stands before `.attribute` nearest before the offset.
+
+    `("name", n)` for `n.attribute`, `("attribute", a)` for `….a.attribute`, `("bare", attribute)`
+    when it is read as a plain name; None when it does not occur.
+    """
+    listing, index = instructions(code)
+    for at in range(index.get(offset, 0), -1, -1):
+        found = listing[at]
+        if found.argval != attribute:
+            continue
+        if found.opname in _ATTRIBUTE_OPS and at > 0:
+            before = listing[at - 1]
+            kind = "attribute" if before.opname in _ATTRIBUTE_OPS else "name"
+            return kind, str(before.argval)
+        if found.opname in _NAME_OPS:
+            return "bare", attribute
+    return None
+
+
+@lru_cache(maxsize=16384)
+def operands_at(
+    code: CodeType, offset: int
+) -> tuple[tuple[dis.Instruction, ...], tuple[dis.Instruction, ...]] | None:
+    """The instructions that compute the left and the right operand of a binary operator."""
+    listing, index = instructions(code)
+    right = _operand_start(listing, index[offset])
+    left = None if right is None else _operand_start(listing, right)
+    if right is None or left is None:
+        return None
+    return tuple(listing[left:right]), tuple(listing[right : index[offset]])
+
+
+def _operand_start(listing: list[dis.Instruction], end: int) -> int | None:
+    depth = 0
+    for at in range(end - 1, -1, -1):
+        found = listing[at]
+        if "JUMP" in found.opname:
+            return None
+        argument = found.arg if found.opcode >= dis.HAVE_ARGUMENT else None
+        depth += dis.stack_effect(found.opcode, argument)
+        if depth == 1:
+            return at
+    return None
+
+
+def _keywords(code: CodeType, listing: list[dis.Instruction], at: int) -> tuple[str, ...]:
+    call = listing[at]
+    if call.opname in ("CALL_KW", "CALL_FUNCTION_KW"):
+        return _as_names(listing[at - 1].argval)
+    if call.opname != "CALL" or sys.version_info >= (3, 13):
+        return ()
+    for before in listing[max(at - 2, 0) : at]:
+        if before.opname == "KW_NAMES":
+            return _as_names(code.co_consts[before.arg or 0])
+    return ()
+
+
+def _as_names(value: object) -> tuple[str, ...]:
+    return tuple(str(name) for name in value) if isinstance(value, tuple) else ()

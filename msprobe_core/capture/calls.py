@@ -1,0 +1,136 @@
+"""Records API calls through torch's function mode, which sees every call of torch's API.
+
+The mode is entered at `start` and left at `stop`; torch itself stays as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import torch
+from torch._C import _get_function_stack_at, _len_torch_function_stack
+from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
+
+from msprobe_core.capture.api_table import Api, ApiTable
+from msprobe_core.capture.call_site import CallSites, written_arguments
+from msprobe_core.capture.entries import begin_call, end_call, write_output
+from msprobe_core.capture.gradients import GradientWatch
+from msprobe_core.capture.regions import RegionWatch
+from msprobe_core.capture.threads import ThreadState
+from msprobe_core.capture.trace import Trace
+
+_DATA = torch.Tensor.data.__get__
+"""`x.data` shares the elements of x but not its version: x may change without a sign."""
+
+
+class CallMode(TorchFunctionMode):
+    """Records each outermost API call of the thread that entered it."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        table: ApiTable,
+        threads: ThreadState,
+        gradients: GradientWatch,
+        regions: RegionWatch,
+    ) -> None:
+        super().__init__()
+        self._regions = regions
+        self._trace, self._table = trace, table
+        self._threads, self._gradients = threads, gradients
+        self._sites = CallSites(table)
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: object,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # noqa: ANN401 - the result of any function of torch
+        kwargs = kwargs or {}
+        table = self._table
+        if func not in table.functions and func not in table.operators:
+            return self._unrecorded(func, args, kwargs)
+        local = self._threads.local
+        if local.quiet or self._trace.closed:
+            return func(*args, **kwargs)
+        frame = sys._getframe(1)
+        api, caller, body = self._sites.resolve(func, args, frame)
+        if api is None:
+            return self._inside(table.unwrapped.get(func, func), func, args, kwargs)
+        written = (args, kwargs) if body is None else written_arguments(body, caller, args, kwargs)
+        return self.record(api, func, (args, kwargs), written, caller)
+
+    def enter_again(self) -> bool:
+        """Enter the mode where torch has turned it off or never on; whether that was needed."""
+        if self._trace.closed or self._threads.local.quiet or self._is_on():
+            return False
+        _push_mode(self)
+        return True
+
+    def _is_on(self) -> bool:
+        return any(_get_function_stack_at(n) is self for n in range(_len_torch_function_stack()))
+
+    def leave(self) -> None:
+        """Take this mode off the thread's stack, wherever on it the mode stands."""
+        others = []
+        while _len_torch_function_stack():
+            mode = _pop_mode()
+            if mode is self:
+                break
+            others.append(mode)
+        for mode in reversed(others):
+            _push_mode(mode)
+
+    def record(
+        self,
+        api: Api,
+        func: Callable[..., Any],
+        call: tuple[tuple[Any, ...], dict[str, Any]],
+        written: tuple[tuple[Any, ...], dict[str, Any]],
+        caller: FrameType | None,
+    ) -> Any:  # noqa: ANN401
+        """Run one API call and record it; exceptions of the call leave its inputs recorded."""
+        trace, local = self._trace, self._threads.local
+        parent = local.parent() if local.running else self._regions.region_of(caller)
+        number = trace.next_call(api.owner)
+        name = f"{api.prefix}.{api.name}.{number}"
+        entry = begin_call(trace, f"{name}.forward", api, parent, written, caller)
+        local.quiet += 1
+        try:
+            result = func(*call[0], **call[1])
+        except BaseException:
+            local.quiet -= 1
+            end_call(trace, f"{name}.forward", entry, parent)
+            raise
+        local.quiet -= 1
+        if entry is not None:
+            write_output(trace, entry, result)
+        end_call(trace, f"{name}.forward", entry, parent)
+        self._gradients.watch_call(f"{name}.backward", result, parent, api.has_values)
+        return result
+
+    def _unrecorded(
+        self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:  # noqa: ANN401
+        if func == _DATA and args:
+            self._trace.book.distrust(args[0])
+        inner = self._table.unwrapped.get(func)
+        if inner is not None:
+            return self._inside(inner, func, args, kwargs)
+        return func(*args, **kwargs)
+
+    def _inside(
+        self,
+        inner: Callable[..., Any],
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:  # noqa: ANN401
+        if inner is func:
+            return func(*args, **kwargs)
+        with self:
+            return inner(*args, **kwargs)

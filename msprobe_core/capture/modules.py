@@ -1,0 +1,171 @@
+"""Records module calls through torch's global module hooks: nothing is put on the modules.
+
+Models stay what they were for deepcopy, pickle and scripting.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
+
+from msprobe_core.capture.calls import CallMode
+from msprobe_core.capture.entries import close_forward, guarded, write_input, write_output
+from msprobe_core.capture.gradients import Edge, GradientWatch
+from msprobe_core.capture.parameters import ParameterWatch
+from msprobe_core.capture.threads import ThreadState
+from msprobe_core.capture.trace import Entry, ModuleCall, Trace
+from msprobe_core.format import module_entry
+from msprobe_core.values.text import quoted
+
+Model = torch.nn.Module | Sequence[torch.nn.Module]
+
+
+class _Running:
+    """A module call between its two hooks."""
+
+    __slots__ = ("begun", "call", "entered", "entry", "module")
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        call: ModuleCall,
+        entry: Entry | None,
+        begun: tuple[int, list[Edge | None]],
+    ) -> None:
+        self.module, self.call, self.entry, self.begun = module, call, entry, begun
+        self.entered = False
+
+
+class ModuleWatch:
+    """Hooks all module calls of the process and records those of the started models."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        threads: ThreadState,
+        gradients: GradientWatch,
+        mode: CallMode | None,
+    ) -> None:
+        self._mode = mode
+        self._trace, self._threads, self._gradients = trace, threads, gradients
+        self._parameters = ParameterWatch(trace)
+        self._paths: dict[int, tuple[str, torch.nn.Module]] = {}
+        self._handles: list[Any] = []
+
+    def start(self, model: Model) -> None:
+        """Watch the modules inside a model, or inside each model of a list."""
+        self._paths = {id(module): (path, module) for path, module in named_modules(model)}
+        self._handles = [
+            register_module_forward_pre_hook(self._before),
+            register_module_forward_hook(self._after, with_kwargs=True, always_call=True),
+        ]
+
+    def stop(self) -> None:
+        """Remove the hooks."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles = []
+        self._paths = {}
+
+    def _before(self, module: torch.nn.Module, args: tuple[Any, ...]) -> None:
+        known = self._paths.get(id(module))
+        local = self._threads.local
+        if known is None or local.quiet or not self._handles:
+            return
+        with torch._C.DisableTorchFunction():
+            self._begin(known[0], module, args)
+
+    def _begin(self, path: str, module: torch.nn.Module, args: tuple[Any, ...]) -> None:
+        trace, local = self._trace, self._threads.local
+        frame = sys._getframe(2)
+        kwargs = frame.f_locals.get("kwargs") or {}
+        kind = type(module).__name__
+        number = trace.next_call(f"{path}.{kind}")
+        parent = local.parent()
+        call = ModuleCall(
+            module_entry(path, kind, number, "forward"),
+            module_entry(path, kind, number, "backward"),
+            parent,
+        )
+        selection = trace.selection
+        for_forward = parent is not None and parent.picked_forward
+        for_backward = parent is not None and parent.picked_backward
+        call.picked_forward = for_forward or selection.expands(call.forward)
+        call.picked_backward = for_backward or selection.expands(call.backward)
+        selection.enter(call.forward)
+        entry: Entry | None = None
+        stack = trace.capture_stack(frame, parent)
+        if selection.forward and selection.wants(call.forward, call.picked_forward):
+            entry = Entry(call.forward, stack)
+            write_input(trace, entry, args, kwargs)
+        call.base_frame = frame.f_back
+        call.base_stack = trace.capture_stack(frame.f_back, parent)
+        begun = self._gradients.begin_module([*args, *kwargs.values()])
+        local.running.append(call)
+        running = _Running(module, call, entry, begun)
+        running.entered = self._mode is not None and self._mode.enter_again()
+        local.open.append(running)
+
+    def _after(
+        self,
+        module: torch.nn.Module,
+        *rest: Any,  # noqa: ANN401 - args, kwargs (not after an exception), result
+    ) -> None:
+        local = self._threads.local
+        if local.quiet or not local.open or not self._handles:
+            return
+        with torch._C.DisableTorchFunction():
+            while local.open:
+                running = local.open.pop()
+                local.running.pop()
+                self._end(running, rest[-1] if running.module is module else None)
+                if running.module is module:
+                    return
+
+    def _end(self, running: _Running, result: object) -> None:
+        trace, call = self._trace, running.call
+        call.base_frame = None
+        if running.entered and self._mode is not None:
+            self._mode.leave()
+        entry = running.entry
+        if entry is not None:
+            write_output(trace, entry, result)
+            guarded(trace, entry, _fill_parameters, running.module)
+            close_forward(trace, entry)
+        trace.place_module(call, backward=False)
+        trace.selection.leave(call.forward)
+        path = self._paths.get(id(running.module))
+        if path is not None:
+            self._parameters.watch(running.module, path[0], call)
+        self._gradients.watch_module(call, running.begun, result)
+
+
+def named_modules(model: Model) -> list[tuple[str, torch.nn.Module]]:
+    """The modules inside a model with their attribute paths; the model itself is left out.
+
+    In a list of models the path begins with the model's index.
+    """
+    if isinstance(model, torch.nn.Module) and not isinstance(model, torch.nn.ModuleList):
+        return [(path, module) for path, module in model.named_modules() if path]
+    if isinstance(model, torch.nn.Module):
+        return [(path, module) for path, module in model.named_modules() if path]
+    found: list[tuple[str, torch.nn.Module]] = []
+    for index, each in enumerate(model):
+        found += [(f"{index}.{path}", module) for path, module in each.named_modules() if path]
+    return found
+
+
+def _fill_parameters(trace: Trace, entry: Entry, module: torch.nn.Module) -> None:
+    entry.parts.append('"parameters": {')
+    present = {name: value for name, value in module._parameters.items() if value is not None}
+    for position, (name, value) in enumerate(present.items()):
+        entry.parts.append(f"{', ' if position else ''}{quoted(name)}: ")
+        trace.arguments.value(value, f"{entry.name}.parameters", name, entry.parts)
+    entry.parts.append("}")

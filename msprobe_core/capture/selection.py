@@ -1,0 +1,67 @@
+"""Which entries and which parts of them are written: scope, list, data_mode, risk level.
+
+What is left out keeps its place in construct.json, so the structure stays whole.
+"""
+
+from __future__ import annotations
+
+from msprobe_core.config import Config
+
+
+class Selection:
+    """Decides by name; `matched` tells whether anything was wanted so far."""
+
+    def __init__(self, config: Config) -> None:
+        self._scope = config.scope
+        self._list = config.list
+        self._expands = config.level == "mix"
+        self._only_abnormal = config.task == "overflow_check"
+        self._inside_scope = not config.scope
+        self.values = config.task != "structure"
+        self.matched = False
+        self.forward, self.backward, self.inputs, self.outputs = _parts(config.data_mode)
+
+    @property
+    def filters(self) -> bool:
+        """Whether scope or list restrict what is written."""
+        return bool(self._scope or self._list)
+
+    def enter(self, name: str) -> None:
+        """A call begins: the scope may begin with it."""
+        if self._scope and name == self._scope[0]:
+            self._inside_scope = True
+
+    def leave(self, name: str) -> None:
+        """A call has been recorded: the scope may end with it."""
+        if self._scope and name == self._scope[1]:
+            self._inside_scope = False
+
+    def names(self, name: str) -> bool:
+        """Whether `list` matches the name."""
+        return any(part in name for part in self._list)
+
+    def expands(self, name: str) -> bool:
+        """Whether a module of this name brings what runs inside it."""
+        return bool(self._expands and self._list and self.names(name))
+
+    def wants(self, name: str, picked: bool) -> bool:
+        """Whether an entry is written; `picked` tells that a module around it is in `list`."""
+        wanted = self._inside_scope and (not self._list or picked or self.names(name))
+        self.matched |= wanted
+        return wanted
+
+    def keeps(self, abnormal: bool) -> bool:
+        """Whether a finished entry is written (task overflow_check keeps the abnormal ones)."""
+        return abnormal or not self._only_abnormal
+
+
+def _parts(data_mode: frozenset[str]) -> tuple[bool, bool, bool, bool]:
+    everything = "all" in data_mode
+    directions = data_mode & {"forward", "backward"}
+    sides = data_mode & {"input", "output"}
+    return (
+        everything or not directions or "forward" in directions,
+        everything or not directions or "backward" in directions,
+        everything or not sides or "input" in sides,
+        everything or not sides or "output" in sides,
+    )

@@ -1,0 +1,82 @@
+"""Call stacks kept as raw code positions and turned into text once, when they are written.
+
+A stack below a module call is shared by everything that runs inside it, so each call walks only
+the frames up to its module.
+"""
+
+from __future__ import annotations
+
+import linecache
+from functools import lru_cache
+from types import CodeType, FrameType
+
+StackKey = tuple[object, ...]
+
+
+class StackBook:
+    """Interns stacks: equal ones get one number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[StackKey, int] = {}
+        self._keys: list[StackKey] = []
+        self._texts_of: dict[int, int] = {}
+        self._text_numbers: dict[tuple[str, ...], int] = {}
+        self._texts: list[list[str]] = []
+
+    def capture(self, frame: FrameType | None, base: FrameType | None, base_stack: int) -> int:
+        """The number of the stack from `frame` outwards.
+
+        Frames from `base` on are not walked: they are stack number `base_stack` (-1: none).
+        """
+        key: list[object] = []
+        while frame is not None and frame is not base:
+            key.append(frame.f_code)
+            key.append(frame.f_lasti)
+            frame = frame.f_back
+        key.append(base_stack if frame is not None else -1)
+        return self._intern(tuple(key))
+
+    def text_number(self, number: int) -> int:
+        """The number of a stack's text: calls that share a line share it."""
+        found = self._texts_of.get(number)
+        if found is None:
+            lines = tuple(self._frames(number))
+            found = self._text_numbers.setdefault(lines, len(self._text_numbers))
+            if found == len(self._texts):
+                self._texts.append(list(lines))
+            self._texts_of[number] = found
+        return found
+
+    def text(self, text_number: int) -> list[str]:
+        """The frames as text, innermost first."""
+        return self._texts[text_number]
+
+    def _frames(self, number: int) -> list[str]:
+        lines: list[str] = []
+        while number >= 0:
+            key = self._keys[number]
+            pairs = zip(key[0:-1:2], key[1:-1:2], strict=True)
+            lines.extend(_frame_text(code, offset) for code, offset in pairs)  # type: ignore[arg-type]
+            number = key[-1]  # type: ignore[assignment]
+        return lines
+
+    def _intern(self, key: StackKey) -> int:
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._keys)
+            self._keys.append(key)
+        return number
+
+
+@lru_cache(maxsize=65536)
+def _frame_text(code: CodeType, offset: int) -> str:
+    line = _line(code, offset)
+    source = linecache.getline(code.co_filename, line).strip()
+    return f"File {code.co_filename}, line {line}, in {code.co_name}, \n {source}"
+
+
+def _line(code: CodeType, offset: int) -> int:
+    for start, end, line in code.co_lines():
+        if start <= offset < end and line is not None:
+            return line
+    return code.co_firstlineno

@@ -1,0 +1,106 @@
+"""Checks one raw value of the configuration against its field and gives it its type.
+
+Every refusal is a ConfigError that names the place, the key, the value and what is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from msprobe_core.config.schema import Field
+from msprobe_core.errors import ConfigError
+
+_RANGE = re.compile(r"(\d+)-(\d+)", re.ASCII)
+
+
+def refuse_unknown(place: str, key: object, known: Iterable[str]) -> None:
+    """Raise unless `key` is one of `known`, naming the nearest valid one."""
+    names = list(known)
+    if key in names:
+        return
+    near = get_close_matches(str(key), names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
+    raise ConfigError(f"{place}: unknown key {key!r}; {hint}")
+
+
+def check_value(place: str, field: Field, value: object) -> object:
+    """The value in its type; raises ConfigError when it is none of the allowed ones."""
+    checked = _CHECKS[field.kind](field, value)
+    if checked is None:
+        raise ConfigError(f"{place}: {field.name} is {value!r}; allowed is {_allowed(field)}")
+    return checked
+
+
+def _choice(field: Field, value: object) -> object:
+    return value if isinstance(value, str) and value in field.choices else None
+
+
+def _choices(field: Field, value: object) -> object:
+    if isinstance(value, (list, tuple)) and all(_choice(field, item) for item in value):
+        return frozenset(value) or frozenset({"all"})
+    return None
+
+
+def _bool(_: Field, value: object) -> object:
+    return value if isinstance(value, bool) else None
+
+
+def _int(_: Field, value: object) -> object:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _path(_: Field, value: object) -> object:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _names(_: Field, value: object) -> object:
+    if isinstance(value, (list, tuple)) and all(isinstance(x, str) and x for x in value):
+        return tuple(value)
+    return None
+
+
+def _numbers(_: Field, value: object) -> object:
+    if not isinstance(value, (list, tuple)):
+        return None
+    numbers: set[int] = set()
+    for item in value:
+        part = _number_range(item)
+        if part is None:
+            return None
+        numbers.update(part)
+    return frozenset(numbers)
+
+
+def _number_range(item: object) -> range | None:
+    if isinstance(item, int) and not isinstance(item, bool):
+        return range(item, item + 1) if item >= 0 else None
+    match = _RANGE.fullmatch(item) if isinstance(item, str) else None
+    if match is None or int(match[1]) > int(match[2]):
+        return None
+    return range(int(match[1]), int(match[2]) + 1)
+
+
+_CHECKS = {
+    "choice": _choice,
+    "choices": _choices,
+    "bool": _bool,
+    "int": _int,
+    "path": _path,
+    "names": _names,
+    "numbers": _numbers,
+}
+
+
+def _allowed(field: Field) -> str:
+    options = ", ".join(f'"{choice}"' for choice in field.choices)
+    return {
+        "choice": f"one of {options}",
+        "choices": f"a list of {options}",
+        "bool": "true or false",
+        "int": "an integer",
+        "path": "a non-empty text",
+        "names": "a list of non-empty texts",
+        "numbers": 'a list of integers from 0 up and ranges such as "4-6"',
+    }[field.kind]

@@ -1,0 +1,46 @@
+"""The configuration as the dumper uses it: every field present, checked and typed.
+
+Mutable on purpose: inference engines assign `debugger.config.dump_path` between phases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from msprobe_core.config.load_section import LoadConfig
+
+
+@dataclass(slots=True)
+class Config:
+    """All settings of a dump; `docs/configuration.md` says what each does."""
+
+    task: str = "statistics"
+    dump_path: str = "./msprobe_dump"
+    rank: frozenset[int] = frozenset()
+    step: frozenset[int] = frozenset()
+    level: str = "L1"
+    async_dump: bool = False
+    dump_enable: bool | None = None
+    extra_info: bool = True
+    precision: str = "low"
+    risk_level: str = "FOCUS"
+    scope: tuple[str, ...] = ()
+    list: tuple[str, ...] = ()
+    tensor_list: tuple[str, ...] = ()
+    data_mode: frozenset[str] = frozenset({"all"})
+    summary_mode: str = "statistics"
+    bench_path: str | None = None
+    diff_nums: int = 1
+    file_format: str | None = None
+    load: LoadConfig | None = None
+    source: str | None = None
+
+    @property
+    def records_modules(self) -> bool:
+        """Whether module entries are written (levels L0 and mix)."""
+        return self.level in ("L0", "mix")
+
+    @property
+    def records_calls(self) -> bool:
+        """Whether API entries are written (levels L1 and mix)."""
+        return self.level in ("L1", "mix")

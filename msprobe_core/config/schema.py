@@ -1,0 +1,179 @@
+"""Every field of the configuration file: its type, default, allowed values and meaning.
+
+The reader checks against this table and `docs/configuration.md` is generated from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["choice", "choices", "bool", "int", "path", "names", "numbers"]
+
+COMMON = ""
+VALUE_TASKS = ("statistics", "tensor", "structure", "overflow_check")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One setting. `sections` names the task sections it may stand in; `""` is the top level."""
+
+    name: str
+    kind: Kind
+    default: str
+    meaning: str
+    choices: tuple[str, ...] = ()
+    sections: tuple[str, ...] = (COMMON,)
+
+
+FIELDS = (
+    Field(
+        "task",
+        "choice",
+        '"statistics"',
+        "What is recorded of each value: `statistics` (Max, Min, Mean, Norm), `tensor` (those and "
+        "the values themselves), `structure` (names and stacks only), `overflow_check` "
+        "(statistics of those entries that hold NaN, Inf or the largest number of their type).",
+        choices=VALUE_TASKS,
+    ),
+    Field("dump_path", "path", '"./msprobe_dump"', "The folder that receives `step<N>/rank<ID>`."),
+    Field(
+        "rank",
+        "numbers",
+        "[]",
+        'Ranks to record; numbers and ranges such as `"4-6"`; empty means all.',
+    ),
+    Field(
+        "step",
+        "numbers",
+        "[]",
+        'Steps to record, counted from 0; numbers and ranges such as `"4-6"`; empty means all.',
+    ),
+    Field(
+        "level",
+        "choice",
+        '"L1"',
+        "`L0` records modules, `L1` records API calls, `mix` both, `debug` only what "
+        "`debugger.save` is given.",
+        choices=("L0", "L1", "mix", "debug"),
+    ),
+    Field(
+        "async_dump",
+        "bool",
+        "false",
+        "Values are read from the device and written once the step has ended. With task `tensor` "
+        "`list` must name what to keep; not with `summary_mode` md5 or xor.",
+    ),
+    Field(
+        "dump_enable",
+        "bool",
+        "not set",
+        "When set, the file is read again at every `start`: `true` records, `false` does not, and "
+        "changes of the other fields take effect with it.",
+    ),
+    Field("extra_info", "bool", "true", "Whether `stack.json` and `construct.json` are written."),
+    Field(
+        "precision",
+        "choice",
+        '"low"',
+        "Precision of sums: `low` accumulates in float32 (float64 for float64), `high` in float64.",
+        choices=("low", "high"),
+    ),
+    Field(
+        "risk_level",
+        "choice",
+        '"FOCUS"',
+        "Which API calls get values: `CORE` (reductions, matrix products, convolutions, "
+        "communication, …), `FOCUS` (all but those that only move or create data), `ALL` "
+        "(everything, also indexing and custom operators). Levels L1 and mix.",
+        choices=("ALL", "CORE", "FOCUS"),
+    ),
+    Field(
+        "scope",
+        "names",
+        "[]",
+        "Two full entry names: only what runs from the first to the second, both included.",
+        sections=VALUE_TASKS,
+    ),
+    Field(
+        "list",
+        "names",
+        "[]",
+        "Full names or parts of names: only entries whose name contains one of them; at level mix "
+        "a module that matches brings everything that runs inside it.",
+        sections=VALUE_TASKS,
+    ),
+    Field(
+        "tensor_list",
+        "names",
+        "[]",
+        "As `list`, but selects the entries whose values are also saved as tensors.",
+        sections=("statistics",),
+    ),
+    Field(
+        "data_mode",
+        "choices",
+        '["all"]',
+        "Which parts are kept: `all`, or any of `forward`, `backward`, `input`, `output`.",
+        choices=("all", "forward", "backward", "input", "output"),
+        sections=VALUE_TASKS,
+    ),
+    Field(
+        "summary_mode",
+        "choice",
+        '"statistics"',
+        "`statistics`; `md5` adds the CRC-32 of each tensor's bytes; `xor` writes only the XOR of "
+        "its 32-bit words, and no statistics.",
+        choices=("statistics", "md5", "xor"),
+        sections=("statistics", "tensor"),
+    ),
+    Field(
+        "bench_path",
+        "path",
+        "not set",
+        "An earlier dump written with `summary_mode` md5: only tensors of entries whose checksums "
+        "differ from it are saved. Needs `summary_mode` md5.",
+        sections=("tensor",),
+    ),
+    Field(
+        "diff_nums",
+        "int",
+        "1",
+        "After how many differing entries the comparison with `bench_path` ends; -1 means never.",
+        sections=("tensor",),
+    ),
+    Field(
+        "file_format",
+        "choice",
+        "not set",
+        "Format of kernel dumps at level L2, which needs an Ascend device; refused without one.",
+        choices=("npy", "bin"),
+        sections=("tensor",),
+    ),
+)
+
+LOAD_FIELDS = (
+    Field("path", "path", "required", "The dump folder (task tensor) whose inputs are loaded."),
+    Field(
+        "modules",
+        "names",
+        "required",
+        "Attribute paths of the modules that run on the loaded inputs, such as `layers.3.mlp`.",
+    ),
+    Field("step", "int", "the current step", "The step of that dump to read from."),
+    Field("rank", "int", "the current rank", "The rank of that dump to read from."),
+    Field(
+        "dump_after_load",
+        "bool",
+        "false",
+        "Record only the calls of those modules and what runs inside them.",
+    ),
+)
+
+FOREIGN_SECTIONS = ("acc_check", "run_ut", "grad_probe", "free_benchmark", "exception_dump")
+"""Sections of tasks that other tools perform; they may stand in a shared file and are not read."""
+
+
+def field(name: str) -> Field:
+    """The field of that name; the name must be in the table."""
+    return next(entry for entry in FIELDS if entry.name == name)

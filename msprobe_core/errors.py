@@ -1,0 +1,24 @@
+"""What a user can do wrong with the dumper.
+
+DumperError ─┬─ ConfigError          a key, a value or a combination in the configuration
+             ├─ UnsupportedError     needs hardware or a framework that is not here
+             └─ LifecycleError       a call at a moment where it has no meaning
+"""
+
+from __future__ import annotations
+
+
+class DumperError(Exception):
+    """A mistake in the use of the dumper; the text names it and the next thing to do."""
+
+
+class ConfigError(DumperError):
+    """A wrong key, value or combination in the configuration."""
+
+
+class UnsupportedError(DumperError):
+    """A feature that needs hardware or a framework that this process does not have."""
+
+
+class LifecycleError(DumperError):
+    """A call that has no meaning at this moment, such as `start` without the model it needs."""

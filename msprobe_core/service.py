@@ -1,0 +1,201 @@
+"""The lifecycle of a debugger: steps and ranks, what is recorded when, and the end."""
+
+from __future__ import annotations
+
+import atexit
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from msprobe_core.capture.modules import Model
+from msprobe_core.config import Config
+from msprobe_core.errors import ConfigError, LifecycleError
+from msprobe_core.recorder import StepRecorder
+from msprobe_core.report import say
+from msprobe_core.writer.rank_dir import current_rank, rename_to_rank
+
+
+class Service:
+    """Owns the step counter and the recorder of the open step."""
+
+    def __init__(self, config: Config, reread: Callable[[], Config]) -> None:
+        self.config = config
+        self._reread = reread
+        self._step = 0
+        self._rank_id: int | None = None
+        self._recorder: StepRecorder | None = None
+        self._unranked: list[Path] = []
+        self._ended = False
+        self._seen = _Seen()
+        atexit.register(self.close)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether recording is on at this moment."""
+        return self._recorder is not None and self._recorder.running
+
+    @property
+    def recorder(self) -> StepRecorder | None:
+        """The open step's recorder, None when the step is not recorded."""
+        return self._recorder
+
+    def start(
+        self,
+        model: Model | None,
+        token_range: list[int] | None,
+        rank_id: int | None,
+        scheduled_tokens: dict[str, Any] | None,
+    ) -> None:
+        """Begin or go on to record the current step."""
+        if self._ended or self.is_running:
+            return
+        self._reload()
+        self._check_model(model, token_range)
+        if rank_id is not None:
+            self._rank_id = _checked_rank(rank_id)
+        if not self._is_selected():
+            return
+        if self._recorder is None:
+            self._recorder = self._open()
+        if self._recorder is None or self._recorder.failed:
+            return
+        if scheduled_tokens is not None:
+            self._recorder.notes["scheduled_tokens"] = json.dumps(scheduled_tokens, default=str)
+        self._recorder.start(model)
+
+    def stop(self) -> None:
+        """Stop recording; the step stays open."""
+        if self._recorder is not None:
+            self._recorder.stop()
+
+    def step(self, dump: bool) -> None:
+        """End the step and count on."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.complete()
+            self._seen.entries += recorder.trace.entry_count
+            if recorder.failed:
+                self._ended = True
+            elif not dump:
+                recorder.discard()
+            else:
+                self._name_by_rank(recorder.directory)
+        self._step += 1
+
+    def set_init_step(self, step: int) -> None:
+        """Count from `step` on. Raises LifecycleError once a step is open."""
+        if not isinstance(step, int) or isinstance(step, bool) or step < 0:
+            raise LifecycleError(f"set_init_step({step!r}); give an integer from 0 up")
+        if self._recorder is not None:
+            raise LifecycleError("set_init_step after start; call it before the training loop")
+        self._step = step
+
+    def close(self) -> None:
+        """Complete the open step and say what a selection failed to match."""
+        atexit.unregister(self.close)
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.complete()
+            self._seen.entries += recorder.trace.entry_count
+            if not recorder.failed:
+                self._name_by_rank(recorder.directory)
+        if not self._ended:
+            self._seen.say_unmatched(self.config)
+        self._ended = True
+
+    def _reset_status(self) -> None:
+        """Begin again at step 0 (inference engines call this between phases)."""
+        self.step(True)
+        self._step = 0
+        self._ended = False
+
+    def _reload(self) -> None:
+        if self.config.dump_enable is None or self._recorder is not None:
+            return
+        try:
+            self.config = self._reread()
+        except ConfigError as error:
+            say(f"{error}; the settings of before stay in force")
+
+    def _check_model(self, model: Model | None, token_range: list[int] | None) -> None:
+        if model is None and self.config.records_modules:
+            raise LifecycleError(
+                f"level {self.config.level!r} records modules; call start(model=…) or set level L1"
+            )
+        if model is None and token_range is not None:
+            raise LifecycleError(
+                "token_range counts the model's calls; call start(model=…) with it"
+            )
+
+    def _is_selected(self) -> bool:
+        config = self.config
+        if config.dump_enable is False:
+            return False
+        rank = self._rank()
+        self._seen.steps.add(self._step)
+        self._seen.ranks.add(rank)
+        if config.rank and rank is not None and rank not in config.rank:
+            return False
+        return not config.step or self._step in config.step
+
+    def _rank(self) -> int | None:
+        return self._rank_id if self._rank_id is not None else current_rank()
+
+    def _open(self) -> StepRecorder | None:
+        try:
+            return StepRecorder(self.config, self._step, self._rank())
+        except OSError as error:
+            self._ended = True
+            say(
+                f"{self.config.dump_path}: {error.strerror or error}; nothing is dumped, the run goes on"
+            )
+            return None
+
+    def _name_by_rank(self, directory: Path) -> None:
+        """Rename `proc<pid>` folders once the rank is known, so that a run stays together."""
+        if directory.name.startswith("proc"):
+            self._unranked.append(directory)
+        rank = self._rank()
+        if rank is None:
+            return
+        for each in self._unranked:
+            try:
+                rename_to_rank(each, rank)
+            except OSError as error:
+                say(f"{each}: cannot be renamed to rank{rank} ({error.strerror or error})")
+        self._unranked = []
+
+
+class _Seen:
+    """What came by, to tell at the end which selection matched nothing."""
+
+    def __init__(self) -> None:
+        self.steps: set[int] = set()
+        self.ranks: set[int | None] = set()
+        self.entries = 0
+
+    def say_unmatched(self, config: Config) -> None:
+        if self.entries or not self.steps:
+            return
+        ranks = {rank for rank in self.ranks if rank is not None}
+        if config.step and not self.steps & config.step:
+            say(
+                f"nothing was dumped: step selects {sorted(config.step)}, the run had {_span(self.steps)}"
+            )
+        elif config.rank and ranks and not ranks & config.rank:
+            say(f"nothing was dumped: rank selects {sorted(config.rank)}, this is {_span(ranks)}")
+        elif config.scope or config.list:
+            names = [*config.scope, *config.list]
+            say(f"nothing was dumped: no entry matched {names}; compare with a dump without them")
+
+
+def _span(numbers: set[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _checked_rank(rank_id: int) -> int:
+    if isinstance(rank_id, bool) or not isinstance(rank_id, int) or rank_id < 0:
+        raise LifecycleError(f"start(rank_id={rank_id!r}); give an integer from 0 up")
+    return rank_id

@@ -1,0 +1,1 @@
+"""What is written about a value: statistics, checksums, arguments as JSON text."""

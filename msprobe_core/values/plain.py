@@ -1,0 +1,57 @@
+"""Brings the odd kinds of tensors to strided ones that can be measured and saved."""
+
+from __future__ import annotations
+
+import torch
+
+
+class Unreadable(Exception):
+    """A tensor without readable elements (meta device, fake tensors); the text says which."""
+
+
+def is_odd(tensor: torch.Tensor) -> bool:
+    """Whether the tensor needs `plain` before it can be measured."""
+    kind = type(tensor)
+    return (
+        tensor.layout is not torch.strided
+        or (kind is not torch.Tensor and kind is not torch.nn.Parameter)
+        or tensor.is_quantized
+        or tensor.is_nested
+        or tensor.device.type == "meta"
+        or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    )
+
+
+def plain(tensor: torch.Tensor) -> torch.Tensor:
+    """A strided tensor with the elements of an odd one; raises Unreadable.
+
+    A distributed tensor gives its local part, a vmapped one its whole batch, a sparse one its
+    stored elements.
+    """
+    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    if hasattr(tensor, "_local_tensor") and hasattr(tensor, "to_local"):
+        tensor = tensor._local_tensor
+        tensor = tensor.wait() if hasattr(tensor, "wait") else tensor
+    if tensor.device.type == "meta" or hasattr(tensor, "fake_mode"):
+        raise Unreadable("no elements: meta or fake tensor")
+    if tensor.is_quantized:
+        return tensor.dequantize()
+    if tensor.is_nested:
+        return torch.cat([part.reshape(-1) for part in tensor.detach().unbind()])
+    if tensor.layout is torch.sparse_coo:
+        return tensor.detach().coalesce().values()
+    if tensor.layout is not torch.strided:
+        return tensor.detach().values()
+    return tensor
+
+
+def shape_of(tensor: torch.Tensor) -> list[int]:
+    """The shape; a ragged dimension of a nested tensor is -1."""
+    if not tensor.is_nested:
+        return [int(size) for size in tensor.shape]
+    parts = [list(part.shape) for part in tensor.unbind()]
+    if not parts:
+        return [0]
+    same = [sizes[0] if len(set(sizes)) == 1 else -1 for sizes in zip(*parts)]
+    return [len(parts), *same]

@@ -1,0 +1,39 @@
+"""What the dumper's tests share: where the samples lie, and a debugger that is always closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from msprobe_core import PrecisionDebugger
+from tests.msprobe_core.dump_reading import RankDump, read_rank_dumps
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT.parent / "shared" / "samples"
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def debugger(tmp_path: Path) -> Iterator[Callable[..., PrecisionDebugger]]:
+    """Makes debuggers that write to `tmp_path / "dump"` and closes them."""
+
+    def make(**arguments: object) -> PrecisionDebugger:
+        arguments.setdefault("dump_path", str(tmp_path / "dump"))
+        return PrecisionDebugger(**arguments)  # type: ignore[arg-type]
+
+    yield make
+    if PrecisionDebugger.current is not None:
+        PrecisionDebugger.current.close()
+
+
+@pytest.fixture
+def dumps(tmp_path: Path) -> Callable[[], list[RankDump]]:
+    """Reads what was written to `tmp_path / "dump"`, ordered by step and process."""
+    return lambda: read_rank_dumps(tmp_path / "dump")
