@@ -5,6 +5,7 @@ The result is arrays over value pairs and over nodes in execution order; nothing
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,8 +13,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.dump.forms import Forms
 from builder.dump.reader import Dump
-from builder.dump.values import Record
+from builder.dump.values import Record, Values
 from builder.match.nodes import Matching
 from builder.match.values import SURPLUS, ValuePairs, pair_values
 from builder.measure.statistics import (
@@ -33,13 +35,22 @@ OUTPUT_ROLES = ("output", "parameters_grad")
 
 
 @dataclass(slots=True)
+class Columns:
+    """All values of one side as arrays: the numbers of their forms and their statistics."""
+
+    forms: NDArray[np.int64]
+    statistics: Statistics
+
+
+@dataclass(slots=True)
 class Comparison:
     """All that was measured on one matched pair of trees.
 
     By row of `pairs`: `records` and `statistics` of both sides, `keys`, `error`, `score`,
     `norm_error`, `is_output`; `tensors`, `unreadable` and `differs` (what differs besides the
     numbers) where there is something to say. By the problem's nodes in execution order: `depth`
-    in blocks, `node_score`, `node_input_score` (NaN = no values).
+    in blocks, `node_score`, `node_input_score` (NaN = no values). `columns` holds what is known of
+    each side's values in their own order, `forms` what their form numbers mean.
     """
 
     mode: Mode
@@ -59,6 +70,8 @@ class Comparison:
     differs: dict[int, list[str]]
     tensors: dict[int, TensorMeasures]
     unreadable: dict[int, str]
+    forms: Forms
+    columns: tuple[Columns, Columns]
 
     def is_surplus(self, row: int) -> bool:
         """Whether the row's value exists on one side only."""
@@ -103,12 +116,15 @@ def compare(matching: Matching, tolerance: Tolerance, setting: Setting | None = 
     ours = _records(problem, pairs.problem)
     theirs = _records(benchmark, pairs.benchmark)
     mode = mode_of(problem, benchmark)
-    left, right = statistics_of(ours), statistics_of(theirs)
+    forms = Forms()
+    columns = (columns_of(problem.values, forms), columns_of(benchmark.values, forms))
+    kinds = _Kinds(columns, pairs, (ours, theirs))
+    left = columns[0].statistics.take(_array(pairs.problem))
+    right = columns[1].statistics.take(_array(pairs.benchmark))
     tensors, unreadable = _measure_tensors(mode, problem, benchmark, ours, theirs)
-    nodes = np.array(pairs.node, dtype=np.int64)
-    error = _errors(mode, (ours, theirs), (left, right), tensors)
-    limit = _tolerances(ours, theirs, setting, nodes, tolerance)
-    score = score_of(error, limit)
+    nodes = _array(pairs.node)
+    error = _errors(mode, kinds, (ours, theirs), (left, right), tensors)
+    score = score_of(error, _tolerances(kinds, setting, nodes, tolerance))
     keys = _keys(matching, pairs)
     outputs = {key for key in set(keys) if key.startswith(OUTPUT_ROLES)}
     is_output = np.array([key in outputs for key in keys], dtype=bool)
@@ -128,10 +144,21 @@ def compare(matching: Matching, tolerance: Tolerance, setting: Setting | None = 
         is_output=is_output,
         node_score=_worst_by_node(score, nodes, is_output, count),
         node_input_score=_worst_by_node(score, nodes, ~is_output, count),
-        differs=_differences(ours, theirs),
+        differs=_differences(kinds),
         tensors=tensors,
         unreadable=unreadable,
+        forms=forms,
+        columns=columns,
     )
+
+
+def columns_of(values: Values, forms: Forms) -> Columns:
+    """Gather one side's values; their forms join those that are known."""
+    return Columns(forms.numbers_of(values), statistics_of(values.records))
+
+
+def _array(indices: list[int]) -> NDArray[np.int64]:
+    return np.array(indices, dtype=np.int64)
 
 
 _NOTHING = Record()
@@ -141,6 +168,31 @@ def _records(dump: Dump, indices: list[int]) -> list[Record]:
     # SURPLUS is -1: a list with a stand-in at its end serves those too.
     records = [*dump.values.records, _NOTHING]
     return [records[index] for index in indices]
+
+
+class _Kinds:
+    """The distinct pairs of forms among the value pairs: few, and each is looked at once.
+
+    `examples` holds the records of one pair of each kind, `of_row` the kind of each row.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[Columns, Columns],
+        pairs: ValuePairs,
+        records: tuple[list[Record], list[Record]],
+    ) -> None:
+        ours, theirs = (
+            np.append(side.forms, SURPLUS)[_array(indices)]
+            for side, indices in zip(columns, (pairs.problem, pairs.benchmark), strict=True)
+        )
+        code = (ours + 1) * (max(theirs.max(initial=0), 0) + 2) + theirs + 1
+        _, examples, self.of_row = np.unique(code, return_index=True, return_inverse=True)
+        self.examples = [(records[0][row], records[1][row]) for row in examples.tolist()]
+
+    def spread(self, told: Callable[[Record, Record], float]) -> Floats:
+        """What a function says of each row, asked once per kind."""
+        return np.array([told(*pair) for pair in self.examples], dtype=np.float64)[self.of_row]
 
 
 def _keys(matching: Matching, pairs: ValuePairs) -> list[str]:
@@ -154,6 +206,7 @@ def _keys(matching: Matching, pairs: ValuePairs) -> list[str]:
 
 def _errors(
     mode: Mode,
+    kinds: _Kinds,
     records: tuple[list[Record], list[Record]],
     statistics: tuple[Statistics, Statistics],
     tensors: dict[int, TensorMeasures],
@@ -164,13 +217,18 @@ def _errors(
         error = np.where(np.isnan(by_checksum), error, by_checksum)
     for row, measures in tensors.items():
         error[row] = measures.relative_error
-    for row, (p, b) in enumerate(zip(*records, strict=True)):
-        if p.dtype is None or b.dtype is None:
-            surplus = p is _NOTHING or b is _NOTHING
-            error[row] = np.nan if surplus else argument_error(p, b)
-        elif p.shape != b.shape:
-            error[row] = np.inf
-    return error
+    return np.where(kinds.spread(_has_own_error), kinds.spread(_own_error), error)
+
+
+def _has_own_error(p: Record, b: Record) -> bool:
+    """Whether the error follows from the forms alone: arguments, surplus values, other shapes."""
+    return p.dtype is None or b.dtype is None or p.shape != b.shape
+
+
+def _own_error(p: Record, b: Record) -> float:
+    if p.dtype is None or b.dtype is None:
+        return np.nan if p is _NOTHING or b is _NOTHING else argument_error(p, b)
+    return np.inf
 
 
 def argument_error(ours: Record, theirs: Record) -> float:
@@ -233,23 +291,13 @@ def _compare_files(problem: Path, benchmark: Path) -> TensorMeasures | str | Non
     return compare_tensors(ours, theirs)
 
 
-def _differences(ours: list[Record], theirs: list[Record]) -> dict[int, list[str]]:
-    suspects = [
-        row
-        for row, (p, b) in enumerate(zip(ours, theirs, strict=True))
-        if p.dtype is None
-        or p.dtype != b.dtype
-        or p.shape != b.shape
-        or p.requires_grad != b.requires_grad
+def _differences(kinds: _Kinds) -> dict[int, list[str]]:
+    found = [
+        [] if p is _NOTHING or b is _NOTHING else differing_attributes(p, b)
+        for p, b in kinds.examples
     ]
-    differs: dict[int, list[str]] = {}
-    for row in suspects:
-        if ours[row] is _NOTHING or theirs[row] is _NOTHING:
-            continue
-        found = differing_attributes(ours[row], theirs[row])
-        if found:
-            differs[row] = found
-    return differs
+    some = np.array([bool(attributes) for attributes in found], dtype=bool)[kinds.of_row]
+    return {row: found[kinds.of_row[row]] for row in np.flatnonzero(some).tolist()}
 
 
 def differing_attributes(p: Record, b: Record) -> list[str]:
@@ -267,16 +315,13 @@ def differing_attributes(p: Record, b: Record) -> list[str]:
 
 
 def _tolerances(
-    ours: list[Record],
-    theirs: list[Record],
-    setting: Setting,
-    nodes: NDArray[np.int64],
-    tolerance: Tolerance,
+    kinds: _Kinds, setting: Setting, nodes: NDArray[np.int64], tolerance: Tolerance
 ) -> Floats:
-    dtypes = [(p.dtype, b.dtype) for p, b in zip(ours, theirs, strict=True)]
-    epsilons = {key: coarsest_epsilon((*key, *setting.precision)) for key in set(dtypes)}
-    column = np.array([epsilons[key] for key in dtypes], dtype=np.float64)
-    return np.asarray(tolerance.factor * tolerance.growth ** setting.depth[nodes] * column)
+    def epsilon(p: Record, b: Record) -> float:
+        return coarsest_epsilon((p.dtype, b.dtype, *setting.precision))
+
+    growth = tolerance.growth ** setting.depth[nodes]
+    return np.asarray(tolerance.factor * growth * kinds.spread(epsilon))
 
 
 def _worst_by_node(

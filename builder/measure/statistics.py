@@ -36,6 +36,18 @@ class Statistics:
         """Whether a recorded statistic of the value is NaN or Inf."""
         return np.asarray((self.recorded & ~np.isfinite(self.table)).any(axis=0))
 
+    def take(self, indices: NDArray[np.int64]) -> Statistics:
+        """The statistics at some indices; a negative one stands for no value, nothing recorded."""
+        absent = indices < 0
+        if not absent.any():
+            return Statistics(self.table[:, indices], self.recorded[:, indices], self.size[indices])
+        padded = np.where(absent, len(self.size), indices)
+        return Statistics(
+            np.append(self.table, np.full((4, 1), np.nan), axis=1)[:, padded],
+            np.append(self.recorded, np.zeros((4, 1), dtype=bool), axis=1)[:, padded],
+            np.append(self.size, 1.0)[padded],
+        )
+
 
 def statistics_of(records: list[Record]) -> Statistics:
     """Gather the statistics of values; text such as "nan" or "-inf" counts as the number."""
@@ -49,10 +61,9 @@ def statistics_of(records: list[Record]) -> Statistics:
     recorded = np.ones((4, len(records)), dtype=bool)
     for row, column in enumerate(columns):
         table[row] = _floats(column)
-        for index in np.flatnonzero(np.isnan(table[row])):
-            recorded[row, index] = column[index] is not None
-    size = np.array([_size(record) for record in records], dtype=np.float64)
-    return Statistics(table, recorded, size)
+        if np.isnan(table[row]).any():
+            recorded[row] = [cell is not None for cell in column]
+    return Statistics(table, recorded, _sizes([record.shape for record in records]))
 
 
 def relative_error(problem: Statistics, benchmark: Statistics) -> Floats:
@@ -114,12 +125,6 @@ def _float(cell: float | bool | str | None) -> float:
         return float("nan")
 
 
-_sizes: dict[tuple[int, ...] | None, int] = {None: 1}
-
-
-def _size(record: Record) -> int:
-    size = _sizes.get(record.shape)
-    if size is None:
-        assert record.shape is not None
-        size = _sizes[record.shape] = prod(record.shape)
-    return size
+def _sizes(shapes: list[tuple[int, ...] | None]) -> Floats:
+    counts = {shape: prod(shape) if shape is not None else 1 for shape in set(shapes)}
+    return np.array([counts[shape] for shape in shapes], dtype=np.float64)
