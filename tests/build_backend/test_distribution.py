@@ -107,7 +107,7 @@ def test_wheel_carries_bundle_types_and_entry_points(wheel: Path) -> None:
     assert PAGE in names
     for package in ("msprobe", "msprobe_core", "builder", "tb_graph_ascend"):
         assert f"{package}/py.typed" in names
-    assert "tb_graph_ascend = tb_graph_ascend.plugin:GraphAscendPlugin" in points
+    assert "tb_graph_ascend = tb_graph_ascend.plugin:GraphAscendLoader" in points
     assert "msprobe = msprobe.cli:main" in points
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
     assert tops == {"msprobe", "msprobe_core", "builder", "tb_graph_ascend"}
@@ -134,9 +134,9 @@ def test_tensorboard_of_the_installed_environment_finds_the_plugin(
         "import importlib.metadata as m, pathlib, tb_graph_ascend as t;"
         "(p,) = m.entry_points(group='tensorboard_plugins', name='tb_graph_ascend');"
         "page = pathlib.Path(t.__file__).parent / 'static' / 'index.html';"
-        "print(p.load().plugin_name, page.is_file(), pathlib.Path(t.__file__).parents[4])"
+        "print(p.load().__name__, page.is_file(), pathlib.Path(t.__file__).parents[4])"
     )
     out = call(installed / "python", "-c", code, cwd=tmp_path, path=path_without_node())
     name, page, prefix = out.split()
-    assert (name, page) == ("tb_graph_ascend", "True")
+    assert (name, page) == ("GraphAscendLoader", "True")
     assert Path(prefix) == installed.parent
