@@ -14,7 +14,10 @@ REPORT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """One finding: a node where the runs begin to differ; `reasons` are English sentences."""
+    """One finding: a node where the runs begin to differ; `reasons` are English sentences.
+
+    `inside` is the module that contains the node; None at the top level.
+    """
 
     step: int
     rank: int
@@ -29,6 +32,7 @@ class Suspect:
     propagated_to: int
     kind: str
     side: str
+    inside: str | None
     stack: str | None
 
 
@@ -128,10 +132,11 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
 
 _FINDINGS = """
     SELECT finding.*, graph.step, graph.rank, graph.side, node.name,
-           node.kind AS node_kind, node.direction, node.exec_order, stack.text AS stack_text
+           parent.name AS parent_name, parent.kind AS parent_kind, node.kind AS node_kind, node.direction, node.exec_order, stack.text AS stack_text
     FROM finding
     JOIN node ON node.id = finding.node
     JOIN graph ON graph.id = finding.graph
+    LEFT JOIN node AS parent ON parent.id = node.parent
     LEFT JOIN stack ON stack.id = node.stack
     ORDER BY finding.id LIMIT ?
 """
@@ -152,5 +157,6 @@ def _suspect(row: sqlite3.Row) -> Suspect:
         propagated_to=row["propagated_to"],
         kind=row["kind"],
         side=row["side"],
+        inside=row["parent_name"] if row["parent_kind"] == "module" else None,
         stack=row["stack_text"],
     )

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("database", type=Path, metavar="DB", help="a *.vis.db of graph_visualize")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.add_argument(
-        "--html", type=Path, metavar="FILE", help="write the findings as one HTML file too"
+        "--html", type=Path, metavar="FILE", help="write a self-contained report with the values"
     )
     parser.add_argument(
         "--top", type=int, metavar="N", help=f"findings to list [text: {TOP}, JSON: all]"
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> Exit:
 
     diagnosis = diagnose(options.database, options.top)
     if options.html is not None:
-        _write_html(options.database, options.html)
+        _write_html(options.database, options.html, options.top or TOP)
     if options.json:
         print(json.dumps(diagnosis.as_json(), indent=1, ensure_ascii=False))
     else:
@@ -51,15 +51,16 @@ def run(options: argparse.Namespace) -> Exit:
     return _exit_code(diagnosis, options.fail_above)
 
 
-def _write_html(database: Path, target: Path) -> None:
+def _write_html(database: Path, file: Path, top: int) -> None:
     from builder.diagnosis.html import html_report
 
+    report = html_report(database, top)
     try:
-        target.write_text(html_report(database), encoding="utf-8")
+        file.write_text(report, encoding="utf-8")
     except OSError as error:
         raise CommandError(
-            f"{target}: cannot be written ({error.strerror}); give --html another file"
-        ) from None
+            f"{file}: cannot be written ({error.strerror}); choose another --html"
+        ) from error
 
 
 def _exit_code(diagnosis: Diagnosis, fail_above: float | None) -> Exit:
@@ -101,6 +102,8 @@ def _suspect(place: int, suspect: Suspect) -> list[str]:
         f"{place}. {suspect.node} ({suspect.type}, {suspect.direction}, step {suspect.step}, "
         f"rank {suspect.rank})"
     ]
+    if suspect.inside is not None:
+        lines.append(f"   inside {suspect.inside}")
     lines += [f"   {reason}" for reason in suspect.reasons]
     if suspect.propagated_to:
         lines.append(f"   explains {suspect.propagated_to} nodes further on")

@@ -61,6 +61,24 @@ def test_json_has_the_documented_form(run: Run, compared: Path) -> None:
         assert finding["direction"] in ("forward", "backward")
 
 
+def test_html_report_stands_alone(run: Run, compared: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    assert run("diagnose", compared, "--html", report).code == 0
+    text = report.read_text()
+    assert "Torch.log.0.forward" in text
+    assert "http://" not in text
+    assert "https://" not in text
+
+
+def test_html_report_that_cannot_be_written_is_named(
+    run: Run, compared: Path, tmp_path: Path
+) -> None:
+    answer = run("diagnose", compared, "--html", tmp_path / "none" / "report.html")
+    assert answer.code == 1
+    assert str(tmp_path / "none" / "report.html") in answer.err
+    assert answer.err.count("\n") == 1
+
+
 def test_top_limits_the_list(run: Run, compared: Path) -> None:
     report = json.loads(run("diagnose", compared, "--json", "--top", "1").out)
     assert len(report["findings"]) == 1
