@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, Float, Integer, MetaData, Table, Text
+from sqlalchemy import Column, Float, Integer, MetaData, Subquery, Table, Text, select
 from sqlalchemy.types import TypeEngine
 
-from builder.database.tables import INDEXES, SCHEMA_VERSION, TABLES, TableSpec
+from builder.database.tables import INDEXES, SCHEMA_VERSION, TABLES, VALUE_COLUMNS, TableSpec
 
 __all__ = [
     "INDEXES",
     "SCHEMA_VERSION",
     "communication",
     "finding",
+    "form",
     "graph",
     "meta",
     "metadata",
     "node",
+    "record",
     "stack",
     "value",
 ]
@@ -45,4 +47,17 @@ def _table(spec: TableSpec) -> Table:
     return Table(spec.name, metadata, *columns)
 
 
-meta, graph, node, value, stack, communication, finding = map(_table, TABLES)
+meta, graph, node, form, record, stack, communication, finding = map(_table, TABLES)
+
+
+def _values() -> Subquery:
+    # The view of the file says the same, but views of a file that came from anywhere are not run.
+    tables = {"form": form, "record": record}
+    columns = [tables[table].c[name] for name, table in VALUE_COLUMNS]
+    last = node.c.first_value + node.c.value_count - 1
+    joined = node.join(record, record.c.id.between(node.c.first_value, last))
+    joined = joined.join(form, form.c.id == record.c.form)
+    return select(node.c.id.label("node"), *columns).select_from(joined).subquery("value")
+
+
+value = _values()

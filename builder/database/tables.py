@@ -87,31 +87,42 @@ NODE = TableSpec(
         "overflow TEXT",  # medium | high | critical
         "worst_below REAL",
         "divergent_below INTEGER NOT NULL DEFAULT 0",
+        "first_value INTEGER NOT NULL DEFAULT 0",
+        "value_count INTEGER NOT NULL DEFAULT 0",
         "source INTEGER",  # the node that `diagnose` names as this one's cause
         "reasons TEXT",  # JSON list of {"code": …, …}; null when empty
     ),
 )
 
-VALUE = TableSpec(
-    "value",
+# What a value is: few forms serve all values of a graph.
+FORM = TableSpec(
+    "form",
     (
         "id INTEGER PRIMARY KEY",
-        "node INTEGER NOT NULL",
         "role TEXT NOT NULL",  # input | output | parameters | parameters_grad
         "path TEXT NOT NULL",  # position or keyword, nested by dots
         "type TEXT NOT NULL",
         "dtype TEXT",
         "shape TEXT",  # "4,8,16"; "" is 0-d; null where there is no shape
+        "requires_grad INTEGER",
+        "scalar TEXT",  # JSON of a non-tensor argument
+    ),
+)
+
+# The numbers of one value; the records of a node are first_value … first_value + value_count - 1.
+RECORD = TableSpec(
+    "record",
+    (
+        "id INTEGER PRIMARY KEY",
+        "form INTEGER NOT NULL",
         "max REAL",  # NaN is stored as the text 'nan': SQLite would make it null
         "min REAL",
         "mean REAL",
         "norm REAL",
-        "requires_grad INTEGER",
         "checksum TEXT",
         "file TEXT",
-        "scalar TEXT",  # JSON of a non-tensor argument
         # of the pair; on the problem side only
-        "partner INTEGER",  # value id on the other side; null = surplus
+        "partner INTEGER",  # record id on the other side; null = surplus
         "error REAL",  # relative error e
         "score REAL",
         "cosine REAL",
@@ -150,13 +161,25 @@ FINDING = TableSpec(
     ),
 )
 
-TABLES = (META, GRAPH, NODE, VALUE, STACK, COMMUNICATION, FINDING)
+TABLES = (META, GRAPH, NODE, FORM, RECORD, STACK, COMMUNICATION, FINDING)
+
+# A value as one row with everything: its node, its form, its numbers.
+VALUE_COLUMNS = (
+    ("id", "record"),
+    *((name, "form") for name in FORM.columns if name != "id"),
+    *((name, "record") for name in RECORD.columns if name not in ("id", "form")),
+)
+VIEW = (
+    "CREATE VIEW value AS SELECT node.id AS node, "
+    + ", ".join(f"{table}.{name} AS {name}" for name, table in VALUE_COLUMNS)
+    + " FROM node JOIN record ON record.id BETWEEN node.first_value"
+    " AND node.first_value + node.value_count - 1 JOIN form ON form.id = record.form"
+)
 
 # Created after the rows are in.
 INDEXES = (
     "CREATE INDEX node_children ON node (parent, position)",
     "CREATE INDEX node_graph ON node (graph, exec_order)",
     "CREATE INDEX node_source ON node (source) WHERE source IS NOT NULL",
-    "CREATE INDEX value_node ON value (node)",
     "CREATE INDEX communication_node ON communication (node)",
 )

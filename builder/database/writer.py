@@ -15,11 +15,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from builder.database.tables import INDEXES, TABLES
+from builder.database.tables import INDEXES, TABLES, VIEW
 from builder.errors import OutputError
 
 SUFFIX = ".vis.db"
 _PARTIAL = ".partial"
+# Keys of `meta` while the file is being made.
+_NEXT_ID = "next id of "
 _LOCK_WAIT_SECONDS = 600.0
 Row = tuple[Any, ...]
 
@@ -52,6 +54,7 @@ class Database:
         with database.transaction() as connection:
             for table in TABLES:
                 connection.execute(table.ddl)
+            connection.execute(VIEW)
         return database
 
     @contextmanager
@@ -65,9 +68,22 @@ class Database:
             raise
         self._connection.execute("COMMIT")
 
+    def reserve(self, counts: Mapping[str, int]) -> dict[str, int]:
+        """Set ids aside; returns the first of each table. Ids that stay unused are gaps."""
+        first = {}
+        with self.transaction() as connection:
+            for table, count in counts.items():
+                key = _NEXT_ID + table
+                row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+                first[table] = int(row[0]) if row is not None else 1
+                row = (key, str(first[table] + count))
+                connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", row)
+        return first
+
     def finish(self) -> Path:
         """Create the indexes, close the file and give it its final name."""
         with self.transaction() as connection:
+            connection.execute("DELETE FROM meta WHERE key LIKE ?", (f"{_NEXT_ID}%",))
             for index in INDEXES:
                 connection.execute(index)
         self._connection.close()
@@ -94,15 +110,30 @@ def insert_rows(
     connection.executemany(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows)
 
 
+def insert_columns(
+    connection: sqlite3.Connection,
+    table: str,
+    full: Mapping[str, Sequence[str | float]],
+    sparse: Mapping[str, Sequence[str | int | None]],
+) -> None:
+    """Add rows given column by column; NaN in a full column, None or -1 in a sparse one is NULL."""
+    names, marks = list(full), ["?"] * len(full)
+    cells: list[Sequence[str | float | None]] = list(full.values())
+    for name, column in sparse.items():
+        absent = column.count(None)
+        if absent < len(column):
+            # The driver binds None ten times as slowly as a number: it looks for an adapter first.
+            cells.append([-1 if c is None else c for c in column] if absent else column)
+            names.append(name)
+            marks.append("nullif(?, -1)")
+    columns = ", ".join(f'"{name}"' for name in names)
+    statement = f'INSERT INTO "{table}" ({columns}) VALUES ({", ".join(marks)})'
+    connection.executemany(statement, zip(*cells, strict=True))
+
+
 def insert_record(connection: sqlite3.Connection, table: str, record: Mapping[str, object]) -> None:
     """Add one row given by column name."""
     insert_rows(connection, table, list(record), [tuple(record.values())])
-
-
-def next_id(connection: sqlite3.Connection, table: str) -> int:
-    """The first free id of a table."""
-    (highest,) = connection.execute(f'SELECT max(id) FROM "{table}"').fetchone()
-    return int(highest or 0) + 1
 
 
 def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> None:

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import nan
 
+import numpy as np
+
+from builder.measure.statistics import Floats
 from builder.tree import Tree, TreeNode, subtree
 
 
 @dataclass(slots=True)
-class Bases:
-    """The first free id of each table."""
+class Sizes:
+    """How many ids the trees of a pair need in each table."""
 
-    node: int
-    value: int
-    stack: int
+    graphs: int = 0
+    nodes: int = 0
+    values: int = 0
+    stacks: int = 0
+
+    def by_table(self) -> dict[str, int]:
+        """The counts by the tables' names."""
+        return {
+            "graph": self.graphs,
+            "node": self.nodes,
+            "record": self.values,
+            "stack": self.stacks,
+        }
 
 
 @dataclass(slots=True)
@@ -21,8 +36,8 @@ class Placed:
     """One tree with its ids: node `listed[i]` gets id `node_base + i`."""
 
     tree: Tree
-    graph: int
     listed: list[TreeNode]
+    graph: int
     node_base: int
     value_base: int
     stack_base: int
@@ -31,17 +46,25 @@ class Placed:
         """The database id of a node."""
         return self.node_base + node.index
 
+    def move(self, first: Mapping[str, int]) -> None:
+        """Let the ids begin at the first free ones of each table."""
+        self.graph += first["graph"]
+        self.node_base += first["node"]
+        self.value_base += first["record"]
+        self.stack_base += first["stack"]
 
-def place(tree: Tree, graph: int, bases: Bases) -> Placed:
-    """Give ids to a tree's nodes and reserve those of its values and stacks."""
+
+def place(tree: Tree, sizes: Sizes) -> Placed:
+    """Give a tree's nodes their order; its ids begin behind those that `sizes` has counted."""
     group_top_level(tree)
     listed = subtree(tree.root)
     for index, node in enumerate(listed):
         node.index = index
-    placed = Placed(tree, graph, listed, bases.node, bases.value, bases.stack)
-    bases.node += len(listed)
-    bases.value += len(tree.dump.values.records)
-    bases.stack += len(tree.dump.frames)
+    placed = Placed(tree, listed, sizes.graphs, sizes.nodes, sizes.values, sizes.stacks)
+    sizes.graphs += 1
+    sizes.nodes += len(listed)
+    sizes.values += len(tree.dump.values.records)
+    sizes.stacks += len(tree.dump.frames)
     return placed
 
 
@@ -97,19 +120,19 @@ def last_below(listed: list[TreeNode]) -> list[int]:
 
 
 def worst_below(
-    listed: list[TreeNode], scores: list[float | None], threshold: float
-) -> tuple[list[float | None], list[int]]:
-    """The highest score and the number of divergent nodes below each node, itself left out."""
-    worst: list[float | None] = [None] * len(listed)
+    listed: list[TreeNode], scores: Floats, threshold: float
+) -> tuple[list[float], list[int]]:
+    """The highest score below each node and how many diverge there, the node itself left out.
+
+    NaN where no node below has a score.
+    """
+    known = np.where(np.isnan(scores), -1.0, scores).tolist()
+    worst = [-1.0] * len(listed)
     divergent = [0] * len(listed)
     for index in range(len(listed) - 1, 0, -1):
         parent = listed[index].parent
         assert parent is not None
-        score, below = scores[index], worst[index]
-        if score is not None and (below is None or score > below):
-            below = score
-        known = worst[parent.index]
-        if below is not None and (known is None or below > known):
-            worst[parent.index] = below
-        divergent[parent.index] += divergent[index] + (score is not None and score > threshold)
-    return worst, divergent
+        above, score = parent.index, known[index]
+        worst[above] = max(worst[above], worst[index], score)
+        divergent[above] += divergent[index] + (score > threshold)
+    return [nan if score < 0 else score for score in worst], divergent

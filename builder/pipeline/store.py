@@ -8,22 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from builder.communication import Message, messages
-from builder.database.writer import Database, insert_record, insert_rows, next_id
+from builder.compare import Columns, columns_of
+from builder.database.tables import FORM
+from builder.database.writer import Database, insert_columns, insert_record, insert_rows
 from builder.diagnosis.finding import Finding
+from builder.dump.forms import Forms
 from builder.match.nodes import MatchRules
 from builder.options import BuildOptions
-from builder.pipeline.layout import Bases, Placed, place
+from builder.pipeline.layout import Placed, Sizes, place
+from builder.pipeline.node_rows import Full, Sparse, node_columns
 from builder.pipeline.pair import Instructions, PairResult
 from builder.pipeline.plan import Missing, PairPlan
-from builder.pipeline.rows import (
-    NODE_COLUMNS,
-    PAIR_START,
-    TENSOR_START,
-    VALUE_COLUMNS,
-    node_rows,
-    paired_value_rows,
-    value_rows,
-)
+from builder.pipeline.value_rows import form_rows, pair_columns, record_columns
 from builder.reasons import Reason
 
 
@@ -82,18 +78,28 @@ class PairOutcome:
 
 def store(database: Database, result: PairResult, instructions: Instructions) -> PairOutcome:
     """Write both graphs of a pair; returns what concerns the build as a whole."""
-    options = instructions.options
+    sizes = Sizes()
+    problem = place(result.problem, sizes)
+    benchmark = place(result.benchmark, sizes) if result.benchmark is not None else None
+    forms, columns = _columns(result)
+    first = database.reserve({**sizes.by_table(), "form": len(forms)})
+    sides = [side for side in (problem, benchmark) if side is not None]
+    for side in sides:
+        side.move(first)
+    # The rows are ready before the lock is taken, since other pairs wait for it.
+    tables: list[tuple[str, Full, Sparse]] = []
+    for side, values in zip(sides, columns, strict=True):
+        other = benchmark if side is problem else problem
+        tables.append(("node", *node_columns(side, other, result, instructions.options.threshold)))
+        tables.append(("record", *_record_columns(side, other, result, values, first["form"])))
     with database.transaction() as connection:
-        bases = Bases(*(next_id(connection, table) for table in ("node", "value", "stack")))
-        graph = next_id(connection, "graph")
-        problem = place(result.problem, graph, bases)
-        benchmark = None
-        if result.benchmark is not None:
-            benchmark = place(result.benchmark, graph + 1, bases)
-        _insert_graphs(connection, result, problem, benchmark, options)
-        for side, other in ((problem, benchmark), (benchmark, problem)):
-            if side is not None:
-                _insert_side(connection, side, other, result, options)
+        _insert_graphs(connection, result, problem, benchmark, instructions.options)
+        insert_rows(connection, "form", FORM.columns, form_rows(forms, first["form"]))
+        for table, full, sparse in tables:
+            insert_columns(connection, table, full, sparse)
+        for side in sides:
+            frames = enumerate(side.tree.dump.frames, side.stack_base)
+            insert_rows(connection, "stack", ("id", "text"), frames)
     return _outcome(result, problem, benchmark, instructions.rules)
 
 
@@ -113,28 +119,27 @@ def store_missing(database: Database, missing: Missing) -> None:
 def _store_state(
     database: Database, step: int, rank: int, side: str, status: str, error: str, path: str
 ) -> None:
-    facts = {"step": step, "rank": rank, "side": side, "status": status}
+    graph = database.reserve({"graph": 1})["graph"]
+    facts = {"id": graph, "step": step, "rank": rank, "side": side, "status": status}
     with database.transaction() as connection:
         insert_record(connection, "graph", {**facts, "error": error, "dump_dir": path})
 
 
-def _insert_side(
-    connection: sqlite3.Connection,
-    side: Placed,
-    other: Placed | None,
-    result: PairResult,
-    options: BuildOptions,
-) -> None:
-    rows = node_rows(side, other, result, options.threshold)
-    insert_rows(connection, "node", NODE_COLUMNS, rows)
-    comparison = result.comparison
-    if side.tree is result.problem and other is not None and comparison is not None:
-        columns = VALUE_COLUMNS if comparison.mode == "tensor" else VALUE_COLUMNS[:TENSOR_START]
-        insert_rows(connection, "value", columns, paired_value_rows(side, other, result))
-    else:
-        insert_rows(connection, "value", VALUE_COLUMNS[:PAIR_START], value_rows(side))
-    frames = enumerate(side.tree.dump.frames, side.stack_base)
-    insert_rows(connection, "stack", ("id", "text"), frames)
+def _columns(result: PairResult) -> tuple[Forms, tuple[Columns, ...]]:
+    if result.comparison is not None:
+        return result.comparison.forms, result.comparison.columns
+    forms = Forms()
+    return forms, (columns_of(result.problem.dump.values, forms),)
+
+
+def _record_columns(
+    side: Placed, other: Placed | None, result: PairResult, columns: Columns, form_base: int
+) -> tuple[Full, Sparse]:
+    full, sparse = record_columns(side, columns, form_base)
+    if result.comparison is not None and other is not None and side.tree is result.problem:
+        more, more_sparse = pair_columns(side, other, result.comparison)
+        return full | more, sparse | more_sparse
+    return full, sparse
 
 
 def _insert_graphs(

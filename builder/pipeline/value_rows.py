@@ -1,0 +1,86 @@
+"""Turns the values of one side into database rows, column by column."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from builder.compare import Columns, Comparison
+from builder.dump.forms import Form, Forms
+from builder.match.values import SURPLUS
+from builder.measure.statistics import Statistics
+from builder.measure.tensors import TensorMeasures
+from builder.pipeline.layout import Placed
+from builder.pipeline.node_rows import Full, Sparse
+from msprobe_core.format import canonical_dtype
+
+_STATISTICS = ("max", "min", "mean", "norm")
+_MEASURES = (
+    "cosine",
+    "euc_dist",
+    "max_abs_err",
+    "max_rel_err",
+    "one_thousandth",
+    "five_thousandths",
+)
+
+
+def form_rows(forms: Forms, base: int) -> list[tuple[object, ...]]:
+    """The rows of all forms, in the order of the table's columns; the first gets the id `base`."""
+    return [(base + number, *_form_cells(form)) for number, form in enumerate(forms.listed())]
+
+
+def record_columns(side: Placed, columns: Columns, form_base: int) -> tuple[Full, Sparse]:
+    """One side's values on their own: full and sparse columns of the table `record`."""
+    records = side.tree.dump.values.records
+    full: Full = {
+        "id": range(side.value_base, side.value_base + len(records)),
+        "form": (columns.forms + form_base).tolist(),
+        **dict(zip(_STATISTICS, _statistic_cells(columns.statistics))),
+    }
+    return full, {
+        "checksum": [record.md5 for record in records],
+        "file": [record.data_name for record in records],
+    }
+
+
+def pair_columns(problem: Placed, benchmark: Placed, comparison: Comparison) -> tuple[Full, Sparse]:
+    """What the problem's values have beyond their own: partner, error, score, measures."""
+    count = len(problem.tree.dump.values.records)
+    ours, theirs = np.array(comparison.pairs.problem), np.array(comparison.pairs.benchmark)
+    rows = np.flatnonzero((ours != SURPLUS) & (theirs != SURPLUS))
+    places = ours[rows] if rows.size else rows
+    partner = np.full(count, -1, dtype=np.int64)
+    error, score = np.full(count, np.nan), np.full(count, np.nan)
+    if rows.size:
+        partner[places] = theirs[rows] + benchmark.value_base
+        error[places], score[places] = comparison.error[rows], comparison.score[rows]
+    full: Full = {"error": error.tolist(), "score": score.tolist()}
+    if comparison.tensors:
+        full |= _tensor_columns(comparison, count)
+    return full, {"partner": partner.tolist()}
+
+
+def _tensor_columns(comparison: Comparison, count: int) -> Full:
+    table = np.full((len(_MEASURES), count), np.nan)
+    for row, measures in comparison.tensors.items():
+        table[:, comparison.pairs.problem[row]] = _measures(measures)
+    return dict(zip(_MEASURES, table.tolist(), strict=True))
+
+
+def _measures(measures: TensorMeasures) -> list[float]:
+    return [getattr(measures, name) for name in _MEASURES]
+
+
+def _statistic_cells(statistics: Statistics) -> list[list[float | str]]:
+    """What is not recorded stays NaN, which SQLite stores as NULL; a recorded NaN is text."""
+    cells: list[list[float | str]] = statistics.table.tolist()
+    for row, index in np.argwhere(statistics.recorded & np.isnan(statistics.table)).tolist():
+        cells[row][index] = "nan"
+    return cells
+
+
+def _form_cells(form: Form) -> tuple[object, ...]:
+    role, _, path = form.key.partition(".")
+    shape = None if form.shape is None else ",".join(map(str, form.shape))
+    dtype = None if form.dtype is None else canonical_dtype(form.dtype)
+    return role, path, form.type, dtype, shape, form.requires_grad, form.scalar
