@@ -6,6 +6,7 @@ The server itself is imported with the first request; an error here would take T
 from __future__ import annotations
 
 import argparse
+import os
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -120,6 +121,6 @@ def log_folders(logdir: str | None, spec: str | None) -> list[Path]:
 
 
 def _without_name(part: str) -> str:
-    name, colon, folder = part.partition(":")
-    named = colon and "/" not in name and "\\" not in name and len(name) > 1
-    return folder if named and not folder.startswith("//") else part
+    # As TensorBoard reads it: `C:\\runs` is no folder named "C", `gs://runs` none named "gs".
+    named = ":" in part and "://" not in part and not part.startswith("/")
+    return part.partition(":")[2] if named and not os.path.splitdrive(part)[0] else part

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
@@ -57,17 +58,14 @@ def format_of(path: Path) -> Format:
     Raises DatabaseError when it is no result database, was cut short, or is of another version.
     """
     try:
-        connection = _connect(path)
-    except sqlite3.Error as error:
+        with closing(_connect(path)) as connection:
+            return _identify(path, connection)
+    except sqlite3.OperationalError as error:
         raise DatabaseError(f"{path}: cannot be opened ({error}); check its permissions") from None
-    try:
-        return _identify(path, connection)
     except sqlite3.Error as error:
         raise DatabaseError(
-            f"{path}: is no readable SQLite file ({error}); build it again"
+            f"{path}: is damaged or no database ({error}); copy or build it again"
         ) from None
-    finally:
-        connection.close()
 
 
 def _identify(path: Path, connection: sqlite3.Connection) -> Format:

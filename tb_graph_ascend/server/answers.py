@@ -24,8 +24,9 @@ def finish(request: Request, answer: Response) -> Response:
     if answer.direct_passthrough or answer.is_streamed:
         return answer
     if answer.status_code == 200 and request.method == "GET":
-        body = answer.get_data()
-        answer.set_etag(hashlib.blake2b(body, digest_size=12).hexdigest(), weak=True)
+        if "ETag" not in answer.headers:
+            body = answer.get_data()
+            answer.set_etag(hashlib.blake2b(body, digest_size=12).hexdigest(), weak=True)
         answer.headers.setdefault("Cache-Control", "no-cache")
         answer.make_conditional(request)
     if answer.status_code != 304:

@@ -123,7 +123,7 @@ class _Text:
         encoded = [name.encode("utf-8", "replace") for name in names]
         lengths = np.array([len(name) + 1 for name in encoded], dtype=np.int64)
         self.starts = np.cumsum(lengths) - lengths
-        raw = b"\n".join(encoded) + bytes(_WORD)
+        raw = b"\n".join([*encoded, b""]) + bytes(_WORD)
         self.bytes = np.frombuffer(raw, dtype=np.uint8)[: len(raw) - _WORD]
         # Every place of the text as eight bytes at once: one look instead of eight.
         self.words = np.ndarray(len(self.bytes), dtype="<u8", buffer=raw, strides=(1,))
@@ -133,7 +133,7 @@ class _Text:
         """For each name whether it contains a text."""
         wanted = text.encode("utf-8", "replace")
         hit = np.full(len(self.starts), not wanted)
-        if not wanted or len(wanted) > len(self.bytes):
+        if not wanted or len(wanted) > len(self.bytes) or b"\n" in wanted:
             return hit
         if len(wanted) == 1:
             return np.logical_or.reduceat(self.bytes == wanted[0], self.starts)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import mimetypes
 import re
+from functools import lru_cache
 from pathlib import Path
 
-from flask import Blueprint, Response, redirect, request, send_from_directory
+from flask import Blueprint, Response, redirect, request
+from werkzeug.security import safe_join
 from werkzeug.wrappers import Response as BaseResponse
 
 from tb_graph_ascend.server.errors import NotFoundError
@@ -44,17 +47,32 @@ def blueprint(static: Path) -> Blueprint:
         """One file of the bundle."""
         if not (static / "index.html").is_file():
             return _unbuilt(name)
-        if not (static / name).is_file():
+        found = safe_join(str(static), name)
+        if found is None or not Path(found).is_file():
             raise NotFoundError(f"no such page: {name[:100]}", "open index.html")
-        answer = send_from_directory(static, name, mimetype=_mimetype(name), etag=True)
-        answer.direct_passthrough = False
-        if _HASHED.search(name):
-            answer.headers["Cache-Control"] = f"public, max-age={_YEAR}, immutable"
-        else:
-            answer.headers["Cache-Control"] = "no-cache"
-        return answer
+        return _answer(Path(found))
 
     return pages
+
+
+def _answer(path: Path) -> Response:
+    state = path.stat()
+    raw, compressed = _content(path, state.st_mtime_ns)
+    answer = Response(raw, mimetype=_mimetype(path.name))
+    if request.accept_encodings["gzip"]:
+        answer.set_data(compressed)
+        answer.headers["Content-Encoding"] = "gzip"
+    answer.set_etag(f"{state.st_mtime_ns:x}-{state.st_size:x}", weak=True)
+    hashed = _HASHED.search(path.name)
+    lasting = f"public, max-age={_YEAR}, immutable"
+    answer.headers["Cache-Control"] = lasting if hashed else "no-cache"
+    return answer
+
+
+@lru_cache(maxsize=64)
+def _content(path: Path, _modified: int) -> tuple[bytes, bytes]:
+    raw = path.read_bytes()
+    return raw, gzip.compress(raw, 9, mtime=0)
 
 
 def _mimetype(name: str) -> str:

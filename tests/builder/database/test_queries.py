@@ -1,0 +1,139 @@
+"""The queries over databases of the real builder, alone and through patches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import builder
+from builder.database.patches import GraphChange, NodePatch, Patches
+from builder.database.queries import NodeFilter, ResultDatabase, UnknownNodeError
+from builder.database.records import Node
+
+EVERYTHING = 10_000
+
+
+@pytest.fixture(scope="module")
+def database(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResultDatabase]:
+    options = builder.BuildOptions(workers=1, overflow_check=True)
+    out = tmp_path_factory.mktemp("made")
+    made = builder.build(samples / "nan/problem", samples / "statistics/bench", out, options)
+    opened = ResultDatabase(made.path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def nodes(database: ResultDatabase) -> list[Node]:
+    return database.nodes(0, 0, NodeFilter(), 0, EVERYTHING).nodes
+
+
+def test_children_of_all_nodes_are_all_nodes(database: ResultDatabase, nodes: list[Node]) -> None:
+    found = [
+        child.id for node in nodes for child in database.children(node.id, 0, EVERYTHING).children
+    ]
+    assert sorted(found) == sorted(node.id for node in nodes if node.parent is not None)
+    assert all(
+        database.children(node.id, 0, EVERYTHING).total == node.children for node in nodes[:50]
+    )
+
+
+def test_unknown_things_are_named(database: ResultDatabase) -> None:
+    for ask in (
+        lambda: database.node(10**9),
+        lambda: database.path(10**9),
+        lambda: database.details(10**9),
+        lambda: database.children(10**9, 0, 1),
+        lambda: database.pair(7, 7),
+        lambda: database.nodes(7, 7, NodeFilter(), 0, 1),
+    ):
+        with pytest.raises(UnknownNodeError, match=database.file.name):
+            ask()
+
+
+FILTERS = st.builds(
+    NodeFilter,
+    show=st.sampled_from([None, "divergent", "overflow", "unmatched", "propagated"]),
+    side=st.sampled_from([None, "problem", "benchmark"]),
+    direction=st.sampled_from([None, "forward", "backward"]),
+    kind=st.sampled_from([None, "module", "api", "collection", "root"]),
+    verdict=st.sampled_from([None, "pass", "warning", "error"]),
+    min_score=st.one_of(st.none(), st.floats(0, 1)),
+    name=st.sampled_from([None, "linear", "%", "mlp.FC1"]),
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(wanted=FILTERS)
+def test_filter_lets_through_what_it_says(
+    database: ResultDatabase, nodes: list[Node], wanted: NodeFilter
+) -> None:
+    found = database.nodes(0, 0, wanted, 0, EVERYTHING)
+    assert found.total == len(found.nodes)
+    assert {n.id for n in found.nodes} == {n.id for n in nodes if fits(n, wanted)}
+
+
+def fits(node: Node, wanted: NodeFilter) -> bool:
+    plain = all(
+        getattr(wanted, name) in (None, getattr(node, name))
+        for name in ("side", "direction", "kind", "verdict")
+    )
+    scored = wanted.min_score is None or (node.score is not None and node.score >= wanted.min_score)
+    named = wanted.name is None or wanted.name.lower() in node.name.lower()
+    shown = {
+        None: True,
+        "divergent": node.score is not None and node.score > 0.25,
+        "overflow": node.overflow is not None,
+        "unmatched": node.match is None and node.kind not in ("root", "collection"),
+        "propagated": node.source is not None and node.source != node.id,
+    }[wanted.show]
+    return plain and scored and named and shown
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    sort=st.sampled_from(["order", "score", "introduced", "name"]),
+    descending=st.booleans(),
+    size=st.integers(1, 90),
+)
+def test_pages_in_any_order_make_the_whole(
+    database: ResultDatabase, sort: str, descending: bool, size: int
+) -> None:
+    wanted = replace(NodeFilter(), sort=sort, descending=descending)  # type: ignore[arg-type]
+    whole = database.nodes(0, 0, wanted, 0, EVERYTHING).nodes
+    pages: list[Node] = []
+    while len(pages) < len(whole):
+        pages += database.nodes(0, 0, wanted, len(pages), size).nodes
+    assert pages == whole
+    key = {"order": "order"}.get(sort, sort)
+    known = [getattr(n, key) for n in whole if getattr(n, key) is not None]
+    assert known == sorted(known, reverse=descending)
+    assert [n for n in whole if getattr(n, key) is None] == whole[len(known) :]
+
+
+def test_patches_are_seen_by_every_query(database: ResultDatabase, nodes: list[Node]) -> None:
+    target = next(n for n in nodes if n.match is None and n.kind == "api" and n.side == "problem")
+    patch = NodePatch(nodes[-1].id, "manual", 0.9, 0.1, 0.8, "error", 0.5, 3, [{"code": "x"}])
+    seen = database.with_patches(
+        Patches({target.id: patch}, {target.graph: GraphChange(1, 1, 0.9)})
+    )
+    node = seen.node(target.id)
+    assert (node.match, node.match_reason, node.score) == (nodes[-1].id, "manual", 0.9)
+    assert (node.worst_below, node.divergent_below, node.reasons) == (0.5, 3, [{"code": "x"}])
+    assert seen.path(target.id).path[-1] == node
+    assert node in seen.children(target.parent or 0, 0, EVERYTHING).children
+    unmatched = NodeFilter(show="unmatched")
+    before = {n.id for n in database.nodes(0, 0, unmatched, 0, EVERYTHING).nodes}
+    after = {n.id for n in seen.nodes(0, 0, unmatched, 0, EVERYTHING).nodes}
+    assert before - after == {target.id}
+    best = seen.nodes(0, 0, NodeFilter(sort="score", descending=True), 0, EVERYTHING)
+    assert node in best.nodes
+    one, other = database.summary().pairs[0], seen.summary().pairs[0]
+    assert (other.matched, other.divergent) == (one.matched + 1, one.divergent + 1)
+    assert other.unmatched_problem == one.unmatched_problem - 1
+    assert database.node(target.id) == target

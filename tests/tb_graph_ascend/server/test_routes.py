@@ -1,0 +1,199 @@
+"""Every route over a database of the real builder: what it answers when all is well."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.tb_graph_ascend.conftest import Site
+
+MUL = "Tensor.__mul__.0.forward"
+
+
+def test_databases_lists_files_at_any_depth(statistics: Site) -> None:
+    answer = statistics.client.get("/api/databases").json
+    assert answer is not None
+    (entry,) = answer["databases"]
+    assert entry["path"] == "runs/today/result.vis.db"
+    assert entry["error"] is None
+    assert entry["size"] == statistics.file.stat().st_size
+    assert answer["searched"] == [str(statistics.folder)]
+
+
+def test_new_file_appears_without_restart(
+    statistics: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tb_graph_ascend.logdirs._FRESH_SECONDS", 0.0)
+    shutil.copy(statistics.file, statistics.folder / "second.vis.db")
+    answer = statistics.client.get("/api/databases").json
+    assert answer is not None
+    assert {entry["path"] for entry in answer["databases"]} == {
+        "runs/today/result.vis.db",
+        "second.vis.db",
+    }
+
+
+def test_replaced_file_is_read_anew(statistics: Site, built: Callable[..., Any]) -> None:
+    assert statistics.get("")["task"] == "statistics"
+    shutil.copy(built("md5/problem", "md5/bench"), statistics.file.with_name("new"))
+    statistics.file.with_name("new").replace(statistics.file)
+    assert statistics.get("")["task"] == "md5"
+
+
+def test_database_tells_each_pair(statistics: Site) -> None:
+    answer = statistics.get("")
+    assert (answer["task"], answer["comparison"], answer["writable"]) == ("statistics", True, True)
+    assert [(p["step"], p["rank"], p["status"]) for p in answer["pairs"]] == [
+        (0, 0, "ok"),
+        (1, 0, "ok"),
+    ]
+    first = answer["pairs"][0]
+    assert first["worst"] > 0.9
+    assert first["unmatched_problem"] == 2
+    assert first["unmatched_benchmark"] == 0
+
+
+def test_pair_has_both_roots(statistics: Site) -> None:
+    answer = statistics.get("/pairs/0/0")
+    for side in ("problem", "benchmark"):
+        root = answer[side]["root"]
+        assert (root["kind"], root["side"], root["parent"]) == ("root", side, None)
+    assert answer["problem"]["root"]["match"] == answer["benchmark"]["root"]["id"]
+
+
+def test_children_come_in_pages_and_in_order(statistics: Site) -> None:
+    root = statistics.get("/pairs/0/0")["problem"]["root"]
+    whole = statistics.get(f"/nodes/{root['id']}/children")
+    assert whole["total"] == root["children"] == len(whole["children"])
+    assert [node["position"] for node in whole["children"]] == list(range(whole["total"]))
+    page = statistics.get(f"/nodes/{root['id']}/children", offset=3, limit=2)
+    assert page["children"] == whole["children"][3:5]
+    assert page["total"] == whole["total"]
+
+
+def test_path_leads_from_the_root(statistics: Site) -> None:
+    path = statistics.get(f"/nodes/{statistics.named(MUL)['id']}/path")["path"]
+    assert [node["label"] for node in path] == ["DefaultModel", "1", "mlp", "__mul__"]
+
+
+def test_details_show_values_of_both_sides_and_the_stack(statistics: Site) -> None:
+    fc2 = statistics.named("Module.layers.1.mlp.fc2.Linear.forward.0")
+    details = statistics.get(f"/nodes/{fc2['id']}")
+    assert details["partner"]["id"] == fc2["match"]
+    roles = [pair["role"] for pair in details["values"]]
+    assert roles == sorted(roles, key=["input", "parameters", "output"].index)
+    first = details["values"][0]
+    problem, benchmark = first["problem"], first["benchmark"]
+    assert first["measures"]["Norm diff"] == pytest.approx(problem["norm"] - benchmark["norm"])
+    assert first["measures"]["NormRelativeErr"] == pytest.approx(0.7, abs=1e-3)
+    assert sum(pair["worst"] for pair in details["values"]) == 1
+    assert details["stack"]["problem"][0].startswith("File ")
+
+
+def test_details_of_the_benchmark_node_show_the_same_pair(statistics: Site) -> None:
+    fc2 = statistics.named("Module.layers.1.mlp.fc2.Linear.forward.0")
+    there = statistics.get(f"/nodes/{fc2['match']}")
+    here = statistics.get(f"/nodes/{fc2['id']}")
+    assert there["values"] == here["values"]
+    assert there["stack"] == here["stack"]
+    assert (there["node"], there["partner"]) == (here["partner"], here["node"])
+
+
+def test_values_that_are_not_finite_arrive_as_text(site_of: Callable[..., Site]) -> None:
+    site = site_of("nan/problem", "statistics/bench")
+    details = site.get(f"/nodes/{site.named('Torch.log.0.forward')['id']}")
+    assert details["values"][-1]["problem"]["norm"] == "nan"
+    assert details["node"]["overflow"] == "critical"
+
+
+def test_tensor_measures_have_the_names_users_know(site_of: Callable[..., Site]) -> None:
+    site = site_of("tensor/problem", "tensor/bench")
+    fc2 = site.named("Module.layers.1.mlp.fc2.Linear.forward.0")
+    output = site.get(f"/nodes/{fc2['id']}")["values"][-1]
+    assert set(output["measures"]) == {
+        "Cosine",
+        "EucDist",
+        "MaxAbsErr",
+        "MaxRelativeErr",
+        "One Thousandth Err Ratio",
+        "Five Thousandths Err Ratio",
+    }
+    assert 0.5 < output["measures"]["Cosine"] < 1
+
+
+def test_checksums_that_differ_are_called_out(site_of: Callable[..., Site]) -> None:
+    site = site_of("md5/problem", "md5/bench")
+    fc2 = site.named("Module.layers.1.mlp.fc2.Linear.forward.0")
+    pair = site.get(f"/nodes/{fc2['id']}")["values"][0]
+    assert "checksum" in pair["differs"]
+    assert pair["problem"]["checksum"] != pair["benchmark"]["checksum"]
+
+
+def test_findings_name_the_extra_call_first(statistics: Site) -> None:
+    answer = statistics.get("/findings")
+    assert answer["findings"][0]["node"]["name"] == MUL
+    assert answer["findings"][0]["reasons"][0]["code"] == "extra_calls"
+    assert answer["threshold"] == 0.25
+    assert all(finding["step"] == 1 for finding in statistics.get("/findings", step=1)["findings"])
+
+
+def test_node_list_filters_and_sorts(statistics: Site) -> None:
+    answer = statistics.get(
+        "/pairs/0/0/nodes", show="divergent", sort="score", descending=1, limit=5
+    )
+    scores = [node["score"] for node in answer["nodes"]]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[-1] > 0.25
+    assert answer["total"] == statistics.get("")["pairs"][0]["divergent"]
+    unmatched = statistics.get("/pairs/0/0/nodes", show="unmatched")["nodes"]
+    assert {node["label"] for node in unmatched} == {"__mul__"}
+    mine = statistics.get("/pairs/0/0/nodes", kind="module", side="benchmark", name="MLP")
+    assert {(n["kind"], n["side"]) for n in mine["nodes"]} == {("module", "benchmark")}
+
+
+def test_propagated_nodes_point_to_their_source(statistics: Site) -> None:
+    source = statistics.get("/findings")["findings"][0]["node"]["id"]
+    carried = statistics.get("/pairs/0/0/nodes", show="propagated", source=source, limit=2000)
+    assert carried["total"] > 10
+    assert {node["source"] for node in carried["nodes"]} == {source}
+
+
+def test_single_graph_has_no_benchmark(site_of: Callable[..., Site]) -> None:
+    site = site_of("structure/bench", None)
+    assert site.get("")["comparison"] is False
+    assert site.get("/pairs/0/0")["benchmark"] is None
+    assert site.get("/pairs/0/0/nodes", show="unmatched")["total"] == 0
+
+
+def test_search_finds_text_in_any_case_and_expressions(statistics: Site) -> None:
+    loose = statistics.get("/pairs/0/0/search", q="MLP.FC2")
+    exact = statistics.get("/pairs/0/0/search", q="MLP.FC2", case=1)
+    assert loose["total"] > 0
+    assert exact["total"] == 0
+    pattern = r"^module\.layers\.[01]\.mlp\.fc2.*forward"
+    found = statistics.get("/pairs/0/0/search", q=pattern, regex=1, side="problem")
+    assert [n["name"] for n in found["hits"]] == [
+        f"Module.layers.{layer}.mlp.fc2.Linear.forward.0" for layer in (0, 1)
+    ]
+
+
+def test_search_pages_over_both_sides(statistics: Site) -> None:
+    whole = statistics.get("/pairs/0/0/search", q="linear", limit=2000)
+    page = statistics.get("/pairs/0/0/search", q="linear", offset=5, limit=3)
+    assert page["hits"] == whole["hits"][5:8]
+    assert {node["side"] for node in whole["hits"]} == {"problem", "benchmark"}
+    assert statistics.get("/pairs/0/0/search", q="")["total"] == 0
+
+
+def test_answers_are_compressed_and_known_ones_not_sent_again(statistics: Site) -> None:
+    url = f"/api/databases/{statistics.db}/pairs/0/0/nodes"
+    answer = statistics.client.get(url, headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert json.loads(gzip.decompress(answer.data))["total"] > 100
+    again = statistics.client.get(url, headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
