@@ -244,3 +244,106 @@ export interface Failure {
   /** What to do next. */
   hint: string | null;
 }
+
+/** GET api/databases/{db}/nodes/{id}/across – the same node in every step and rank. */
+export interface Across {
+  name: string;
+  side: Side;
+  /** One per (step, rank), ordered by step and rank; `node` is null where it does not occur. */
+  cells: AcrossCell[];
+}
+
+export interface AcrossCell {
+  step: number;
+  rank: number;
+  node: number | null;
+  score: number | null;
+  input_score: number | null;
+  verdict: Node["verdict"];
+  overflow: Node["overflow"];
+}
+
+/** GET api/databases/{db}/nodes/{id}/values/{value}/picture?bins=64&cells=64
+ *  – from the dumped tensors; 409 with a hint where they were not dumped or lie elsewhere now. */
+export interface Picture {
+  /** Both sides share their edges, so they can be drawn over each other. */
+  problem: Histogram | null;
+  benchmark: Histogram | null;
+  /** Of |problem − benchmark|; its edges rise by a constant factor. */
+  error: Histogram | null;
+  heat: Heat | null;
+}
+
+export interface Histogram {
+  scale: "linear" | "log";
+  /** One more than counts. */
+  edges: number[];
+  counts: number[];
+  /** Elements that fit no bin: exact zeros (log scale only) and NaN or Inf. */
+  zeros: number;
+  nonfinite: number;
+}
+
+/** Where the error sits: the tensor as a matrix whose columns are its last dimension. */
+export interface Heat {
+  /** Of the tensor. */
+  rows: number;
+  columns: number;
+  /** Largest |problem − benchmark| in each cell, row by row; one-sided NaN or Inf is "inf". */
+  cells: Measure[][];
+  largest: Measure;
+}
+
+/** GET api/databases/{db}/export/{table}.{csv|json} – whole tables as a download.
+ *  pairs | findings?step=&rank= | mappings
+ *  GET api/databases/{db}/pairs/{step}/{rank}/export/nodes.{csv|json} with the filters of NodeList
+ *  GET api/databases/{db}/nodes/{id}/export/values.{csv|json} */
+
+/** GET api/dumps – dumps below the log folders that can be built. */
+export interface Dumps {
+  dumps: DumpEntry[];
+  /** Folders that a result may be written to; the first is the default. */
+  outputs: string[];
+}
+
+export interface DumpEntry {
+  /** Path for people and for BuildRequest. */
+  path: string;
+  granularity: "rank" | "step" | "root";
+  steps: number[];
+  ranks: number[];
+}
+
+/** POST api/builds with BuildRequest → Build (202); one at a time, a second is 409. */
+export interface BuildRequest {
+  problem: string;
+  /** null draws a single graph. */
+  benchmark: string | null;
+  output?: string | null;
+  overflow_check?: boolean;
+  fuzzy_match?: boolean;
+  threshold?: number | null;
+  /** Paths below the log folders. */
+  layer_mapping?: string | null;
+  manual_mapping?: string | null;
+}
+
+/** GET api/builds → {builds: Build[]}; GET api/builds/{job} → Build; DELETE api/builds/{job} (JSON
+ *  body {}) cancels → Build.
+ *  GET api/builds/{job}/events – server-sent events: each `message` carries a Build, the last one
+ *  has a state other than "running". */
+export interface Build {
+  id: string;
+  state: "running" | "done" | "failed" | "cancelled";
+  problem: string;
+  benchmark: string | null;
+  /** Pairs done, and in all (0 while planning). */
+  done: number;
+  total: number;
+  /** What each finished pair said, one line each; failures in full. */
+  log: string[];
+  /** Why the build failed, in full. */
+  error: string | null;
+  /** Token of the new database once it is done. */
+  database: string | null;
+}
