@@ -40,7 +40,7 @@ export default {
       cacheGroups: { vendor: { test: /node_modules/, name: "vendor", chunks: "async" } },
     },
     chunkIds: "named",
-    minimizer: [new EsbuildPlugin({ target, legalComments: "none" }), new CssMinimizerPlugin()],
+    minimizer: [new EsbuildPlugin({ target, format: "esm", legalComments: "none" }), new CssMinimizerPlugin()],
   },
   plugins: [
     new MiniCssExtractPlugin({

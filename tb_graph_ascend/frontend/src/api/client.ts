@@ -17,6 +17,7 @@ import type {
   SearchHits,
   Side,
 } from "./types";
+import { pairsHeader } from "./sessionpairs";
 
 /** A request that failed: what was asked, what the server said, what to do next. */
 export class RequestError extends Error {
@@ -47,7 +48,7 @@ export function address(path: string, query: Record<string, Argument> = {}): str
 export async function request<Answer>(url: string, init: RequestInit = {}): Promise<Answer> {
   let response: Response;
   try {
-    response = await fetch(url, { credentials: "same-origin", ...init });
+    response = await fetch(url, { credentials: "same-origin", ...init, headers: headers(url, init) });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new RequestError("unreachable", null, 0, url);
@@ -55,6 +56,16 @@ export async function request<Answer>(url: string, init: RequestInit = {}): Prom
   const body: unknown = await response.json().catch(() => null);
   if (!response.ok) throw failure(response, body);
   return body as Answer;
+}
+
+const DATABASE = /\/databases\/([^/?]+)/;
+
+function headers(url: string, init: RequestInit): Headers {
+  const all = new Headers(init.headers);
+  const db = DATABASE.exec(url)?.[1];
+  const pairs = db === undefined ? {} : pairsHeader(decodeURIComponent(db));
+  for (const [name, value] of Object.entries(pairs)) all.set(name, value);
+  return all;
 }
 
 function failure(response: Response, body: unknown): RequestError {
@@ -87,6 +98,14 @@ export interface SearchQuery {
   limit?: number;
 }
 
+/** Two node ids to be mapped, with what lies below them, in this pair or in all steps and ranks. */
+export interface MappingWish {
+  problem: number;
+  benchmark: number;
+  descendants: boolean;
+  everywhere: boolean;
+}
+
 export type NodeQuery = Record<string, Argument>;
 
 /** One function per resource. */
@@ -111,11 +130,8 @@ export const api = {
   nodes: (db: string, step: number, rank: number, query: NodeQuery) =>
     request<NodeList>(address(`${pair(db, step, rank)}/nodes`, query)),
   mappings: (db: string) => request<Mappings>(address(`${database(db)}/mappings`)),
-  map: (db: string, problem: number, benchmark: number, descendants: boolean) =>
-    request<MappingResult>(
-      address(`${database(db)}/mappings`),
-      mutation("POST", { problem, benchmark, descendants }),
-    ),
+  map: (db: string, wish: MappingWish) =>
+    request<MappingResult>(address(`${database(db)}/mappings`), mutation("POST", wish)),
   unmap: (db: string, problem: number) =>
     request<MappingResult>(address(`${database(db)}/mappings`), mutation("DELETE", { problem })),
   replaceMappings: (db: string, pairs: MappedPair[]) =>

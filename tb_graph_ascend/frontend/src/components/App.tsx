@@ -51,7 +51,7 @@ function Workspace() {
       <Group orientation="vertical" id="rows">
         <Panel id="upper" minSize="30%">
           <Group orientation="horizontal" id="columns">
-            <Panel id="lists" defaultSize="320px" minSize="220px" groupResizeBehavior="preserve-pixel-size">
+            <Panel id="lists" defaultSize="372px" minSize="220px" groupResizeBehavior="preserve-pixel-size">
               <LeftPanel />
             </Panel>
             <Separator className="separator vertical" />

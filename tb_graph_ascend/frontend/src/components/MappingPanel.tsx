@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 
 import { mappingsQuery } from "../api/queries";
 import { useDatabase } from "../hooks/useDatabase";
-import { reasonText } from "../i18n/reason";
+import { refusalText } from "../i18n/reason";
 import { mapPicked, redoMapping, undoMapping, useMappingHistory } from "../state/mapping";
 import { SIDES } from "../state/session";
 import { useApp } from "../state/store";
@@ -40,12 +40,14 @@ function MapForm() {
   const picks = useApp((state) => state.picks);
   const { undo, redo } = useMappingHistory();
   const [descendants, setDescendants] = useState(true);
+  const [everywhere, setEverywhere] = useState(true);
+  const { data } = useDatabase();
   const ready = picks.problem !== null && picks.benchmark !== null;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void mapPicked(descendants);
+        void mapPicked(descendants, everywhere);
       }}
     >
       <p className="muted">{t("mapping.explain")}</p>
@@ -60,6 +62,16 @@ function MapForm() {
         />
         {t("mapping.descendants")}
       </label>
+      {(data?.pairs.length ?? 0) > 1 && (
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={everywhere}
+            onChange={({ target }) => setEverywhere(target.checked)}
+          />
+          {t("mapping.everywhere")}
+        </label>
+      )}
       <div className="toolbar plain">
         <button type="submit" className="button primary" disabled={!ready}>
           {t("mapping.map")}
@@ -96,7 +108,7 @@ function Outcome() {
       {result.refused.map(({ problem, benchmark, reason }) => (
         <p key={`${problem} ${benchmark ?? ""}`} className="refused">
           <strong>{t("mapping.refused")}:</strong> {problem} ↔ {benchmark ?? "–"}{" "}
-          <span>{reasonText(t, reason)}</span>
+          <span>{refusalText(t, reason)}</span>
         </p>
       ))}
     </div>

@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 import type { NodeDetails } from "../api/types";
 import { isUnmatched } from "../graph/appearance";
 import { useDatabase } from "../hooks/useDatabase";
-import { wordOf } from "../i18n/reason";
+import { matchText } from "../i18n/reason";
 import { pickNode, selectNode } from "../state/actions";
 import { unmap } from "../state/mapping";
 import { CopyButton } from "./CopyButton";
@@ -27,10 +27,10 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
         </code>
       )}
       {node.verdict !== null && (
-        <span className={`tag verdict ${node.verdict}`}>{t(`verdict.${node.verdict}`)}</span>
+        <span className={`tag verdict-${node.verdict}`}>{t(`verdict.${node.verdict}`)}</span>
       )}
       {node.match_reason !== null && node.kind !== "root" && (
-        <span className="tag">{wordOf(t, "match", node.match_reason)}</span>
+        <span className="tag">{matchText(t, node.match_reason)}</span>
       )}
       <PartnerActions details={details} />
     </div>

@@ -30,9 +30,9 @@ export function StackPanel({ details: { stack } }: { details: NodeDetails }) {
 }
 
 function Frame({ line }: { line: string }) {
-  const { file, number, scope, code } = parseFrame(line);
+  const { file, number, scope, code, library } = parseFrame(line);
   return (
-    <li>
+    <li className={library ? "library" : undefined}>
       <span className="frame-place" title={line}>
         {file}
         {number !== "" && <span className="frame-line">:{number}</span>}

@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 
 import type { Side } from "../api/types";
 import { useDatabase } from "../hooks/useDatabase";
-import { wordOf } from "../i18n/reason";
+import { matchText } from "../i18n/reason";
 import { pickNode } from "../state/actions";
 import { NodeRows } from "./NodeRows";
 import { SideFilter } from "./SideFilter";
@@ -26,8 +26,8 @@ export function UnmatchedList() {
         aside={(node) => (
           <>
             {node.match_reason !== null && (
-              <span className="tag" title={wordOf(t, "match", node.match_reason)}>
-                {wordOf(t, "match", node.match_reason)}
+              <span className="tag brief" title={matchText(t, node.match_reason)}>
+                {matchText(t, node.match_reason)}
               </span>
             )}
             {data.writable && (

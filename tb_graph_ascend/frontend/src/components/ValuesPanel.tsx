@@ -13,7 +13,8 @@ import { ValueRow } from "./ValueRow";
 export function ValuesPanel({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();
   const { data } = useDatabase();
-  const { node, values } = details;
+  const { node } = details;
+  const values = [...details.values].sort((a, b) => Number(b.worst) - Number(a.worst));
   const columns = columnsFor(data?.task ?? "statistics", data?.comparison ?? true);
   return (
     <div className="scroll values">
@@ -51,6 +52,9 @@ function ValueTable({ values, columns }: { values: ValuePair[]; columns: Column[
               {t(`details.${key}`)}
             </th>
           ))}
+          <th scope="col" className="number">
+            {t("details.score")}
+          </th>
         </tr>
       </thead>
       <tbody>
@@ -66,7 +70,7 @@ function ValueTable({ values, columns }: { values: ValuePair[]; columns: Column[
               />
               {open.has(key) && (
                 <tr className="measures">
-                  <td colSpan={3 + columns.length}>
+                  <td colSpan={4 + columns.length}>
                     <MeasureTable value={value} />
                   </td>
                 </tr>

@@ -25,13 +25,14 @@ export function paintLabel(
   const scoreLeft = paintScore(context, scene, node, right, middle, colour);
   const parent = node.parent === null ? undefined : scene.tree.get(node.parent);
   const { text, detail, backward } = labelOf(node, parent);
-  const marks = [detail, backward ? "↩" : "", node.recomputed ? "⟳" : ""];
+  const marks = [backward ? "↩" : "", node.recomputed ? "⟳" : "", detail];
   const room = scoreLeft - rect.x - INSET - 8;
   context.textAlign = "left";
   context.textBaseline = "middle";
   context.font = `${hatched ? "italic " : ""}600 12.5px ${scene.palette.font}`;
   context.fillStyle = colour;
   const shown = shorten(context, text, room);
+  if (hatched) halo(context, scene, shown, rect.x + INSET, middle);
   context.fillText(shown, rect.x + INSET, middle);
   const used = measure(context, shown) + 7;
   paintDetail(context, scene, marks.filter(Boolean).join(" "), rect.x + INSET + used, middle, room - used, colour);
@@ -126,6 +127,20 @@ function paintDetail(
   context.globalAlpha = 0.72;
   context.fillText(shorten(context, text, room), x, y);
   context.globalAlpha = 1;
+}
+
+/** Keeps writing readable on the hatch. */
+function halo(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  text: string,
+  x: number,
+  y: number,
+): void {
+  context.strokeStyle = scene.palette.surface;
+  context.lineWidth = 5;
+  context.lineJoin = "round";
+  context.strokeText(text, x, y);
 }
 
 function formatScore(score: number | null): string {

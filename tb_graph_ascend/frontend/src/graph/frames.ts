@@ -5,14 +5,17 @@ export interface Frame {
   number: string;
   scope: string;
   code: string;
+  /** Code of an installed package, not the person's own. */
+  library: boolean;
 }
 
+const LIBRARY = /[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3/;
 const FRAME = /^\s*File "?(.+?)"?, line (\d+), in ([^,\n]+),?\s*([\s\S]*)$/;
 
 /** The parts of a frame; a line of another form is shown whole. */
 export function parseFrame(line: string): Frame {
   const match = FRAME.exec(line);
-  if (!match) return { file: line.trim(), number: "", scope: "", code: "" };
+  if (!match) return { file: line.trim(), number: "", scope: "", code: "", library: false };
   const [, file = "", number = "", scope = "", code = ""] = match;
-  return { file, number, scope: scope.trim(), code: code.trim() };
+  return { file, number, scope: scope.trim(), code: code.trim(), library: LIBRARY.test(file) };
 }

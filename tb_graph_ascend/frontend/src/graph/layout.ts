@@ -5,7 +5,7 @@ import type { Node } from "../api/types";
 import type { GraphTree } from "./tree";
 
 /** World units; one unit is one CSS pixel at scale 1. */
-export const CELL = { width: 236, height: 30, gap: 6 } as const;
+export const CELL = { width: 252, height: 30, gap: 6 } as const;
 export const HEADER = 32;
 export const PADDING = 10;
 

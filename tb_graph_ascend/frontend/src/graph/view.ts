@@ -99,7 +99,7 @@ export class GraphView {
     if (!rect || this.size.width === 0) return false;
     this.untouched = false;
     if (isComfortable(this.view, rect, this.size)) return false;
-    this.glideTo(reveal(this.view, rect, this.size), smooth);
+    this.glideTo(reveal(this.view, rect, this.layout.root, this.size), smooth);
     return true;
   }
 

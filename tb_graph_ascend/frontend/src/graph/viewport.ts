@@ -16,6 +16,9 @@ export interface Size {
 export const MIN_SCALE = 0.004;
 export const MAX_SCALE = 3;
 const MARGIN = 16;
+/** Scale from which labels are read with ease. */
+const READABLE = 0.75;
+const COMFORTABLE = 0.95;
 
 /** The world rectangle that is on screen. */
 export function visibleRect(view: Viewport, size: Size): Rect {
@@ -64,18 +67,25 @@ export function confine(view: Viewport, content: Rect, size: Size): Viewport {
   };
 }
 
-/** Bring a rectangle to the middle at a scale where it can be read. */
-export function reveal(view: Viewport, rect: Rect, size: Size, readable = 0.85): Viewport {
-  const scale = view.scale < 0.6 ? readable : view.scale;
+/** Bring a rectangle to the middle at a scale where it can be read, the content's width kept in view. */
+export function reveal(view: Viewport, rect: Rect, content: Rect, size: Size): Viewport {
+  const whole = (size.width - 2 * MARGIN) / content.width;
+  const readable = Math.min(COMFORTABLE, Math.max(READABLE, whole));
+  const scale = view.scale < READABLE ? readable : view.scale;
   const shown = { ...rect, height: Math.min(rect.height, size.height / scale / 2) };
-  return centred(shown, size, scale);
+  const middle = centred(shown, size, scale);
+  const width = size.width / scale;
+  if (content.width <= width) return { ...middle, x: content.x + (content.width - width) / 2 };
+  const margin = MARGIN / scale;
+  const right = content.x + content.width + margin - width;
+  return { ...middle, x: Math.min(right, Math.max(content.x - margin, middle.x)) };
 }
 
 /** Whether a rectangle is wholly on screen at a scale where it can be read. */
 export function isComfortable(view: Viewport, rect: Rect, size: Size): boolean {
   const shown = visibleRect(view, size);
   return (
-    view.scale >= 0.6 &&
+    view.scale >= READABLE &&
     rect.x >= shown.x &&
     rect.y >= shown.y &&
     rect.x + Math.min(rect.width, shown.width) <= shown.x + shown.width &&

@@ -15,6 +15,19 @@ export function reasonText(t: TFunction, reason: Reason): string {
   return t(`reasons.${code}`, facts);
 }
 
+/** Why two nodes cannot be mapped. */
+export function refusalText(t: TFunction, reason: Reason): string {
+  const { code, ...facts } = reason;
+  return t(`refusals.${code}`, { ...facts, defaultValue: reasonText(t, reason) });
+}
+
+/** Why a node matched or not; `renamed:<name>` names the candidate. */
+export function matchText(t: TFunction, reason: string): string {
+  const [code = "", ...name] = reason.split(":");
+  if (name.length === 0) return wordOf(t, "match", code);
+  return `${wordOf(t, "match", code)}: ${name.join(":")}`;
+}
+
 /** A word the server sends as a code, e.g. why a node matched; unknown ones are shown as they are. */
 export function wordOf(t: TFunction, group: string, code: string): string {
   return t(`${group}.${code}`, { defaultValue: code.replaceAll("_", " ") });

@@ -74,8 +74,7 @@ export async function selectNode(id: number, options: SelectOptions = {}): Promi
     const node = await session.reveal(id);
     if (!node || state().session !== session) return;
     state().set({ selected: id, outlineSide: node.side });
-    const partner = node.match !== null && sync ? await session.reveal(node.match) : undefined;
-    anchorPanes(session, node, partner);
+    session.link.setAnchor(sync ? await anchorOf(session, node) : null);
     if (!options.keepView) session.link.view(node.side)?.show(node, !options.still);
     session.link.moved(node.side);
   });
@@ -195,16 +194,16 @@ async function twin(session: GraphSession, node: Node | undefined): Promise<numb
   return hits[0]?.id ?? null;
 }
 
-/** Line both panes up at the node and its partner; an unmatched one at the nearest matched before it. */
-function anchorPanes(session: GraphSession, node: Node, partner: Node | undefined): void {
-  for (let near: Node | undefined = node; near; near = before(session, near)) {
-    const other = near === node ? partner : near.match === null ? undefined : session.get(near.match);
-    if (other && session.tree(other.side)?.isVisible(other.id)) {
-      session.link.setAnchor(sides(near, other));
-      return;
-    }
-  }
-  session.link.setAnchor(null);
+/** The matched pair at which both panes line up: the node itself, or the nearest before or above it. */
+async function anchorOf(session: GraphSession, node: Node): Promise<Record<Side, Node> | null> {
+  let near: Node | undefined = node;
+  while (near && near.match === null) near = before(session, near);
+  if (near?.match == null) return null;
+  const partner = await session.reveal(near.match);
+  if (!partner) return null;
+  const isParent = near.id === node.parent;
+  if (isParent && session.tree(partner.side)?.open(partner.id)) session.changed();
+  return sides(near, partner);
 }
 
 function before(session: GraphSession, node: Node): Node | undefined {

@@ -3,6 +3,7 @@
 import { create } from "zustand";
 
 import { api } from "../api/client";
+import { keepPairs } from "../api/sessionpairs";
 import { queryClient, refreshDatabase } from "../api/queries";
 import type { MappedPair, MappingResult } from "../api/types";
 import { guarded } from "./actions";
@@ -22,11 +23,12 @@ export const useMappingHistory = create<MappingHistory>()(() => ({
 }));
 
 /** Map the two picked nodes. */
-export async function mapPicked(descendants: boolean): Promise<void> {
+export async function mapPicked(descendants: boolean, everywhere: boolean): Promise<void> {
   const { picks, set } = useApp.getState();
   const { problem, benchmark } = picks;
   if (!problem || !benchmark) return;
-  await change((db) => api.map(db, problem.id, benchmark.id, descendants));
+  const wish = { problem: problem.id, benchmark: benchmark.id, descendants, everywhere };
+  await change((db) => api.map(db, wish));
   if (useMappingHistory.getState().result?.refused.length === 0) {
     set({ picks: { problem: null, benchmark: null } });
   }
@@ -71,6 +73,7 @@ async function apply(request: (db: string) => Promise<MappingResult>): Promise<v
   const { db, session } = useApp.getState();
   if (db === null) return;
   const result = await request(db);
+  keepPairs(db, result.mappings);
   session?.update(result.nodes);
   queryClient.setQueryData(["db", db, "mappings"], result.mappings);
   useMappingHistory.setState({ result });

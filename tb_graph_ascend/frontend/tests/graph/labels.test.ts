@@ -79,6 +79,7 @@ describe("parseFrame", () => {
       number: "41",
       scope: "forward",
       code: "x = self.mlp(x)",
+      library: false,
     });
   });
   it("shows an unknown form whole", () => {

@@ -44,8 +44,9 @@ describe("viewport", () => {
   });
 
   it("reveals a node so that it is comfortable", () => {
+    const content = { x: 0, y: 0, width: 5000, height: 20_000 };
     const rect = { x: 4000, y: 9000, width: 236, height: 30 };
-    const view = reveal({ scale: 0.1, x: 0, y: 0 }, rect, size);
+    const view = reveal({ scale: 0.1, x: 0, y: 0 }, rect, content, size);
     expect(isComfortable(view, rect, size)).toBe(true);
   });
 });

@@ -1,0 +1,41 @@
+"""Builds the databases that the browser journeys open, from the sample dumps.
+
+`python -m tests.e2e.databases LOGDIR EMPTY` writes them below LOGDIR and makes the folder EMPTY.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import builder
+from builder.options import BuildOptions
+
+SAMPLES = Path(__file__).resolve().parents[3] / "shared" / "samples" / "msprobe-26.2.0"
+PLAIN = BuildOptions(workers=1)
+OVERFLOW = BuildOptions(workers=1, overflow_check=True)
+
+
+def main(logdir: Path, empty: Path) -> None:
+    """Build one folder per case."""
+    empty.mkdir(parents=True)
+    bench = SAMPLES / "statistics" / "bench"
+    for name in ("statistics", "ranks", "tensor", "md5"):
+        build(logdir / name, SAMPLES / name / "problem", SAMPLES / name / "bench")
+    build(logdir / "nan", SAMPLES / "nan" / "problem", bench, OVERFLOW)
+    build(logdir / "renamed", SAMPLES / "renamed" / "problem", bench)
+    build(logdir / "mapping", SAMPLES / "renamed" / "problem", bench)
+    build(logdir / "single", SAMPLES / "communication" / "bench", None)
+    build(logdir / "micro", SAMPLES / "micro-steps" / "bench", SAMPLES / "micro-steps" / "bench")
+
+
+def build(
+    folder: Path, problem: Path, benchmark: Path | None, options: BuildOptions = PLAIN
+) -> None:
+    """Build one database and give it the folder's name."""
+    result = builder.build(problem, benchmark, folder, options)
+    result.path.rename(folder / f"{folder.name}.vis.db")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

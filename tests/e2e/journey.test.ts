@@ -1,0 +1,135 @@
+/* The way from a cold open to a clicked red node, standing alone and inside TensorBoard. */
+import { join } from "node:path";
+import type { Frame, Page } from "playwright-core";
+import { describe, expect, inject, it } from "vitest";
+
+import { addressOf, graphsShown, open, selectedName, stateIs, withBrowser } from "./page";
+import { ROOT } from "./setup";
+
+withBrowser();
+const places = inject("places");
+
+describe("standing alone", () => {
+  it("finds the seeded fault in one action, on one pair of a file", async () => {
+    const { page, complaints } = await open(await addressOf(places.standalone, "tensor"));
+    await graphsShown(page);
+    await page.keyboard.press("f");
+    await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");
+    await stateIs(page, "node", /\d+/);
+    expect(await page.locator(".value-table tbody tr").count()).toBeGreaterThan(1);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it("finds it on 2 × 2 pairs, with the matrix first, and takes the README's picture", async () => {
+    const { page, complaints } = await open(await addressOf(places.standalone, "ranks"));
+    await graphsShown(page);
+    expect(await page.locator(".matrix .cell").count()).toBe(4);
+    await page.keyboard.press("f");
+    await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");
+    await expect.poll(() => page.locator(".matrix").count()).toBe(0);
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => selectedName(page)).toBe("Module.layers.1.mlp.fc2.Linear.forward.0");
+    await page.waitForTimeout(600);
+    await page.screenshot({ path: join(ROOT, "docs/screenshots/first-screen.png") });
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it("walks: start here, values, stack, rank, step, search", async () => {
+    const { page, complaints } = await open(await addressOf(places.standalone, "ranks"));
+    await walk(page);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it("maps two nodes, measures anew, and a reload keeps the mapping; unmap takes it back", async () => {
+    const { page, complaints } = await open(await addressOf(places.standalone, "mapping"));
+    await graphsShown(page);
+    await map(page);
+    await page.reload();
+    await graphsShown(page);
+    await page.getByRole("tab", { name: "Mapping" }).click();
+    await page.locator(".mapped li").first().waitFor();
+    expect(await page.locator(".mapped li").innerText()).toContain("Module.layers.0.ffn");
+    await page.locator(".mapped li button").last().click();
+    await expect.poll(() => page.locator(".mapped li").count()).toBe(0);
+    await page.getByRole("button", { name: "Undo" }).click();
+    await expect.poll(() => page.locator(".mapped li").count()).toBe(1);
+    await page.getByRole("button", { name: "Redo" }).click();
+    await expect.poll(() => page.locator(".mapped li").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe("inside TensorBoard, behind a path prefix", () => {
+  it("walks the same way", async () => {
+    const { page } = await open(`${places.tensorboard}#tb_graph_ascend`);
+    const frame = await pluginFrame(page);
+    await frame.locator("canvas[data-side=problem]").waitFor({ timeout: 30_000 });
+    await frame.locator("select.database").selectOption({ label: "ranks/ranks.vis.db" });
+    await frame.locator(".matrix").waitFor();
+    await frame.locator(".canvas-frame canvas").first().focus();
+    await walk(frame, page);
+    const address = page.url();
+    expect(address).toContain("p.tb_graph_ascend.view=");
+
+    const again = await open(address);
+    const second = await pluginFrame(again.page);
+    await expect
+      .poll(() => second.locator(".selected-name").innerText(), { timeout: 30_000 })
+      .toBe(await selectedName(frame));
+    await page.context().close();
+    await again.page.context().close();
+  });
+
+  it("follows TensorBoard's dark mode", async () => {
+    const { page } = await open(`${places.tensorboard}#tb_graph_ascend`);
+    const frame = await pluginFrame(page);
+    await frame.locator("canvas[data-side=problem]").waitFor({ timeout: 30_000 });
+    await page.evaluate(() => document.body.classList.add("dark-mode"));
+    await expect.poll(() => frame.locator("html").getAttribute("data-theme")).toBe("dark");
+    await page.evaluate(() => document.body.classList.remove("dark-mode"));
+    await expect.poll(() => frame.locator("html").getAttribute("data-theme")).toBe("light");
+    await page.context().close();
+  });
+});
+
+async function walk(view: Page | Frame, page = view as Page): Promise<void> {
+  await graphsShown(view);
+  await page.keyboard.press("f");
+  await expect.poll(() => selectedName(view)).toBe("Tensor.__mul__.0.forward");
+  await view.locator(".value-table tbody tr").first().waitFor();
+  expect(await view.locator(".value-table").innerText()).toContain("output");
+  await view.getByRole("tab", { name: "Stack" }).click();
+  expect(await view.locator(".stacks").innerText()).toContain("/job/model");
+  await view.getByRole("button", { name: "Next rank" }).click();
+  await expect.poll(() => view.getByLabel("Rank", { exact: true }).last().inputValue()).toBe("1");
+  await expect.poll(() => selectedName(view)).toBe("Tensor.__mul__.0.forward");
+  await view.getByRole("button", { name: "Next step" }).click();
+  await expect.poll(() => view.getByLabel("Step", { exact: true }).last().inputValue()).toBe("1");
+  await view.locator("#search").fill("layers.0.attn.qkv");
+  await view.locator(".search-hits [role=option]").first().waitFor();
+  await page.keyboard.press("Enter");
+  await expect.poll(() => selectedName(view)).toContain("layers.0.attn.qkv");
+  await page.keyboard.press("Escape");
+  await page.waitForTimeout(500);
+}
+
+async function map(page: Page): Promise<void> {
+  await page.getByRole("tab", { name: "Unmatched" }).click();
+  await page.getByRole("button", { name: "Use Module.layers.0.mlp.MLP.forward.0" }).click();
+  await page.getByRole("tab", { name: "Unmatched" }).click();
+  await page.getByRole("button", { name: "Use Module.layers.0.ffn" }).first().click();
+  await page.getByRole("button", { name: "Map", exact: true }).click();
+  await page.locator(".mapped li").first().waitFor();
+  expect(await page.locator(".outcome").innerText()).toMatch(/\d+ nodes? measured anew/);
+}
+
+async function pluginFrame(page: Page): Promise<Frame> {
+  const element = await page.waitForSelector("iframe", { timeout: 30_000 });
+  const frame = await element.contentFrame();
+  if (!frame) throw new Error("TensorBoard shows no frame");
+  return frame;
+}
