@@ -14,10 +14,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, func, select
 
+from builder.database.across import find_everywhere
 from builder.database.node_filter import NodeFilter, conditions, ordering
 from builder.database.opening import open_engine
 from builder.database.patches import GraphChange, NodeSource, Patches
 from builder.database.records import (
+    Across,
+    AcrossCell,
     Children,
     CommunicationLink,
     Finding,
@@ -192,6 +195,16 @@ class ResultDatabase:
                 communication=_links(connection, id_),
             )
 
+    def across(self, id_: int) -> Across:
+        """A node in all steps and ranks that have both its name and what stands above it."""
+        path = self.path(id_).path
+        with self._engine.connect() as connection:
+            places = find_everywhere(connection, path)
+        found = {n.id: n for n in self.nodes_by_id(places.values())}
+        here = path[-1]
+        cells = [_cell(place, found.get(places.get(place, -1))) for place in self._by_pair()]
+        return Across(here.name, here.side, cells)
+
     def findings(self, step: int | None = None, rank: int | None = None) -> Findings:
         """The suspects of all pairs, or of those with this step and this rank."""
         chosen = [
@@ -290,6 +303,14 @@ def _node(row: Row[Any], sides: dict[int, Side]) -> Node:
     cells[9] = bool(cells[9])
     fields: list[Any] = [id_, graph_id, sides.get(graph_id), *cells, _reasons(reasons)]
     return Node(*fields)
+
+
+def _cell(place: tuple[int, int], found: Node | None) -> AcrossCell:
+    if found is None:
+        return AcrossCell(*place, None, None, None, None, None)
+    return AcrossCell(
+        *place, found.id, found.score, found.input_score, found.verdict, found.overflow
+    )
 
 
 def _graph(row: Row[Any], root: Node) -> Graph:

@@ -187,6 +187,26 @@ class NodeDetails(msgspec.Struct, frozen=True):
     communication: list[CommunicationLink]
 
 
+class AcrossCell(msgspec.Struct, frozen=True):
+    """A node in one step and rank; `node` is null where it does not occur."""
+
+    step: int
+    rank: int
+    node: int | None
+    score: float | None
+    input_score: float | None
+    verdict: Verdict | None
+    overflow: Overflow | None
+
+
+class Across(msgspec.Struct, frozen=True):
+    """The same node in every step and rank, in their order."""
+
+    name: str
+    side: Side
+    cells: list[AcrossCell]
+
+
 class Finding(msgspec.Struct, frozen=True):
     """A suspect of the diagnosis."""
 

@@ -10,6 +10,7 @@ from flask import Flask, Response, request
 from tb_graph_ascend.server import (
     databases,
     errors,
+    exports,
     findings,
     graphs,
     guard,
@@ -23,7 +24,7 @@ from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Settings, Workplace, make_workplace
 
 _LONGEST_BODY = 4 << 20
-_RESOURCES = (databases, graphs, nodes, findings, search, mappings)
+_RESOURCES = (databases, graphs, nodes, findings, search, mappings, exports)
 
 
 def create_app(logdirs: Sequence[Path], settings: Settings | None = None) -> Flask:

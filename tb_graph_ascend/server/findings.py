@@ -10,7 +10,8 @@ from builder.database.records import Findings
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
-Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+# Helper processes of a run have negative ranks.
+Number = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**53)]
 
 
 class FindingQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

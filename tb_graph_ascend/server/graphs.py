@@ -15,8 +15,8 @@ Offset = Annotated[int, msgspec.Meta(ge=0, le=2**31)]
 Limit = Annotated[int, msgspec.Meta(ge=1, le=2000)]
 
 
-class NodeQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which nodes are wanted, in which order, and which page of them."""
+class ListQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which nodes are wanted, and in which order."""
 
     show: Show | None = None
     source: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
@@ -28,6 +28,11 @@ class NodeQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(max_length=1000)] | None = None
     sort: Sort = "order"
     descending: bool = False
+
+
+class NodeQuery(ListQuery, frozen=True, forbid_unknown_fields=True):
+    """Which nodes are wanted, in which order, and which page of them."""
+
     offset: Offset = 0
     limit: Limit = 200
 
@@ -36,13 +41,17 @@ def resource(place: Workplace) -> Resource:
     """Routes of `/api/databases/<db>/pairs/<step>/<rank>`."""
     routes = Resource("graphs")
 
-    @routes.route("/databases/<db>/pairs/<int:step>/<int:rank>", answer=PairGraphs)
+    @routes.route(
+        "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>", answer=PairGraphs
+    )
     def pair(db: str, step: int, rank: int) -> PairGraphs:
         """Both graphs of a step and rank with their roots, or why there are none."""
         return place.open(db).database.pair(step, rank)
 
     @routes.route(
-        "/databases/<db>/pairs/<int:step>/<int:rank>/nodes", query=NodeQuery, answer=NodeList
+        "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>/nodes",
+        query=NodeQuery,
+        answer=NodeList,
     )
     def nodes(db: str, step: int, rank: int, query: NodeQuery) -> NodeList:
         """A page of the nodes of a pair that a filter lets through."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from builder.database.records import Children, NodeDetails, NodePath
+from builder.database.records import Across, Children, NodeDetails, NodePath
 from tb_graph_ascend.server.graphs import Limit, Offset
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
@@ -35,5 +35,10 @@ def resource(place: Workplace) -> Resource:
     def path(db: str, node: int) -> NodePath:
         """From the root down to a node."""
         return place.open(db).database.path(node)
+
+    @routes.route("/databases/<db>/nodes/<int:node>/across", answer=Across)
+    def across(db: str, node: int) -> Across:
+        """The same node in every step and rank."""
+        return place.open(db).database.across(node)
 
     return routes

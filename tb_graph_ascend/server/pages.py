@@ -45,6 +45,8 @@ def blueprint(static: Path) -> Blueprint:
     @pages.get("/<path:name>")
     def file(name: str) -> Response:
         """One file of the bundle."""
+        if name.startswith("api/"):
+            raise NotFoundError(f"no such resource: {name[:100]}", "api/openapi.json lists them")
         if not (static / "index.html").is_file():
             return _unbuilt(name)
         found = safe_join(str(static), name)

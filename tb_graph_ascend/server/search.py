@@ -29,7 +29,9 @@ def resource(place: Workplace) -> Resource:
     routes = Resource("search")
 
     @routes.route(
-        "/databases/<db>/pairs/<int:step>/<int:rank>/search", query=SearchQuery, answer=SearchHits
+        "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>/search",
+        query=SearchQuery,
+        answer=SearchHits,
     )
     def search(db: str, step: int, rank: int, query: SearchQuery) -> SearchHits:
         """A page of the nodes whose names match; an empty text has no hits."""

@@ -1,0 +1,133 @@
+"""Whole tables as a download, for spreadsheets and scripts."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from flask import Response, request
+
+from builder.database.node_filter import NodeFilter
+from builder.database.records import Finding, Node, Pair, ValuePair
+from builder.match.manual_file import MappedPair
+from builder.reasons import sentence
+from tb_graph_ascend.server.findings import FindingQuery
+from tb_graph_ascend.server.graphs import ListQuery
+from tb_graph_ascend.server.resource import Resource
+from tb_graph_ascend.server.workplace import Workplace
+
+_MOST_ROWS = 1_000_000
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+Row = Mapping[str, Any]
+
+
+def resource(place: Workplace) -> Resource:
+    """Routes named `…/export/<table>.<csv or json>`."""
+    routes = Resource("exports")
+
+    @routes.route("/databases/<db>/export/pairs.<any(csv, json):form>", media_type=_ANY_FORM)
+    def pairs(db: str, form: str) -> Response:
+        """The matrix of steps and ranks."""
+        rows = map(msgspec.structs.asdict, place.open(db).database.summary().pairs)
+        return _download("pairs", form, list(rows), Pair.__struct_fields__)
+
+    @routes.route(
+        "/databases/<db>/export/findings.<any(csv, json):form>",
+        query=FindingQuery,
+        media_type=_ANY_FORM,
+    )
+    def findings(db: str, form: str, query: FindingQuery) -> Response:
+        """The diagnosis, its reasons in words."""
+        found = place.open(db).database.findings(query.step, query.rank).findings
+        rows = [
+            {
+                **msgspec.structs.asdict(finding),
+                "node": finding.node.name,
+                "reasons": _sentences(finding.reasons),
+            }
+            for finding in found
+        ]
+        return _download("findings", form, rows, Finding.__struct_fields__)
+
+    @routes.route("/databases/<db>/export/mappings.<any(csv, json):form>", media_type=_ANY_FORM)
+    def mappings(db: str, form: str) -> Response:
+        """The manual pairs."""
+        opened = place.open(db)
+        listed = place.manual.seen_by(request).strictly(opened.file)
+        rows = [msgspec.structs.asdict(pair) for pair in listed]
+        return _download("mappings", form, rows, MappedPair.__struct_fields__)
+
+    @routes.route(
+        "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>/export/"
+        "nodes.<any(csv, json):form>",
+        query=ListQuery,
+        media_type=_ANY_FORM,
+    )
+    def nodes(db: str, step: int, rank: int, form: str, query: ListQuery) -> Response:
+        """All nodes that a filter lets through."""
+        wanted = NodeFilter(**msgspec.structs.asdict(query))
+        found = place.open(db).database.nodes(step, rank, wanted, 0, _MOST_ROWS).nodes
+        rows = [
+            {**msgspec.structs.asdict(node), "reasons": _sentences(node.reasons)} for node in found
+        ]
+        return _download("nodes", form, rows, Node.__struct_fields__)
+
+    @routes.route(
+        "/databases/<db>/nodes/<int:node>/export/values.<any(csv, json):form>",
+        media_type=_ANY_FORM,
+    )
+    def values(db: str, node: int, form: str) -> Response:
+        """The values of a node on both sides, with all measures."""
+        details = place.open(db).database.details(node)
+        return _download("values", form, [_value_row(pair) for pair in details.values], ("role",))
+
+    return routes
+
+
+_ANY_FORM = "text/csv"
+
+
+def _value_row(pair: ValuePair) -> Row:
+    row: dict[str, Any] = {"role": pair.role, "path": pair.path}
+    for side in ("problem", "benchmark"):
+        value = getattr(pair, side)
+        known = msgspec.structs.asdict(value) if value is not None else {}
+        for name in ("type", "dtype", "shape", "max", "min", "mean", "norm", "requires_grad"):
+            row[f"{side} {name}"] = known.get(name)
+    row |= {"score": pair.score, "relative error": pair.error}
+    return row | pair.measures | {"differs": ", ".join(pair.differs)}
+
+
+def _sentences(reasons: Iterable[dict[str, Any]]) -> str:
+    return "; ".join(sentence(reason) for reason in reasons)
+
+
+def _download(table: str, form: str, rows: Sequence[Row], columns: Sequence[str]) -> Response:
+    """A table as a file; `columns` come first, and stand there even without rows."""
+    if form == "json":
+        answer = Response(msgspec.json.encode(rows), mimetype="application/json")
+    else:
+        answer = Response(_csv(rows, columns), mimetype="text/csv")
+    answer.headers["Content-Disposition"] = f'attachment; filename="{table}.{form}"'
+    return answer
+
+
+def _csv(rows: Sequence[Row], first: Sequence[str]) -> str:
+    columns = list(dict.fromkeys([*first, *(name for row in rows for name in row)]))
+    text = io.StringIO()
+    # The mark tells spreadsheets that the text is UTF-8.
+    text.write("\ufeff")
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows([_cell(row.get(name)) for name in columns] for row in rows)
+    return text.getvalue()
+
+
+def _cell(content: object) -> object:
+    # A name that a spreadsheet would run as a formula is shown as text.
+    if isinstance(content, str) and content.startswith(_FORMULA):
+        return f"'{content}"
+    return content
