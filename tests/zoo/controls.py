@@ -37,7 +37,8 @@ class Setting:
         torch.set_num_threads(self.threads)
         torch.use_deterministic_algorithms(self.deterministic)
         stack = ExitStack()
-        stack.enter_context(torch.backends.mkldnn.flags(enabled=self.onednn))
+        # The public context manager warns of TF32, which it sets as well.
+        torch._C._set_mkldnn_enabled(self.onednn)
         if self.plain_attention:
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))
         return stack

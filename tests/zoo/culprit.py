@@ -66,7 +66,7 @@ def _calls(place: Place, recording: Recording) -> list[str]:
 
 def _modules(place: Place, recording: Recording) -> Iterator[str]:
     if place.path in COLLECTIONS:
-        yield place.path
+        yield from (name for name in (place.path,) if name in recording.parents)
         return
     found = []
     for name in recording.parents:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import torch
 
+from msprobe.pytorch import PrecisionDebugger
 from tests.zoo.controls import Setting
 from tests.zoo.experiment import Experiment
 from tests.zoo.models import ARCHITECTURES
@@ -17,8 +18,6 @@ Task = Literal["statistics", "tensor"]
 
 def record(architecture: str, setting: Setting, task: Task, folder: Path) -> None:
     """Train for the steps of an experiment and leave the dump below `folder`."""
-    from msprobe.pytorch import PrecisionDebugger
-
     folder.mkdir(parents=True, exist_ok=True)
     with setting.entered():
         experiment = _experiment(architecture, setting)

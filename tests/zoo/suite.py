@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import multiprocessing
 import multiprocessing.pool
+import os
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
+import torch._dynamo  # the optimizers import it, which takes seconds in each process
 
 from builder import BuildOptions, build, diagnose
 from tests.zoo.controls import CONTROLS, Control, Setting
@@ -77,7 +80,14 @@ def judge(listed: Sequence[Case], processes: int) -> Iterator[Verdict]:
 
 def _pool(processes: int) -> multiprocessing.pool.Pool:
     # A process per recording: dumpers patch torch, and settings are global.
-    return multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=1)
+    context = multiprocessing.get_context("fork")
+    return context.Pool(processes, initializer=_be_quiet, maxtasksperchild=1)
+
+
+def _be_quiet() -> None:
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, sys.stdout.fileno())
+    os.dup2(silence, sys.stderr.fileno())
 
 
 def _case(architecture: str, fault: Fault, dtype: torch.dtype, task: Task) -> Case:
