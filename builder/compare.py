@@ -21,6 +21,7 @@ from builder.match.values import SURPLUS, ValuePairs, pair_values
 from builder.measure.statistics import (
     Floats,
     Statistics,
+    element_count,
     norm_relative_error,
     relative_error,
     statistics_of,
@@ -154,7 +155,9 @@ def compare(matching: Matching, tolerance: Tolerance, setting: Setting | None = 
 
 def columns_of(values: Values, forms: Forms) -> Columns:
     """Gather one side's values; their forms join those that are known."""
-    return Columns(forms.numbers_of(values), statistics_of(values.records))
+    numbers = forms.numbers_of(values)
+    sizes = np.array([element_count(form.shape) for form in forms.listed()], dtype=np.float64)
+    return Columns(numbers, statistics_of(values.records, sizes[numbers]))
 
 
 def _array(indices: list[int]) -> NDArray[np.int64]:
