@@ -16,6 +16,7 @@ from flask import Flask, Response
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
+from builder.database.names import ExpressionError
 from builder.database.opening import DatabaseError
 from builder.database.queries import UnknownNodeError
 from builder.errors import BuilderError
@@ -68,6 +69,7 @@ def install(app: Flask) -> None:
     app.register_error_handler(RequestError, _requested_wrongly)
     app.register_error_handler(HTTPException, _refused_by_flask)
     app.register_error_handler(UnknownNodeError, _unknown)
+    app.register_error_handler(ExpressionError, _no_expression)
     app.register_error_handler(DatabaseError, _unusable)
     app.register_error_handler(BuilderError, _builder_refused)
     app.register_error_handler(SQLAlchemyError, _unreadable)
@@ -95,12 +97,22 @@ def _unknown(error: UnknownNodeError) -> Response:
     return failure(404, str(error), "open the database again: it may have been rebuilt")
 
 
+def _no_expression(error: ExpressionError) -> Response:
+    return _advised(400, f"q: {error}")
+
+
 def _unusable(error: DatabaseError) -> Response:
-    return failure(422, str(error))
+    return _advised(422, str(error))
 
 
 def _builder_refused(error: BuilderError) -> Response:
-    return failure(422, str(error))
+    return _advised(422, str(error))
+
+
+def _advised(status: int, text: str) -> Response:
+    # The builder's messages end in what to do next.
+    error, semicolon, hint = text.rpartition("; ")
+    return failure(status, error, hint) if semicolon else failure(status, text)
 
 
 def _unreadable(error: SQLAlchemyError) -> Response:

@@ -69,7 +69,7 @@ def resource(place: Workplace) -> Resource:
     def nodes(db: str, step: int, rank: int, form: str, query: ListQuery) -> Response:
         """All nodes that a filter lets through."""
         wanted = NodeFilter(**msgspec.structs.asdict(query))
-        found = place.open(db).database.nodes(step, rank, wanted, 0, _MOST_ROWS).nodes
+        found = place.library.nodes(place.open(db), step, rank, wanted, 0, _MOST_ROWS).nodes
         rows = [
             {**msgspec.structs.asdict(node), "reasons": _sentences(node.reasons)} for node in found
         ]

@@ -57,6 +57,7 @@ def resource(place: Workplace) -> Resource:
         """A page of the nodes of a pair that a filter lets through."""
         given = msgspec.structs.asdict(query)
         offset, limit = given.pop("offset"), given.pop("limit")
-        return place.open(db).database.nodes(step, rank, NodeFilter(**given), offset, limit)
+        wanted = NodeFilter(**given)
+        return place.library.nodes(place.open(db), step, rank, wanted, offset, limit)
 
     return routes

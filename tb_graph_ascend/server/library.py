@@ -11,13 +11,15 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from builder.database.node_filter import NodeFilter
 from builder.database.opening import DatabaseError, format_of
+from builder.database.pair_index import PairIndex
 from builder.database.queries import ResultDatabase
+from builder.database.records import NodeList
 from builder.match.manual_file import MappedPair
 from tb_graph_ascend.logdirs import LogDirs, ResultFile
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.messages import DatabaseEntry
-from tb_graph_ascend.server.names import NameIndex
 from tb_graph_ascend.server.overlay import Overlay, lay_over
 
 _MOST_OPEN = 16
@@ -72,7 +74,7 @@ class Library:
         self.logdirs = logdirs
         self._open: _Cache[ResultDatabase] = _Cache(_MOST_OPEN, ResultDatabase.close)
         self._overlays: _Cache[Overlay] = _Cache(_MOST_OVERLAYS)
-        self._names: _Cache[NameIndex] = _Cache(_MOST_INDEXES)
+        self._indexes: _Cache[PairIndex] = _Cache(_MOST_INDEXES)
         self._errors: _Cache[str | None] = _Cache(_MOST_STATES)
 
     def entries(self) -> list[DatabaseEntry]:
@@ -113,10 +115,27 @@ class Library:
         overlay = self._overlays.get((file.version, tuple(pairs)), lambda: lay_over(bare, pairs))
         return OpenDatabase(file, bare.with_patches(overlay.patches), overlay)
 
-    def names(self, opened: OpenDatabase, step: int, rank: int) -> NameIndex:
-        """The names of a pair, ready to be searched."""
+    def index(self, opened: OpenDatabase, step: int, rank: int) -> PairIndex:
+        """All nodes of a pair, ready to be searched and listed."""
         key = (opened.file.version, step, rank)
-        return self._names.get(key, lambda: NameIndex(opened.database.names(step, rank)))
+        return self._indexes.get(key, lambda: opened.database.pair_index(step, rank))
+
+    def nodes(
+        self,
+        opened: OpenDatabase,
+        step: int,
+        rank: int,
+        wanted: NodeFilter,
+        offset: int,
+        limit: int,
+    ) -> NodeList:
+        """A page of the nodes of a pair that a filter lets through."""
+        database = opened.database
+        threshold = database.threshold if database.comparison else None
+        index = self.index(opened, step, rank)
+        ids = index.select(wanted, opened.overlay.patches, threshold)
+        page = ids[offset : offset + limit].tolist()
+        return NodeList(len(ids), offset, database.nodes_by_id(page))
 
 
 def _open(file: ResultFile) -> ResultDatabase:

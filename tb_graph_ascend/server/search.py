@@ -36,11 +36,10 @@ def resource(place: Workplace) -> Resource:
     def search(db: str, step: int, rank: int, query: SearchQuery) -> SearchHits:
         """A page of the nodes whose names match; an empty text has no hits."""
         opened = place.open(db)
-        index = place.library.names(opened, step, rank)
+        index = place.library.index(opened, step, rank)
         if not query.q:
             return SearchHits(0, query.offset, [])
-        find = index.by_expression if query.regex else index.by_text
-        ids = find(query.q, case=query.case, side=query.side)
+        ids = index.search(query.q, expression=query.regex, case=query.case, side=query.side)
         page = ids[query.offset : query.offset + query.limit].tolist()
         return SearchHits(len(ids), query.offset, opened.database.nodes_by_id(page))
 

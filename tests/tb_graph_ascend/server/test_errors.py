@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -23,10 +24,9 @@ def name_of(route: Route) -> str:
 
 
 def address(route: Route, db: str) -> str:
-    path = "/api" + route.path.replace("<db>", db)
-    for variable in ("step", "rank", "node", "value"):
-        path = path.replace(f"<int:{variable}>", "987654")
-    return path.replace("<job>", "none")
+    path = "/api" + route.path.replace("<db>", db).replace("<job>", "none")
+    path = re.sub(r"<any\((\w+)[^>]*>", r"\1", path)
+    return re.sub(r"<int[^>]*>", "987654", path)
 
 
 @pytest.mark.parametrize("route", [r for r in ROUTES if "<" in r.path], ids=name_of)

@@ -6,15 +6,14 @@ A million names are some 40 MB of text; NumPy finds every place of a text in it 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.database.queries import Names
-from builder.database.records import Side
-from tb_graph_ascend.server.errors import BadArgumentError
+from builder.errors import InputError
 
 if TYPE_CHECKING:
     import regex
@@ -27,15 +26,25 @@ Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-class NameIndex:
-    """The names of one pair of graphs; both sides share most of them, so each is kept once."""
+class ExpressionError(InputError):
+    """A regular expression that is none, or takes too long."""
 
-    def __init__(self, names: Names) -> None:
+
+class NameIndex:
+    """The names of the nodes of one pair; both sides share most of them, so each is kept once."""
+
+    def __init__(self, names: Sequence[str]) -> None:
         places: dict[str, int] = {}
-        self._place = np.array([places.setdefault(n, len(places)) for n in names.names], np.int64)
+        self._place = np.array([places.setdefault(n, len(places)) for n in names], np.int64)
         self._names = [name.replace("\n", " ") for name in places]
-        self._ids = np.array(names.ids, dtype=np.int64)
-        self._problem = np.array([side == "problem" for side in names.sides], dtype=bool)
+
+    @cached_property
+    def rank(self) -> Indices:
+        """For each node the place of its name in alphabetical order."""
+        order = sorted(range(len(self._names)), key=self._names.__getitem__)
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return np.asarray(rank[self._place])
 
     @cached_property
     def _exact(self) -> _Text:
@@ -54,15 +63,15 @@ class NameIndex:
         lengths = np.array([len(name) + 1 for name in self._names], dtype=np.int64)
         return np.cumsum(lengths) - lengths
 
-    def by_text(self, text: str, *, case: bool, side: Side | None = None) -> Indices:
-        """The ids of the nodes whose names contain a text, in the order of the graphs."""
+    def containing(self, text: str, *, case: bool) -> Bools:
+        """For each node whether its name contains a text."""
         hit = self._exact.containing(text) if case else self._lower.containing(text.lower())
-        return self._ids_of(hit, side)
+        return np.asarray(hit[self._place])
 
-    def by_expression(self, pattern: str, *, case: bool, side: Side | None = None) -> Indices:
-        """The ids of the nodes whose names match a regular expression somewhere.
+    def matching(self, pattern: str, *, case: bool) -> Bools:
+        """For each node whether its name matches a regular expression somewhere.
 
-        Raises BadArgumentError when it is none, or takes longer than LONGEST_SECONDS.
+        Raises ExpressionError when it is none, or takes longer than LONGEST_SECONDS.
         """
         import regex
 
@@ -70,18 +79,18 @@ class NameIndex:
         try:
             expression = regex.compile(pattern, flags)
         except regex.error as error:
-            raise BadArgumentError(
-                f"q: {pattern[:100]!r} is no regular expression: {error}",
-                "escape special characters with \\, or search without regex=1",
+            raise ExpressionError(
+                f"{pattern[:100]!r} is no regular expression ({error}); escape special characters "
+                "with \\, or search for plain text"
             ) from None
         try:
             hit = self._matching_at_once(expression)
-            return self._ids_of(self._matching_each(expression) if hit is None else hit, side)
+            hit = self._matching_each(expression) if hit is None else hit
         except TimeoutError:
-            raise BadArgumentError(
-                f"q: {pattern[:100]!r} takes too long",
-                "make the expression simpler, or search without regex=1",
+            raise ExpressionError(
+                f"{pattern[:100]!r} takes too long; simplify it, or search for plain text"
             ) from None
+        return np.asarray(hit[self._place])
 
     def _matching_at_once(self, expression: regex.Pattern[str]) -> Bools | None:
         """For each name whether it matches; None where a match would run over several names."""
@@ -108,12 +117,6 @@ class NameIndex:
             if index % 1024 == 0 and time.monotonic() > deadline:
                 raise TimeoutError
         return hit
-
-    def _ids_of(self, hit: Bools, side: Side | None) -> Indices:
-        wanted = hit[self._place]
-        if side is not None:
-            wanted &= self._problem == (side == "problem")
-        return self._ids[wanted]
 
 
 class _Text:
