@@ -217,6 +217,11 @@ class ResultDatabase:
         found = [_finding(row, nodes[row.node]) for row in rows if row.node in nodes]
         return Findings(found, self.threshold)
 
+    def dump_folder(self, graph_id: int) -> Path | None:
+        """The folder that a graph was read from; None when it is not known."""
+        folders = {row.id: row.dump_dir for row in self.graphs}
+        return Path(folders[graph_id]) if folders.get(graph_id) else None
+
     def pair_index(self, step: int, rank: int) -> PairIndex:
         """All nodes of a pair as lists and searches need them, to be kept by the caller."""
         graphs = {row.side: row.id for row in self._pair_rows(step, rank)}

@@ -17,6 +17,7 @@ from tb_graph_ascend.server import (
     mappings,
     nodes,
     pages,
+    pictures,
     search,
 )
 from tb_graph_ascend.server.answers import finish
@@ -24,7 +25,7 @@ from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Settings, Workplace, make_workplace
 
 _LONGEST_BODY = 4 << 20
-_RESOURCES = (databases, graphs, nodes, findings, search, mappings, exports)
+_RESOURCES = (databases, graphs, nodes, findings, search, mappings, exports, pictures)
 
 
 def create_app(logdirs: Sequence[Path], settings: Settings | None = None) -> Flask:

@@ -5,11 +5,8 @@ A file that is replaced gets another version and is opened anew.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from builder.database.node_filter import NodeFilter
 from builder.database.opening import DatabaseError, format_of
@@ -18,39 +15,17 @@ from builder.database.queries import ResultDatabase
 from builder.database.records import NodeList
 from builder.match.manual_file import MappedPair
 from tb_graph_ascend.logdirs import LogDirs, ResultFile
+from tb_graph_ascend.server.cache import Cache
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.messages import DatabaseEntry
 from tb_graph_ascend.server.overlay import Overlay, lay_over
+from tb_graph_ascend.server.picture import Picture
 
 _MOST_OPEN = 16
 _MOST_OVERLAYS = 32
 _MOST_INDEXES = 4
+_MOST_PICTURES = 64
 _MOST_STATES = 10_000
-Kept = TypeVar("Kept")
-
-
-class _Cache(Generic[Kept]):
-    """The things used last, each made once even when two threads ask at the same time."""
-
-    def __init__(self, most: int, discard: Callable[[Kept], None] | None = None) -> None:
-        self._most = most
-        self._discard = discard
-        self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
-        self._lock = threading.RLock()
-
-    def get(self, key: Hashable, make: Callable[[], Kept]) -> Kept:
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = make()
-                self._shrink()
-            self._kept.move_to_end(key)
-            return self._kept[key]
-
-    def _shrink(self) -> None:
-        while len(self._kept) > self._most:
-            _, oldest = self._kept.popitem(last=False)
-            if self._discard is not None:
-                self._discard(oldest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +47,11 @@ class Library:
 
     def __init__(self, logdirs: LogDirs) -> None:
         self.logdirs = logdirs
-        self._open: _Cache[ResultDatabase] = _Cache(_MOST_OPEN, ResultDatabase.close)
-        self._overlays: _Cache[Overlay] = _Cache(_MOST_OVERLAYS)
-        self._indexes: _Cache[PairIndex] = _Cache(_MOST_INDEXES)
-        self._errors: _Cache[str | None] = _Cache(_MOST_STATES)
+        self._open: Cache[ResultDatabase] = Cache(_MOST_OPEN, ResultDatabase.close)
+        self._overlays: Cache[Overlay] = Cache(_MOST_OVERLAYS)
+        self._indexes: Cache[PairIndex] = Cache(_MOST_INDEXES)
+        self.pictures: Cache[Picture] = Cache(_MOST_PICTURES)
+        self._errors: Cache[str | None] = Cache(_MOST_STATES)
 
     def entries(self) -> list[DatabaseEntry]:
         """All result files, newest first, each with the reason why it cannot be opened if so."""
