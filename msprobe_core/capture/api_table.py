@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -39,7 +40,8 @@ class ApiTable:
 
     `operators` are functions that an operator of the language reaches too; `ambiguous` are those
     that two namespaces share; `bodies` are Python functions that torch does not announce, known
-    by their code; `unwrapped` are unrecorded functions whose inner calls are recorded.
+    by their code; `unwrapped` are unrecorded functions whose inner calls are recorded; `watched`
+    are all functions that may be recorded.
     """
 
     functions: dict[Function, Api]
@@ -48,6 +50,7 @@ class ApiTable:
     bodies: dict[CodeType, Api]
     unwrapped: dict[Function, Function]
     dunders: dict[str, Api]
+    watched: frozenset[Function]
 
 
 _NAMESPACES: tuple[tuple[str, object], ...] = (
@@ -64,6 +67,7 @@ _OPERATOR_METHODS = (
 ).split()
 
 
+@lru_cache(maxsize=3)
 def build_table(risk_level: str) -> ApiTable:
     """The table for one risk level: `ALL`, `FOCUS` or `CORE`."""
     functions: dict[Function, Api] = {}
@@ -78,13 +82,15 @@ def build_table(risk_level: str) -> ApiTable:
             owners.setdefault(function, []).append(api)
     ambiguous = {f: tuple(found) for f, found in owners.items() if _in_two_namespaces(found)}
     tensor_methods = {name: getattr(torch.Tensor, name, None) for name in _OPERATOR_METHODS}
+    operators = {f: name for name, f in tensor_methods.items() if f is not None}
     return ApiTable(
         functions=functions,
-        operators={f: name for name, f in tensor_methods.items() if f is not None},
+        operators=operators,
         ambiguous=ambiguous,
         bodies=_unannounced(functions),
         unwrapped=_unwrapped(functions),
         dunders=_dunders(risk_level),
+        watched=frozenset(functions) | frozenset(operators),
     )
 
 

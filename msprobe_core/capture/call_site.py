@@ -88,6 +88,19 @@ class CallSites:
     ) -> Api | None:
         method = self._table.operators[function]
         code, offset = frame.f_code, frame.f_lasti
+        between_tensors = len(args) < 2 or isinstance(args[1], torch.Tensor)
+        key = (function, code, offset)
+        if between_tensors and key in self._names:
+            return self._names[key]
+        api = self._written_operator(method, args, frame, api)
+        if between_tensors:
+            self._names[key] = api
+        return api
+
+    def _written_operator(
+        self, method: str, args: tuple[Any, ...], frame: FrameType, api: Api | None
+    ) -> Api | None:
+        code, offset = frame.f_code, frame.f_lasti
         symbol = operator_at(code, offset)
         if symbol is None:
             if method.startswith("__") or method in attribute_names(code):

@@ -52,7 +52,7 @@ class CallMode(TorchFunctionMode):
     ) -> Any:  # noqa: ANN401 - the result of any function of torch
         kwargs = kwargs or {}
         table = self._table
-        if func not in table.functions and func not in table.operators:
+        if func not in table.watched:
             return self._unrecorded(func, args, kwargs)
         local = self._threads.local
         if local.quiet or self._trace.closed:

@@ -12,6 +12,7 @@ import torch
 
 from msprobe_core.capture.api_table import Api
 from msprobe_core.capture.trace import Entry, ModuleCall, Trace
+from msprobe_core.values.arguments import Fragment
 
 Written = tuple[tuple[object, ...], dict[str, object]]
 
@@ -89,6 +90,19 @@ def guarded(trace: Trace, entry: Entry, fill: Callable[..., None], *values: obje
             entry.abnormal |= book.abnormal
         finally:
             torch._C._set_grad_enabled(grad)
+
+
+def tensor_text(trace: Trace, tensor: torch.Tensor, path: str) -> tuple[Fragment, bool]:
+    """The record of one tensor, and whether it is abnormal."""
+    if not trace.selection.values:
+        return "null", False
+    holder = Entry(path)
+    guarded(trace, holder, _fill_tensor, tensor)
+    return holder.parts[0], holder.abnormal
+
+
+def _fill_tensor(trace: Trace, entry: Entry, tensor: torch.Tensor) -> None:
+    entry.parts.append(trace.book.record(tensor, entry.name))
 
 
 def _fill_input(

@@ -12,8 +12,9 @@ from typing import Any
 import torch
 from torch.autograd.graph import Node
 
-from msprobe_core.capture.entries import write_list
+from msprobe_core.capture.entries import tensor_text, write_list
 from msprobe_core.capture.trace import Entry, ModuleCall, Trace, Waiting
+from msprobe_core.values.arguments import Fragment
 
 Edge = tuple[Node, int]
 Gradients = tuple[torch.Tensor | None, ...]
@@ -90,8 +91,11 @@ class _ModuleGradients:
     ) -> None:
         self._watch, self._trace, self._call = watch, trace, call
         self._inputs, self._outputs = inputs, outputs
-        self._received: list[torch.Tensor | None] = [None] * len(outputs)
-        self._sent: list[torch.Tensor | None] = [None] * len(inputs)
+        self._received: list[Fragment] = ["null"] * len(outputs)
+        self._sent: list[Fragment] = ["null"] * len(inputs)
+        self._parts: list[torch.Tensor | None] = [None] * len(inputs)
+        self._senders = [0] * len(inputs)
+        self._abnormal = False
         self._awaited = 0
         self._done = False
 
@@ -102,6 +106,9 @@ class _ModuleGradients:
                 arriving.setdefault(edge[0], []).append((at, edge[1]))
         leaving = list(_edges_out(list(arriving), start, self._inputs))
         self._awaited = len(leaving)
+        for _, sends in leaving:
+            for at, _ in sends:
+                self._senders[at] += 1
         for node, places in arriving.items():
             node.register_prehook(self._receiver(node, places, last=not leaving))
         for node, sends in leaving:
@@ -116,7 +123,8 @@ class _ModuleGradients:
             self._watch.begin_backward()
             self._trace.run_waiting(mark)
             for at, number in places:
-                self._received[at] = received[number] if number < len(received) else None
+                gradient = received[number] if number < len(received) else None
+                self._received[at] = self._text(gradient, "input", at)
             self._trace.selection.enter(self._call.backward)
             if last:
                 self._finish(mark, early=True)
@@ -130,15 +138,32 @@ class _ModuleGradients:
             if self._done or self._trace.closed:
                 return
             for at, number in sends:
-                gradient = sent[number] if number < len(sent) else None
-                before = self._sent[at]
-                if gradient is not None:
-                    self._sent[at] = gradient if before is None else _sum(before, gradient)
+                self._add_sent(at, sent[number] if number < len(sent) else None)
             self._awaited -= 1
             if self._awaited == 0:
                 self._finish(mark, early=False)
 
         return hook
+
+    def _add_sent(self, at: int, gradient: torch.Tensor | None) -> None:
+        # Gradients are written as they come: holding them would keep their memory from reuse.
+        self._senders[at] -= 1
+        before = self._parts[at]
+        if before is not None and gradient is not None:
+            gradient = _sum(before, gradient)
+        total = before if gradient is None else gradient
+        self._parts[at] = total if self._senders[at] else None
+        if not self._senders[at] and total is not None:
+            self._sent[at] = self._text(total, "output", at)
+
+    def _text(self, gradient: torch.Tensor | None, side: str, at: int) -> Fragment:
+        trace, call = self._trace, self._call
+        wanted = trace.selection.inputs if side == "input" else trace.selection.outputs
+        if gradient is None or not wanted or not trace.selection.backward:
+            return "null"
+        text, abnormal = tensor_text(trace, gradient, f"{call.backward}.{side}.{at}")
+        self._abnormal |= abnormal
+        return text
 
     def _finish(self, mark: int, early: bool) -> None:
         self._done = True
@@ -149,9 +174,18 @@ class _ModuleGradients:
         if trace.closed:
             return
         trace.place_module(call, backward=True)
-        picked = call.picked_backward
         sent = self._sent if any(edge is not None for edge in self._inputs) else []
-        record_backward(trace, call.backward, picked, self._received, sent)
+        selection = trace.selection
+        if selection.backward and selection.wants(call.backward, call.picked_backward):
+            entry = Entry(call.backward)
+            entry.abnormal = self._abnormal
+            sides = (("input", self._received, selection.inputs), ("output", sent, selection.outputs))
+            for key, texts, wanted in sides:
+                if wanted:
+                    entry.parts += [", "] if entry.parts else []
+                    entry.parts += [f'"{key}": [', *_joined(texts), "]"]
+            trace.add(entry)
+        selection.leave(call.backward)
 
 
 def record_backward(
@@ -172,6 +206,13 @@ def record_backward(
             write_list(trace, entry, "output", sent)
         trace.add(entry)
     selection.leave(name)
+
+
+def _joined(texts: list[Fragment]) -> list[Fragment]:
+    parts: list[Fragment] = []
+    for text in texts:
+        parts += [", ", text] if parts else [text]
+    return parts
 
 
 def edge_of(value: object) -> Edge | None:

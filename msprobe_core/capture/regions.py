@@ -60,14 +60,17 @@ class RegionWatch:
         self._threads.local.region = None
 
     def region_of(self, frame: FrameType | None) -> ModuleCall | None:
-        """`clip_grad` when one of the nearest frames clips gradients, else the open region."""
+        """The open region, or `clip_grad` when one of the nearest frames clips gradients."""
+        region = self._threads.local.region
+        if region is not None:
+            return region
         for _ in range(_MAX_FRAMES):
             if frame is None:
                 break
             if frame.f_code in _CLIPPING:
                 return self.clipping
             frame = frame.f_back
-        return self._threads.local.region
+        return None
 
     def _enter(self, *_: object) -> None:
         self._threads.local.region = self.optimizer

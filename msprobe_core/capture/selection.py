@@ -20,15 +20,11 @@ class Selection:
         self.values = config.task != "structure"
         self.matched = False
         self.forward, self.backward, self.inputs, self.outputs = _parts(config.data_mode)
-
-    @property
-    def filters(self) -> bool:
-        """Whether scope or list restrict what is written."""
-        return bool(self._scope or self._list)
+        self.everything = not self._scope and not self._list
 
     def enter(self, name: str) -> None:
         """A call begins: the scope may begin with it."""
-        if self._scope and name == self._scope[0]:
+        if not self.everything and self._scope and name == self._scope[0]:
             self._inside_scope = True
 
     def leave(self, name: str) -> None:
@@ -46,6 +42,9 @@ class Selection:
 
     def wants(self, name: str, picked: bool) -> bool:
         """Whether an entry is written; `picked` tells that a module around it is in `list`."""
+        if self.everything:
+            self.matched = True
+            return True
         wanted = self._inside_scope and (not self._list or picked or self.names(name))
         self.matched |= wanted
         return wanted

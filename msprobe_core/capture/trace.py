@@ -13,7 +13,8 @@ from types import FrameType
 from msprobe_core.capture.selection import Selection
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.values.arguments import ArgumentWriter, Fragment
-from msprobe_core.values.tensors import PendingTensor, TensorBook, read_back
+from msprobe_core.values.numbers import read_back
+from msprobe_core.values.tensors import PendingTensor, TensorBook
 from msprobe_core.values.text import quoted
 
 
@@ -218,7 +219,7 @@ class Trace:
     @staticmethod
     def _is_abnormal(entry: Entry) -> bool:
         return entry.abnormal or any(
-            part.nonfinite for part in entry.parts if isinstance(part, PendingTensor)
+            part.abnormal for part in entry.parts if isinstance(part, PendingTensor)
         )
 
 

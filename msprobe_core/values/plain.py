@@ -5,21 +5,27 @@ from __future__ import annotations
 import torch
 
 
-class Unreadable(Exception):
+class Unreadable(Exception):  # noqa: N818 - an outcome, not an error
     """A tensor without readable elements (meta device, fake tensors); the text says which."""
 
 
-def is_odd(tensor: torch.Tensor) -> bool:
-    """Whether the tensor needs `plain` before it can be measured."""
-    kind = type(tensor)
-    return (
-        tensor.layout is not torch.strided
-        or (kind is not torch.Tensor and kind is not torch.nn.Parameter)
-        or tensor.is_quantized
-        or tensor.is_nested
-        or tensor.device.type == "meta"
-        or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-    )
+def _keys_of(tensor: torch.Tensor) -> int:
+    return int(torch._C._dispatch_keys(tensor).raw_repr())
+
+
+def _simple_keys() -> frozenset[int]:
+    found = {_keys_of(torch.empty(0)), _keys_of(torch.empty(0, requires_grad=True))}
+    with torch.inference_mode():
+        found.add(_keys_of(torch.empty(0)))
+    return frozenset(found)
+
+
+_SIMPLE = _simple_keys()
+
+
+def is_simple(tensor: torch.Tensor) -> bool:
+    """Whether the tensor is a plain strided one on the CPU, by its dispatch keys."""
+    return torch._C._dispatch_keys(tensor).raw_repr() in _SIMPLE
 
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:

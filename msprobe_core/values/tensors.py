@@ -9,19 +9,27 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
 
 import torch
 
 from msprobe_core.values.checksum import crc32_of, xor_of
-from msprobe_core.values.plain import Unreadable, is_odd, plain, shape_of
-from msprobe_core.values.statistics import EMPTY, Statistics, count_nonfinite, measure
-from msprobe_core.values.text import number, quoted
+from msprobe_core.values.numbers import (
+    Measured,
+    PendingNumbers,
+    defer_measure,
+    measure_now,
+    measure_sparse,
+)
+from msprobe_core.values.plain import Unreadable, is_simple, plain, shape_of
+from msprobe_core.values.storages import StorageBook
+from msprobe_core.values.text import quoted
 
 SaveTensor = Callable[[torch.Tensor, str], str]
 ReportError = Callable[[str, BaseException], None]
 _CHECKSUMS = {"md5": crc32_of, "xor": xor_of}
+_NO_NUMBERS = ', "Max": null, "Min": null, "Mean": null, "Norm": null'
 _NEVER = -1
+_SMALL = 2048  # measuring that many elements again costs less than remembering their storage
 
 
 @dataclass(slots=True)
@@ -37,23 +45,29 @@ class ValueOptions:
 class PendingTensor:
     """A record whose numbers still lie on a device."""
 
-    __slots__ = ("head", "nonfinite", "saturation", "scalars", "tail")
+    __slots__ = ("head", "numbers", "tail")
 
-    def __init__(self, head: str, tail: str, scalars: Statistics, saturation: float | None) -> None:
-        self.head, self.tail, self.scalars = head, tail, scalars
-        self.saturation, self.nonfinite = saturation, False
+    def __init__(self, head: str, numbers: PendingNumbers, tail: str) -> None:
+        self.head, self.numbers, self.tail = head, numbers, tail
+
+    @property
+    def abnormal(self) -> bool:
+        """Whether an element is non-finite or as large as its dtype can hold."""
+        return self.numbers.found.abnormal
 
     def __str__(self) -> str:
-        return f"{self.head}{_numbers(self.scalars)}{self.tail}"
+        found = self.numbers.found
+        return f"{self.head}{found.text}{self.tail}{found.counts}}}"
 
 
-@dataclass(slots=True)
 class _Known:
-    alive: weakref.ref[torch.Tensor]
-    version: int
-    requires_grad: bool
-    record: str | PendingTensor
-    abnormal: bool
+    __slots__ = ("abnormal", "alive", "record", "requires_grad", "version")
+
+    def __init__(self, tensor: torch.Tensor, version: int, requires_grad: bool) -> None:
+        self.alive = weakref.ref(tensor)
+        self.version, self.requires_grad = version, requires_grad
+        self.record: str | PendingTensor = ""
+        self.abnormal = False
 
 
 class TensorBook:
@@ -62,13 +76,17 @@ class TensorBook:
     def __init__(self, options: ValueOptions, save: SaveTensor, report: ReportError) -> None:
         self.options = options
         self.abnormal = False
-        self.pending: list[PendingTensor] = []
+        self.pending: list[PendingNumbers] = []
         self._save, self._report = save, report
         self._known: dict[int, _Known] = {}
+        self._storages = StorageBook()
+        self._heads: dict[tuple[torch.dtype, torch.Size], str] = {}
 
     def record(self, tensor: torch.Tensor, path: str) -> str | PendingTensor:
         """The record of a tensor that stands at `path` (`<entry>.input.0`); never raises."""
         try:
+            if tensor.is_inference():
+                return self._make(tensor, path, -1)[0]
             return self._cached(tensor, path)
         except Exception as error:  # whatever a user's tensor does must not reach his step
             self._report(path, error)
@@ -79,7 +97,8 @@ class TensorBook:
         elements may change while its version does not.
         """
         if isinstance(value, torch.Tensor):
-            self._known[id(value)] = _Known(weakref.ref(value), _NEVER, False, "", False)
+            self._known[id(value)] = _Known(value, _NEVER, False)
+            self._storages.distrust(value)
         elif isinstance(value, (list, tuple)):
             for each in value:
                 self.distrust(each)
@@ -89,141 +108,96 @@ class TensorBook:
     def forget_records(self) -> None:
         """Reuse no record made so far."""
         self._known.clear()
+        self._storages.clear()
 
     def _cached(self, tensor: torch.Tensor, path: str) -> str | PendingTensor:
-        if tensor.is_inference():
-            return self._make(tensor, path)[0]
         key, version, grad = id(tensor), tensor._version, tensor.requires_grad
         known = self._known.get(key)
-        if (
-            known is not None
-            and known.version == version
-            and known.alive() is tensor
-            and known.requires_grad == grad
-        ):
-            self.abnormal |= known.abnormal
-            return known.record
-        record, abnormal = self._make(tensor, path)
-        if known is not None and known.version == _NEVER and known.alive() is tensor:
-            return record
-        self._known[key] = _Known(weakref.ref(tensor), version, grad, record, abnormal)
-        return record
+        if known is not None and known.alive() is tensor:
+            if known.version == version and known.requires_grad == grad:
+                self.abnormal |= known.abnormal
+                return known.record
+            if known.version == _NEVER:
+                return self._make(tensor, path, _NEVER)[0]
+        fresh = _Known(tensor, version, grad)
+        fresh.record, fresh.abnormal = self._make(tensor, path, version)
+        self._known[key] = fresh
+        return fresh.record
 
-    def _make(self, tensor: torch.Tensor, path: str) -> tuple[str | PendingTensor, bool]:
+    def _make(
+        self, tensor: torch.Tensor, path: str, version: int
+    ) -> tuple[str | PendingTensor, bool]:
+        tail = ', "requires_grad": true' if tensor.requires_grad else ', "requires_grad": false'
+        if not is_simple(tensor):
+            return self._make_odd(tensor, path, tail)
+        key = (tensor.dtype, tensor.shape)
+        head = self._heads.get(key)
+        if head is None:
+            head = self._heads[key] = _head(tensor.dtype, list(tensor.shape))
         options = self.options
-        odd = is_odd(tensor)
-        head = _head(tensor, shape_of(tensor) if odd else list(tensor.shape))
-        tail = f', "requires_grad": {"true" if tensor.requires_grad else "false"}'
-        try:
-            values = plain(tensor) if odd else tensor
-        except Unreadable:
-            return f"{head}{_numbers(EMPTY)}{tail}}}", False
-        if options.save and values.numel():
-            tail += f', "data_name": {quoted(self._save(values, path))}'
-        if options.checksum:
-            tail += f', "md5": "{_CHECKSUMS[options.checksum](values)}"'
+        if options.save or options.checksum:
+            tail += self._bytes_of(tensor, path, version)
         if not options.statistics:
             return f"{head}{tail}}}", False
-        if values.device.type == "cpu":
-            return self._finish(values, head, tail, _odd_statistics(tensor, values, options.double))
-        return self._defer(values, head, tail)
+        if tensor.numel() < _SMALL:
+            found = measure_now(tensor, options.double)
+        else:
+            found = self._storages.find(tensor, version) or measure_now(tensor, options.double)
+            self._storages.keep(tensor, version, found)
+        if found.abnormal:
+            self.abnormal = True
+        return f"{head}{found.text}{tail}{found.counts}}}", found.abnormal
 
-    def _finish(
-        self, values: torch.Tensor, head: str, tail: str, scalars: Statistics
-    ) -> tuple[str, bool]:
-        numbers = Statistics(*(_item(scalar) for scalar in scalars[:4]))
-        abnormal = False
-        if numbers.max is not None and not _all_finite(numbers):
-            counts = count_nonfinite(values)
-            numbers = Statistics(*numbers[:4], *(int(count) for count in counts))
-            abnormal = bool(numbers.nan_count or numbers.inf_count)
-        abnormal = abnormal or is_saturated(numbers, saturation_of(values.dtype))
-        self.abnormal |= abnormal
-        return f"{head}{_numbers(numbers)}{tail}{_counts(numbers)}}}", abnormal
+    def _make_odd(
+        self, tensor: torch.Tensor, path: str, tail: str
+    ) -> tuple[str | PendingTensor, bool]:
+        options = self.options
+        head = _head(tensor.dtype, shape_of(tensor))
+        try:
+            values = plain(tensor)
+        except Unreadable:
+            return f"{head}{_NO_NUMBERS}{tail}}}", False
+        if options.save or options.checksum:
+            tail += self._bytes_of(values, path, -1)
+        if not options.statistics:
+            return f"{head}{tail}}}", False
+        if values.device.type != "cpu":
+            numbers = defer_measure(values, options.double)
+            self.pending.append(numbers)
+            return PendingTensor(head, numbers, tail), False
+        is_sparse = tensor.layout is not torch.strided and not tensor.is_nested
+        found = (
+            measure_sparse(tensor, values, options.double)
+            if is_sparse
+            else measure_now(values, options.double)
+        )
+        self.abnormal |= found.abnormal
+        return f"{head}{found.text}{tail}{found.counts}}}", found.abnormal
 
-    def _defer(self, values: torch.Tensor, head: str, tail: str) -> tuple[PendingTensor, bool]:
-        scalars = measure(values, self.options.double)
-        if scalars.mean is not None:
-            scalars = Statistics(*scalars[:4], *count_nonfinite(values))
-        record = PendingTensor(head, tail, scalars, saturation_of(values.dtype))
-        self.pending.append(record)
-        return record, False
-
-
-def read_back(pending: list[PendingTensor]) -> None:
-    """Fetch the numbers of all records from their devices, one transfer per dtype and device."""
-    groups: dict[tuple[torch.dtype, torch.device], list[tuple[int, int, torch.Tensor]]] = {}
-    for at, record in enumerate(pending):
-        for place, scalar in enumerate(record.scalars):
-            if isinstance(scalar, torch.Tensor):
-                group = groups.setdefault((scalar.dtype, scalar.device), [])
-                group.append((at, place, scalar.reshape(())))
-    found = [list(record.scalars) for record in pending]
-    for members in groups.values():
-        values = torch.stack([scalar for _, _, scalar in members]).tolist()
-        for (at, place, _), value in zip(members, values, strict=True):
-            found[at][place] = value
-    for record, numbers in zip(pending, found, strict=True):
-        record.scalars = Statistics(*numbers)
-        record.tail += f"{_counts(record.scalars)}}}"
-        counted = bool(record.scalars.nan_count or record.scalars.inf_count)
-        record.nonfinite = counted or is_saturated(record.scalars, record.saturation)
-
-
-def saturation_of(dtype: torch.dtype) -> float | None:
-    """The largest finite number of a floating dtype; None for the others."""
-    return torch.finfo(dtype).max if dtype.is_floating_point else None
+    def _bytes_of(self, tensor: torch.Tensor, path: str, version: int) -> str:
+        """Checksum and file of the elements: the same for the same elements in the same shape."""
+        known = self._storages.bytes_of(tensor, version)
+        if known is not None:
+            return known
+        options, text = self.options, ""
+        if options.save and tensor.numel():
+            text = f', "data_name": {quoted(self._save(tensor, path))}'
+        if options.checksum:
+            text += f', "md5": "{_CHECKSUMS[options.checksum](tensor)}"'
+        self._storages.keep_bytes(tensor, version, text)
+        return text
 
 
-def is_saturated(numbers: Statistics, limit: float | None) -> bool:
-    """Whether an element is as large as its dtype can hold."""
-    if limit is None or numbers.max is None:
-        return False
-    return bool(numbers.max >= limit or numbers.min <= -limit)  # type: ignore[operator]
-
-
-def _odd_statistics(tensor: torch.Tensor, values: torch.Tensor, double: bool) -> Statistics:
-    measured = measure(values, double)
-    if tensor.layout is torch.strided or tensor.is_nested or measured.max is None:
-        return measured
-    missing = tensor.numel() - values.numel()
-    if missing <= 0:
-        return measured
-    high, low = (_item(scalar) for scalar in measured[:2])
-    mean = None if measured.mean is None else _item(measured.mean) * values.numel() / tensor.numel()  # type: ignore[operator]
-    zero = type(high)(0)
-    return Statistics(max(high, zero), min(low, zero), mean, measured.norm)  # type: ignore[call-overload]
-
-
-def _item(scalar: object) -> object:
-    return scalar.item() if isinstance(scalar, torch.Tensor) else scalar
-
-
-def _all_finite(numbers: Statistics) -> bool:
-    # Norm is the sum of squares' root: finite only when no element is NaN or infinite.
-    norm = numbers.norm if numbers.norm is not None else numbers.max
-    return isfinite(norm)  # type: ignore[arg-type]
-
-
-def _head(tensor: torch.Tensor, shape: list[int]) -> str:
-    return f'{{"type": "torch.Tensor", "dtype": "{tensor.dtype}", "shape": {shape}'
-
-
-def _numbers(values: Statistics) -> str:
-    return (
-        f', "Max": {number(values.max)}, "Min": {number(values.min)}'  # type: ignore[arg-type]
-        f', "Mean": {number(values.mean)}, "Norm": {number(values.norm)}'  # type: ignore[arg-type]
-    )
-
-
-def _counts(values: Statistics) -> str:
-    nan = f', "nan_count": {values.nan_count}' if values.nan_count else ""
-    return nan + (f', "inf_count": {values.inf_count}' if values.inf_count else "")
+def _head(dtype: torch.dtype, shape: list[int]) -> str:
+    return f'{{"type": "torch.Tensor", "dtype": "{dtype}", "shape": {shape}'
 
 
 def _bare_record(tensor: torch.Tensor) -> str:
     try:
-        head = _head(tensor, list(tensor.shape))
+        head = _head(tensor.dtype, list(tensor.shape))
     except Exception:  # the shape itself may be what cannot be read
-        head = f'{{"type": "torch.Tensor", "dtype": "{tensor.dtype}", "shape": []'
-    return f"{head}{_numbers(EMPTY)}" + ', "requires_grad": false}'
+        head = _head(tensor.dtype, [])
+    return f'{head}{_NO_NUMBERS}, "requires_grad": false}}'
+
+
+__all__ = ["Measured", "PendingTensor", "TensorBook", "ValueOptions"]

@@ -1,0 +1,82 @@
+"""Tensors that cover one storage completely hold the same elements: views, detached gradients.
+
+A storage is known by a weak reference of its own, which no later storage can take over.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from msprobe_core.values.numbers import Measured
+
+
+class _Storage:
+    __slots__ = ("alive", "bytes", "dtype", "measured", "version")
+
+    def __init__(self, alive: StorageWeakRef, version: int, dtype: torch.dtype) -> None:
+        self.alive, self.version, self.dtype = alive, version, dtype
+        self.measured: Measured | None = None
+        self.bytes: dict[torch.Size, str] = {}
+
+
+class StorageBook:
+    """Remembers what was found of whole storages, by version; a negative version is not kept."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, _Storage] = {}
+
+    def find(self, tensor: torch.Tensor, version: int) -> Measured | None:
+        """The statistics of the tensor's elements, if another view of them was measured."""
+        known = self._storage(tensor, version)
+        return None if known is None else known.measured
+
+    def keep(self, tensor: torch.Tensor, version: int, measured: Measured) -> None:
+        """Remember the statistics of the tensor's elements."""
+        known = self._storage(tensor, version, make=True)
+        if known is not None:
+            known.measured = measured
+
+    def bytes_of(self, tensor: torch.Tensor, version: int) -> str | None:
+        """Checksum and file of the same elements in the same order and shape."""
+        known = self._storage(tensor, version) if tensor.is_contiguous() else None
+        return None if known is None else known.bytes.get(tensor.shape)
+
+    def keep_bytes(self, tensor: torch.Tensor, version: int, text: str) -> None:
+        """Remember checksum and file of a tensor's elements."""
+        known = self._storage(tensor, version, make=True) if tensor.is_contiguous() else None
+        if known is not None:
+            known.bytes[tensor.shape] = text
+
+    def distrust(self, tensor: torch.Tensor) -> None:
+        """Forget a storage: its elements may change without a sign."""
+        try:
+            self._known.pop(tensor.untyped_storage()._cdata, None)
+        except (RuntimeError, NotImplementedError):
+            return  # a tensor without a storage has nothing to forget
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._known.clear()
+
+    def _storage(
+        self, tensor: torch.Tensor, version: int, make: bool = False
+    ) -> _Storage | None:
+        if version < 0 or 0 in tensor.stride() or tensor.storage_offset():
+            return None
+        storage = tensor.untyped_storage()
+        if storage.nbytes() != tensor.numel() * tensor.element_size():
+            return None
+        known = self._known.get(storage._cdata)
+        if (
+            known is not None
+            and known.version == version
+            and known.dtype is tensor.dtype
+            and not known.alive.expired()
+        ):
+            return known
+        if not make:
+            return None
+        known = _Storage(StorageWeakRef(storage), version, tensor.dtype)
+        self._known[storage._cdata] = known
+        return known
