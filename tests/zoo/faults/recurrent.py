@@ -107,7 +107,13 @@ FAULTS = (
     ),
     Fault(
         "time reversed", "forward", _reversed,
-        (*call("unrolled", "Tensor.__getitem__"), *module("unrolled"), Place(_CELL, nth=0)),
+        (
+            *call("unrolled", "Tensor.__getitem__"),
+            *module("unrolled"),
+            Place(_CELL, nth=0),
+            Place(_CELL, "Torch.gru_cell", nth=0),
+            Place(_CELL, "VF.gru_cell", nth=0),
+        ),
     ),
     Fault(
         "gradient truncated in time", "backward", _gradient_truncated,
