@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ from builder.dump.reader import Dump
 from builder.dump.values import Record, Values
 from builder.match.nodes import Matching
 from builder.match.values import SURPLUS, ValuePairs, pair_values
+from builder.measure.dumped_tensors import measure_files
 from builder.measure.statistics import (
     Floats,
     Statistics,
@@ -26,7 +26,8 @@ from builder.measure.statistics import (
     relative_error,
     statistics_of,
 )
-from builder.measure.tensors import TensorFileError, TensorMeasures, compare_tensors, load_tensor
+from builder.measure.tensors import TensorMeasures
+from builder.rounding import forgive_rounding, reduced_gradients, statistical_distance
 from builder.score import Tolerance, base_precision, block_depths, coarsest_epsilon, score_of
 from msprobe_core.format import TENSOR_DIR, canonical_dtype
 
@@ -47,8 +48,8 @@ class Columns:
 class Comparison:
     """All that was measured on one matched pair of trees.
 
-    By row of `pairs`: `records` and `statistics` of both sides, `keys`, `error`, `score`,
-    `norm_error`, `is_output`; `tensors`, `unreadable` and `differs` (what differs besides the
+    By row of `pairs`: `records` and `statistics` of both sides, `keys`, `error`, its
+    tolerance `limit`, `score`, `norm_error`, `is_output`; `tensors`, `unreadable` and `differs` (what differs besides the
     numbers) where there is something to say. By the problem's nodes in execution order: `depth`
     in blocks, `node_score`, `node_input_score` (NaN = no values). `columns` holds what is known of
     each side's values in their own order, `forms` what their form numbers mean.
@@ -63,6 +64,7 @@ class Comparison:
     precision: tuple[str, str]
     depth: Floats
     error: Floats
+    limit: Floats
     score: Floats
     norm_error: Floats
     is_output: NDArray[np.bool_]
@@ -109,8 +111,10 @@ def setting_of(matching: Matching) -> Setting:
     return Setting((ours, theirs), block_depths(matching.problem))
 
 
-def compare(matching: Matching, tolerance: Tolerance, setting: Setting | None = None) -> Comparison:
-    """Measure and score every value pair of two matched trees."""
+def compare(
+    matching: Matching, tolerance: Tolerance, setting: Setting | None = None, cores: int = 1
+) -> Comparison:
+    """Measure and score every value pair of two matched trees; `cores` read tensor files."""
     setting = setting or setting_of(matching)
     problem, benchmark = matching.problem.dump, matching.benchmark.dump
     pairs = pair_values(matching)
@@ -122,13 +126,20 @@ def compare(matching: Matching, tolerance: Tolerance, setting: Setting | None = 
     kinds = _Kinds(columns, pairs, (ours, theirs))
     left = columns[0].statistics.take(_array(pairs.problem))
     right = columns[1].statistics.take(_array(pairs.benchmark))
-    tensors, unreadable = _measure_tensors(mode, problem, benchmark, ours, theirs)
+    tensors, unreadable = _measure_tensors(mode, (problem, benchmark), (ours, theirs), cores)
     nodes = _array(pairs.node)
     error = _errors(mode, kinds, (ours, theirs), (left, right), tensors)
-    score = score_of(error, _tolerances(kinds, setting, nodes, tolerance))
     keys = _keys(matching, pairs)
     outputs = {key for key in set(keys) if key.startswith(OUTPUT_ROLES)}
     is_output = np.array([key in outputs for key in keys], dtype=bool)
+    limit = _tolerances(kinds, setting, nodes, tolerance)
+    if mode != "md5":
+        distance = statistical_distance(left, right)
+        for row, measures in tensors.items():
+            distance[row] = measures.euc_dist
+        reduced = reduced_gradients(matching, nodes, is_output, right)
+        error = forgive_rounding(error, limit, distance, reduced, right.size)
+    score = score_of(error, limit)
     count = len(matching.problem.in_order)
     return Comparison(
         mode=mode,
@@ -140,6 +151,7 @@ def compare(matching: Matching, tolerance: Tolerance, setting: Setting | None = 
         precision=setting.precision,
         depth=setting.depth,
         error=error,
+        limit=limit,
         score=score,
         norm_error=norm_relative_error(left, right),
         is_output=is_output,
@@ -264,34 +276,28 @@ def _checksum_errors(ours: list[Record], theirs: list[Record]) -> Floats:
 
 
 def _measure_tensors(
-    mode: Mode, problem: Dump, benchmark: Dump, ours: list[Record], theirs: list[Record]
+    mode: Mode,
+    dumps: tuple[Dump, Dump],
+    records: tuple[list[Record], list[Record]],
+    cores: int,
 ) -> tuple[dict[int, TensorMeasures], dict[int, str]]:
     measured: dict[int, TensorMeasures] = {}
     unreadable: dict[int, str] = {}
     if mode != "tensor":
         return measured, unreadable
     # The folder is taken from where dump.json lies: a dump is often moved after it was written.
-    folders = (problem.path / TENSOR_DIR, benchmark.path / TENSOR_DIR)
-    for row, (p, b) in enumerate(zip(ours, theirs, strict=True)):
-        if p.data_name is None or b.data_name is None or p.shape != b.shape:
-            continue
-        outcome = _compare_files(folders[0] / p.data_name, folders[1] / b.data_name)
+    folders = [dump.path / TENSOR_DIR for dump in dumps]
+    files = {
+        row: (folders[0] / p.data_name, folders[1] / b.data_name)
+        for row, (p, b) in enumerate(zip(*records, strict=True))
+        if p.data_name is not None and b.data_name is not None and p.shape == b.shape
+    }
+    for row, outcome in measure_files(files, cores).items():
         if isinstance(outcome, str):
             unreadable[row] = outcome
         elif outcome is not None:
             measured[row] = outcome
     return measured, unreadable
-
-
-def _compare_files(problem: Path, benchmark: Path) -> TensorMeasures | str | None:
-    path = problem
-    try:
-        ours = load_tensor(path)
-        path = benchmark
-        theirs = load_tensor(path)
-    except TensorFileError as error:
-        return f"{path}: {error}"
-    return compare_tensors(ours, theirs)
 
 
 def _differences(kinds: _Kinds) -> dict[int, list[str]]:

@@ -1,6 +1,6 @@
 """Measures of two tensors element by element, one pass over the data in blocks.
 
-All sums are carried in float64; a block of 256k elements stays in the processor's cache.
+All numbers and sums are float64; what a block needs stays in the processor's cache.
 """
 
 from __future__ import annotations
@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, isfinite, sqrt
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK = 1 << 18
+from builder.measure.tensor_data import TensorData
+
+# Four arrays of this many float64 take 1 MiB.
+BLOCK = 1 << 15
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,94 +50,69 @@ class _Sums:
     one_sided: int = 0
 
 
-class TensorFileError(ValueError):
-    """A tensor file that cannot be read or is refused."""
-
-
-def load_tensor(path: Path) -> NDArray[Any]:
-    """Read a dumped tensor as a flat array; bfloat16 and 8-bit floats come as float32.
-
-    Raises TensorFileError for a missing or broken file and for pickles that hold code.
-    """
-    import torch
-
-    try:
-        tensor = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise TensorFileError("missing") from None
-    except Exception as error:  # torch.load raises whatever the broken bytes lead it to
-        raise TensorFileError(f"refused: {str(error).splitlines()[0][:120]}") from error
-    if not isinstance(tensor, torch.Tensor):
-        raise TensorFileError(f"holds a {type(tensor).__name__}, no tensor")
-    tensor = tensor.detach().contiguous().reshape(-1)
-    if tensor.dtype is torch.bfloat16 or "float8" in str(tensor.dtype):
-        tensor = tensor.to(torch.float32)
-    if tensor.is_complex():
-        tensor = torch.view_as_real(tensor.resolve_conj()).reshape(-1)
-    array: NDArray[Any] = tensor.numpy()
-    return array
-
-
-def compare_tensors(problem: NDArray[Any], benchmark: NDArray[Any]) -> TensorMeasures | None:
-    """Measure two flat arrays of the same length; None when they are empty or of another length.
+def compare_tensors(problem: TensorData, benchmark: TensorData) -> TensorMeasures | None:
+    """Measure two tensors of the same length; None when they are empty or of another length.
 
     NaN and Inf at the same positions agree; on one side only they make every error infinite.
     """
     if problem.size != benchmark.size or problem.size == 0:
         return None
     sums = _Sums(count=problem.size)
-    for ours, theirs in _blocks(problem, benchmark):
-        _add_block(sums, ours, theirs)
+    with np.errstate(all="ignore"):
+        for ours, theirs in _blocks(problem, benchmark):
+            _add_block(sums, ours, theirs)
     return _finish(sums)
 
 
-def _blocks(
-    problem: NDArray[Any], benchmark: NDArray[Any]
-) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    # float32 is measured as it is; everything else is widened, so that int8 and bool subtract.
-    wide = np.float32 if problem.dtype == benchmark.dtype == np.float32 else np.float64
+def _blocks(problem: TensorData, benchmark: TensorData) -> Iterator[tuple[Floats, Floats]]:
     for start in range(0, problem.size, BLOCK):
-        part = slice(start, start + BLOCK)
-        yield (
-            problem[part].astype(wide, copy=False),
-            benchmark[part].astype(wide, copy=False),
-        )
+        stop = min(start + BLOCK, problem.size)
+        ours, theirs = problem.block(start, stop), benchmark.block(start, stop)
+        yield ours.astype(np.float64, copy=False), theirs.astype(np.float64, copy=False)
 
 
-def _add_block(sums: _Sums, ours: NDArray[Any], theirs: NDArray[Any]) -> None:
-    with np.errstate(all="ignore"):
-        if not np.isfinite(np.dot(ours, ours) + np.dot(theirs, theirs)):
-            ours, theirs = _set_aside_nonfinite(sums, ours, theirs)
-        difference = np.subtract(ours, theirs)
-        sums.difference += float(np.dot(difference, difference))
-        sums.problem += float(np.dot(ours, ours))
-        sums.benchmark += float(np.dot(theirs, theirs))
-        sums.product += float(np.dot(ours, theirs))
-        np.abs(difference, out=difference)
-        sums.max_abs = max(sums.max_abs, float(difference.max(initial=0)))
-        if sums.max_abs == 0.0:
-            sums.within_1 += difference.size
-            sums.within_5 += difference.size
-            return
-        relative = np.divide(difference, np.abs(theirs), out=difference)
-        relative[np.isnan(relative)] = 0.0  # 0 against 0
-        sums.max_rel = max(sums.max_rel, float(relative.max(initial=0)))
-        sums.within_1 += int(np.count_nonzero(relative < 1e-3))
-        sums.within_5 += int(np.count_nonzero(relative < 5e-3))
+def _add_block(sums: _Sums, ours: Floats, theirs: Floats) -> None:
+    own, other = float(np.dot(ours, ours)), float(np.dot(theirs, theirs))
+    if not isfinite(own + other):
+        ours, theirs = _set_aside_nonfinite(sums, ours, theirs)
+        own, other = float(np.dot(ours, ours)), float(np.dot(theirs, theirs))
+    sums.problem += own
+    sums.benchmark += other
+    difference = np.subtract(ours, theirs)
+    squared = float(np.dot(difference, difference))
+    largest = max(float(difference.max(initial=0)), -float(difference.min(initial=0)))
+    if largest == 0.0:
+        sums.product += own
+        sums.within_1 += difference.size
+        sums.within_5 += difference.size
+        return
+    sums.product += float(np.dot(ours, theirs))
+    sums.difference += squared
+    sums.max_abs = max(sums.max_abs, largest)
+    _add_relative(sums, np.divide(difference, theirs, out=difference))
 
 
-def _set_aside_nonfinite(
-    sums: _Sums, ours: NDArray[Any], theirs: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    ours, theirs = ours.astype(np.float64), theirs.astype(np.float64)
-    bad_ours, bad_theirs = ~np.isfinite(ours), ~np.isfinite(theirs)
+def _add_relative(sums: _Sums, relative: Floats) -> None:
+    np.abs(relative, out=relative)
+    # 0 against 0 is NaN here: no error, left out of the maximum and below every bound.
+    largest = float(np.fmax.reduce(relative, initial=0.0))
+    sums.max_rel = max(sums.max_rel, largest)
+    sums.within_1 += relative.size
+    sums.within_5 += relative.size
+    if largest >= 1e-3:
+        sums.within_1 -= int(np.count_nonzero(relative >= 1e-3))
+    if largest >= 5e-3:
+        sums.within_5 -= int(np.count_nonzero(relative >= 5e-3))
+
+
+def _set_aside_nonfinite(sums: _Sums, ours: Floats, theirs: Floats) -> tuple[Floats, Floats]:
+    bad = ~(np.isfinite(ours) & np.isfinite(theirs))
     agree = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
-    sums.one_sided += int(np.count_nonzero((bad_ours | bad_theirs) & ~agree))
-    keep = ~(bad_ours | bad_theirs)
-    aside = int(np.count_nonzero(~keep & agree))
+    sums.one_sided += int(np.count_nonzero(bad & ~agree))
+    aside = int(np.count_nonzero(bad & agree))
     sums.within_1 += aside
     sums.within_5 += aside
-    return ours[keep], theirs[keep]
+    return ours[~bad], theirs[~bad]
 
 
 def _finish(sums: _Sums) -> TensorMeasures:
@@ -144,7 +121,8 @@ def _finish(sums: _Sums) -> TensorMeasures:
     if sums.one_sided:
         distance = sums.max_abs = sums.max_rel = error = inf
     magnitude = sqrt(sums.problem) * scale
-    cosine = sums.product / magnitude if magnitude else float(distance == 0)
+    equal = sums.difference == 0 and not sums.one_sided
+    cosine = float(equal) if equal or not magnitude else sums.product / magnitude
     return TensorMeasures(
         cosine=max(-1.0, min(1.0, cosine)) if isfinite(cosine) else 0.0,
         euc_dist=distance,
