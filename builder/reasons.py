@@ -39,6 +39,8 @@ SENTENCES = {
     "parameter_differs": "the parameter {value} differs (score {score:.2f}) before the step "
     "computes anything",
     "optimizer": "all gradients of step {step} agree, so the optimizer's update is what differs",
+    "hidden_by_infinity": "its output is read as {value} by {reader}, whose output differs; the "
+    "infinities in it hide from statistics whether it agrees",
     "nonfinite_made": "makes {state} in {value} from finite inputs",
     "argument_differs": "the argument {value} is {problem} here and {benchmark} in the benchmark",
     "precision_differs": "computed in {problem} here and in {benchmark} in the benchmark",

@@ -34,6 +34,7 @@ class TreeNode:
     stack: int | None = None
     micro_step: int = 0
     recomputed: bool = False
+    after_backward: bool = False  # of top-level nodes: a backward pass of its micro-step came first
     exec_order: int = -1
     depth: int = 0
     index: int = -1  # in pre-order, once the tree is laid out for the database
@@ -77,6 +78,7 @@ def build_tree(dump: Dump) -> Tree:
     _inherit_stacks(by_name)
     if not dump.micro_steps:
         _count_micro_steps(root)
+    _mark_after_backward(root)
     return Tree(dump, root, by_name, in_order)
 
 
@@ -201,6 +203,14 @@ def _arrange(root: TreeNode) -> list[TreeNode]:
 
 def _began(node: TreeNode) -> float:
     return node.began
+
+
+def _mark_after_backward(root: TreeNode) -> None:
+    begun: set[int] = set()
+    for child in root.children:
+        child.after_backward = child.direction != "backward" and child.micro_step in begun
+        if child.direction == "backward":
+            begun.add(child.micro_step)
 
 
 def _complete(root: TreeNode) -> list[TreeNode]:

@@ -39,6 +39,8 @@ class Evidence:
         with np.errstate(invalid="ignore"):
             self._divergent = (comparison.score > threshold).tolist()
         self._any = set(nodes[np.array(self._divergent, dtype=bool)].tolist())
+        ratio = comparison.error / comparison.limit
+        self._strain = np.where(np.isnan(ratio), 0.0, ratio)
         ours, theirs = comparison.statistics
         self._made_nonfinite = (ours.nonfinite & ~theirs.nonfinite).tolist()
         self._rare_precision = self._precision_is_rare()
@@ -70,6 +72,13 @@ class Evidence:
             else:
                 found.inputs.append(row)
         return found
+
+    def strain(self, node: TreeNode) -> float:
+        """How near a node's values are to their tolerance: the largest error over tolerance."""
+        rows = self.rows(node)
+        if not rows:
+            return 0.0
+        return float(self._strain[rows.start : rows.stop].max())
 
     def worst(self, rows: list[int]) -> int:
         """The row with the highest score."""
@@ -114,14 +123,30 @@ class Evidence:
         return any(_statistics(self.ours[row]) in prints for row in right)
 
     def changes_precision(self, node: TreeNode) -> bool:
-        """Whether a call puts out another dtype than its partner although both read the same.
+        """Whether a call computes in another dtype than its partner.
 
         Never where most nodes differ so: that is the setting of the comparison, not a fault.
         """
         if not self._rare_precision or node.kind != "api":
             return False
-        differing = [row for row in self.rows(node) if self._dtype_differs(row)]
-        return bool(differing) and all(self.comparison.is_output[row] for row in differing)
+        return any(self._dtype_differs(row) for row in self.rows(node))
+
+    def differing_dtypes(self, node: TreeNode, outputs: bool) -> list[int]:
+        """The rows of a node's outputs or inputs whose dtypes differ."""
+        is_output = self.comparison.is_output
+        return [r for r in self.rows(node) if is_output[r] == outputs and self._dtype_differs(r)]
+
+    def hidden_inputs(self, node: TreeNode) -> list[int]:
+        """The rows of inputs whose statistics are not finite on both sides and so tell nothing."""
+        if self.comparison.mode != "statistics":
+            return []
+        ours, theirs = self.comparison.statistics
+        is_output = self.comparison.is_output
+        return [
+            row
+            for row in self.rows(node)
+            if not is_output[row] and ours.nonfinite[row] and theirs.nonfinite[row]
+        ]
 
     def precision_reason(self, node: TreeNode) -> Reason:
         """A reason that shows both dtypes of a node that `changes_precision`."""

@@ -62,19 +62,9 @@ def phase_of(node: TreeNode) -> Phase:
     Recomputed calls run during the backward pass; gradient synchronisation, clipping and the
     optimizer come after it.
     """
-    top = node
-    while top.parent is not None and top.parent.kind != "root":
-        top = top.parent
     if node.recomputed or node.direction == "backward":
         return "backward"
-    return "after" if top.entry is None or _follows_backward(top) else "forward"
-
-
-def _follows_backward(top: TreeNode) -> bool:
-    siblings = top.parent.children if top.parent is not None else []
-    return any(
-        other.direction == "backward"
-        and other.exec_order < top.exec_order
-        and other.micro_step == top.micro_step
-        for other in siblings
-    )
+    top = node
+    while top.parent is not None and top.parent.kind not in ("root", "collection"):
+        top = top.parent
+    return "after" if top.entry is None or top.after_backward else "forward"

@@ -12,6 +12,8 @@ from builder.compare import Comparison
 from builder.diagnosis.evidence import DivergentRows, Evidence, nonfinite_state
 from builder.diagnosis.finding import Finding, FindingKind, phase_of
 from builder.diagnosis.lineage import Producers
+from builder.diagnosis.suspects import Suspect, Suspects
+from builder.match.nodes import Matching
 from builder.match.values import SURPLUS
 from builder.reasons import Reason
 from builder.tree import TreeNode
@@ -38,8 +40,7 @@ class _Walk:
         self.values = self.matching.problem.dump.values
         self.findings: list[Finding] = []
         self.source: dict[TreeNode, Finding] = {}
-        self.unmatched: list[TreeNode] = []
-        self.other_precision: list[TreeNode] = []
+        self.suspects = Suspects(evidence, self.matching)
         self.producers = Producers(self.matching.problem)
         self.benchmark_producers = Producers(self.matching.benchmark)
         self.compared = False
@@ -51,6 +52,7 @@ class _Walk:
             self._visit_unmatched(node)
         else:
             self.benchmark_producers.reach(partner)
+            self.suspects.follow(node)
             self._visit_matched(node)
         self.producers.reach(node)
 
@@ -65,12 +67,13 @@ class _Walk:
             self._carry(cause, node)
         elif self._unmatched_makes_nonfinite(node):
             self._start_nonfinite(node)
-        self.unmatched.append(node)
+        if node.kind == "api":
+            self.suspects.add("extra", node)
 
     def _visit_matched(self, node: TreeNode) -> None:
         rows = self.evidence.divergent(node)
-        if self.evidence.changes_precision(node):
-            self.other_precision.append(node)
+        if self.evidence.changes_precision(node) and not self._reads_precision(node):
+            self.suspects.add("precision", node)
         inside = self._cause_inside(node)
         if rows.outputs and self._makes_nonfinite(node, inside):
             self._start_nonfinite(node)
@@ -81,7 +84,11 @@ class _Walk:
             self._visit_divergent_input(node, rows, inside)
         elif rows.outputs:
             self._visit_divergent_output(node, rows, inside)
-        self.compared = self.compared or bool(self.evidence.rows(node))
+        elif rows.arguments:
+            self.suspects.add("argument", node)
+        if self.evidence.rows(node):
+            self.compared = True
+            self.suspects.compared(node)
 
     def _visit_divergent_input(
         self, node: TreeNode, rows: DivergentRows, inside: Finding | None
@@ -89,7 +96,8 @@ class _Walk:
         cause = (
             self._cause_by_lineage(self.evidence.problem_values(rows.inputs))
             or inside
-            or self._start_from_unmatched(node, rows)
+            or self._forward_finding(node)
+            or self._start_from_suspect(node, rows)
             or self._start_from_parameter(node, rows)
             or self._latest()
             or self._start_input(node, rows)
@@ -104,19 +112,39 @@ class _Walk:
         score, before = self.evidence.scores(node)
         assert score is not None
         grown = score - (before or 0.0) > self.evidence.threshold
-        if cause is None and not grown and not rows.arguments:
-            cause = self._latest()
         if cause is None and rows.arguments:
             cause = self._start(
                 node, "argument_differs", self.evidence.argument_reason(rows.arguments[0])
             )
-        if cause is None and node.kind == "module":
-            cause = self._start_from_unmatched(node, rows)
+        if cause is None:
+            cause = self._carried(node, before or 0.0, grown)
+        if cause is None:
+            cause = self._start_from_suspect(node, rows)
         if cause is None and grown:
+            cause = self._start_hidden(node, rows)
             reason = self.evidence.score_reason("introduced", rows.outputs)
-            cause = self._start(node, "introduced", {**reason, "input_score": before or 0.0})
+            cause = cause or self._start(
+                node, "introduced", {**reason, "input_score": before or 0.0}
+            )
         if cause is not None:
             self._carry(cause, node)
+
+    def _carried(self, node: TreeNode, before: float, grown: bool) -> Finding | None:
+        """The earlier finding that a difference grew out of, where nothing more precise is known.
+
+        Inputs outside the tolerance were touched by an earlier finding.
+        """
+        forward = self._forward_finding(node)
+        if forward is not None:
+            return forward
+        return self._latest() if before > 0 or not grown else None
+
+    def _forward_finding(self, node: TreeNode) -> Finding | None:
+        """The first finding of the forward pass before a gradient, which comes from its loss."""
+        if node.direction != "backward":
+            return None
+        of_step = (f for f in self.findings if f.node.micro_step == node.micro_step)
+        return next((f for f in of_step if phase_of(f.node) == "forward"), None)
 
     # --- what explains a divergence -------------------------------------------------------------
 
@@ -195,8 +223,7 @@ class _Walk:
         self.findings.append(finding)
         if affected is None:
             self.source[node] = finding
-        self.unmatched.clear()
-        self.other_precision.clear()
+        self.suspects.clear()
         return finding
 
     def _carry(self, cause: Finding, node: TreeNode) -> None:
@@ -209,62 +236,79 @@ class _Walk:
         reason: Reason = {"code": "nonfinite_made", "value": value, "state": state}
         self._start(node, "non_finite", reason, score=1.0)
 
-    def _start_from_unmatched(self, node: TreeNode, rows: DivergentRows) -> Finding | None:
-        # An unmatched call has no score of its own: what its value does to its reader stands in.
+    def _start_from_suspect(self, node: TreeNode, rows: DivergentRows) -> Finding | None:
+        # A call without partner has no score of its own: what its value does to its reader stands
+        # in for it.
         worst = self.evidence.worst(rows.inputs or rows.outputs)
         score = float(self.evidence.comparison.score[worst])
-        extra = self._unmatched_producer(rows)
-        run = self._run_up_to(extra) if extra is not None else self._latest_run(node)
-        if run:
-            names = ", ".join(call.name for call in run[-5:])
+        suspect = (
+            self._producing_suspect(rows)
+            or (self.suspects.inside(node) if not rows.inputs else None)
+            or self.suspects.behind(node)
+            or self._suspect_in_forward(node)
+        )
+        if suspect is None:
+            return None
+        return self._start_suspect(suspect, node, score)
+
+    def _start_suspect(self, suspect: Suspect, node: TreeNode, score: float) -> Finding:
+        found = _outermost(suspect.node, self.matching)
+        if suspect.kind == "argument":
+            row = self.evidence.divergent(found).arguments[0]
+            return self._start(found, "argument_differs", self.evidence.argument_reason(row))
+        if suspect.kind == "precision":
+            return self._start(found, "precision", self.evidence.precision_reason(found))
+        names = ", ".join(call.name for call in self.suspects.run(suspect)[-5:])
+        if suspect.kind == "extra":
             reason: Reason = {"code": "extra_calls", "names": names}
-            return self._start(run[-1], "input_differs", reason, score)
-        missing = self._missing_producer(rows)
-        if missing is not None:
-            reason = {"code": "missing_calls", "names": missing.name}
-            return self._start(missing, "input_differs", reason, score, affected=node)
-        if self.other_precision:
-            changed = self.other_precision[-1]
-            return self._start(changed, "precision", self.evidence.precision_reason(changed))
-        return None
+            return self._start(found, "input_differs", reason, score)
+        reason = {"code": "missing_calls", "names": names}
+        return self._start(found, "input_differs", reason, score, affected=node)
 
-    def _unmatched_producer(self, rows: DivergentRows) -> TreeNode | None:
+    def _suspect_in_forward(self, node: TreeNode) -> Suspect | None:
+        """A forward twin with another argument or precision that only its gradient shows."""
+        if node.direction != "backward" or node.entry is None:
+            return None
+        forward = self.matching.problem.by_name.get(node.entry.twin("forward"))
+        return self.suspects.named(forward, "argument", "precision") if forward else None
+
+    def _producing_suspect(self, rows: DivergentRows) -> Suspect | None:
+        """The suspect whose very value is read here, on either side."""
         pairs = self.evidence.comparison.pairs
         for row in rows.inputs or rows.outputs:
-            producer = self.producers.of(pairs.problem[row])
-            if producer is not None and producer not in self.matching.partner:
-                return producer
+            for producer in (
+                self.producers.of(pairs.problem[row]),
+                self.benchmark_producers.of(pairs.benchmark[row]),
+            ):
+                suspect = self.suspects.named(producer) if producer is not None else None
+                if suspect is not None:
+                    return suspect
         return None
 
-    def _missing_producer(self, rows: DivergentRows) -> TreeNode | None:
-        pairs = self.evidence.comparison.pairs
-        for row in rows.inputs or rows.outputs:
-            producer = self.benchmark_producers.of(pairs.benchmark[row])
-            if producer is not None and producer not in self.matching.partner:
-                return producer
+    def _start_hidden(self, node: TreeNode, rows: DivergentRows) -> Finding | None:
+        """Name the call that put infinities into an input: behind them statistics see nothing."""
+        for row in self.evidence.hidden_inputs(node):
+            index = self.evidence.comparison.pairs.problem[row]
+            producer = self.producers.of(index)
+            if producer is None or producer in self.source:
+                continue
+            worst = self.evidence.worst(rows.outputs)
+            score = float(self.evidence.comparison.score[worst])
+            key = self.evidence.comparison.keys[row]
+            reason: Reason = {"code": "hidden_by_infinity", "value": key, "reader": node.name}
+            return self._start(producer, "introduced", reason, score)
         return None
 
-    def _run_up_to(self, last: TreeNode) -> list[TreeNode]:
-        run = [last]
-        for node in reversed(self.unmatched):
-            if node.exec_order == run[0].exec_order - 1 and node.kind == "api":
-                run.insert(0, node)
-        return run
-
-    def _latest_run(self, node: TreeNode) -> list[TreeNode]:
-        # Without lineage only calls of the same pass and right before the node are suspects.
-        calls = [
-            call
-            for call in self.unmatched
-            if call.kind == "api" and call.direction == node.direction
-        ]
-        if not calls or self._compared_between(calls[-1], node):
-            return []
-        return self._run_up_to(calls[-1])
-
-    def _compared_between(self, first: TreeNode, last: TreeNode) -> bool:
-        between = self.matching.problem.in_order[first.exec_order + 1 : last.exec_order]
-        return any(node.kind == "api" and self.evidence.rows(node) for node in between)
+    def _reads_precision(self, node: TreeNode) -> bool:
+        """Whether another dtype comes from a call that is a suspect for it already."""
+        differing = self.evidence.differing_dtypes(node, outputs=False)
+        producers = (
+            self.producers.of(self.evidence.comparison.pairs.problem[r]) for r in differing
+        )
+        return any(
+            producer is not None and self.evidence.differing_dtypes(producer, outputs=True)
+            for producer in producers
+        )
 
     def _start_from_parameter(self, node: TreeNode, rows: DivergentRows) -> Finding | None:
         owner = node.parent
@@ -302,3 +346,16 @@ class _Walk:
             if state and key.startswith(("output", "parameters_grad")):
                 return key, state
         return "", ""
+
+
+def _outermost(node: TreeNode, matching: Matching) -> TreeNode:
+    """The whole module where a whole module is extra or missing, else the call itself."""
+    while (
+        node not in matching.partner
+        and node.parent is not None
+        and node.parent.kind == "module"
+        and node.parent.entry is not None
+        and node.parent not in matching.partner
+    ):
+        node = node.parent
+    return node

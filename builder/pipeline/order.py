@@ -82,13 +82,18 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
     for outcome in outcomes:
         earlier = listed[0] if listed else None
         for finding in outcome.findings:
-            if earlier is not None and finding.kind in _INHERITED:
+            if earlier is not None and _is_inherited(finding):
                 count = earlier.propagated_to + finding.propagated_to + 1
                 listed[0] = earlier = replace(earlier, propagated_to=count)
             else:
                 listed.append(_with_optimizer(finding, previous))
         previous = outcome
     return listed
+
+
+def _is_inherited(finding: StoredFinding) -> bool:
+    fed = any(reason["code"] == "batch_differs" for reason in finding.reasons)
+    return finding.kind in _INHERITED and not fed
 
 
 def _with_optimizer(finding: StoredFinding, previous: PairOutcome | None) -> StoredFinding:
