@@ -65,6 +65,14 @@ class LogDirs:
         index, relative = place
         return _result_file(index, self.folders[index], self.folders[index] / relative)
 
+    def find(self, path: Path) -> ResultFile | None:
+        """The result file at a path, if it is one below the folders."""
+        for index, folder in enumerate(self.folders):
+            if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+                relative = os.path.relpath(os.path.realpath(path), os.path.realpath(folder))
+                return _result_file(index, folder, folder / relative)
+        return None
+
     def confine(self, path: Path) -> Path | None:
         """The real path of something inside the folders; None for everything outside."""
         real = Path(os.path.realpath(path))

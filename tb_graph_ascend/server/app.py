@@ -8,6 +8,7 @@ from pathlib import Path
 from flask import Flask, Response, request
 
 from tb_graph_ascend.server import (
+    builds,
     databases,
     errors,
     exports,
@@ -25,7 +26,7 @@ from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Settings, Workplace, make_workplace
 
 _LONGEST_BODY = 4 << 20
-_RESOURCES = (databases, graphs, nodes, findings, search, mappings, exports, pictures)
+_RESOURCES = (databases, graphs, nodes, findings, search, mappings, exports, pictures, builds)
 
 
 def create_app(logdirs: Sequence[Path], settings: Settings | None = None) -> Flask:

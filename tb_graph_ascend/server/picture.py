@@ -6,7 +6,8 @@ Everything runs over blocks, so memory beyond the tensors themselves stays small
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from math import prod
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -14,9 +15,9 @@ from numpy.typing import NDArray
 
 from builder.database.records import Count, Measure
 from builder.database.value_pairs import measure_of
+from builder.measure.tensor_data import TensorData
 
 BLOCK = 1 << 18
-Flat = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
@@ -49,9 +50,13 @@ class Picture(msgspec.Struct, frozen=True):
 
 
 def draw(
-    problem: Flat | None, benchmark: Flat | None, shape: list[int], bins: int, cells: int
+    problem: TensorData | None,
+    benchmark: TensorData | None,
+    shape: list[int],
+    bins: int,
+    cells: int,
 ) -> Picture:
-    """The picture of one value from its flat tensors; the error only where both fit together."""
+    """The picture of one value; the error only where both sides have as many elements."""
     sides = [side for side in (problem, benchmark) if side is not None and side.size]
     edges = _shared_edges(sides, bins)
     error, heat = None, None
@@ -66,12 +71,12 @@ def draw(
     )
 
 
-def _blocks(flat: Flat) -> Iterator[Floats]:
+def _blocks(flat: TensorData) -> Iterator[Floats]:
     for start in range(0, flat.size, BLOCK):
-        yield flat[start : start + BLOCK].astype(np.float64)
+        yield flat.block(start, min(start + BLOCK, flat.size)).astype(np.float64)
 
 
-def _errors(problem: Flat, benchmark: Flat) -> Iterator[Floats]:
+def _errors(problem: TensorData, benchmark: TensorData) -> Iterator[Floats]:
     """|problem − benchmark| in blocks: equal infinities and NaN on both sides are no error."""
     for ours, theirs in zip(_blocks(problem), _blocks(benchmark), strict=True):
         same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
@@ -82,7 +87,7 @@ def _errors(problem: Flat, benchmark: Flat) -> Iterator[Floats]:
         yield error
 
 
-def _shared_edges(sides: list[Flat], bins: int) -> Floats:
+def _shared_edges(sides: list[TensorData], bins: int) -> Floats:
     low, high = np.inf, -np.inf
     for side in sides:
         for block in _blocks(side):
@@ -99,7 +104,7 @@ def _shared_edges(sides: list[Flat], bins: int) -> Floats:
     return np.asarray(low * (1.0 - steps) + high * steps)
 
 
-def _histogram(flat: Flat, edges: Floats) -> Histogram:
+def _histogram(flat: TensorData, edges: Floats) -> Histogram:
     counts = np.zeros(len(edges) - 1, dtype=np.int64)
     nonfinite = 0
     for block in _blocks(flat):
@@ -109,7 +114,7 @@ def _histogram(flat: Flat, edges: Floats) -> Histogram:
     return Histogram("linear", edges.tolist(), counts.tolist(), 0, nonfinite)
 
 
-def _error_histogram(problem: Flat, benchmark: Flat, bins: int) -> Histogram:
+def _error_histogram(problem: TensorData, benchmark: TensorData, bins: int) -> Histogram:
     low, high = np.inf, 0.0
     for error in _errors(problem, benchmark):
         positive = error[np.isfinite(error) & (error > 0)]
@@ -136,9 +141,9 @@ def _counted(numbers: Floats, edges: Floats) -> NDArray[np.int64]:
     return np.bincount(np.clip(place, 0, bins - 1), minlength=bins)
 
 
-def _heat(problem: Flat, benchmark: Flat, shape: list[int], cells: int) -> Heat:
-    columns = shape[-1] if shape and shape[-1] > 0 else 1
-    rows = max(1, problem.size // columns)
+def _heat(problem: TensorData, benchmark: TensorData, shape: list[int], cells: int) -> Heat:
+    rows = prod(shape[:-1]) or 1
+    columns = max(1, problem.size // rows)
     high, wide = min(rows, cells), min(columns, cells)
     worst = np.zeros(high * wide)
     start = 0

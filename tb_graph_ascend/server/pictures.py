@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +12,10 @@ import msgspec
 from builder.database.dump_files import tensor_file
 from builder.database.queries import ResultDatabase
 from builder.database.records import NodeDetails, Value, ValuePair
-from builder.measure.tensors import TensorFileError, load_tensor
+from builder.measure.tensor_data import TensorData
+from builder.measure.tensor_files import TensorFileError, open_tensor
 from tb_graph_ascend.server.errors import ConflictError, NotFoundError
-from tb_graph_ascend.server.picture import Flat, Picture, draw
+from tb_graph_ascend.server.picture import Picture, draw
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
@@ -64,18 +66,22 @@ def _draw(
 ) -> Picture:
     nodes = [node for node in (details.node, details.partner) if node is not None]
     folders = {node.side: database.dump_folder(node.graph) for node in nodes}
-    problem = _load(folders.get("problem"), pair.problem)
-    benchmark = _load(folders.get("benchmark"), pair.benchmark)
-    if problem is None and benchmark is None:
+    files = [
+        _file(folders.get("problem"), pair.problem),
+        _file(folders.get("benchmark"), pair.benchmark),
+    ]
+    if not any(files):
         raise ConflictError(
             f"{pair.role}.{pair.path} has no dumped tensor", 'dump with "task": "tensor"'
         )
     shown = pair.problem or pair.benchmark
     shape = (shown.shape if shown is not None else None) or []
-    return draw(problem, benchmark, shape, query.bins, query.cells)
+    with ExitStack() as stack:
+        problem, benchmark = (_open(stack, file) if file is not None else None for file in files)
+        return draw(problem, benchmark, shape, query.bins, query.cells)
 
 
-def _load(folder: Path | None, value: Value | None) -> Flat | None:
+def _file(folder: Path | None, value: Value | None) -> Path | None:
     if value is None or value.file is None or folder is None:
         return None
     path = tensor_file(folder, value.file)
@@ -87,7 +93,11 @@ def _load(folder: Path | None, value: Value | None) -> Flat | None:
         raise ConflictError(
             f"{path}: larger than {MOST_BYTES >> 20} MiB", "look at it with torch.load"
         )
+    return path
+
+
+def _open(stack: ExitStack, path: Path) -> TensorData:
     try:
-        return load_tensor(path)
+        return stack.enter_context(open_tensor(path))
     except TensorFileError as error:
         raise ConflictError(f"{path}: {error}", "dump it again") from None

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from builder.measure.tensor_data import data_of
 from tb_graph_ascend.server.picture import BLOCK, draw
 from tests.tb_graph_ascend.conftest import Site
 
@@ -31,7 +32,7 @@ ANY_FLOATS = st.floats(width=32, allow_nan=True, allow_infinity=True)
 )
 def test_every_element_is_counted_once(pair: tuple[Any, Any], parts: int) -> None:
     ours, theirs = pair
-    picture = draw(ours.ravel(), theirs.ravel(), list(ours.shape), parts, parts)
+    picture = draw(data_of(ours), data_of(theirs), list(ours.shape), parts, parts)
     for histogram in (picture.problem, picture.benchmark, picture.error):
         assert histogram is not None
         total = sum(histogram.counts) + histogram.zeros + histogram.nonfinite
@@ -46,7 +47,7 @@ def test_heat_shows_where_the_error_sits() -> None:
     benchmark = np.zeros((2, 6, 10), dtype=np.float32)
     problem = benchmark.copy()
     problem[1, 4, 7] = 3.0
-    picture = draw(problem.ravel(), benchmark.ravel(), [2, 6, 10], 8, 5)
+    picture = draw(data_of(problem), data_of(benchmark), [2, 6, 10], 8, 5)
     assert picture.heat is not None
     assert (picture.heat.rows, picture.heat.columns, picture.heat.largest) == (12, 10, 3.0)
     hot = [(r, c) for r, row in enumerate(picture.heat.cells) for c, v in enumerate(row) if v]
@@ -57,7 +58,7 @@ def test_blocks_agree_with_the_whole() -> None:
     random = np.random.default_rng(1)
     benchmark = random.normal(size=(3 * BLOCK // 1000, 1000)).astype(np.float32)
     problem = benchmark + random.normal(size=benchmark.shape).astype(np.float32) * 1e-3
-    picture = draw(problem.ravel(), benchmark.ravel(), list(benchmark.shape), 32, 16)
+    picture = draw(data_of(problem), data_of(benchmark), list(benchmark.shape), 32, 16)
     assert picture.benchmark is not None
     assert picture.heat is not None
     counts, _ = np.histogram(benchmark.astype(np.float64), picture.benchmark.edges)

@@ -314,7 +314,7 @@ export interface DumpEntry {
   ranks: number[];
 }
 
-/** POST api/builds with BuildRequest → Build (202); one at a time, a second is 409. */
+/** POST api/builds with BuildRequest → Build; one at a time, a second is 409. */
 export interface BuildRequest {
   problem: string;
   /** null draws a single graph. */

@@ -1,0 +1,200 @@
+"""Runs builds, one at a time, each in a process of its own that can be stopped for real."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from tb_graph_ascend.logdirs import SUFFIX, LogDirs
+from tb_graph_ascend.server.build_messages import Build, BuildRequest, Progress
+from tb_graph_ascend.server.errors import ConflictError, NotFoundError
+
+_MOST_KEPT = 50
+_GRACE_SECONDS = 3.0
+_HEARTBEAT_SECONDS = 15.0
+_ROOT = Path(__file__).resolve().parents[2]
+_decode = msgspec.json.Decoder(Progress).decode
+
+
+class BuildJobs:
+    """The builds since the server started."""
+
+    def __init__(self, logdirs: LogDirs) -> None:
+        self._logdirs = logdirs
+        self._jobs: dict[str, _Job] = {}
+        self._lock = threading.Lock()
+
+    def start(self, wanted: BuildRequest) -> Build:
+        """Begin a build; raises ConflictError while another one runs."""
+        with self._lock:
+            for job in self._jobs.values():
+                if job.build.state == "running":
+                    raise ConflictError(
+                        f"a build of {job.build.problem} is running", "wait for it, or cancel it"
+                    )
+            started = _Job(wanted, self._logdirs)
+            self._jobs[started.build.id] = started
+            for old in list(self._jobs)[:-_MOST_KEPT]:
+                del self._jobs[old]
+        return started.build
+
+    def all(self) -> list[Build]:
+        """All builds, newest first."""
+        with self._lock:
+            return [job.build for job in reversed(self._jobs.values())]
+
+    def get(self, id_: str) -> Build:
+        """A build; raises NotFoundError."""
+        return self._job(id_).build
+
+    def follow(self, id_: str) -> Iterator[Build | None]:
+        """A build each time it changes, up to its end; None where nothing changed for long."""
+        return self._job(id_).follow()
+
+    def cancel(self, id_: str) -> Build:
+        """Stop a build and remove what it wrote; one that has ended stays as it is."""
+        return self._job(id_).cancel()
+
+    def _job(self, id_: str) -> _Job:
+        with self._lock:
+            job = self._jobs.get(id_)
+        if job is None:
+            raise NotFoundError(f"no build {id_[:40]!r}", "the server may have been restarted")
+        return job
+
+
+class _Job:
+    def __init__(self, wanted: BuildRequest, logdirs: LogDirs) -> None:
+        self.build = Build(
+            id=secrets.token_hex(8),
+            state="running",
+            problem=wanted.problem,
+            benchmark=wanted.benchmark,
+            done=0,
+            total=0,
+            log=[],
+            error=None,
+            database=None,
+        )
+        assert wanted.output is not None
+        self._logdirs = logdirs
+        self._output = Path(wanted.output)
+        self._before = self._partial()
+        self._changed = threading.Condition()
+        # A file, not a pipe: nobody has to read along for the worker to go on.
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `_watch`
+        self._process = _start_worker(self._complaints)
+        thread = threading.Thread(target=self._watch, args=(wanted,), daemon=True)
+        thread.start()
+
+    def follow(self) -> Iterator[Build | None]:
+        seen: Build | None = None
+        while seen is None or seen.state == "running":
+            with self._changed:
+                if self.build is seen:
+                    self._changed.wait(_HEARTBEAT_SECONDS)
+                news = None if self.build is seen else self.build
+            seen = news or seen
+            yield news
+
+    def cancel(self) -> Build:
+        with self._changed:
+            if self.build.state != "running":
+                return self.build
+            self._change(state="cancelled")
+        self._stop()
+        return self.build
+
+    def _watch(self, wanted: BuildRequest) -> None:
+        complaint = ""
+        with self._complaints, self._process as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                process.stdin.write(msgspec.json.encode(wanted))
+                process.stdin.close()
+                for line in process.stdout:
+                    self._take(_decode(line))
+            except (OSError, msgspec.MsgspecError) as error:
+                complaint = str(error)
+            code = process.wait()
+            self._complaints.seek(0)
+            complaint += self._complaints.read().decode("utf-8", "replace")
+        self._end(code, complaint.strip())
+
+    def _take(self, progress: Progress) -> None:
+        with self._changed:
+            if self.build.state != "running":
+                return
+            if progress.error is not None:
+                self._change(state="failed", error=progress.error)
+            elif progress.file is not None:
+                found = self._logdirs.find(Path(progress.file))
+                self._change(state="done", database=found.token if found is not None else None)
+            else:
+                log = [*self.build.log, progress.text or ""]
+                self._change(done=progress.done, total=progress.total, log=log)
+
+    def _end(self, code: int, complaint: str) -> None:
+        with self._changed:
+            if self.build.state == "running":
+                cause = f"killed by signal {-code} (out of memory?)" if code < 0 else f"code {code}"
+                text = f"the build process ended unexpectedly: {cause}\n{complaint}"
+                self._change(state="failed", error=text.strip())
+        if self.build.state != "done":
+            self._remove_partial()
+
+    def _change(self, **facts: object) -> None:
+        self.build = msgspec.structs.replace(self.build, **facts)
+        self._changed.notify_all()
+
+    def _stop(self) -> None:
+        _signal(self._process, signal.SIGTERM)
+        deadline = time.monotonic() + _GRACE_SECONDS
+        while self._process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        # The workers of the build share its group; none may outlive it.
+        _signal(self._process, getattr(signal, "SIGKILL", signal.SIGTERM))
+        self._process.wait()
+        self._remove_partial()
+
+    def _partial(self) -> set[Path]:
+        return set(self._output.glob(f"*{SUFFIX}.partial*")) if self._output.is_dir() else set()
+
+    def _remove_partial(self) -> None:
+        for path in self._partial() - self._before:
+            path.unlink(missing_ok=True)
+
+
+def _start_worker(complaints: IO[bytes]) -> subprocess.Popen[bytes]:
+    known = os.environ.get("PYTHONPATH")
+    path = os.pathsep.join([str(_ROOT), known] if known else [str(_ROOT)])
+    return subprocess.Popen(
+        [sys.executable, "-m", "tb_graph_ascend.server.build_worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=complaints,
+        env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True,
+    )
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+    try:
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, number)
+        else:
+            process.terminate()
+    except ProcessLookupError:
+        pass

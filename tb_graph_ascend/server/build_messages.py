@@ -1,0 +1,74 @@
+"""What is said about dumps and builds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from builder.database.records import Count
+
+_Path = Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
+
+
+class DumpEntry(msgspec.Struct, frozen=True):
+    """A dump that can be built."""
+
+    path: str
+    granularity: Literal["rank", "step", "root"]
+    steps: list[int]
+    ranks: list[int]
+
+
+class Dumps(msgspec.Struct, frozen=True):
+    """The dumps below the log folders, and where results may go."""
+
+    dumps: list[DumpEntry]
+    outputs: list[str]
+
+
+class BuildRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Compare two dumps, or draw one; all paths lie below the log folders."""
+
+    problem: _Path
+    benchmark: _Path | None = None
+    output: _Path | None = None
+    overflow_check: bool = False
+    fuzzy_match: bool = False
+    threshold: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+    layer_mapping: _Path | None = None
+    manual_mapping: _Path | None = None
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """One line of the worker: a finished pair, or how it ended."""
+
+    done: int = 0
+    total: int = 0
+    text: str | None = None
+    file: str | None = None
+    error: str | None = None
+
+
+class Build(msgspec.Struct, frozen=True):
+    """A build and how far it is."""
+
+    id: str
+    state: Literal["running", "done", "failed", "cancelled"]
+    problem: str
+    benchmark: str | None
+    done: Count
+    total: Count
+    log: list[str]
+    error: str | None
+    database: str | None
+
+
+class Builds(msgspec.Struct, frozen=True):
+    """The builds since the server started, newest first."""
+
+    builds: list[Build]
+
+
+class CancelRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An empty object."""

@@ -1,0 +1,62 @@
+"""A build in a process of its own: the request on stdin, one JSON line per event on stdout.
+
+It can be killed at any moment without harm to the server.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from builder import BuilderError, BuildOptions, build
+from builder.pipeline.store import PairOutcome
+from tb_graph_ascend.server.build_messages import BuildRequest, Progress
+
+
+def main() -> None:
+    """Build what stdin asks for."""
+    # The builder removes its unfinished file when it is interrupted.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    wanted = msgspec.json.decode(sys.stdin.buffer.read(), type=BuildRequest)
+    try:
+        made = build(
+            wanted.problem, wanted.benchmark, wanted.output or ".", _options(wanted), _report
+        )
+        _say(Progress(file=str(made.path)))
+    except BuilderError as error:
+        _say(Progress(error=str(error)))
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _options(wanted: BuildRequest) -> BuildOptions:
+    options = BuildOptions(
+        overflow_check=wanted.overflow_check,
+        fuzzy_match=wanted.fuzzy_match,
+        layer_mapping=Path(wanted.layer_mapping) if wanted.layer_mapping else None,
+        manual_mapping=Path(wanted.manual_mapping) if wanted.manual_mapping else None,
+    )
+    return options if wanted.threshold is None else replace(options, threshold=wanted.threshold)
+
+
+def _report(done: int, total: int, outcome: PairOutcome) -> None:
+    place = f"step {outcome.step} rank {outcome.rank}"
+    if outcome.error is not None:
+        text = f"{place}: failed: {outcome.error}"
+    else:
+        unmatched = outcome.unmatched_problem + outcome.unmatched_benchmark
+        text = f"{place}: {outcome.matched} nodes matched, {unmatched} not"
+    _say(Progress(done=done, total=total, text=text))
+
+
+def _say(progress: Progress) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(progress) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

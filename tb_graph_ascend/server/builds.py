@@ -1,0 +1,119 @@
+"""Build a result from dumps below the log folders, watch it, stop it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from flask import Response
+
+from tb_graph_ascend.dumps import find_dumps
+from tb_graph_ascend.logdirs import LogDirs
+from tb_graph_ascend.server.build_jobs import BuildJobs
+from tb_graph_ascend.server.build_messages import (
+    Build,
+    BuildRequest,
+    Builds,
+    CancelRequest,
+    DumpEntry,
+    Dumps,
+)
+from tb_graph_ascend.server.errors import BadArgumentError, ConflictError
+from tb_graph_ascend.server.resource import Resource
+from tb_graph_ascend.server.workplace import Workplace
+
+_PATHS = ("problem", "benchmark", "output", "layer_mapping", "manual_mapping")
+
+
+def resource(place: Workplace) -> Resource:
+    """Routes of `/api/dumps` and `/api/builds`."""
+    routes = Resource("builds")
+    logdirs = place.library.logdirs
+    jobs = BuildJobs(logdirs)
+
+    @routes.route("/dumps", answer=Dumps, failures=(400,))
+    def dumps() -> Dumps:
+        """The dumps below the log folders, and the folders that a result may go to."""
+        found = [
+            DumpEntry(
+                path=os.fspath(dump.path),
+                granularity=dump.granularity,
+                steps=sorted({source.step for source in dump.sources}),
+                ranks=sorted({source.rank for source in dump.sources}),
+            )
+            for dump in find_dumps(logdirs.folders)
+        ]
+        return Dumps(found, [os.fspath(folder) for folder in logdirs.folders])
+
+    @routes.route("/builds", answer=Builds, failures=(400,))
+    def list_builds() -> Builds:
+        """The builds since the server started, newest first."""
+        return Builds(jobs.all())
+
+    @routes.route(
+        "/builds",
+        method="POST",
+        body=BuildRequest,
+        answer=Build,
+        failures=(400, 403, 409, 415),
+    )
+    def start(wanted: BuildRequest) -> Build:
+        """Begin a build; one runs at a time."""
+        return jobs.start(_confined(wanted, logdirs))
+
+    @routes.route("/builds/<job>", answer=Build, failures=(400, 404))
+    def show(job: str) -> Build:
+        """A build and how far it is."""
+        return jobs.get(job)
+
+    @routes.route(
+        "/builds/<job>",
+        method="DELETE",
+        body=CancelRequest,
+        answer=Build,
+        failures=(400, 403, 404, 415),
+    )
+    def cancel(job: str, _: CancelRequest) -> Build:
+        """Stop a build for real and remove what it wrote."""
+        return jobs.cancel(job)
+
+    @routes.route("/builds/<job>/events", media_type="text/event-stream", failures=(400, 404))
+    def events(job: str) -> Response:
+        """Server-sent events: the build each time it changes, up to its end."""
+        jobs.get(job)
+        answer = Response(_events(jobs.follow(job)), mimetype="text/event-stream")
+        answer.headers["Cache-Control"] = "no-store"
+        return answer
+
+    return routes
+
+
+def _events(changes: Iterator[Build | None]) -> Iterator[bytes]:
+    for build in changes:
+        # A comment now and then keeps proxies from closing the connection.
+        yield b": \n\n" if build is None else b"data: " + msgspec.json.encode(build) + b"\n\n"
+
+
+def _confined(wanted: BuildRequest, logdirs: LogDirs) -> BuildRequest:
+    if not logdirs.folders:
+        raise ConflictError("there is no log folder to build in", "start the server with one")
+    given = {name: getattr(wanted, name) for name in _PATHS}
+    given["output"] = given["output"] or os.fspath(logdirs.folders[0])
+    inside = {
+        name: os.fspath(_confine(name, path, logdirs)) if path is not None else None
+        for name, path in given.items()
+    }
+    return msgspec.structs.replace(wanted, **inside)
+
+
+def _confine(name: str, path: str, logdirs: LogDirs) -> Path:
+    found = logdirs.confine(Path(path)) if "\0" not in path else None
+    if found is None:
+        raise BadArgumentError(
+            f"{name}: {path[:200]!r} is not below the log folders", "choose a path below them"
+        )
+    if not found.exists():
+        raise BadArgumentError(f"{name}: {path[:200]!r} does not exist", "choose another path")
+    return found
