@@ -52,7 +52,7 @@ export async function addressOf(base: string, name: string, query = ""): Promise
 /** Wait until graphs are on the page. */
 export async function graphsShown(page: Page | Frame): Promise<void> {
   await page.locator("canvas[data-side=problem]").waitFor();
-  await page.waitForFunction(() => !document.body.textContent?.includes("Loading…"));
+  await page.waitForFunction(() => !document.body.innerText.includes("Loading…"));
 }
 
 /** The name of the selected node. */

@@ -31,7 +31,7 @@ export function OutlineRow({ row, place, start, height, session, side, selected 
   const tree = session.tree(side);
   const node = parent === null ? tree?.root : tree?.childAt(parent, position);
   useEffect(() => {
-    if (!node && parent !== null) session.want(side, parent, position, position);
+    if (!node && parent !== null) session.want(side, parent, position);
   }, [node, parent, position, session, side]);
   const style = {
     transform: `translateY(${start}px)`,

@@ -8,14 +8,20 @@ const PARALLEL = 4;
 
 export type FetchPage = (parent: number, offset: number, limit: number) => Promise<Children>;
 
-interface Wanted {
+/** Positions first … last (inclusive) of a parent. */
+export interface ChildRange {
   parent: number;
-  offset: number;
+  first: number;
+  last: number;
 }
 
 export class ChildPages {
+  /** Pages loaded or on their way. */
   private readonly asked = new Set<string>();
-  private queue: Wanted[] = [];
+  /** Wishes of the pane's last frame; those of a view that is gone are dropped. */
+  private inView: ChildRange[] = [];
+  /** Wishes of the outline, newest first. */
+  private wanted: ChildRange[] = [];
   private running = 0;
 
   constructor(
@@ -25,37 +31,35 @@ export class ChildPages {
     private readonly failed: (error: unknown) => void,
   ) {}
 
-  /** Ask for the pages that hold positions first … last of a parent; the newest wish goes first. */
-  want(parent: number, first: number, last: number): void {
-    for (let offset = last - (last % PAGE); offset >= first - (first % PAGE); offset -= PAGE) {
-      const key = `${parent}:${offset}`;
-      if (this.asked.has(key)) continue;
-      this.asked.add(key);
-      this.queue.unshift({ parent, offset });
-    }
+  /** Ask for the pages of what a frame shows; what earlier frames wished and did not get is off. */
+  show(ranges: readonly ChildRange[]): void {
+    this.inView = [...ranges];
+    this.pump();
+  }
+
+  /** Ask for the page of one child in addition. */
+  want(parent: number, position: number): void {
+    this.wanted.unshift({ parent, first: position, last: position });
     this.pump();
   }
 
   /** Load one page now; resolves when it is in the tree. */
   async load(parent: number, position: number): Promise<void> {
     if (this.tree.childAt(parent, position)) return;
-    const offset = position - (position % PAGE);
-    this.asked.add(`${parent}:${offset}`);
-    await this.fetch({ parent, offset });
+    await this.fetch(parent, position - (position % PAGE));
   }
 
   /** Forget failures, so that what is in view is asked for again. */
   retry(): void {
     this.asked.clear();
-    this.queue = [];
   }
 
   private pump(): void {
     while (this.running < PARALLEL) {
-      const wanted = this.queue.shift();
-      if (!wanted) return;
+      const next = this.next(this.wanted) ?? this.next(this.inView);
+      if (!next) return;
       this.running += 1;
-      this.fetch(wanted)
+      this.fetch(next.parent, next.offset)
         .catch(this.failed)
         .finally(() => {
           this.running -= 1;
@@ -64,7 +68,20 @@ export class ChildPages {
     }
   }
 
-  private async fetch({ parent, offset }: Wanted): Promise<void> {
+  /** The first page of these ranges that nobody asked for; ranges without one are dropped. */
+  private next(ranges: ChildRange[]): { parent: number; offset: number } | undefined {
+    for (let range = ranges[0]; range; range = ranges[0]) {
+      const { parent, first, last } = range;
+      for (let offset = first - (first % PAGE); offset <= last; offset += PAGE) {
+        if (!this.asked.has(`${parent}:${offset}`)) return { parent, offset };
+      }
+      ranges.shift();
+    }
+    return undefined;
+  }
+
+  private async fetch(parent: number, offset: number): Promise<void> {
+    this.asked.add(`${parent}:${offset}`);
     const page = await this.fetchPage(parent, offset, PAGE);
     this.tree.insert(page.children);
     this.arrived();

@@ -4,7 +4,7 @@ import type { Node } from "../api/types";
 import { type Recolour, appearanceOf } from "./appearance";
 import { paintBadge, paintLabel, paintOpenHeader } from "./boxtext";
 import { type Visible, type VisibleRun, visibleIn } from "./culling";
-import { HEADER, type Layout, type OpenBox, type Rect, cellOf } from "./layout";
+import { CELL, HEADER, type Layout, type OpenBox, type Rect, type Run, cellOf } from "./layout";
 import type { GraphTree } from "./tree";
 import { type Size, type Viewport, visibleRect } from "./viewport";
 
@@ -71,16 +71,23 @@ function paintOpenBox(context: CanvasRenderingContext2D, scene: Scene, box: Open
 
 function paintRun(context: CanvasRenderingContext2D, scene: Scene, visible: VisibleRun): void {
   const { run, rows, columns } = visible;
+  const far = scene.view.scale <= BORDER_SCALE;
   for (let row = rows[0]; row < rows[1]; row += 1) {
     for (let column = columns[0]; column < columns[1]; column += 1) {
       const position = run.first + row * run.columns + column;
       if (position >= run.first + run.count) return;
-      const rect = cellOf(run, position);
+      const rect = far ? pitchOf(run, position) : cellOf(run, position);
       const node = scene.tree.childAt(run.parent, position);
       if (node) paintCell(context, scene, node, rect);
       else paintPlaceholder(context, scene, rect);
     }
   }
+}
+
+/** The cell with its gaps: from afar the gaps would only shimmer. */
+function pitchOf(run: Run, position: number): Rect {
+  const rect = cellOf(run, position);
+  return { ...rect, width: rect.width + CELL.gap, height: rect.height + CELL.gap };
 }
 
 function paintCell(

@@ -4,6 +4,7 @@ import type { Node } from "../api/types";
 import { type VisibleRun, positionsOf } from "./culling";
 import { type Hit, hitTest } from "./hit";
 import { type Layout, type Rect, layoutTree, rectOf } from "./layout";
+import type { ChildRange } from "./pages";
 import { type Scene, paint } from "./paint";
 import type { GraphTree } from "./tree";
 import {
@@ -24,7 +25,7 @@ export interface ViewEvents {
   /** The person moved the view; not sent for moves made by code. */
   moved: (view: Viewport) => void;
   /** Children in view, so that their pages can be loaded. */
-  showing: (parent: number, first: number, last: number) => void;
+  showing: (ranges: ChildRange[]) => void;
   painted: (view: Viewport, layout: Layout, size: Size) => void;
 }
 
@@ -155,13 +156,8 @@ export class GraphView {
     const { tree, layout, view, size } = this;
     const ratio = this.canvas.width / size.width;
     const visible = paint(this.context, { tree, layout, view, size, ratio, ...this.look });
-    visible.runs.forEach((run) => this.announce(run));
+    this.events.showing(visible.runs.map(rangeOf));
     this.events.painted(view, layout, size);
-  }
-
-  private announce(run: VisibleRun): void {
-    const [first, last] = positionsOf(run);
-    if (last >= first) this.events.showing(run.run.parent, first, last);
   }
 
   private glideTo(target: Viewport, smooth: boolean): void {
@@ -183,6 +179,11 @@ export class GraphView {
     cancelAnimationFrame(this.glide);
     this.glide = requestAnimationFrame(tick);
   }
+}
+
+function rangeOf(visible: VisibleRun): ChildRange {
+  const [first, last] = positionsOf(visible);
+  return { parent: visible.run.parent, first, last };
 }
 
 function between(from: Viewport, to: Viewport, share: number): Viewport {

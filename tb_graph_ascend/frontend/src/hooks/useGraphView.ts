@@ -30,7 +30,7 @@ export function useGraphView(session: GraphSession, side: Side) {
       doubleClicked: (hit) => void onDoubleClick(session, side, hit),
       hovered: (hit) => setHovered(nodeAt(session, side, hit)?.name ?? ""),
       moved: () => session.link.moved(side),
-      showing: (parent, first, last) => session.want(side, parent, first, last),
+      showing: (ranges) => session.show(side, ranges),
       painted: (shown, layout, size) =>
         update(shown, layout, size, latest.current, session.version),
     };

@@ -197,10 +197,9 @@ async function twin(session: GraphSession, node: Node | undefined): Promise<numb
 /** The matched pair at which both panes line up: the node itself, or the nearest before or above it. */
 async function anchorOf(session: GraphSession, node: Node): Promise<Record<Side, Node> | null> {
   let near: Node | undefined = node;
-  while (near && near.match === null) near = before(session, near);
-  if (near?.match == null) return null;
-  const partner = await session.reveal(near.match);
-  if (!partner) return null;
+  while (near?.match === null) near = before(session, near);
+  const partner = near?.match == null ? undefined : await session.reveal(near.match);
+  if (!near || !partner) return null;
   const isParent = near.id === node.parent;
   if (isParent && session.tree(partner.side)?.open(partner.id)) session.changed();
   return sides(near, partner);

@@ -2,7 +2,7 @@
 
 import { api } from "../api/client";
 import type { Node, PairGraphs, Side } from "../api/types";
-import { ChildPages } from "../graph/pages";
+import { type ChildRange, ChildPages, PAGE } from "../graph/pages";
 import { GraphTree } from "../graph/tree";
 import { PaneLink } from "./panelink";
 
@@ -58,9 +58,14 @@ export class GraphSession {
     return this.trees.problem?.get(id) ?? this.trees.benchmark?.get(id);
   }
 
-  /** Ask for the pages of children that came into view. */
-  want(side: Side, parent: number, first: number, last: number): void {
-    this.pages[side]?.want(parent, first, last);
+  /** Ask for the pages of children that a pane shows. */
+  show(side: Side, ranges: readonly ChildRange[]): void {
+    this.pages[side]?.show(ranges);
+  }
+
+  /** Ask for the page of a child that the outline shows. */
+  want(side: Side, parent: number, position: number): void {
+    this.pages[side]?.want(parent, position);
   }
 
   load(side: Side, parent: number, position: number): Promise<void> {
@@ -140,7 +145,7 @@ export class GraphSession {
 
   private async loadAll(parent: Node): Promise<void> {
     const pages = [];
-    for (let position = 0; position < parent.children; position += 500) {
+    for (let position = 0; position < parent.children; position += PAGE) {
       pages.push(this.load(parent.side, parent.id, position));
     }
     await Promise.all(pages);

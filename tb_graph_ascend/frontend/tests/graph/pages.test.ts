@@ -27,12 +27,21 @@ const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve,
 describe("ChildPages", () => {
   it("loads what is in view, each page once", async () => {
     const { tree, pages, asked } = setUp(20_000);
-    pages.want(1, 700, 1300);
-    pages.want(1, 700, 1300);
+    pages.show([{ parent: 1, first: 700, last: 1300 }]);
+    pages.show([{ parent: 1, first: 700, last: 1300 }]);
     await settle();
     expect(asked.sort((a, b) => a - b)).toEqual([PAGE, 2 * PAGE]);
     expect(tree.childAt(1, 1300)?.id).toBe(1310);
     expect(tree.childAt(1, 0)).toBeUndefined();
+  });
+
+  it("drops what was in view and is no longer", async () => {
+    const { pages, asked } = setUp(20_000);
+    pages.show([{ parent: 1, first: 0, last: 19_999 }]);
+    pages.show([{ parent: 1, first: 10_000, last: 10_010 }]);
+    await settle();
+    expect(asked).toContain(10_000);
+    expect(asked.length).toBeLessThan(8);
   });
 
   it("loads a single position at once", async () => {
@@ -43,13 +52,13 @@ describe("ChildPages", () => {
 
   it("reports failures and asks again after retry", async () => {
     const { pages, asked, failures } = setUp(10, true);
-    pages.want(1, 0, 9);
+    pages.want(1, 3);
     await settle();
     expect(failures).toHaveLength(1);
-    pages.want(1, 0, 9);
+    pages.want(1, 3);
     expect(asked).toHaveLength(1);
     pages.retry();
-    pages.want(1, 0, 9);
+    pages.want(1, 3);
     expect(asked).toHaveLength(2);
   });
 });
