@@ -132,7 +132,8 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
 
 _FINDINGS = """
     SELECT finding.*, graph.step, graph.rank, graph.side, node.name,
-           parent.name AS parent_name, parent.kind AS parent_kind, node.kind AS node_kind, node.direction, node.exec_order, stack.text AS stack_text
+           node.kind AS node_kind, node.direction, node.exec_order, stack.text AS stack_text,
+           parent.name AS parent_name, parent.kind AS parent_kind
     FROM finding
     JOIN node ON node.id = finding.node
     JOIN graph ON graph.id = finding.graph
