@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import msgspec
 from flask import Flask, Response, request
 
 from tb_graph_ascend.server import (
@@ -22,6 +24,7 @@ from tb_graph_ascend.server import (
     search,
 )
 from tb_graph_ascend.server.answers import finish
+from tb_graph_ascend.server.openapi import document
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Settings, Workplace, make_workplace
 
@@ -36,8 +39,10 @@ def create_app(logdirs: Sequence[Path], settings: Settings | None = None) -> Fla
     app.config["MAX_CONTENT_LENGTH"] = _LONGEST_BODY
     app.url_map.strict_slashes = False
     errors.install(app)
-    for routes in resources(place):
+    listed = resources(place)
+    for routes in listed:
         app.register_blueprint(routes.blueprint)
+    app.add_url_rule("/api/openapi.json", "openapi", lambda: _describe(listed))
     app.register_blueprint(pages.blueprint(place.settings.static))
     app.before_request(lambda: guard.check(request, place.settings))
     app.after_request(_complete)
@@ -47,6 +52,18 @@ def create_app(logdirs: Sequence[Path], settings: Settings | None = None) -> Fla
 def resources(place: Workplace) -> list[Resource]:
     """All resources of the server."""
     return [module.resource(place) for module in _RESOURCES]
+
+
+def _describe(listed: Sequence[Resource]) -> Response:
+    described = document([route for part in listed for route in part.routes], _version())
+    return Response(msgspec.json.encode(described), mimetype="application/json")
+
+
+def _version() -> str:
+    try:
+        return version("tb-graph-ascend")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def _complete(answer: Response) -> Response:
