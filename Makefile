@@ -18,7 +18,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        screenshots zoo bench bench-build clean
+        screenshots zoo bench bench-build bench-dump bench-server bench-ui clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -110,10 +110,24 @@ zoo: venv  ## seeded bugs: how often the diagnosis names the culprit
 
 # --- measurements ----------------------------------------------------------------------------------
 
-bench: bench-build  ## all measurements
+bench: bench-build bench-dump bench-server bench-ui  ## all measurements
 
 bench-build: venv  ## comparing large dumps, against the peer in one run
 	$(BIN)/python -m benchmarks.build --peer $(PEER)
+
+bench-dump: venv  ## cost of dumping a training step, against the peer in one run
+	$(BIN)/python benchmarks/dump.py $(if $(wildcard $(PEER)/bin/python),--peer $(PEER)/bin/python)
+
+bench-server: venv  ## every reading route of the server
+	$(BIN)/python -m benchmarks.server
+
+bench-ui: venv build | $(CHROMIUM)  ## the interface in a browser, on large comparisons
+	rm -rf build/bench && mkdir -p build/bench
+	$(BIN)/python -m benchmarks.generate build/bench/deep --entries 100000
+	$(BIN)/python -m benchmarks.generate build/bench/wide --entries 20000 --wide --steps 2
+	for shape in deep wide; do $(BIN)/msprobe graph_visualize -tp build/bench/$$shape/problem \
+	    -gp build/bench/$$shape/benchmark -o build/bench/$$shape/out || exit 1; done
+	node benchmarks/ui.mjs build/bench/deep/out/*.vis.db build/bench/wide/out/*.vis.db
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) node_modules build dist *.egg-info tb_graph_ascend/static \
