@@ -2,9 +2,13 @@
  * so they hold standalone, inside TensorBoard and behind a path prefix alike. */
 
 import type {
+  Across,
+  Build,
+  BuildRequest,
   Children,
   Database,
   Databases,
+  Dumps,
   Failure,
   Findings,
   MappedPair,
@@ -14,6 +18,7 @@ import type {
   NodeList,
   PairGraphs,
   Path,
+  Picture,
   SearchHits,
   Side,
 } from "./types";
@@ -134,6 +139,15 @@ export const api = {
     request<MappingResult>(address(`${database(db)}/mappings`), mutation("POST", wish)),
   unmap: (db: string, problem: number) =>
     request<MappingResult>(address(`${database(db)}/mappings`), mutation("DELETE", { problem })),
+  across: (db: string, node: number) =>
+    request<Across>(address(`${database(db)}/nodes/${node}/across`)),
+  picture: (db: string, node: number, value: number) =>
+    request<Picture>(address(`${database(db)}/nodes/${node}/values/${value}/picture`)),
+  dumps: () => request<Dumps>(address("dumps")),
+  builds: () => request<{ builds: Build[] }>(address("builds")),
+  startBuild: (wish: BuildRequest) => request<Build>(address("builds"), mutation("POST", wish)),
+  cancelBuild: (job: string) =>
+    request<Build>(address(`builds/${encodeURIComponent(job)}`), mutation("DELETE", {})),
   replaceMappings: (db: string, pairs: MappedPair[]) =>
     request<MappingResult>(address(`${database(db)}/mappings`), mutation("PUT", { pairs })),
 };

@@ -50,6 +50,19 @@ export const nodesQuery = (db: string, step: number, rank: number, query: NodeQu
     queryFn: () => api.nodes(db, step, rank, query),
   });
 
+export const acrossQuery = (db: string, node: number) =>
+  queryOptions({ queryKey: ["db", db, "across", node], queryFn: () => api.across(db, node) });
+
+export const pictureQuery = (db: string, node: number, value: number) =>
+  queryOptions({
+    queryKey: ["db", db, "picture", node, value],
+    queryFn: () => api.picture(db, node, value),
+    retry: false,
+  });
+
+export const dumpsQuery = () =>
+  queryOptions({ queryKey: ["dumps"], queryFn: api.dumps, staleTime: 0 });
+
 export const mappingsQuery = (db: string) =>
   queryOptions({ queryKey: ["db", db, "mappings"], queryFn: () => api.mappings(db) });
 

@@ -5,19 +5,22 @@ import { useTranslation } from "react-i18next";
 
 import type { NodeDetails } from "../api/types";
 import { useSelection } from "../hooks/useSelection";
-import { type BottomTab, useApp } from "../state/store";
+import { BOTTOM_TABS, type BottomTab, useApp } from "../state/store";
+import { AcrossPanel } from "./AcrossPanel";
 import { CommunicationPanel } from "./CommunicationPanel";
 import { FailureNotice } from "./FailureNotice";
+import { PicturesPanel } from "./PicturesPanel";
 import { SelectedHead } from "./SelectedHead";
 import { StackPanel } from "./StackPanel";
 import { ValuesPanel } from "./ValuesPanel";
 
-const PANELS: Partial<Record<BottomTab, (props: { details: NodeDetails }) => React.ReactNode>> = {
+const PANELS: Record<BottomTab, (props: { details: NodeDetails }) => React.ReactNode> = {
   values: ValuesPanel,
   stack: StackPanel,
+  pictures: PicturesPanel,
+  across: AcrossPanel,
   communication: CommunicationPanel,
 };
-const SHOWN = Object.keys(PANELS) as BottomTab[];
 
 export function BottomPanel() {
   const { t } = useTranslation();
@@ -32,7 +35,7 @@ export function BottomPanel() {
     >
       <div className="bottom-head">
         <Tabs.List className="tabs" aria-label={t("tabs.bottom")}>
-          {SHOWN.map((one) => (
+          {BOTTOM_TABS.map((one) => (
             <Tabs.Trigger key={one} value={one} className="tab">
               {t(`tabs.${one}`)}
             </Tabs.Trigger>
@@ -40,7 +43,7 @@ export function BottomPanel() {
         </Tabs.List>
         {selected !== null && details.data && <SelectedHead details={details.data} />}
       </div>
-      {SHOWN.map((one) => (
+      {BOTTOM_TABS.map((one) => (
         <Tabs.Content key={one} value={one} className="panel-content" tabIndex={-1}>
           <TabBody tab={one} />
         </Tabs.Content>
@@ -57,6 +60,6 @@ function TabBody({ tab }: { tab: BottomTab }) {
   if (details.isError) {
     return <FailureNotice error={details.error} retry={() => void details.refetch()} />;
   }
-  if (!details.data || !Content) return <p className="message">{t("loading")}</p>;
+  if (!details.data) return <p className="message">{t("loading")}</p>;
   return <Content details={details.data} />;
 }

@@ -5,12 +5,14 @@ import { X } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import { useApp } from "../state/store";
+import { BuildForm } from "./BuildForm";
 import { HelpContent } from "./HelpContent";
 
 export function Dialogs() {
   const { t } = useTranslation();
   const dialog = useApp((state) => state.dialog);
   if (dialog === "help") return <Modal title={t("help.title")}>{<HelpContent />}</Modal>;
+  if (dialog === "build") return <Modal title={t("header.build")}>{<BuildForm />}</Modal>;
   return null;
 }
 

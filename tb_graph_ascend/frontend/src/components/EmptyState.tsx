@@ -3,6 +3,7 @@
 import { useTranslation } from "react-i18next";
 
 import type { Databases } from "../api/types";
+import { BuildForm } from "./BuildForm";
 import { CopyButton } from "./CopyButton";
 
 const COMMAND = "msprobe graph_visualize -tp problem_dump -gp benchmark_dump -o graph_output";
@@ -32,6 +33,12 @@ export function EmptyState({ databases }: { databases: Databases }) {
         <CopyButton text={COMMAND} label={t("copy")} />
       </p>
       <p className="muted">{t("empty.appears")}</p>
+      {!databases.read_only && (
+        <section>
+          <h2>{t("header.build")}</h2>
+          <BuildForm />
+        </section>
+      )}
     </main>
   );
 }

@@ -4,7 +4,7 @@ import { ChevronLeft, ChevronRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import { useDatabase } from "../hooks/useDatabase";
-import { choosePair } from "../state/actions";
+import { chooseMicroStep, choosePair } from "../state/actions";
 import { ranksAt, stepsOf } from "../state/pairs";
 import { useApp } from "../state/store";
 
@@ -101,7 +101,6 @@ function MicroStepChoice() {
   const { t } = useTranslation();
   const session = useApp((state) => state.session);
   const microStep = useApp((state) => state.microStep);
-  const set = useApp((state) => state.set);
   const count = session?.pair.problem?.micro_steps ?? session?.pair.benchmark?.micro_steps ?? 1;
   if (count < 2) return null;
   return (
@@ -110,7 +109,7 @@ function MicroStepChoice() {
       <select
         value={microStep ?? ""}
         onChange={({ target }) =>
-          set({ microStep: target.value === "" ? null : Number(target.value) })
+          void chooseMicroStep(target.value === "" ? null : Number(target.value))
         }
       >
         <option value="">{t("header.allMicroSteps")}</option>

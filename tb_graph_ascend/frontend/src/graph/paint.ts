@@ -33,6 +33,8 @@ export interface Scene {
   comparison: boolean;
   selected: number | null;
   picked: number | null;
+  /** Nodes of other micro-steps stand back; null shows all alike. */
+  microStep: number | null;
   highlights: (node: Node) => boolean;
 }
 
@@ -78,10 +80,23 @@ function paintRun(context: CanvasRenderingContext2D, scene: Scene, visible: Visi
       if (position >= run.first + run.count) return;
       const rect = far ? pitchOf(run, position) : cellOf(run, position);
       const node = scene.tree.childAt(run.parent, position);
-      if (node) paintCell(context, scene, node, rect);
-      else paintPlaceholder(context, scene, rect);
+      if (node) {
+        paintCell(context, scene, node, rect);
+        if (standsBack(scene, node)) veil(context, scene, rect);
+      } else paintPlaceholder(context, scene, rect);
     }
   }
+}
+
+function standsBack({ microStep }: Scene, node: Node): boolean {
+  return microStep !== null && node.micro_step !== microStep;
+}
+
+function veil(context: CanvasRenderingContext2D, scene: Scene, rect: Rect): void {
+  context.globalAlpha = 0.75;
+  context.fillStyle = scene.palette.canvas;
+  context.fillRect(rect.x - 1, rect.y - 1, rect.width + 2, rect.height + 2);
+  context.globalAlpha = 1;
 }
 
 /** The cell with its gaps: from afar the gaps would only shimmer. */

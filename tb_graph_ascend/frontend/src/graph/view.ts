@@ -31,7 +31,7 @@ export interface ViewEvents {
 
 export type SceneLook = Pick<
   Scene,
-  "palette" | "recolour" | "comparison" | "selected" | "picked" | "highlights"
+  "palette" | "recolour" | "comparison" | "selected" | "picked" | "highlights" | "microStep"
 >;
 
 const GLIDE_MS = 180;

@@ -66,8 +66,9 @@ function useSceneLook(session: GraphSession, side: Side): SceneLook {
   const node = selected === null ? undefined : session.get(selected);
   const own = node?.side === side ? node.id : (node?.match ?? null);
   const comparison = session.comparison;
+  const microStep = useApp((state) => state.microStep);
   const [look, setLook] = useState<SceneLook>();
-  const next = { palette, highlights, recolour, selected: own, picked, comparison };
+  const next = { palette, highlights, recolour, selected: own, picked, comparison, microStep };
   if (!look || changed(look, next)) {
     setLook(next);
     return next;

@@ -1,5 +1,6 @@
 /* What the share menu offers, each with its file; null where there is nothing to hand on. */
 
+import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
 import { copyText } from "../components/CopyButton";
@@ -33,6 +34,10 @@ export function useShareActions(): ShareAction[] {
           useApp.getState().set({ notice: t("notice.linkCopied") }),
         ),
     },
+    {
+      key: "report",
+      run: data ? () => void copyReportCommand(data.path, t) : null,
+    },
     { key: "pngProblem", run: picture("problem", stem) },
     { key: "pngBenchmark", run: data?.comparison ? picture("benchmark", stem) : null },
     { key: "findingsCsv", run: offer(shown.length, file("findings.csv", findingsCsv(shown), "text/csv")) },
@@ -46,6 +51,12 @@ export function useShareActions(): ShareAction[] {
       run: offer(values.length, file("values.json", JSON.stringify(details.data, null, 2), "application/json")),
     },
   ];
+}
+
+async function copyReportCommand(path: string, t: TFunction): Promise<void> {
+  const command = `msprobe diagnose ${path} --html report.html`;
+  await copyText(command);
+  useApp.getState().set({ notice: t("notice.commandCopied", { command }) });
 }
 
 function picture(side: "problem" | "benchmark", stem: string): () => void {

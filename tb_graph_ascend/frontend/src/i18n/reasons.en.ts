@@ -17,6 +17,10 @@ export const reasonsEn: Record<string, string> = {
   fuzzy_guess: "matched with {{partner}} by a guess that scores {{score, score}}",
   introduced:
     "inputs agree (score {{input_score, score}}), the output {{value}} differs (score {{score, score}})",
+  drift:
+    "the output {{value}} differs (score {{score, score}}); the difference grows over many calls, most of all here",
+  hidden_by_infinity:
+    "its output is read as {{value}} by {{reader}}, whose output differs; the infinities in it hide from statistics whether it agrees",
   extra_calls: "calls that only the problem run makes: {{names}}",
   missing_calls: "calls that only the benchmark run makes: {{names}}",
   input_differs:

@@ -13,6 +13,9 @@ export const reasonsZh: Record<string, string> = {
   unreadable: "{{value}}：无法读取其张量文件：{{error}}",
   fuzzy_guess: "与 {{partner}} 的匹配为推测，得分 {{score, score}}",
   introduced: "输入一致（分数 {{input_score, score}}），输出 {{value}} 不同（分数 {{score, score}}）",
+  drift: "输出 {{value}} 不同（分数 {{score, score}}）；差异在许多调用中逐渐增长，在此增长最多",
+  hidden_by_infinity:
+    "其输出被 {{reader}} 作为 {{value}} 读取，而后者的输出不同；其中的无穷大使统计量无法判断它是否一致",
   extra_calls: "只有问题侧执行的调用：{{names}}",
   missing_calls: "只有标杆侧执行的调用：{{names}}",
   input_differs: "输入 {{value}} 不同（分数 {{score, score}}），且之前没有已记录的调用能解释",

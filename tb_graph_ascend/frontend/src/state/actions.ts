@@ -131,6 +131,18 @@ export async function expandAllBelow(node?: Node): Promise<void> {
   });
 }
 
+/** Bring one micro-step forward (null: all alike) and scroll to where it begins. */
+export async function chooseMicroStep(microStep: number | null): Promise<void> {
+  const { session, set } = state();
+  set({ microStep });
+  const root = anyRoot(session);
+  if (microStep === null || !session || !root) return;
+  const tree = session.tree(root.side);
+  const places = Array.from({ length: root.children }, (_, at) => tree?.childAt(root.id, at));
+  const first = places.find((node) => node?.micro_step === microStep);
+  if (first) await selectNode(first.id);
+}
+
 export function setSync(sync: boolean): void {
   const { session, set } = state();
   set({ sync });

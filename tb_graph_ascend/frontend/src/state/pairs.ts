@@ -1,17 +1,20 @@
 /* Steps and ranks of a comparison, as numbers in order. */
 
-import type { Pair } from "../api/types";
+interface Place {
+  step: number;
+  rank: number;
+}
 
-export function stepsOf(pairs: readonly Pair[]): number[] {
+export function stepsOf(pairs: readonly Place[]): number[] {
   return distinct(pairs.map(({ step }) => step));
 }
 
-export function ranksOf(pairs: readonly Pair[]): number[] {
+export function ranksOf(pairs: readonly Place[]): number[] {
   return distinct(pairs.map(({ rank }) => rank));
 }
 
 /** Ranks that a step has. */
-export function ranksAt(pairs: readonly Pair[], step: number): number[] {
+export function ranksAt(pairs: readonly Place[], step: number): number[] {
   return ranksOf(pairs.filter((pair) => pair.step === step));
 }
 

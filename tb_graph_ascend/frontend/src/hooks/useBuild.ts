@@ -1,0 +1,60 @@
+/* A running build: started here, followed by server-sent events, opened when it is done. */
+
+import { useCallback, useEffect, useState } from "react";
+
+import { address, api } from "../api/client";
+import { queryClient } from "../api/queries";
+import type { Build, BuildRequest } from "../api/types";
+import { openDatabase } from "../state/actions";
+import { useApp } from "../state/store";
+
+export function useBuild() {
+  const [build, setBuild] = useState<Build | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const job = build?.id;
+  const running = build?.state === "running";
+
+  useEffect(() => {
+    void api.builds().then(({ builds }) => {
+      const current = builds.find(({ state }) => state === "running");
+      if (current) setBuild(current);
+    }, setError);
+  }, []);
+
+  useEffect(() => {
+    if (job === undefined || !running) return undefined;
+    const events = new EventSource(address(`builds/${encodeURIComponent(job)}/events`));
+    events.addEventListener("message", ({ data }: MessageEvent<string>) => {
+      const now = JSON.parse(data) as Build;
+      setBuild(now);
+      if (now.state !== "running") events.close();
+      if (now.state === "done") void openResult(now);
+    });
+    return () => events.close();
+  }, [job, running]);
+
+  const start = useCallback(async (wish: BuildRequest) => {
+    setError(null);
+    try {
+      setBuild(await api.startBuild(wish));
+    } catch (problem) {
+      setError(problem);
+    }
+  }, []);
+  const cancel = useCallback(async () => {
+    if (job === undefined) return;
+    try {
+      setBuild(await api.cancelBuild(job));
+    } catch (problem) {
+      setError(problem);
+    }
+  }, [job]);
+  return { build, error, start, cancel };
+}
+
+async function openResult({ database }: Build): Promise<void> {
+  await queryClient.invalidateQueries({ queryKey: ["databases"] });
+  if (database === null) return;
+  useApp.getState().set({ dialog: null });
+  await openDatabase(database);
+}
