@@ -5,6 +5,7 @@ The result is arrays over value pairs and over nodes in execution order; nothing
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -286,9 +287,9 @@ def _measure_tensors(
     if mode != "tensor":
         return measured, unreadable
     # The folder is taken from where dump.json lies: a dump is often moved after it was written.
-    folders = [dump.path / TENSOR_DIR for dump in dumps]
+    ours, theirs = (f"{dump.path / TENSOR_DIR}{os.sep}" for dump in dumps)
     files = {
-        row: (folders[0] / p.data_name, folders[1] / b.data_name)
+        row: (ours + p.data_name, theirs + b.data_name)
         for row, (p, b) in enumerate(zip(*records, strict=True))
         if p.data_name is not None and b.data_name is not None and p.shape == b.shape
     }

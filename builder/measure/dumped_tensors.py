@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 
 from builder.measure.tensor_files import TensorFileError, open_tensor
 from builder.measure.tensors import TensorMeasures, compare_tensors
+from builder.parallel import CAN_FORK, beside
 
-FilePair = tuple[Path, Path]
+FilePair = tuple[str, str]
 # What becomes of a pair: measures, None where nothing can be compared, or why it cannot be read.
 Outcome = TensorMeasures | str | None
+# Fewer pairs than this are measured before another process has started.
+_FEW = 200
 
 
 def measure_files(pairs: Mapping[int, FilePair], cores: int) -> dict[int, Outcome]:
     """Measure pairs of tensor files, given and returned by row; equal pairs are read once."""
     distinct = list(dict.fromkeys(pairs.values()))
-    if cores == 1 or len(distinct) < 2:
-        found = [measure_pair(pair) for pair in distinct]
-    else:
-        # Numpy lets go of the interpreter while it computes, so threads share the cores.
-        with ThreadPoolExecutor(cores) as executor:
-            found = list(executor.map(measure_pair, distinct))
-    outcomes = dict(zip(distinct, found))
+    shares = cores if CAN_FORK and len(distinct) >= _FEW else 1
+    # Every n-th pair each: neighbours in a dump are alike, so the shares weigh the same. Processes,
+    # since threads would wait for each other between the short steps of a small tensor.
+    parts = [distinct[share::shares] for share in range(shares)]
+    with ExitStack() as running:
+        waiting = [running.enter_context(beside(partial(_measure, p))) for p in parts[1:]]
+        found = [_measure(parts[0]), *(result() for result in waiting)]
+    outcomes = {pair: o for part, own in zip(parts, found) for pair, o in zip(part, own)}
     return {row: outcomes[pair] for row, pair in pairs.items()}
+
+
+def _measure(pairs: Sequence[FilePair]) -> list[Outcome]:
+    return [measure_pair(pair) for pair in pairs]
 
 
 def measure_pair(pair: FilePair) -> Outcome:

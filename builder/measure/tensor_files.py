@@ -1,22 +1,19 @@
 """Opens dumped tensors: `.pt` files of torch and `.npy` files, without torch where they are plain.
 
-A `.pt` file is a zip archive of uncompressed entries: a pickle with the layout, and the storage.
+The caller has them for the length of a `with` block; large ones are read piece by piece.
 """
 
 from __future__ import annotations
 
-import io
+import os
 import struct
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from math import prod
-from pathlib import Path
-from typing import BinaryIO, cast
 
 import numpy as np
 
-from builder.measure.tensor_data import Buffer, NumberFormat, TensorData, data_of, number_format
+from builder.measure.tensor_archives import Archive, UnknownArchiveError
+from builder.measure.tensor_data import NumberFormat, TensorData, data_of, number_format
 from builder.measure.tensor_pickles import (
     Layout,
     RefusedPickleError,
@@ -24,14 +21,7 @@ from builder.measure.tensor_pickles import (
     read_layout,
 )
 
-_HEAD = 1 << 16
-_TAIL = 1 << 13
-_END = struct.Struct("<4s4H2LH")
-_ENTRY = struct.Struct("<4s6H3L5H2L")
-_LOCAL_BYTES = 30
-_ELSEWHERE = 0xFFFFFFFF  # a size or offset of 4 GB and more stands in an extra field
-# name → (offset of the local header, bytes)
-_Entries = dict[str, tuple[int, int]]
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 
 
 class TensorFileError(ValueError):
@@ -39,24 +29,30 @@ class TensorFileError(ValueError):
 
 
 @contextmanager
-def open_tensor(path: Path) -> Iterator[TensorData]:
+def open_tensor(path: str | os.PathLike[str]) -> Iterator[TensorData]:
     """The numbers of a dumped tensor, readable inside the block.
 
     Raises TensorFileError for a missing or broken file and for a pickle that holds code.
     """
+    path = os.fspath(path)
     try:
-        if path.suffix == ".npy":
+        if path.endswith(".npy"):
             yield _load_npy(path)
             return
-        with path.open("rb", buffering=0) as file:
+        file = os.open(path, os.O_RDONLY | _BINARY)
+        try:
             yield _open_pt(path, file)
+        finally:
+            os.close(file)
     except FileNotFoundError:
         raise TensorFileError("missing") from None
+    except EOFError:
+        raise TensorFileError("broken: it ends too early") from None
     except OSError as error:
         raise TensorFileError(error.strerror or "not readable") from error
 
 
-def _load_npy(path: Path) -> TensorData:
+def _load_npy(path: str) -> TensorData:
     try:
         array = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -66,53 +62,47 @@ def _load_npy(path: Path) -> TensorData:
     return data_of(array)
 
 
-def _open_pt(path: Path, file: io.RawIOBase) -> TensorData:
+def _open_pt(path: str, file: int) -> TensorData:
     try:
-        return _open_archive(_Archive(file))
+        return _open_archive(Archive(file))
     except RefusedPickleError as error:
         raise TensorFileError(str(error)) from None
-    except UnknownFormError as error:
+    except (UnknownFormError, UnknownArchiveError) as error:
         return _load_with_torch(path, str(error))
     except (ValueError, struct.error) as error:
         raise TensorFileError(f"broken: {error}") from error
 
 
-def _open_archive(archive: _Archive) -> TensorData:
-    layout = read_layout(archive.content("/data.pkl"))
-    if archive.has("/byteorder") and archive.content("/byteorder") != b"little":
-        raise UnknownFormError("is big-endian")
+def _open_archive(archive: Archive) -> TensorData:
+    start, length = archive.place(b"data.pkl")
+    layout = read_layout(archive.read(start, start + length))
     numbers = number_format(layout.dtype)
-    if numbers is None:
-        raise UnknownFormError(f"has the dtype {layout.dtype}")
-    start, length = archive.place(f"/data/{layout.storage}")
-    count = prod(layout.shape)
-    reach = layout.offset + sum((n - 1) * s for n, s in zip(layout.shape, layout.strides)) + 1
-    if count and reach * numbers.element_bytes > length:
+    if numbers is None or not archive.is_little_endian():
+        raise UnknownFormError(f"has the dtype {layout.dtype} or is big-endian")
+    start, length = archive.place(b"data/" + layout.storage.encode())
+    if layout.stop * numbers.element_bytes > length:
         raise ValueError("its storage is shorter than its shape")
-    if count and layout.strides != _contiguous(layout.shape):
+    if not layout.contiguous:
         return _gather(archive, layout, numbers, start)
     first = start + layout.offset * numbers.element_bytes
-    return TensorData(numbers, count * numbers.parts, archive.reader(first))
+    return TensorData(
+        numbers, layout.count * numbers.parts, lambda a, b: archive.read(first + a, first + b)
+    )
 
 
-def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
-
-
-def _gather(archive: _Archive, layout: Layout, numbers: NumberFormat, start: int) -> TensorData:
+def _gather(archive: Archive, layout: Layout, numbers: NumberFormat, start: int) -> TensorData:
     # Strides of any kind: the storage is in memory whole, once, in its own narrow dtype.
     width = numbers.element_bytes
-    steps = [(n - 1) * s for n, s in zip(layout.shape, layout.strides)]
-    length = (layout.offset + sum(steps) + 1) * width
-    raw = np.frombuffer(archive.reader(start)(0, length), dtype=f"V{width}")
+    raw = np.frombuffer(archive.read(start, start + layout.stop * width), dtype=f"V{width}")
+    steps = [stride * width for stride in layout.strides]
     view = np.lib.stride_tricks.as_strided(
-        raw[layout.offset :], layout.shape, [s * width for s in layout.strides], writeable=False
+        raw[layout.offset :], layout.shape, steps, writeable=False
     )
-    flat = np.ascontiguousarray(view).reshape(-1).tobytes()
-    return TensorData(numbers, view.size * numbers.parts, lambda a, b: memoryview(flat)[a:b])
+    flat = memoryview(view.tobytes())
+    return TensorData(numbers, layout.count * numbers.parts, lambda a, b: flat[a:b])
 
 
-def _load_with_torch(path: Path, reason: str) -> TensorData:
+def _load_with_torch(path: str, reason: str) -> TensorData:
     try:
         import torch
     except ImportError:
@@ -134,94 +124,3 @@ def _load_with_torch(path: Path, reason: str) -> TensorData:
 def _refusal(error: Exception) -> str:
     lines = str(error).splitlines() or [type(error).__name__]
     return f"refused: {lines[0][:120]}"
-
-
-class _Archive:
-    """The entries of a zip archive whose first and last bytes are read at once."""
-
-    def __init__(self, file: io.RawIOBase) -> None:
-        self._file = file
-        self._head = file.read(_HEAD) or b""
-        self._entries = self._directory()
-
-    def has(self, name: str) -> bool:
-        """Whether there is an entry with this end of its name."""
-        return name in self._entries
-
-    def content(self, name: str) -> bytes:
-        """The bytes of an entry."""
-        start, length = self.place(name)
-        return bytes(self.reader(start)(0, length))
-
-    def place(self, name: str) -> tuple[int, int]:
-        """Offset and length of an entry's bytes."""
-        if name not in self._entries:
-            raise UnknownFormError(f"has no entry {name}")
-        local, length = self._entries[name]
-        header = self.reader(local)(0, _LOCAL_BYTES)
-        if bytes(header[:4]) != b"PK\x03\x04":
-            raise ValueError("no entry where the directory says")
-        name_length, extra_length = struct.unpack_from("<2H", header, 26)
-        return local + _LOCAL_BYTES + name_length + extra_length, length
-
-    def reader(self, first: int) -> Callable[[int, int], Buffer]:
-        """A function that gives the bytes from `first + start` to `first + stop`."""
-        head, file = memoryview(self._head), self._file
-
-        def read(start: int, stop: int) -> Buffer:
-            if first + stop <= len(head):
-                return head[first + start : first + stop]
-            file.seek(first + start)
-            data = file.read(stop - start) or b""
-            while len(data) < stop - start:
-                more = file.read(stop - start - len(data))
-                if not more:
-                    raise TensorFileError("broken: it ends too early")
-                data += more
-            return data
-
-        return read
-
-    def _directory(self) -> _Entries:
-        size = self._file.seek(0, io.SEEK_END)
-        start = max(0, size - _TAIL)
-        tail = bytes(self.reader(start)(0, size - start))
-        if len(tail) < _END.size or tail[-_END.size : -_END.size + 4] != b"PK\x05\x06":
-            return self._slow_directory()
-        *_, count, length, offset, _comment = _END.unpack(tail[-_END.size :])
-        if offset < start or offset + length > size:
-            return self._slow_directory()
-        found = _parse_directory(tail[offset - start : offset - start + length], count)
-        return found if found is not None else self._slow_directory()
-
-    def _slow_directory(self) -> _Entries:
-        # Archives of more than 4 GB, with a comment, or with very many entries; or none at all.
-        try:
-            with zipfile.ZipFile(cast(BinaryIO, self._file)) as archive:
-                listed = archive.infolist()
-        except zipfile.BadZipFile:
-            raise UnknownFormError("is no zip archive") from None
-        if any(entry.compress_type != zipfile.ZIP_STORED for entry in listed):
-            raise UnknownFormError("is compressed")
-        return {_tail_name(e.filename): (e.header_offset, e.file_size) for e in listed}
-
-
-def _parse_directory(data: Buffer, count: int) -> _Entries | None:
-    entries: _Entries = {}
-    place = 0
-    for _ in range(count):
-        fields = _ENTRY.unpack_from(data, place)
-        method, stored, length = fields[4], fields[8], fields[9]
-        name_length, extra_length, comment_length, local = *fields[10:13], fields[16]
-        if method != 0 or stored != length or _ELSEWHERE in (length, local):
-            return None
-        place += _ENTRY.size
-        name = str(data[place : place + name_length], "utf-8", "replace")
-        entries[_tail_name(name)] = (local, length)
-        place += name_length + extra_length + comment_length
-    return entries
-
-
-def _tail_name(name: str) -> str:
-    # The first folder is named after the file.
-    return "/" + name.partition("/")[2]

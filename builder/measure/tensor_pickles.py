@@ -10,6 +10,7 @@ import io
 import pickle
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 _LONGEST = 1 << 16
 
@@ -24,13 +25,19 @@ class RefusedPickleError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a tensor's elements lie in a storage: offset and strides in elements."""
+    """Where a tensor's elements lie in a storage: offset and strides in elements.
+
+    `count` is how many there are, `stop` the end of the last one's place.
+    """
 
     storage: str
     dtype: str
     offset: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    count: int
+    stop: int
+    contiguous: bool
 
 
 @lru_cache(maxsize=4096)
@@ -90,7 +97,12 @@ def _layout(
     whole = [*shape, *strides, offset]
     if len(shape) != len(strides) or not all(isinstance(n, int) and n >= 0 for n in whole):
         raise RefusedPickleError("refused: its layout is impossible")
-    return Layout(storage.key, dtype or storage.dtype, offset, shape, strides)
+    count = prod(shape)
+    stop = offset + sum((n - 1) * s for n, s in zip(shape, strides)) + 1 if count else 0
+    rows = tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    contiguous = count == 0 or strides == rows
+    name = dtype or storage.dtype
+    return Layout(storage.key, name, offset, shape, strides, count, stop, contiguous)
 
 
 class _Unpickler(pickle.Unpickler):

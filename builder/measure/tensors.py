@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from builder.measure.tensor_data import TensorData
 
-# Four arrays of this many float64 take 1 MiB.
-BLOCK = 1 << 15
+# Below the length from which BLAS starts threads of its own, which would fight over the cores.
+BLOCK = 1 << 13
+# Read at once; a system call per block would cost as much as the arithmetic.
+CHUNK = 1 << 17
 Floats = NDArray[np.float64]
 
 
@@ -65,10 +67,15 @@ def compare_tensors(problem: TensorData, benchmark: TensorData) -> TensorMeasure
 
 
 def _blocks(problem: TensorData, benchmark: TensorData) -> Iterator[tuple[Floats, Floats]]:
-    for start in range(0, problem.size, BLOCK):
-        stop = min(start + BLOCK, problem.size)
+    for start in range(0, problem.size, CHUNK):
+        stop = min(start + CHUNK, problem.size)
         ours, theirs = problem.block(start, stop), benchmark.block(start, stop)
-        yield ours.astype(np.float64, copy=False), theirs.astype(np.float64, copy=False)
+        for place in range(0, stop - start, BLOCK):
+            part = slice(place, place + BLOCK)
+            yield (
+                ours[part].astype(np.float64, copy=False),
+                theirs[part].astype(np.float64, copy=False),
+            )
 
 
 def _add_block(sums: _Sums, ours: Floats, theirs: Floats) -> None:
