@@ -58,8 +58,6 @@ class UnknownNodeError(LookupError):
 class ResultDatabase:
     """A database of this tool, open for reading by any number of threads."""
 
-    takes_mappings = True
-
     def __init__(self, path: Path, patches: Patches | None = None) -> None:
         self.file = path
         self.patches = patches or Patches()

@@ -102,7 +102,15 @@ def _value_row(pair: ValuePair) -> Row:
 
 
 def _sentences(reasons: Iterable[dict[str, Any]]) -> str:
-    return "; ".join(sentence(reason) for reason in reasons)
+    return "; ".join(_sentence(reason) for reason in reasons)
+
+
+def _sentence(reason: dict[str, Any]) -> str:
+    try:
+        return sentence(reason)
+    except (KeyError, ValueError, TypeError):
+        # A file made by hand may lack what the sentence needs.
+        return msgspec.json.encode(reason).decode()
 
 
 def _download(table: str, form: str, rows: Sequence[Row], columns: Sequence[str]) -> Response:

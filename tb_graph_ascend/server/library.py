@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from builder.database.legacy import LegacyDatabase
 from builder.database.node_filter import NodeFilter
 from builder.database.opening import DatabaseError, format_of
 from builder.database.pair_index import PairIndex
@@ -28,18 +30,21 @@ _MOST_PICTURES = 64
 _MOST_STATES = 10_000
 
 
+AnyDatabase: TypeAlias = ResultDatabase | LegacyDatabase
+
+
 @dataclass(frozen=True, slots=True)
 class OpenDatabase:
     """A result file that was asked for, seen through its manual pairs."""
 
     file: ResultFile
-    database: ResultDatabase
+    database: AnyDatabase
     overlay: Overlay
 
     @property
     def writable(self) -> bool:
         """Whether manual pairs can lie beside it."""
-        return self.database.takes_mappings
+        return isinstance(self.database, ResultDatabase)
 
 
 class Library:
@@ -47,7 +52,7 @@ class Library:
 
     def __init__(self, logdirs: LogDirs) -> None:
         self.logdirs = logdirs
-        self._open: Cache[ResultDatabase] = Cache(_MOST_OPEN, ResultDatabase.close)
+        self._open: Cache[AnyDatabase] = Cache(_MOST_OPEN, lambda old: old.close())
         self._overlays: Cache[Overlay] = Cache(_MOST_OVERLAYS)
         self._indexes: Cache[PairIndex] = Cache(_MOST_INDEXES)
         self.pictures: Cache[Picture] = Cache(_MOST_PICTURES)
@@ -80,14 +85,14 @@ class Library:
         """A database through the manual pairs that `pairs` gives for it."""
         file = self.file(token)
         bare = self._open.get(file.version, lambda: _open(file))
-        if not bare.takes_mappings:
+        if isinstance(bare, LegacyDatabase):
             return OpenDatabase(file, bare, Overlay())
-        return self.seen_through(file, bare, pairs(file))
+        return self.seen_through(OpenDatabase(file, bare, Overlay()), pairs(file))
 
-    def seen_through(
-        self, file: ResultFile, bare: ResultDatabase, pairs: Sequence[MappedPair]
-    ) -> OpenDatabase:
-        """The same database through other pairs."""
+    def seen_through(self, opened: OpenDatabase, pairs: Sequence[MappedPair]) -> OpenDatabase:
+        """The same database through other pairs; only one of our own takes any."""
+        file, bare = opened.file, opened.database
+        assert isinstance(bare, ResultDatabase)
         overlay = self._overlays.get((file.version, tuple(pairs)), lambda: lay_over(bare, pairs))
         return OpenDatabase(file, bare.with_patches(overlay.patches), overlay)
 
@@ -114,8 +119,9 @@ class Library:
         return NodeList(len(ids), offset, database.nodes_by_id(page))
 
 
-def _open(file: ResultFile) -> ResultDatabase:
-    format_of(file.path)
+def _open(file: ResultFile) -> AnyDatabase:
+    if format_of(file.path) == "msprobe":
+        return LegacyDatabase(file.path)
     return ResultDatabase(file.path)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from flask import request
 
+from builder.database.queries import ResultDatabase
 from builder.database.records import Node
 from builder.match.manual_file import MappedPair
 from tb_graph_ascend.server.errors import ConflictError
@@ -86,7 +87,7 @@ def _add(place: Workplace, opened: OpenDatabase, wanted: MapRequest) -> MappingR
     pair = _named(opened, wanted)
     if isinstance(pair, Refused):
         return MappingResult(place.manual.describe(request, opened.file, pairs), [], [pair])
-    after = place.library.seen_through(opened.file, opened.database, [*pairs, pair])
+    after = place.library.seen_through(opened, [*pairs, pair])
     refused = [r for index, r in after.overlay.refused if index == len(pairs)]
     if len(pairs) not in after.overlay.origin.values():
         return MappingResult(place.manual.describe(request, opened.file, pairs), [], refused)
@@ -97,6 +98,7 @@ def _add(place: Workplace, opened: OpenDatabase, wanted: MapRequest) -> MappingR
 def _named(opened: OpenDatabase, wanted: MapRequest) -> MappedPair | Refused:
     """The two nodes as a pair by names, whichever was clicked first."""
     database = opened.database
+    assert isinstance(database, ResultDatabase)
     one, other = database.node(wanted.problem), database.node(wanted.benchmark)
     problem, benchmark = (one, other) if one.side == "problem" else (other, one)
     if one.side == other.side:
@@ -115,7 +117,7 @@ def _named(opened: OpenDatabase, wanted: MapRequest) -> MappedPair | Refused:
 
 
 def _replace(place: Workplace, opened: OpenDatabase, pairs: Sequence[MappedPair]) -> MappingResult:
-    after = place.library.seen_through(opened.file, opened.database, pairs)
+    after = place.library.seen_through(opened, pairs)
     mappings = place.manual.save(request, opened.file, list(pairs))
     return MappingResult(mappings, _changed(opened, after), [r for _, r in after.overlay.refused])
 

@@ -10,11 +10,11 @@ from typing import Annotated
 import msgspec
 
 from builder.database.dump_files import tensor_file
-from builder.database.queries import ResultDatabase
 from builder.database.records import NodeDetails, Value, ValuePair
 from builder.measure.tensor_data import TensorData
 from builder.measure.tensor_files import TensorFileError, open_tensor
 from tb_graph_ascend.server.errors import ConflictError, NotFoundError
+from tb_graph_ascend.server.library import AnyDatabase
 from tb_graph_ascend.server.picture import Picture, draw
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
@@ -62,7 +62,7 @@ def _pair(details: NodeDetails, value: int) -> ValuePair:
 
 
 def _draw(
-    database: ResultDatabase, details: NodeDetails, pair: ValuePair, query: PictureQuery
+    database: AnyDatabase, details: NodeDetails, pair: ValuePair, query: PictureQuery
 ) -> Picture:
     nodes = [node for node in (details.node, details.partner) if node is not None]
     folders = {node.side: database.dump_folder(node.graph) for node in nodes}

@@ -90,9 +90,14 @@ def _parse_query(wanted: type[msgspec.Struct]) -> msgspec.Struct:
     # An empty argument is one that a form left out.
     given = {name: text for name, text in request.args.items() if text != ""}
     try:
-        return msgspec.convert(given, wanted, strict=False)
+        query = msgspec.convert(given, wanted, strict=False)
     except msgspec.ValidationError as error:
         raise _bad_argument(error, wanted) from None
+    for name in given:
+        # The lax conversion takes the text "null" for nothing.
+        if getattr(query, name) is None:
+            raise BadArgumentError(f"{name}: null is no value", "leave the argument out")
+    return query
 
 
 def _parse_body(wanted: type[msgspec.Struct]) -> msgspec.Struct:

@@ -6,10 +6,12 @@ import gzip
 import json
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tb_graph_ascend.server import create_app
 from tests.tb_graph_ascend.conftest import Site
 
 MUL = "Tensor.__mul__.0.forward"
@@ -197,3 +199,23 @@ def test_answers_are_compressed_and_known_ones_not_sent_again(statistics: Site) 
     assert json.loads(gzip.decompress(answer.data))["total"] > 100
     again = statistics.client.get(url, headers={"If-None-Match": answer.headers["ETag"]})
     assert (again.status_code, again.data) == (304, b"")
+
+
+def test_file_of_msprobe_is_served_and_takes_no_mapping(samples: Path, tmp_path: Path) -> None:
+    shutil.copy(samples / "vis-db" / "ranks.vis.db", tmp_path)
+    client = create_app([tmp_path]).test_client()
+    (entry,) = client.get("/api/databases").json["databases"]  # type: ignore[index]
+    assert entry["error"] is None
+    base = f"/api/databases/{entry['id']}"
+    answer: Any = client.get(base).json
+    assert answer["writable"] is False
+    assert len(answer["pairs"]) == 4
+    hits: Any = client.get(f"{base}/pairs/0/1/search?q=mlp.fc2&side=problem").json
+    assert hits["total"] > 0
+    node = hits["hits"][0]["id"]
+    for path in (f"nodes/{node}", f"nodes/{node}/path", f"nodes/{node}/across", "findings"):
+        assert client.get(f"{base}/{path}").status_code == 200
+    listed: Any = client.get(f"{base}/pairs/1/1/nodes?show=divergent&sort=score").json
+    assert listed["total"] == answer["pairs"][3]["divergent"]
+    assert client.get(f"{base}/mappings").status_code == 409
+    assert client.get(f"{base}/nodes/{node}/values/0/picture").status_code in (404, 409)
