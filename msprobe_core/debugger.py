@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import torch
+
 from msprobe_core.capture.modules import Model
 from msprobe_core.config import Config, read_config
 from msprobe_core.errors import LifecycleError
@@ -106,6 +108,33 @@ class PrecisionDebugger:
         """Count steps from this number on; before the first `start`."""
         self.service.set_init_step(step)
 
+    @_OnInstance
+    def save(self, variable: object, name: str, save_backward: bool = True) -> None:
+        """Record a value, and its gradient, as `Debug.<name>.<n>`; opens the step if need be."""
+        self.service.save(variable, name, save_backward)
+
+    @_OnInstance
+    def register_custom_api(
+        self, module: object, api: str, api_prefix: str | None = None
+    ) -> None:
+        """Record calls of `module.api` as `<prefix>.<api>`; the prefix is the module's name."""
+        self.service.custom.register(module, api, api_prefix)
+
+    @_OnInstance
+    def restore_custom_api(self, module: object, api: str) -> None:
+        """Record a registered function no longer."""
+        self.service.custom.unregister(module, api)
+
+    @_OnInstance
+    def module_dump(self, module: torch.nn.Module, module_name: str) -> None:
+        """Record one module under a name, and nothing inside or beside it, until the end."""
+        self.service.module_dump(module, module_name)
+
+    @_OnInstance
+    def module_dump_end(self) -> None:
+        """Record everything again."""
+        self.service.module_dump_end()
+
     @contextmanager
     def recording(
         self, model: Model | None = None, rank_id: int | None = None
@@ -124,3 +153,18 @@ class PrecisionDebugger:
         self.service.close()
         if PrecisionDebugger.current is self:
             PrecisionDebugger.current = None
+
+
+def module_dump(module: torch.nn.Module, module_name: str) -> None:
+    """`PrecisionDebugger.module_dump` of the debugger that exists."""
+    PrecisionDebugger.module_dump(module, module_name)
+
+
+def module_dump_end() -> None:
+    """`PrecisionDebugger.module_dump_end` of the debugger that exists."""
+    PrecisionDebugger.module_dump_end()
+
+
+def save(variable: object, name: str, save_backward: bool = True) -> None:
+    """`PrecisionDebugger.save` of the debugger that exists."""
+    PrecisionDebugger.save(variable, name, save_backward)

@@ -5,33 +5,32 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from pathlib import Path
+from functools import partial
 
-from msprobe_core.capture.api_table import build_table
-from msprobe_core.capture.backward_runs import BackwardRuns
-from msprobe_core.capture.calls import CallMode
-from msprobe_core.capture.collectives import CollectiveWatch
-from msprobe_core.capture.gradients import GradientWatch
-from msprobe_core.capture.modules import Model, ModuleWatch
-from msprobe_core.capture.regions import RegionWatch
+import torch
+
+from msprobe_core.capture import Capture
+from msprobe_core.capture.custom import CustomApis
+from msprobe_core.capture.isolation import Isolation
+from msprobe_core.capture.modules import Model
 from msprobe_core.capture.selection import Selection
-from msprobe_core.capture.threads import ThreadState
+from msprobe_core.capture.token_range import TokenRange
 from msprobe_core.capture.trace import Entry, Trace, entry_text
 from msprobe_core.config import Config
 from msprobe_core.format import ERROR_LOG, TENSOR_DIR
 from msprobe_core.report import say
-from msprobe_core.values.tensors import TensorBook, ValueOptions
+from msprobe_core.values.judging import entry_of, read_checksums
+from msprobe_core.values.tensors import Judge, TensorBook, ValueOptions
 from msprobe_core.writer.rank_dir import make_rank_dir
 from msprobe_core.writer.step_files import Header, StepFiles
 from msprobe_core.writer.tensor_files import TensorFiles
 
-_FLUSH_AT = 512
-
-
 class StepRecorder:
     """Records one step of this process into one directory."""
 
-    def __init__(self, config: Config, step: int, rank: int | None) -> None:
+    def __init__(
+        self, config: Config, step: int, rank: int | None, custom: CustomApis
+    ) -> None:
         self.config, self.step_number = config, step
         self.failed = False
         self.running = False
@@ -39,30 +38,54 @@ class StepRecorder:
         self.directory, moved = make_rank_dir(config.dump_path, step, rank)
         if moved is not None:
             say(f"an earlier dump at {self.directory} was kept as {moved.name}")
-        self._tensors = TensorFiles(self.directory / TENSOR_DIR)
+        self._tensors = TensorFiles(self.directory / TENSOR_DIR, config.async_dump)
         self.book = TensorBook(value_options(config), self._save, self.report)
         self.selection = Selection(config)
+        self.book.judge = self._judge()
         self.trace = Trace(self.selection, self.book, config.extra_info, config.records_modules)
         data_dir = str(self._tensors.directory) if config.task == "tensor" else None
         header = Header(config.task, config.level, data_dir)
         self._files = StepFiles(self.directory, header, config.extra_info)
         self._flushes = 0
-        self._capture: _Capture | None = None
+        self._capture: Capture | None = None
+        self._tokens: TokenRange | None = None
+        self._custom = custom
+        self._isolation = isolation_of(config, step, rank)
         self.notes: dict[str, str] = {}
 
-    def start(self, model: Model | None) -> None:
-        """Enter hooks and modes; the model's modules are watched at levels L0 and mix."""
+    def start(self, model: Model | None, tokens: tuple[int, int] | None) -> None:
+        """Enter hooks and modes; the model's modules are watched at levels L0 and mix.
+
+        With `tokens` only those calls of the model are recorded, counted from 1.
+        """
         if self._capture is None:
-            self._capture = _Capture(self.config, self.trace)
-        self._capture.start(model if self.config.records_modules else None)
+            self._capture = Capture(self.config, self.trace, self._custom, self._isolation)
+        capture = self._capture
+        watched = model if self.config.records_modules else None
         self.running = True
+        if tokens is None:
+            capture.start(watched)
+            return
+        assert isinstance(model, torch.nn.Module)
+        if self._tokens is None:
+            start = partial(capture.start, watched)
+            self._tokens = TokenRange(model, *tokens, start, capture.stop)
+        self._tokens.start()
 
     def stop(self) -> None:
         """Leave hooks and modes and write what is finished; gradients are still recorded."""
+        if self._tokens is not None:
+            self._tokens.stop()
         if self._capture is not None and self.running:
             self._capture.stop()
             self.running = False
-        self.flush(last=False)
+        if not self.config.async_dump:
+            self.flush(last=False)
+
+    @property
+    def capture(self) -> Capture | None:
+        """What watches the run, once it was started."""
+        return self._capture
 
     def flush(self, last: bool) -> None:
         """Write the entries that are finished. A disk that fails ends the dump, not the run."""
@@ -90,8 +113,11 @@ class StepRecorder:
             return
         if self.trace.recomputed:
             self.notes["recomputed"] = json.dumps(self.trace.recomputed)
+        if self._isolation is not None:
+            self.notes["loaded"] = json.dumps(self._isolation.replaced)
         groups = self.trace.all_groups() if self._flushes > 1 else None
         try:
+            self._tensors.finish()
             size = self._files.complete(self.notes, groups) + self._tensors.bytes
         except OSError as error:
             self.fail(error)
@@ -100,6 +126,17 @@ class StepRecorder:
             f"step {self.step_number}: {self.trace.entry_count} entries, "
             f"{size / 1e6:.1f} MB, {self._seconds:.2f} s to write, {self.directory}"
         )
+
+    def _judge(self) -> Judge | None:
+        """Which values of a statistics record are saved as tensors beside it."""
+        config = self.config
+        if config.tensor_list:
+            return lambda path, _: self.selection.saves(entry_of(path))
+        if config.bench_path is not None:
+            name = self.directory.name
+            earlier = read_checksums(config.bench_path, self.step_number, name, config.diff_nums)
+            return None if earlier is None else earlier.differs
+        return None
 
     def _texts(self, entries: list[Entry]) -> list[str]:
         # A structure dump has names and stacks only.
@@ -139,42 +176,6 @@ class StepRecorder:
         return self._tensors.save(tensor, path)  # type: ignore[arg-type]
 
 
-class _Capture:
-    """All that watches a run; entered and left as one."""
-
-    def __init__(self, config: Config, trace: Trace) -> None:
-        threads = ThreadState()
-        gradients = GradientWatch(trace)
-        self._regions = RegionWatch(threads, trace)
-        self._mode: CallMode | None = None
-        self._others: list[BackwardRuns | CollectiveWatch] = []
-        if config.records_calls:
-            table = build_table(config.risk_level)
-            self._mode = CallMode(trace, table, threads, gradients, self._regions)
-            self._others = [
-                BackwardRuns(self._mode.enter_again, self._mode.leave),
-                CollectiveWatch(trace, threads, self._regions, config.risk_level),
-            ]
-        self._modules = ModuleWatch(trace, threads, gradients, self._mode)
-
-    def start(self, model: Model | None) -> None:
-        if model is not None:
-            self._modules.start(model)
-        self._regions.start()
-        for other in self._others:
-            other.start()
-        if self._mode is not None:
-            self._mode.__enter__()
-
-    def stop(self) -> None:
-        if self._mode is not None:
-            self._mode.leave()
-        self._modules.stop()
-        self._regions.stop()
-        for other in self._others:
-            other.stop()
-
-
 def value_options(config: Config) -> ValueOptions:
     """What a configuration asks to write of each tensor."""
     return ValueOptions(
@@ -183,3 +184,8 @@ def value_options(config: Config) -> ValueOptions:
         save=config.task == "tensor" and config.bench_path is None,
         double=config.precision == "high",
     )
+
+
+def isolation_of(config: Config, step: int, rank: int | None) -> Isolation | None:
+    """The `load` section at work, None without one. Raises LifecycleError."""
+    return None if config.load is None else Isolation(config.load, step, rank)

@@ -8,7 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from msprobe_core.capture.custom import CustomApis
 from msprobe_core.capture.modules import Model
+from msprobe_core.capture.saved_values import save_value
 from msprobe_core.config import Config
 from msprobe_core.errors import ConfigError, LifecycleError
 from msprobe_core.recorder import StepRecorder
@@ -27,6 +31,7 @@ class Service:
         self._recorder: StepRecorder | None = None
         self._unranked: list[Path] = []
         self._ended = False
+        self._custom = CustomApis()
         self._seen = _Seen()
         atexit.register(self.close)
 
@@ -39,6 +44,11 @@ class Service:
     def recorder(self) -> StepRecorder | None:
         """The open step's recorder, None when the step is not recorded."""
         return self._recorder
+
+    @property
+    def custom(self) -> CustomApis:
+        """The functions that the user registered."""
+        return self._custom
 
     def start(
         self,
@@ -62,12 +72,36 @@ class Service:
             return
         if scheduled_tokens is not None:
             self._recorder.notes["scheduled_tokens"] = json.dumps(scheduled_tokens, default=str)
-        self._recorder.start(model)
+        tokens = None if token_range is None else (token_range[0], token_range[1])
+        self._recorder.start(model, tokens)
 
     def stop(self) -> None:
         """Stop recording; the step stays open."""
         if self._recorder is not None:
             self._recorder.stop()
+
+    def save(self, variable: object, name: str, save_backward: bool) -> None:
+        """Record one value by name; at level debug this alone makes an entry."""
+        if not name or not isinstance(name, str):
+            raise LifecycleError(f"save(…, name={name!r}); give the value a name")
+        if self._recorder is None and not self._ended and self._is_selected():
+            self._recorder = self._open()
+        if self._recorder is not None and not self._recorder.failed:
+            save_value(self._recorder.trace, variable, name, save_backward)
+
+    def module_dump(self, module: torch.nn.Module, name: str) -> None:
+        """Record one module alone. Raises LifecycleError for what is no module or name."""
+        if not isinstance(module, torch.nn.Module) or not isinstance(name, str) or not name:
+            raise LifecycleError(f"module_dump({module!r}, {name!r}); give a module and its name")
+        capture = None if self._recorder is None else self._recorder.capture
+        if capture is not None and self.is_running:
+            capture.begin_single(module, name)
+
+    def module_dump_end(self) -> None:
+        """Record everything again."""
+        capture = None if self._recorder is None else self._recorder.capture
+        if capture is not None:
+            capture.end_single()
 
     def step(self, dump: bool) -> None:
         """End the step and count on."""
@@ -123,10 +157,8 @@ class Service:
             raise LifecycleError(
                 f"level {self.config.level!r} records modules; call start(model=…) or set level L1"
             )
-        if model is None and token_range is not None:
-            raise LifecycleError(
-                "token_range counts the model's calls; call start(model=…) with it"
-            )
+        if token_range is not None:
+            _check_tokens(model, token_range)
 
     def _is_selected(self) -> bool:
         config = self.config
@@ -144,7 +176,7 @@ class Service:
 
     def _open(self) -> StepRecorder | None:
         try:
-            return StepRecorder(self.config, self._step, self._rank())
+            return StepRecorder(self.config, self._step, self._rank(), self._custom)
         except OSError as error:
             self._ended = True
             say(
@@ -193,6 +225,14 @@ class _Seen:
 def _span(numbers: set[int]) -> str:
     low, high = min(numbers), max(numbers)
     return str(low) if low == high else f"{low} to {high}"
+
+
+def _check_tokens(model: Model | None, token_range: object) -> None:
+    if not isinstance(model, torch.nn.Module):
+        raise LifecycleError("token_range counts the model's calls; call start(model=…) with it")
+    ends = token_range if isinstance(token_range, (list, tuple)) else ()
+    if len(ends) != 2 or not all(type(end) is int for end in ends) or not 0 < ends[0] <= ends[1]:
+        raise LifecycleError(f"token_range is {token_range!r}; give [first, last], counted from 1")
 
 
 def _checked_rank(rank_id: int) -> int:

@@ -41,7 +41,8 @@ class ApiTable:
     `operators` are functions that an operator of the language reaches too; `ambiguous` are those
     that two namespaces share; `bodies` are Python functions that torch does not announce, known
     by their code; `unwrapped` are unrecorded functions whose inner calls are recorded; `watched`
-    are all functions that may be recorded.
+    are all functions that may be recorded; `dispatched` leads from the branches of a function
+    with a switch (`return_indices`) to that function.
     """
 
     functions: dict[Function, Api]
@@ -51,6 +52,7 @@ class ApiTable:
     unwrapped: dict[Function, Function]
     dunders: dict[str, Api]
     watched: frozenset[Function]
+    dispatched: dict[Function, Function]
 
 
 _NAMESPACES: tuple[tuple[str, object], ...] = (
@@ -61,7 +63,7 @@ _NAMESPACES: tuple[tuple[str, object], ...] = (
 )
 _OPERATOR_METHODS = (
     "add sub mul div matmul pow remainder gt ge lt le neg abs bitwise_and bitwise_or bitwise_xor "
-    "bitwise_not add_ sub_ mul_ div_ pow_ remainder_ floor_divide_ __eq__ __ne__ __floordiv__ "
+    "bitwise_not eq ne add_ sub_ mul_ div_ pow_ remainder_ floor_divide_ __eq__ __ne__ __floordiv__ "
     "__and__ __or__ __xor__ __lshift__ __rshift__ __invert__ __rdiv__ __rsub__ __rmod__ "
     "__rfloordiv__ __rpow__"
 ).split()
@@ -80,6 +82,7 @@ def build_table(risk_level: str) -> ApiTable:
             api = Api(prefix, name, has_values(name, risk_level))
             functions[function] = api
             owners.setdefault(function, []).append(api)
+    functions[torch.linalg.norm] = Api("Torch", "norm", has_values("norm", risk_level))
     ambiguous = {f: tuple(found) for f, found in owners.items() if _in_two_namespaces(found)}
     tensor_methods = {name: getattr(torch.Tensor, name, None) for name in _OPERATOR_METHODS}
     operators = {f: name for name, f in tensor_methods.items() if f is not None}
@@ -91,6 +94,11 @@ def build_table(risk_level: str) -> ApiTable:
         unwrapped=_unwrapped(functions),
         dunders=_dunders(risk_level),
         watched=frozenset(functions) | frozenset(operators),
+        dispatched={
+            branch: outer
+            for outer, info in torch._jit_internal.boolean_dispatched.items()
+            for branch in (info["if_true"], info["if_false"])
+        },
     )
 
 
@@ -102,11 +110,8 @@ def has_values(name: str, risk_level: str) -> bool:
 
 
 def _member(namespace: object, name: str) -> Function | None:
-    found = inspect.getattr_static(namespace, name, None)
-    if found is None or not callable(getattr(namespace, name, None)):
-        return None
-    member = getattr(namespace, name)
-    return None if inspect.ismethod(member) else member  # type: ignore[no-any-return]
+    member = getattr(namespace, name, None)
+    return None if not callable(member) or inspect.ismethod(member) else member
 
 
 def _in_two_namespaces(found: list[Api]) -> bool:

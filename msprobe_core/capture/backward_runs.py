@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from msprobe_core.capture.replacing import Replacements
+
 _NAME = "_engine_run_backward"
 
 
@@ -20,12 +22,12 @@ class BackwardRuns:
 
     def __init__(self, enter: Callable[[], bool], leave: Callable[[], None]) -> None:
         self._enter, self._leave = enter, leave
-        self._original: Callable[..., Any] | None = None
+        self._replaced = Replacements()
 
     def start(self) -> None:
         """Wrap the entry point, where this version of torch has it."""
         original = getattr(torch.autograd, _NAME, None)
-        if original is None or self._original is not None:
+        if original is None or self._replaced:
             return
 
         @functools.wraps(original)
@@ -37,11 +39,8 @@ class BackwardRuns:
             finally:
                 self._leave()
 
-        self._original = original
-        setattr(torch.autograd, _NAME, run)
+        self._replaced.put(torch.autograd, _NAME, run)
 
     def stop(self) -> None:
         """Put the original back."""
-        if self._original is not None:
-            setattr(torch.autograd, _NAME, self._original)
-            self._original = None
+        self._replaced.restore()

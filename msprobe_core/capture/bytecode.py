@@ -71,16 +71,10 @@ def operator_at(code: CodeType, offset: int) -> str | None:
     if name in _OLD_BINARY:
         return _OLD_BINARY[name]
     if name == "COMPARE_OP":
-        return str(found.argrepr).strip("bool()")
+        return str(found.argrepr).removeprefix("bool(").removesuffix(")")
     if name in ("UNARY_NEGATIVE", "UNARY_INVERT"):
         return {"UNARY_NEGATIVE": "u-", "UNARY_INVERT": "u~"}[name]
     return None
-
-
-@lru_cache(maxsize=16384)
-def attribute_names(code: CodeType) -> frozenset[str]:
-    """All names that the code reads as attributes or calls as methods."""
-    return frozenset(str(i.argval) for i in instructions(code)[0] if i.opname in _ATTRIBUTE_OPS)
 
 
 @lru_cache(maxsize=16384)
@@ -95,6 +89,29 @@ def call_shape(code: CodeType, offset: int) -> CallShape | None:
         return None
     keywords = _keywords(code, listing, at)
     return CallShape(int(call.arg or 0) - len(keywords), keywords)
+
+
+@lru_cache(maxsize=16384)
+def callee_at(code: CodeType, offset: int) -> str | None:
+    """The attribute that is called at a byte offset: empty when it is no attribute, None where
+    the code does not tell.
+    """
+    listing, index = instructions(code)
+    shape = call_shape(code, offset)
+    if shape is None:
+        return None
+    end = index[offset]
+    while listing[end - 1].opname in ("PRECALL", "KW_NAMES"):
+        end -= 1
+    for _ in range(shape.positional + len(shape.keywords)):
+        start = _operand_start(listing, end)
+        if start is None:
+            return None
+        end = start
+    before = listing[end - 1] if end else None
+    if before is None:
+        return None
+    return str(before.argval) if before.opname in _ATTRIBUTE_OPS else ""
 
 
 @lru_cache(maxsize=16384)

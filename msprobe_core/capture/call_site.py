@@ -15,9 +15,9 @@ import torch
 from msprobe_core.capture.api_table import Api, ApiTable
 from msprobe_core.capture.bytecode import (
     CallShape,
-    attribute_names,
     base_of,
     call_shape,
+    callee_at,
     operands_at,
     operator_at,
 )
@@ -41,7 +41,7 @@ _FORWARD = {
     "u-": "__neg__",
     "u~": "__invert__",
 }
-_COMPARISONS = {"gt": "__gt__", "ge": "__ge__", "lt": "__lt__", "le": "__le__"}
+_COMPARISONS = {name: f"__{name}__" for name in ("gt", "ge", "lt", "le", "eq", "ne")}
 _IMPLICIT = {
     "add": "__add__",
     "sub": "__sub__",
@@ -72,7 +72,10 @@ class CallSites:
         body: FrameType | None = None
         if frame.f_code is _RELAY and frame.f_back is not None:
             body = frame.f_back
-            frame = _outside_dispatch(body.f_back or body)
+            frame = body.f_back or body
+            if _is_dispatch(frame):
+                function = table.dispatched.get(function, function)
+                frame = frame.f_back or frame
         outer = table.bodies.get(frame.f_code)
         if outer is not None and frame.f_back is not None:
             return outer, frame.f_back, frame
@@ -103,20 +106,19 @@ class CallSites:
         code, offset = frame.f_code, frame.f_lasti
         symbol = operator_at(code, offset)
         if symbol is None:
-            if method.startswith("__") or method in attribute_names(code):
+            callee = callee_at(code, offset)
+            if method.startswith("__") or callee is None or callee == method:
                 return api
             name = _implicit(method, args)
         else:
             name = _dunder(method, symbol, args, frame)
         return self._table.dunders.get(name)
 
-    def _namespace(self, function: Callable[..., Any], frame: FrameType) -> Api:
+    def _namespace(self, function: Callable[..., Any], frame: FrameType) -> Api | None:
         key = (function, frame.f_code, frame.f_lasti)
         if key not in self._names:
             self._names[key] = _choose(self._table.ambiguous[function], frame)
-        found = self._names[key]
-        assert found is not None
-        return found
+        return self._names[key]
 
 
 def written_arguments(
@@ -149,14 +151,11 @@ def _arrange(
         return None
 
 
-def _outside_dispatch(frame: FrameType) -> FrameType:
-    code = frame.f_code
-    if code.co_name == "fn" and code.co_filename == _DISPATCH_FILE and frame.f_back is not None:
-        return frame.f_back
-    return frame
+def _is_dispatch(frame: FrameType) -> bool:
+    return frame.f_code.co_name == "fn" and frame.f_code.co_filename == _DISPATCH_FILE
 
 
-def _choose(found: tuple[Api, ...], frame: FrameType) -> Api:
+def _choose(found: tuple[Api, ...], frame: FrameType) -> Api | None:
     by_prefix = {api.prefix: api for api in found}
     functional = by_prefix.get("Functional", found[0])
     base = base_of(frame.f_code, frame.f_lasti, found[0].name)
@@ -170,9 +169,7 @@ def _choose(found: tuple[Api, ...], frame: FrameType) -> Api:
         value = frame.f_locals.get(name)
     if value is torch and "Torch" in by_prefix:
         return by_prefix["Torch"]
-    if "VF" in by_prefix:
-        return by_prefix["VF"]
-    return functional
+    return by_prefix.get("VF", functional)
 
 
 def _implicit(method: str, args: tuple[Any, ...]) -> str:

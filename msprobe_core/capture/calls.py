@@ -42,6 +42,7 @@ class CallMode(TorchFunctionMode):
         self._trace, self._table = trace, table
         self._threads, self._gradients = threads, gradients
         self._sites = CallSites(table)
+        self._below: list[object] = []
 
     def __torch_function__(
         self,
@@ -54,8 +55,7 @@ class CallMode(TorchFunctionMode):
         table = self._table
         if func not in table.watched:
             return self._unrecorded(func, args, kwargs)
-        local = self._threads.local
-        if local.quiet or self._trace.closed:
+        if self.is_quiet():
             return func(*args, **kwargs)
         frame = sys._getframe(1)
         api, caller, body = self._sites.resolve(func, args, frame)
@@ -66,24 +66,48 @@ class CallMode(TorchFunctionMode):
 
     def enter_again(self) -> bool:
         """Enter the mode where torch has turned it off or never on; whether that was needed."""
-        if self._trace.closed or self._threads.local.quiet or self._is_on():
+        if self.is_quiet() or self._is_on():
             return False
         _push_mode(self)
         return True
 
+    def step_aside(self) -> bool:
+        """Take the mode off until `come_back`; whether it was on."""
+        was_on = self._is_on()
+        if was_on:
+            self.leave()
+        return was_on
+
+    def come_back(self) -> None:
+        """Put the mode on again."""
+        _push_mode(self)
+
+    def is_quiet(self) -> bool:
+        """Whether calls are not recorded now: inside a recorded one, or after the step."""
+        local = self._threads.local
+        return bool(local.quiet or self._trace.closed or self._threads.muted)
+
     def _is_on(self) -> bool:
         return any(_get_function_stack_at(n) is self for n in range(_len_torch_function_stack()))
 
+    def start(self) -> None:
+        """Enter the mode in this thread."""
+        self._below = [_get_function_stack_at(n) for n in range(_len_torch_function_stack())]
+        _push_mode(self)
+
+    def stop(self) -> None:
+        """Leave the mode. A mode of the user's that ended meanwhile took it off in its stead."""
+        if self._is_on():
+            self.leave()
+            return
+        left = [_get_function_stack_at(n) for n in range(_len_torch_function_stack())]
+        ended = next((mode for mode in reversed(self._below) if mode in left), None)
+        if ended is not None:
+            _take_off(ended)
+
     def leave(self) -> None:
         """Take this mode off the thread's stack, wherever on it the mode stands."""
-        others = []
-        while _len_torch_function_stack():
-            mode = _pop_mode()
-            if mode is self:
-                break
-            others.append(mode)
-        for mode in reversed(others):
-            _push_mode(mode)
+        _take_off(self)
 
     def record(
         self,
@@ -134,3 +158,14 @@ class CallMode(TorchFunctionMode):
             return func(*args, **kwargs)
         with self:
             return inner(*args, **kwargs)
+
+
+def _take_off(wanted: object) -> None:
+    others = []
+    while _len_torch_function_stack():
+        mode = _pop_mode()
+        if mode is wanted:
+            break
+        others.append(mode)
+    for mode in reversed(others):
+        _push_mode(mode)

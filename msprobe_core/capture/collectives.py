@@ -8,13 +8,13 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 from msprobe_core.capture.api_list import RECORDED
 from msprobe_core.capture.api_table import Api, has_values
 from msprobe_core.capture.entries import begin_call, close_forward, end_call, write_list
 from msprobe_core.capture.regions import RegionWatch
+from msprobe_core.capture.replacing import Replacements
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Entry, ModuleCall, Trace
 
@@ -45,7 +45,7 @@ class CollectiveWatch:
     ) -> None:
         self._trace, self._threads, self._regions = trace, threads, regions
         self._risk_level = risk_level
-        self._replaced: list[tuple[ModuleType, str, Function]] = []
+        self._replaced = Replacements()
         self._unfinished: list[tuple[object, Entry, list[object]]] = []
 
     def start(self) -> None:
@@ -61,14 +61,11 @@ class CollectiveWatch:
             wrapper = self._wrapped(name, original)
             for module in (distributed, core):
                 if getattr(module, name, None) is original:
-                    setattr(module, name, wrapper)
-                    self._replaced.append((module, name, original))
+                    self._replaced.put(module, name, wrapper)
 
     def stop(self) -> None:
         """Put the originals back and finish what ran asynchronously."""
-        for module, name, original in self._replaced:
-            setattr(module, name, original)
-        self._replaced = []
+        self._replaced.restore()
         self.finish(last=True)
 
     def finish(self, last: bool) -> None:
@@ -90,8 +87,7 @@ class CollectiveWatch:
 
         @functools.wraps(original)
         def collective(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-            local = self._threads.local
-            if local.quiet or self._trace.closed:
+            if self._threads.local.quiet or self._threads.muted or self._trace.closed:
                 return original(*args, **kwargs)
             return self._record(api, original, args, kwargs)
 

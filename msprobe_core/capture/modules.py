@@ -6,6 +6,7 @@ Models stay what they were for deepcopy, pickle and scripting.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,12 +19,15 @@ from torch.nn.modules.module import (
 from msprobe_core.capture.calls import CallMode
 from msprobe_core.capture.entries import close_forward, guarded, write_input, write_output
 from msprobe_core.capture.gradients import Edge, GradientWatch
+from msprobe_core.capture.isolation import Isolation
 from msprobe_core.capture.parameters import ParameterWatch
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Entry, ModuleCall, Trace
 from msprobe_core.format import module_entry
+from msprobe_core.report import say
 from msprobe_core.values.text import quoted
 
+_HOOK_WARNING = r"Using `torch.compile\(module\)` when there are global hooks"
 Model = torch.nn.Module | Sequence[torch.nn.Module]
 
 
@@ -52,8 +56,10 @@ class ModuleWatch:
         threads: ThreadState,
         gradients: GradientWatch,
         mode: CallMode | None,
+        isolation: Isolation | None,
     ) -> None:
-        self._mode = mode
+        self._mode, self._isolation = mode, isolation
+        self._single = False
         self._trace, self._threads, self._gradients = trace, threads, gradients
         self._parameters = ParameterWatch(trace)
         self._paths: dict[int, tuple[str, torch.nn.Module]] = {}
@@ -62,9 +68,27 @@ class ModuleWatch:
     def start(self, model: Model) -> None:
         """Watch the modules inside a model, or inside each model of a list."""
         self._paths = {id(module): (path, module) for path, module in named_modules(model)}
+        if self._isolation is not None:
+            for path in self._isolation.missing({path for path, _ in self._paths.values()}):
+                say(f"load: the model has no module {path!r}; nothing is loaded for it")
+        self._hook()
+
+    def start_single(self, module: torch.nn.Module, name: str) -> None:
+        """Watch one module alone, under a name of the user's."""
+        self._paths = {id(module): (name, module)}
+        self._single = True
+        self._hook()
+
+    def _hook(self) -> None:
+        before: Any = self._before
+        after: Any = self._after
+        if any(is_compiled(module) for _, module in self._paths.values()):
+            # Dynamo must not look into the hooks; torch warns of them at each compiled module.
+            before, after = torch._dynamo.disable(before), torch._dynamo.disable(after)
+            warnings.filterwarnings("ignore", message=_HOOK_WARNING)
         self._handles = [
-            register_module_forward_pre_hook(self._before),
-            register_module_forward_hook(self._after, with_kwargs=True, always_call=True),
+            register_module_forward_pre_hook(before),
+            register_module_forward_hook(after, with_kwargs=True, always_call=True),
         ]
 
     def stop(self) -> None:
@@ -74,26 +98,36 @@ class ModuleWatch:
         self._handles = []
         self._paths = {}
 
-    def _before(self, module: torch.nn.Module, args: tuple[Any, ...]) -> None:
+    def _before(
+        self, module: torch.nn.Module, args: tuple[Any, ...]
+    ) -> tuple[Any, ...] | None:
         known = self._paths.get(id(module))
-        local = self._threads.local
-        if known is None or local.quiet or not self._handles:
-            return
+        if known is None or self._is_quiet():
+            return None
         with torch._C.DisableTorchFunction():
-            self._begin(known[0], module, args)
+            return self._begin(known[0], module, args)
 
-    def _begin(self, path: str, module: torch.nn.Module, args: tuple[Any, ...]) -> None:
+    def _is_quiet(self) -> bool:
+        muted = self._threads.muted and not self._single
+        return bool(self._threads.local.quiet or muted or not self._handles or self._trace.closed)
+
+    def _begin(
+        self, path: str, module: torch.nn.Module, args: tuple[Any, ...]
+    ) -> tuple[Any, ...] | None:
         trace, local = self._trace, self._threads.local
         frame = sys._getframe(2)
         kwargs = frame.f_locals.get("kwargs") or {}
         kind = type(module).__name__
         number = trace.next_call(f"{path}.{kind}")
-        parent = local.parent()
+        parent = local.running[-1] if local.running else None
         call = ModuleCall(
             module_entry(path, kind, number, "forward"),
             module_entry(path, kind, number, "backward"),
             parent,
         )
+        fresh: tuple[Any, ...] | None = None
+        if self._isolation is not None and self._isolation.concerns(path):
+            fresh = args = self._isolation.replace(call.forward, args, kwargs)
         selection = trace.selection
         for_forward = parent is not None and parent.picked_forward
         for_backward = parent is not None and parent.picked_backward
@@ -112,6 +146,9 @@ class ModuleWatch:
         running = _Running(module, call, entry, begun)
         running.entered = self._mode is not None and self._mode.enter_again()
         local.open.append(running)
+        if is_compiled(module) and isinstance(module, torch._dynamo.OptimizedModule):
+            self._enter_border(module)
+        return fresh
 
     def _after(
         self,
@@ -119,7 +156,7 @@ class ModuleWatch:
         *rest: Any,  # noqa: ANN401 - args, kwargs (not after an exception), result
     ) -> None:
         local = self._threads.local
-        if local.quiet or not local.open or not self._handles:
+        if id(module) not in self._paths or not local.open or self._is_quiet():
             return
         with torch._C.DisableTorchFunction():
             while local.open:
@@ -128,6 +165,23 @@ class ModuleWatch:
                 self._end(running, rest[-1] if running.module is module else None)
                 if running.module is module:
                     return
+
+    def _enter_border(self, module: torch.nn.Module) -> None:
+        """Let a compiled module run as without a dump: no hooks, no mode, until it returns."""
+        for handle in self._handles:
+            handle.remove()
+        had_mode = self._mode is not None and self._mode.step_aside()
+
+        def leave(module: torch.nn.Module, args: Any, result: Any) -> None:  # noqa: ANN401
+            handle.remove()
+            if not self._handles:
+                return
+            if had_mode and self._mode is not None:
+                self._mode.come_back()
+            self._hook()
+            self._after(module, args, result)
+
+        handle = module.register_forward_hook(leave, always_call=True)
 
     def _end(self, running: _Running, result: object) -> None:
         trace, call = self._trace, running.call
@@ -145,6 +199,14 @@ class ModuleWatch:
         if path is not None:
             self._parameters.watch(running.module, path[0], call)
         self._gradients.watch_module(call, running.begun, result)
+
+
+def is_compiled(module: torch.nn.Module) -> bool:
+    """Whether torch.compile runs the module, as a wrapper or in place."""
+    if "torch._dynamo" not in sys.modules:
+        return False
+    in_place = getattr(module, "_compiled_call_impl", None) is not None
+    return in_place or isinstance(module, torch._dynamo.OptimizedModule)
 
 
 def named_modules(model: Model) -> list[tuple[str, torch.nn.Module]]:

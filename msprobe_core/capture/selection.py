@@ -13,11 +13,12 @@ class Selection:
 
     def __init__(self, config: Config) -> None:
         self._scope = config.scope
-        self._list = config.list
-        self._expands = config.level == "mix"
+        self._list = config.list + _loaded_only(config)
+        self._expands = config.level == "mix" or bool(_loaded_only(config))
         self._only_abnormal = config.task == "overflow_check"
         self._inside_scope = not config.scope
         self.values = config.task != "structure"
+        self._saved = config.tensor_list
         self.matched = False
         self.forward, self.backward, self.inputs, self.outputs = _parts(config.data_mode)
         self.everything = not self._scope and not self._list
@@ -49,9 +50,20 @@ class Selection:
         self.matched |= wanted
         return wanted
 
+    def saves(self, name: str) -> bool:
+        """Whether `tensor_list` asks for the tensors of an entry."""
+        return any(part in name for part in self._saved)
+
     def keeps(self, abnormal: bool) -> bool:
         """Whether a finished entry is written (task overflow_check keeps the abnormal ones)."""
         return abnormal or not self._only_abnormal
+
+
+def _loaded_only(config: Config) -> tuple[str, ...]:
+    """With `dump_after_load`, the names of the modules that run on loaded inputs."""
+    if config.load is None or not config.load.dump_after_load:
+        return ()
+    return tuple(f"Module.{path}." for path in config.load.modules)
 
 
 def _parts(data_mode: frozenset[str]) -> tuple[bool, bool, bool, bool]:

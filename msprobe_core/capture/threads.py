@@ -25,7 +25,8 @@ class Local(threading.local):
 
 
 class ThreadState:
-    """Holds the state of all threads."""
+    """Holds the state of all threads. `muted` while `module_dump` records one module alone."""
 
     def __init__(self) -> None:
         self.local = Local()
+        self.muted = False

@@ -5,6 +5,7 @@ It hands finished entries to the step's files; nothing here touches the model.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -114,6 +115,10 @@ class Trace:
         if inside is None:
             return self.stacks.capture(frame, None, -1)
         return self.stacks.capture(frame, inside.base_frame, inside.base_stack)
+
+    def capture_caller(self, depth: int) -> int:
+        """The number of the stack that begins `depth` frames above the calling one."""
+        return self.capture_stack(sys._getframe(depth + 1), None)
 
     def place_forward(self, name: str, parent: ModuleCall | None) -> None:
         """Note where a forward call stands, and its parents if they are new."""

@@ -25,6 +25,7 @@ from msprobe_core.values.storages import StorageBook
 from msprobe_core.values.text import quoted
 
 SaveTensor = Callable[[torch.Tensor, str], str]
+Judge = Callable[[str, str], bool]
 ReportError = Callable[[str, BaseException], None]
 _CHECKSUMS = {"md5": crc32_of, "xor": xor_of}
 _NO_NUMBERS = ', "Max": null, "Min": null, "Mean": null, "Norm": null'
@@ -77,6 +78,7 @@ class TensorBook:
         self.options = options
         self.abnormal = False
         self.pending: list[PendingNumbers] = []
+        self.judge: Judge | None = None
         self._save, self._report = save, report
         self._known: dict[int, _Known] = {}
         self._storages = StorageBook()
@@ -85,9 +87,14 @@ class TensorBook:
     def record(self, tensor: torch.Tensor, path: str) -> str | PendingTensor:
         """The record of a tensor that stands at `path` (`<entry>.input.0`); never raises."""
         try:
-            if tensor.is_inference():
-                return self._make(tensor, path, -1)[0]
-            return self._cached(tensor, path)
+            record = (
+                self._make(tensor, path, _NEVER)[0]
+                if tensor.is_inference()
+                else self._cached(tensor, path)
+            )
+            if self.judge is not None and self.judge(path, str(record)):
+                return self._with_file(tensor, path, record)
+            return record
         except Exception as error:  # whatever a user's tensor does must not reach his step
             self._report(path, error)
             return _bare_record(tensor)
@@ -109,6 +116,15 @@ class TensorBook:
         """Reuse no record made so far."""
         self._known.clear()
         self._storages.clear()
+
+    def _with_file(
+        self, tensor: torch.Tensor, path: str, record: str | PendingTensor
+    ) -> str | PendingTensor:
+        values = tensor if is_simple(tensor) else plain(tensor)
+        named = f', "data_name": {quoted(self._save(values, path))}'
+        if isinstance(record, PendingTensor):
+            return PendingTensor(record.head, record.numbers, record.tail + named)
+        return f"{record[:-1]}{named}}}"
 
     def _cached(self, tensor: torch.Tensor, path: str) -> str | PendingTensor:
         key, version, grad = id(tensor), tensor._version, tensor.requires_grad

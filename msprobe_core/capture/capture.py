@@ -1,0 +1,81 @@
+"""All that watches a run, entered and left as one."""
+
+from __future__ import annotations
+
+import torch
+
+from msprobe_core.capture.api_table import build_table
+from msprobe_core.capture.backward_runs import BackwardRuns
+from msprobe_core.capture.calls import CallMode
+from msprobe_core.capture.collectives import CollectiveWatch
+from msprobe_core.capture.custom import CustomApis
+from msprobe_core.capture.gradients import GradientWatch
+from msprobe_core.capture.isolation import Isolation
+from msprobe_core.capture.modules import Model, ModuleWatch
+from msprobe_core.capture.regions import RegionWatch
+from msprobe_core.capture.threads import ThreadState
+from msprobe_core.capture.trace import Trace
+from msprobe_core.config import Config
+
+
+class Capture:
+    """The hooks and modes of one step; `start` and `stop` may alternate."""
+
+    def __init__(
+        self, config: Config, trace: Trace, custom: CustomApis, isolation: Isolation | None
+    ) -> None:
+        self._threads = ThreadState()
+        self._trace = trace
+        self._gradients = GradientWatch(trace)
+        self._regions = RegionWatch(self._threads, trace)
+        self._mode: CallMode | None = None
+        self._others: list[BackwardRuns | CollectiveWatch] = []
+        self._custom = custom
+        if config.records_calls:
+            self._watch_calls(config.risk_level)
+        self._modules = ModuleWatch(trace, self._threads, self._gradients, self._mode, isolation)
+        self._single: ModuleWatch | None = None
+
+    def start(self, model: Model | None) -> None:
+        """Watch from here on."""
+        if model is not None:
+            self._modules.start(model)
+        self._regions.start()
+        for other in self._others:
+            other.start()
+        if self._mode is not None:
+            self._custom.start(self._mode)
+            self._mode.start()
+
+    def stop(self) -> None:
+        """Leave everything as it was before `start`."""
+        if self._mode is not None:
+            self._mode.stop()
+        self._custom.stop()
+        self.end_single()
+        self._modules.stop()
+        self._regions.stop()
+        for other in self._others:
+            other.stop()
+
+    def begin_single(self, module: torch.nn.Module, name: str) -> None:
+        """Record one module by a name of the user's, and nothing else, until `end_single`."""
+        self.end_single()
+        self._threads.muted = True
+        self._single = ModuleWatch(self._trace, self._threads, self._gradients, None, None)
+        self._single.start_single(module, name)
+
+    def end_single(self) -> None:
+        """Record everything again."""
+        if self._single is not None:
+            self._single.stop()
+            self._single = None
+        self._threads.muted = False
+
+    def _watch_calls(self, risk_level: str) -> None:
+        table = build_table(risk_level)
+        self._mode = CallMode(self._trace, table, self._threads, self._gradients, self._regions)
+        self._others = [
+            BackwardRuns(self._mode.enter_again, self._mode.leave),
+            CollectiveWatch(self._trace, self._threads, self._regions, risk_level),
+        ]
