@@ -38,6 +38,7 @@ class Instructions:
 
     options: BuildOptions
     rules: MatchRules
+    cores: int = 1  # for one pair
 
 
 def work_on(plan: PairPlan, instructions: Instructions) -> PairResult:
@@ -51,7 +52,7 @@ def work_on(plan: PairPlan, instructions: Instructions) -> PairResult:
         benchmark = build_tree(read_dump(plan.benchmark))
         manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
         matching = match_trees(problem, benchmark, replace(rules, manual=manual))
-        comparison = compare(matching, options.tolerance)
+        comparison = compare(matching, options.tolerance, cores=instructions.cores)
         return PairResult(
             plan=plan,
             problem=problem,

@@ -1,15 +1,17 @@
 """Runs a plan: one process per pair, up to a number at a time, and none can stop the others.
 
-A single pair runs in this process; starting another would cost more than it brings.
+No more at a time than memory takes. A single pair runs in this process; starting another would
+cost more than it brings.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkContext, SpawnContext
 from multiprocessing.process import BaseProcess
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from builder.database.writer import Database
 from builder.errors import BuilderError
+from builder.pipeline.memory import affordable_workers, available_bytes
 from builder.pipeline.pair import Instructions, work_on
 from builder.pipeline.plan import PairPlan
 from builder.pipeline.store import PairOutcome, store, store_failure
@@ -41,10 +44,20 @@ def run_pairs(
     pairs: Sequence[PairPlan], database: Database, instructions: Instructions, report: Report
 ) -> list[PairOutcome]:
     """Work on every pair and store it; a pair that fails becomes an outcome with its error."""
-    workers = max(1, instructions.options.workers or os.cpu_count() or 1)
-    if len(pairs) == 1 or workers == 1:
-        return [_reported(_attempt(plan, database, instructions), report) for plan in pairs]
-    return _run_in_processes(pairs, database, instructions, report, workers)
+    cores = max(1, instructions.options.workers or _usable_cores())
+    workers = affordable_workers(pairs, min(cores, len(pairs)), available_bytes())
+    shared = replace(instructions, cores=max(1, cores // max(1, workers)))
+    if workers <= 1:
+        return [_reported(_attempt(plan, database, shared), report) for plan in pairs]
+    return _run_in_processes(pairs, database, shared, report, workers)
+
+
+def _usable_cores() -> int:
+    # A container may have fewer than the machine.
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
 
 
 def _run_in_processes(
@@ -87,6 +100,8 @@ def _start(
 
 
 def _work(plan: PairPlan, final: Path, instructions: Instructions, answer: Connection) -> None:
+    # An interrupt from the keyboard reaches all processes; the first one ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     answer.send(_attempt(plan, Database(final), instructions))
     answer.close()
 

@@ -1,0 +1,68 @@
+"""Pairs over processes: none stops the others, whatever becomes of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import builder
+from builder import BuildOptions
+from builder.parallel import CAN_FORK
+from builder.pipeline import run
+from builder.pipeline.pair import Instructions, PairResult
+from builder.pipeline.plan import PairPlan
+from tests.builder.dumps import forward, tensor, write_dump
+
+CALL = "Torch.mm.0.forward"
+
+
+def dump(root: Path, ranks: int) -> Path:
+    for rank in range(ranks):
+        data = {CALL: forward([tensor()], [tensor()])}
+        write_dump(root / "step0" / f"rank{rank}", data, {CALL: None})
+    return root
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="the change to the worker reaches it by forking only")
+def test_a_worker_that_is_killed_is_a_failed_pair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = dump(tmp_path / "p", 3)
+    whole = run.work_on
+
+    def work_on(plan: PairPlan, instructions: Instructions) -> PairResult:
+        if plan.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return whole(plan, instructions)
+
+    monkeypatch.setattr(run, "work_on", work_on)
+    result = builder.build(ours, ours, tmp_path / "o", BuildOptions(workers=2))
+    assert [outcome.rank for outcome in result.failed] == [1]
+    assert "killed by signal 9" in str(result.failed[0].error)
+    assert {outcome.rank for outcome in result.outcomes if outcome.error is None} == {0, 2}
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_the_number_of_workers_changes_no_result(tmp_path: Path, workers: int) -> None:
+    ours = dump(tmp_path / "p", 3)
+    result = builder.build(ours, ours, tmp_path / "o", BuildOptions(workers=workers))
+    assert sorted((o.rank, o.matched, o.compared) for o in result.outcomes) == [
+        (0, 1, 2),
+        (1, 1, 2),
+        (2, 1, 2),
+    ]
+
+
+def test_little_memory_runs_the_pairs_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(run, "available_bytes", lambda: 1)
+    monkeypatch.setattr(run, "_run_in_processes", refuse)
+    ours = dump(tmp_path / "p", 3)
+    assert len(builder.build(ours, ours, tmp_path / "o").outcomes) == 3
