@@ -16,6 +16,8 @@ from pathlib import Path
 
 SUFFIX = ".vis.db"
 _FRESH_SECONDS = 2.0
+_RESTS = 10
+_LONGEST_WAIT_SECONDS = 0.5
 _MOST_ENTRIES = 200_000
 _LONGEST_SCAN_SECONDS = 5.0
 
@@ -37,25 +39,33 @@ class ResultFile:
 
 
 class LogDirs:
-    """The folders that may be looked at; a scan is remembered for two seconds."""
+    """The folders that may be looked at; a scan is remembered for seconds, a slow one longer."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = tuple(folders)
         self._lock = threading.Lock()
         self._found: list[ResultFile] = []
-        self._scanned = float("-inf")
+        self._stale = float("-inf")
 
     def files(self) -> list[ResultFile]:
         """All result files, newest first."""
         with self._lock:
-            if time.monotonic() - self._scanned > _FRESH_SECONDS:
+            began = time.monotonic()
+            if began >= self._stale:
                 self._found = sorted(self._scan(), key=lambda f: -f.modified)
-                self._scanned = time.monotonic()
+                ended = time.monotonic()
+                # A slow disk is not asked more than a tenth of the time.
+                self._stale = ended + max(_FRESH_SECONDS, _RESTS * (ended - began))
             return self._found
 
     def any(self) -> bool:
-        """Whether there is a result file at all."""
-        return bool(self.files())
+        """Whether there is a result file at all; never waits long for a slow disk."""
+        if self._found or time.monotonic() < self._stale:
+            return bool(self._found)
+        scan = threading.Thread(target=self.files, daemon=True)
+        scan.start()
+        scan.join(_LONGEST_WAIT_SECONDS)
+        return bool(self._found)
 
     def resolve(self, token: str) -> ResultFile | None:
         """The file that a token stands for; None unless it is a result file below a folder."""

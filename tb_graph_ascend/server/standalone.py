@@ -69,8 +69,9 @@ def start(
 
 
 def own_names() -> list[str]:
-    """The names that this machine goes by."""
-    return sorted({socket.gethostname().lower(), socket.getfqdn().lower()})
+    """The names that this machine calls itself; none that a name server would have to be asked."""
+    name = socket.gethostname().lower()
+    return sorted({name, name.partition(".")[0]})
 
 
 class _Handler(WSGIRequestHandler):

@@ -28,11 +28,13 @@ def test_databases_lists_files_at_any_depth(statistics: Site) -> None:
 
 
 def test_new_file_appears_without_restart(
-    statistics: Site, monkeypatch: pytest.MonkeyPatch
+    site_of: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tb_graph_ascend.logdirs._FRESH_SECONDS", 0.0)
-    shutil.copy(statistics.file, statistics.folder / "second.vis.db")
-    answer = statistics.client.get("/api/databases").json
+    monkeypatch.setattr("tb_graph_ascend.logdirs._RESTS", 0)
+    site = site_of("statistics/problem", "statistics/bench")
+    shutil.copy(site.file, site.folder / "second.vis.db")
+    answer = site.client.get("/api/databases").json
     assert answer is not None
     assert {entry["path"] for entry in answer["databases"]} == {
         "runs/today/result.vis.db",

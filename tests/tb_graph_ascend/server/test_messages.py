@@ -1,0 +1,46 @@
+"""The messages have the fields that the interface expects, by name, in both directions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from builder.database import records
+from builder.match.manual_file import MappedPair
+from tb_graph_ascend.server import build_messages, messages, picture
+
+TYPES = Path(__file__).parents[3] / "tb_graph_ascend" / "frontend" / "src" / "api" / "types.ts"
+STRUCTS: dict[str, type[msgspec.Struct]] = {
+    "Database": messages.DatabaseAnswer,
+    "Path": records.NodePath,
+    "MappedPair": MappedPair,
+    "Failure": messages.Failure,
+    "MappingResult": messages.MappingResult,
+}
+MODULES = (records, messages, build_messages, picture)
+
+
+def interfaces() -> dict[str, set[str]]:
+    text = re.sub(r"/\*.*?\*/", "", TYPES.read_text(encoding="utf-8"), flags=re.DOTALL)
+    found = {}
+    for name, body in re.findall(r"export interface (\w+) \{(.*?)\n\}", text, flags=re.DOTALL):
+        # Types written in place have fields of their own, which are compared nowhere.
+        flat = re.sub(r"\{[^{}]*\}", "object", body)
+        found[name] = set(re.findall(r"^\s*(\w+)\??:", flat, flags=re.MULTILINE))
+    return found
+
+
+def struct_of(name: str) -> type[msgspec.Struct]:
+    known = STRUCTS.get(name)
+    if known is not None:
+        return known
+    return next(getattr(module, name) for module in MODULES if hasattr(module, name))
+
+
+# A reason's arguments depend on its code.
+@pytest.mark.parametrize("name", sorted(interfaces().keys() - {"Reason"}))
+def test_fields_are_those_of_the_interface(name: str) -> None:
+    assert set(struct_of(name).__struct_fields__) == interfaces()[name]
