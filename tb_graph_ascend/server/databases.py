@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import msgspec
+
 from tb_graph_ascend.server.messages import DatabaseAnswer, Databases
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
@@ -23,13 +25,11 @@ def resource(place: Workplace) -> Resource:
     def describe(db: str) -> DatabaseAnswer:
         """One database as a whole, with one record for each step and rank."""
         opened = place.open(db)
-        said = opened.database.summary()
-        facts = {name: getattr(said, name) for name in said.__struct_fields__}
         return DatabaseAnswer(
+            **msgspec.structs.asdict(opened.database.summary()),
             id=opened.file.token,
             path=opened.file.shown,
             writable=opened.writable,
-            **facts,
         )
 
     return routes

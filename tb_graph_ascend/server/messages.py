@@ -9,7 +9,7 @@ from typing import Annotated
 
 import msgspec
 
-from builder.database.records import Count, Node, Pair, Reason, Task
+from builder.database.records import Count, Node, Reason, Summary
 from builder.match.manual_file import MappedPair
 
 
@@ -38,21 +38,12 @@ class Databases(msgspec.Struct, frozen=True):
     read_only: bool
 
 
-class DatabaseAnswer(msgspec.Struct, frozen=True):
+class DatabaseAnswer(Summary, frozen=True):
     """A database as a whole; `writable` is false for files that another tool wrote."""
 
     id: str
     path: str
-    task: Task
-    comparison: bool
-    tool_version: str
-    created: str
-    problem: str
-    benchmark: str | None
-    overflow_checked: bool
     writable: bool
-    summary: list[Reason]
-    pairs: list[Pair]
 
 
 class SearchHits(msgspec.Struct, frozen=True):

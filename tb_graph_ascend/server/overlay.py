@@ -6,7 +6,7 @@ Pairs are taken in their order; one that cannot be applied is refused with the r
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, Row
@@ -241,32 +241,21 @@ def _patch(row: Row[Any], worst: float | None = None, divergent: int | None = No
 
 def _measured_patch(mapped: _Mapped, below: NodePatch) -> NodePatch:
     measured = mapped.measured
-    return NodePatch(
+    return replace(
+        below,
         match=mapped.benchmark.id,
         match_reason="manual",
         score=measured.score,
         input_score=measured.input_score,
         introduced=measured.introduced,
         verdict=measured.verdict,
-        worst_below=below.worst_below,
-        divergent_below=below.divergent_below,
         reasons=tuple(measured.reasons),
     )
 
 
 def _partner_patch(mapped: _Mapped) -> NodePatch:
     row = mapped.benchmark
-    return NodePatch(
-        match=mapped.problem.id,
-        match_reason="manual",
-        score=row.score,
-        input_score=row.input_score,
-        introduced=row.introduced,
-        verdict=row.verdict,
-        worst_below=row.worst_below,
-        divergent_below=row.divergent_below,
-        reasons=decode(row.reasons),
-    )
+    return replace(_patch(row), match=mapped.problem.id, match_reason="manual")
 
 
 def _changes(mapped: Sequence[_Mapped], threshold: float) -> dict[int, GraphChange]:
