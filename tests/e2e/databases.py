@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -18,7 +19,7 @@ OVERFLOW = BuildOptions(workers=1, overflow_check=True)
 
 def main(logdir: Path, empty: Path) -> None:
     """Build one folder per case."""
-    empty.mkdir(parents=True)
+    shutil.copytree(SAMPLES / "statistics", empty / "dumps")
     bench = SAMPLES / "statistics" / "bench"
     for name in ("statistics", "ranks", "tensor", "md5"):
         build(logdir / name, SAMPLES / name / "problem", SAMPLES / name / "bench")
@@ -26,7 +27,17 @@ def main(logdir: Path, empty: Path) -> None:
     build(logdir / "renamed", SAMPLES / "renamed" / "problem", bench)
     build(logdir / "mapping", SAMPLES / "renamed" / "problem", bench)
     build(logdir / "single", SAMPLES / "communication" / "bench", None)
+    build_partly(logdir / "failed")
     build(logdir / "micro", SAMPLES / "micro-steps" / "bench", SAMPLES / "micro-steps" / "bench")
+
+
+def build_partly(folder: Path) -> None:
+    """Build a comparison in which one rank of one step cannot be read."""
+    problem = folder / "problem"
+    shutil.copytree(SAMPLES / "ranks" / "problem", problem)
+    dump = problem / "step1" / "rank1" / "dump.json"
+    dump.write_text(dump.read_text()[:4000])
+    build(folder, problem, SAMPLES / "ranks" / "bench")
 
 
 def build(

@@ -117,6 +117,7 @@ function ScoreOverSteps({ across, steps }: { across: Across; steps: number[] }) 
         x={steps}
         series={series}
         range={SCORES}
+        integers
         width={520}
         height={150}
       />

@@ -7,7 +7,7 @@ import type { Heat, Measure } from "../api/types";
 import { shortNumber } from "../graph/numbers";
 import { rampColor } from "../graph/ramp";
 
-const SIZE = 190;
+const SIZE = 150;
 
 export function HeatMap({ heat }: { heat: Heat }) {
   const { t } = useTranslation();

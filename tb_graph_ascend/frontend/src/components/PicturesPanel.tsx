@@ -14,7 +14,7 @@ import { HeatMap } from "./HeatMap";
 
 const Plot = lazy(() => import(/* webpackChunkName: "plot" */ "./Plot"));
 const WIDTH = 380;
-const HEIGHT = 170;
+const HEIGHT = 150;
 
 export function PicturesPanel({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();

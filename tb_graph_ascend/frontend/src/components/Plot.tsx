@@ -16,7 +16,7 @@ export interface PlotSeries {
 }
 
 /** uPlot declares its scale kinds as an ambient enum, whose members have no value at run time. */
-const LOGARITHMIC = { distr: 3 as uPlot.Scale["distr"] } as { distr: NonNullable<uPlot.Scale["distr"]> };
+const LOGARITHMIC = JSON.parse('{"distr": 3}') as Pick<uPlot.Scale, "distr">;
 
 interface Props {
   label: string;
@@ -24,40 +24,42 @@ interface Props {
   series: PlotSeries[];
   /** Scale of x; log for errors. */
   log?: boolean;
+  /** Ticks at whole numbers only. */
+  integers?: boolean;
   /** Fixed range of y. */
   range?: [number, number];
   height: number;
   width: number;
 }
 
-export default function Plot({ label, x, series, log = false, range, height, width }: Props) {
+type Look = Pick<Props, "series" | "log" | "integers" | "width" | "height"> & {
+  range: [number, number] | undefined;
+};
+
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000, 1_000_000];
+
+export default function Plot({ label, x, series, log = false, integers = false, range, height, width }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const theme = usePreferences((state) => state.theme);
   useEffect(() => {
     if (!frame.current) return undefined;
-    const options = optionsOf(series, log, range, width, height);
+    const options = optionsOf({ series, log, integers, range, width, height });
     const plot = new uPlot(options, [x, ...series.map(({ values }) => values)], frame.current);
     return () => plot.destroy();
-  }, [x, series, log, range, height, width, theme]);
+  }, [x, series, log, integers, range, height, width, theme]);
   return <div ref={frame} role="img" aria-label={label} className="plot" />;
 }
 
-function optionsOf(
-  series: PlotSeries[],
-  log: boolean,
-  range: [number, number] | undefined,
-  width: number,
-  height: number,
-): uPlot.Options {
+function optionsOf({ series, log, integers, range, width, height }: Look): uPlot.Options {
   const ink = colour("muted");
   const axis = { stroke: ink, grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
   return {
     width,
     height,
-    legend: { show: series.length > 1 },
+    legend: { show: series.length > 1, live: false },
     cursor: { drag: { x: false, y: false } },
     scales: { x: { time: false, ...(log ? LOGARITHMIC : {}) }, y: range ? { range } : {} },
-    axes: [{ ...axis, size: 30 }, { ...axis, size: 54 }],
+    axes: [{ ...axis, size: 30, ...(integers ? { incrs: WHOLE } : {}) }, { ...axis, size: 54 }],
     series: [{}, ...series.map(styleOf)],
   };
 }

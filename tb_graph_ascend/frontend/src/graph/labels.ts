@@ -12,6 +12,8 @@ export interface Label {
 
 const MODULE = /^(?:Module|Cell)\.(.+)\.([^.]+)\.(?:forward|backward)(?:\.\d+)?$/;
 
+const GRADIENTS = /^(?:Module|Cell)\.(.+)\.[^.]+\.parameters_grad(?:\.\d+)?$/;
+
 /** The label of a node under its parent. */
 export function labelOf(node: Node, parent: Node | undefined): Label {
   const backward = node.direction === "backward";
@@ -29,6 +31,8 @@ export function labelOf(node: Node, parent: Node | undefined): Label {
 export function shortName(name: string): string {
   const own = MODULE.exec(name);
   if (own?.[1] !== undefined) return own[1];
+  const gradients = GRADIENTS.exec(name)?.[1];
+  if (gradients !== undefined) return `${gradients}.parameters_grad`;
   return name.replace(/\.\d+\.(?:forward|backward)$/, "");
 }
 

@@ -38,6 +38,7 @@ describe("labelOf", () => {
 describe("shortName", () => {
   it("leaves the path of a module and the call of an API", () => {
     expect(shortName("Module.layers.1.mlp.MLP.forward.0")).toBe("layers.1.mlp");
+    expect(shortName("Module.head.Linear.parameters_grad.0")).toBe("head.parameters_grad");
     expect(shortName("Torch.log.0.forward")).toBe("Torch.log");
   });
 });

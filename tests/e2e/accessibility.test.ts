@@ -1,0 +1,78 @@
+/* axe on every screen, light and dark, English and Chinese: nothing serious. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { describe, expect, inject, it } from "vitest";
+
+import { addressOf, graphsShown, open, withBrowser } from "./page";
+
+withBrowser();
+const places = inject("places");
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Violation {
+  id: string;
+  impact: string | null;
+  nodes: { html: string; failureSummary?: string }[];
+}
+
+const SCREENS: Record<string, (page: Page) => Promise<void>> = {
+  matrix: () => Promise.resolve(),
+  divergence: (page) => page.keyboard.press("f"),
+  outline: (page) => page.keyboard.press("2"),
+  overflow: (page) => page.keyboard.press("3"),
+  unmatched: (page) => page.keyboard.press("4"),
+  mapping: (page) => page.keyboard.press("5"),
+  stack: (page) => bottom(page, 1),
+  pictures: (page) => bottom(page, 2),
+  across: (page) => bottom(page, 3),
+  communication: (page) => bottom(page, 4),
+  filter: async (page) => {
+    await page.keyboard.press("1");
+    await page.locator(".panel .toolbar .icon").last().click();
+  },
+  help: (page) => page.keyboard.press("?"),
+  search: async (page) => {
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("mlp");
+    await page.locator(".search-hits .row").first().waitFor();
+  },
+};
+
+describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
+  it.each(["en-US", "zh-CN"])("%s has no serious finding", async (locale) => {
+    const { page } = await open(await addressOf(places.standalone, "ranks"), { colorScheme, locale });
+    await graphsShown(page);
+    const found: string[] = [];
+    for (const [name, enter] of Object.entries(SCREENS)) {
+      await enter(page);
+      await page.waitForTimeout(350);
+      found.push(...(await serious(page, name)));
+    }
+    await page.goto(`${places.empty}index.html`);
+    await page.locator(".empty, canvas[data-side]").first().waitFor();
+    found.push(...(await serious(page, "empty")));
+    expect(found).toEqual([]);
+    await page.context().close();
+  });
+});
+
+async function serious(page: Page, screen: string): Promise<string[]> {
+  await page.evaluate(AXE);
+  const violations = await page.evaluate(async () => {
+    const { axe } = window as unknown as {
+      axe: { run: () => Promise<{ violations: Violation[] }> };
+    };
+    return (await axe.run()).violations;
+  });
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) =>
+      nodes.slice(0, 3).map((node) => `${screen}: ${id}: ${node.html.slice(0, 160)} ${node.failureSummary ?? ""}`),
+    );
+}
+
+async function bottom(page: Page, index: number): Promise<void> {
+  await page.locator(".bottom [role=tab]").nth(index).click();
+}
