@@ -21,15 +21,6 @@ class Sizes:
     values: int = 0
     stacks: int = 0
 
-    def by_table(self) -> dict[str, int]:
-        """The counts by the tables' names."""
-        return {
-            "graph": self.graphs,
-            "node": self.nodes,
-            "record": self.values,
-            "stack": self.stacks,
-        }
-
 
 @dataclass(slots=True)
 class Placed:

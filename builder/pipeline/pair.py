@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from builder.compare import Comparison, compare
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.walk import walk
-from builder.dump.reader import read_dump
+from builder.dump.reader import Dump, read_dump
 from builder.match.nodes import MatchRules, match_trees
 from builder.options import BuildOptions
 from builder.overflow import overflow_levels
 from builder.pipeline.plan import PairPlan
 from builder.tree import Tree, build_tree
 from builder.verdict import Judgement, judge
+
+Compared = Callable[[Sequence[Dump], Comparison | None], None]
 
 
 @dataclass(slots=True)
@@ -41,40 +41,31 @@ class Instructions:
     cores: int = 1  # for one pair
 
 
-def work_on(plan: PairPlan, instructions: Instructions) -> PairResult:
-    """Compare one pair; raises DumpError when a side cannot be read."""
+def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> PairResult:
+    """Compare one pair; raises DumpError when a side cannot be read.
+
+    `compared` is called with the dumps once their values are compared, before they are judged.
+    """
     options, rules = instructions.options, instructions.rules
-    with _no_collection():
-        problem = build_tree(read_dump(plan.problem))
-        if plan.benchmark is None:
-            levels = overflow_levels(problem) if options.overflow_check else []
-            return PairResult(plan, problem, None, None, {}, [], (levels, []))
-        benchmark = build_tree(read_dump(plan.benchmark))
-        manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
-        matching = match_trees(problem, benchmark, replace(rules, manual=manual))
-        comparison = compare(matching, options.tolerance, cores=instructions.cores)
-        return PairResult(
-            plan=plan,
-            problem=problem,
-            benchmark=benchmark,
-            comparison=comparison,
-            judgements=judge(comparison),
-            findings=walk(comparison, options.threshold),
-            overflow=(
-                overflow_levels(problem) if options.overflow_check else [],
-                overflow_levels(benchmark) if options.overflow_check else [],
-            ),
-        )
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    # Hundreds of thousands of records that all live on: collecting over them finds nothing and
-    # costs a third of the time.
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+    problem = build_tree(read_dump(plan.problem))
+    if plan.benchmark is None:
+        compared([problem.dump], None)
+        levels = overflow_levels(problem) if options.overflow_check else []
+        return PairResult(plan, problem, None, None, {}, [], (levels, []))
+    benchmark = build_tree(read_dump(plan.benchmark))
+    manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
+    matching = match_trees(problem, benchmark, replace(rules, manual=manual))
+    comparison = compare(matching, options.tolerance, cores=instructions.cores)
+    compared([problem.dump, benchmark.dump], comparison)
+    return PairResult(
+        plan=plan,
+        problem=problem,
+        benchmark=benchmark,
+        comparison=comparison,
+        judgements=judge(comparison),
+        findings=walk(comparison, options.threshold),
+        overflow=(
+            overflow_levels(problem) if options.overflow_check else [],
+            overflow_levels(benchmark) if options.overflow_check else [],
+        ),
+    )

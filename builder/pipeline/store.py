@@ -8,18 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from builder.communication import Message, messages
-from builder.compare import Columns, columns_of
-from builder.database.tables import FORM
-from builder.database.writer import Database, insert_columns, insert_record, insert_rows
+from builder.database.writer import Database, insert_columns, insert_record
 from builder.diagnosis.finding import Finding
-from builder.dump.forms import Forms
 from builder.match.nodes import MatchRules
 from builder.options import BuildOptions
 from builder.pipeline.layout import Placed, Sizes, place
-from builder.pipeline.node_rows import Full, Sparse, node_columns
+from builder.pipeline.node_rows import node_columns
 from builder.pipeline.pair import Instructions, PairResult
 from builder.pipeline.plan import Missing, PairPlan
-from builder.pipeline.value_rows import form_rows, pair_columns, record_columns
+from builder.pipeline.value_store import ValueStore
 from builder.reasons import Reason
 
 
@@ -76,30 +73,27 @@ class PairOutcome:
     messages: tuple[tuple[Message, ...], ...] = ()
 
 
-def store(database: Database, result: PairResult, instructions: Instructions) -> PairOutcome:
-    """Write both graphs of a pair; returns what concerns the build as a whole."""
+def store(
+    database: Database, result: PairResult, instructions: Instructions, values: ValueStore
+) -> PairOutcome:
+    """Write both graphs of a pair whose values are being written; returns its outcome."""
     sizes = Sizes()
     problem = place(result.problem, sizes)
     benchmark = place(result.benchmark, sizes) if result.benchmark is not None else None
-    forms, columns = _columns(result)
-    first = database.reserve({**sizes.by_table(), "form": len(forms)})
+    first = {**values.first, **database.reserve({"graph": sizes.graphs, "node": sizes.nodes})}
     sides = [side for side in (problem, benchmark) if side is not None]
     for side in sides:
         side.move(first)
-    # The rows are ready before the lock is taken, since other pairs wait for it.
-    tables: list[tuple[str, Full, Sparse]] = []
-    for side, values in zip(sides, columns, strict=True):
-        other = benchmark if side is problem else problem
-        tables.append(("node", *node_columns(side, other, result, instructions.options.threshold)))
-        tables.append(("record", *_record_columns(side, other, result, values, first["form"])))
+    threshold = instructions.options.threshold
+    tables = [
+        node_columns(side, benchmark if side is problem else problem, result, threshold)
+        for side in sides
+    ]
+    values.finish()
     with database.transaction() as connection:
         _insert_graphs(connection, result, problem, benchmark, instructions.options)
-        insert_rows(connection, "form", FORM.columns, form_rows(forms, first["form"]))
-        for table, full, sparse in tables:
-            insert_columns(connection, table, full, sparse)
-        for side in sides:
-            frames = enumerate(side.tree.dump.frames, side.stack_base)
-            insert_rows(connection, "stack", ("id", "text"), frames)
+        for full, sparse in tables:
+            insert_columns(connection, "node", full, sparse)
     return _outcome(result, problem, benchmark, instructions.rules)
 
 
@@ -123,23 +117,6 @@ def _store_state(
     facts = {"id": graph, "step": step, "rank": rank, "side": side, "status": status}
     with database.transaction() as connection:
         insert_record(connection, "graph", {**facts, "error": error, "dump_dir": path})
-
-
-def _columns(result: PairResult) -> tuple[Forms, tuple[Columns, ...]]:
-    if result.comparison is not None:
-        return result.comparison.forms, result.comparison.columns
-    forms = Forms()
-    return forms, (columns_of(result.problem.dump.values, forms),)
-
-
-def _record_columns(
-    side: Placed, other: Placed | None, result: PairResult, columns: Columns, form_base: int
-) -> tuple[Full, Sparse]:
-    full, sparse = record_columns(side, columns, form_base)
-    if result.comparison is not None and other is not None and side.tree is result.problem:
-        more, more_sparse = pair_columns(side, other, result.comparison)
-        return full | more, sparse | more_sparse
-    return full, sparse
 
 
 def _insert_graphs(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from builder.compare import Columns, Comparison
 from builder.dump.forms import Form, Forms
+from builder.dump.values import Record
 from builder.match.values import SURPLUS
 from builder.measure.statistics import Statistics
 from builder.measure.tensors import TensorMeasures
-from builder.pipeline.layout import Placed
 from builder.pipeline.node_rows import Full, Sparse
 from msprobe_core.format import canonical_dtype
 
@@ -29,11 +31,12 @@ def form_rows(forms: Forms, base: int) -> list[tuple[object, ...]]:
     return [(base + number, *_form_cells(form)) for number, form in enumerate(forms.listed())]
 
 
-def record_columns(side: Placed, columns: Columns, form_base: int) -> tuple[Full, Sparse]:
+def record_columns(
+    records: Sequence[Record], base: int, columns: Columns, form_base: int
+) -> tuple[Full, Sparse]:
     """One side's values on their own: full and sparse columns of the table `record`."""
-    records = side.tree.dump.values.records
     full: Full = {
-        "id": range(side.value_base, side.value_base + len(records)),
+        "id": range(base, base + len(records)),
         "form": (columns.forms + form_base).tolist(),
         **dict(zip(_STATISTICS, _statistic_cells(columns.statistics))),
     }
@@ -43,17 +46,16 @@ def record_columns(side: Placed, columns: Columns, form_base: int) -> tuple[Full
     }
 
 
-def pair_columns(problem: Placed, benchmark: Placed, comparison: Comparison) -> tuple[Full, Sparse]:
-    """What the problem's values have beyond their own: partner, error, score, measures."""
-    count = len(problem.tree.dump.values.records)
-    ours, theirs = np.array(comparison.pairs.problem), np.array(comparison.pairs.benchmark)
+def pair_columns(comparison: Comparison, count: int, benchmark_base: int) -> tuple[Full, Sparse]:
+    """What the problem's `count` values have beyond their own: partner, error, score, measures."""
+    ours = np.array(comparison.pairs.problem, dtype=np.int64)
+    theirs = np.array(comparison.pairs.benchmark, dtype=np.int64)
     rows = np.flatnonzero((ours != SURPLUS) & (theirs != SURPLUS))
-    places = ours[rows] if rows.size else rows
+    places = ours[rows]
     partner = np.full(count, -1, dtype=np.int64)
     error, score = np.full(count, np.nan), np.full(count, np.nan)
-    if rows.size:
-        partner[places] = theirs[rows] + benchmark.value_base
-        error[places], score[places] = comparison.error[rows], comparison.score[rows]
+    partner[places] = theirs[rows] + benchmark_base
+    error[places], score[places] = comparison.error[rows], comparison.score[rows]
     full: Full = {"error": error.tolist(), "score": score.tolist()}
     if comparison.tensors:
         full |= _tensor_columns(comparison, count)

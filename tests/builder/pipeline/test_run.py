@@ -12,7 +12,7 @@ import builder
 from builder import BuildOptions
 from builder.parallel import CAN_FORK
 from builder.pipeline import run
-from builder.pipeline.pair import Instructions, PairResult
+from builder.pipeline.pair import Compared, Instructions, PairResult
 from builder.pipeline.plan import PairPlan
 from tests.builder.dumps import forward, tensor, write_dump
 
@@ -33,10 +33,10 @@ def test_a_worker_that_is_killed_is_a_failed_pair(
     ours = dump(tmp_path / "p", 3)
     whole = run.work_on
 
-    def work_on(plan: PairPlan, instructions: Instructions) -> PairResult:
+    def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> PairResult:
         if plan.rank == 1:
             os.kill(os.getpid(), signal.SIGKILL)
-        return whole(plan, instructions)
+        return whole(plan, instructions, compared)
 
     monkeypatch.setattr(run, "work_on", work_on)
     result = builder.build(ours, ours, tmp_path / "o", BuildOptions(workers=2))
@@ -59,10 +59,10 @@ def test_the_number_of_workers_changes_no_result(tmp_path: Path, workers: int) -
 def test_little_memory_runs_the_pairs_one_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("a process was started")
-
+    found: list[int] = []
+    started = run._run_in_processes
     monkeypatch.setattr(run, "available_bytes", lambda: 1)
-    monkeypatch.setattr(run, "_run_in_processes", refuse)
+    monkeypatch.setattr(run, "_run_in_processes", lambda *a: found.append(a[-1]) or started(*a))
     ours = dump(tmp_path / "p", 3)
     assert len(builder.build(ours, ours, tmp_path / "o").outcomes) == 3
+    assert found == ([1] if CAN_FORK else [])
