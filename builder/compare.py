@@ -28,7 +28,12 @@ from builder.measure.statistics import (
     statistics_of,
 )
 from builder.measure.tensors import TensorMeasures
-from builder.rounding import forgive_rounding, reduced_gradients, statistical_distance
+from builder.rounding import (
+    forgive_quotients,
+    forgive_rounding,
+    reduced_gradients,
+    statistical_distance,
+)
 from builder.score import Tolerance, base_precision, block_depths, coarsest_epsilon, score_of
 from msprobe_core.format import TENSOR_DIR, canonical_dtype
 
@@ -133,6 +138,7 @@ def compare(
     keys = _keys(matching, pairs)
     outputs = {key for key in set(keys) if key.startswith(OUTPUT_ROLES)}
     is_output = np.array([key in outputs for key in keys], dtype=bool)
+    error = _without_other_kernels(error, matching, nodes, is_output, (ours, theirs))
     limit = _tolerances(kinds, setting, nodes, tolerance)
     if mode != "md5":
         distance = statistical_distance(left, right)
@@ -140,6 +146,7 @@ def compare(
             distance[row] = measures.euc_dist
         reduced = reduced_gradients(matching, nodes, is_output, right)
         error = forgive_rounding(error, limit, distance, reduced, right.size)
+        error = forgive_quotients(error, limit, distance, matching, nodes, is_output, right)
     score = score_of(error, limit)
     count = len(matching.problem.in_order)
     return Comparison(
@@ -164,6 +171,24 @@ def compare(
         forms=forms,
         columns=columns,
     )
+
+
+def _without_other_kernels(
+    error: Floats,
+    matching: Matching,
+    nodes: NDArray[np.int64],
+    is_output: NDArray[np.bool_],
+    records: tuple[list[Record], list[Record]],
+) -> Floats:
+    # A backward entry of a call holds the gradients of whatever the forward kernel ended with. On
+    # another kernel those are gradients of something else, which their shapes give away.
+    reshaped = [row for row, (p, b) in enumerate(zip(*records)) if p.shape != b.shape]
+    other = set()
+    for order in {int(nodes[row]) for row in reshaped if is_output[row]}:
+        entry = matching.problem.in_order[order].entry
+        if entry is not None and entry.kind == "api" and entry.direction == "backward":
+            other.add(order)
+    return np.asarray(np.where(is_output & np.isin(nodes, list(other)), np.nan, error))
 
 
 def columns_of(values: Values, forms: Forms) -> Columns:

@@ -47,7 +47,7 @@ def overflow_levels(tree: Tree) -> list[str | None]:
     with np.errstate(invalid="ignore"):
         grown = (norm_in > 0) & (norm_out > GROWTH * norm_in)
     return [
-        None if _is_exempt(node) else _level(dirty_in[i], dirty_out[i], grown[i])
+        None if is_exempt(node) else _level(dirty_in[i], dirty_out[i], grown[i])
         for i, node in enumerate(tree.in_order)
     ]
 
@@ -60,7 +60,8 @@ def _level(dirty_in: np.bool_, dirty_out: np.bool_, grown: np.bool_) -> str | No
     return "medium" if dirty_in else None
 
 
-def _is_exempt(node: TreeNode) -> bool:
+def is_exempt(node: TreeNode) -> bool:
+    """Whether NaN and Inf in a call's output are no sign of trouble."""
     return node.entry is not None and node.entry.type_name.rstrip("_").startswith(_EXEMPT)
 
 

@@ -39,6 +39,8 @@ SENTENCES = {
     "parameter_differs": "the parameter {value} differs (score {score:.2f}) before the step "
     "computes anything",
     "optimizer": "all gradients of step {step} agree, so the optimizer's update is what differs",
+    "drift": "the output {value} differs (score {score:.2f}); the difference grows over many calls, "
+    "most of all here",
     "hidden_by_infinity": "its output is read as {value} by {reader}, whose output differs; the "
     "infinities in it hide from statistics whether it agrees",
     "nonfinite_made": "makes {state} in {value} from finite inputs",
@@ -54,6 +56,11 @@ SENTENCES = {
     "have",
     "only_in": "step {step} rank {rank} exists on the {side} side only",
     "nothing_comparable": "no values could be compared",
+    # files of msprobe's own builder
+    "msprobe_file": "written by msprobe's own builder: scores are its precision index",
+    "msprobe_error": "msprobe's own rules call this node an error, and none of those below it",
+    "msprobe_message": "{value}: {text}",
+    "parallel_merge": "{text}",
 }
 
 

@@ -12,6 +12,21 @@ from numpy.typing import NDArray
 from builder.match.nodes import Matching
 from builder.measure.statistics import Floats, Statistics
 
+# The gradient that goes into a reduction carries a whole pass of rounding, element by element,
+# which its norm does not show.
+REDUCTION = 4.0
+# Divisions by tensors, with the number of tensors they read; the divisor is the last.
+_QUOTIENTS = {
+    "div": 2,
+    "__truediv__": 2,
+    "true_divide": 2,
+    "reciprocal": 1,
+    "rsqrt": 1,
+    "addcdiv": 3,
+    "_foreach_addcdiv": 3,
+    "_foreach_div": 2,
+}
+
 
 def forgive_rounding(
     error: Floats,
@@ -24,11 +39,11 @@ def forgive_rounding(
 
     All arrays are by value pair. `distance` is how far apart the sides are as an L2 norm,
     `reduced` the L2 norm and the element count of what was summed up (NaN where the value is no
-    reduction of gradients). A distance up to `limit` times that norm is its rounding.
+    reduction of gradients). A distance of a few times `limit` times that norm is its rounding.
     """
     norm, count = reduced
     with np.errstate(invalid="ignore"):
-        rounding = (size < count) & (distance <= limit * norm)
+        rounding = (size < count) & (distance <= REDUCTION * limit * norm)
     return np.asarray(np.where(rounding & (error > limit), limit, error))
 
 
@@ -73,3 +88,41 @@ def reduced_gradients(
             norm[node.exec_order] = norm[module.exec_order]
             size[node.exec_order] = size[module.exec_order]
     return norm[nodes], size[nodes]
+
+
+def forgive_quotients(
+    error: Floats,
+    limit: Floats,
+    distance: Floats,
+    matching: Matching,
+    nodes: NDArray[np.int64],
+    is_output: NDArray[np.bool_],
+    benchmark: Statistics,
+) -> Floats:
+    """Errors of divisions, set to at most the tolerance where the divisor nearly vanishes.
+
+    To first order a quotient n/d is off by tol·max|n|/min|d|; an optimizer that divides by the
+    root of a nearly empty second moment turns rounding into steps of full size that way.
+    """
+    error = error.copy()
+    magnitude = np.maximum(np.abs(benchmark.table[0]), np.abs(benchmark.table[1]))
+    smallest = np.minimum(np.abs(benchmark.table[0]), np.abs(benchmark.table[1]))
+    crosses_zero = np.sign(benchmark.table[0]) != np.sign(benchmark.table[1])
+    smallest = np.where(crosses_zero, 0.0, smallest)
+    for row in np.flatnonzero(is_output & (error > limit) & np.isfinite(error)):
+        node = matching.problem.in_order[nodes[row]]
+        name = node.entry.type_name if node.entry is not None else ""
+        name = name.rstrip("_") if not name.startswith("__") else name
+        tensors = _QUOTIENTS.get(name)
+        if tensors is None or node.direction != "forward":
+            continue
+        start, stop = np.searchsorted(nodes, [nodes[row], nodes[row] + 1])
+        inputs = [r for r in range(start, stop) if not is_output[r] and benchmark.recorded[0][r]]
+        if len(inputs) != tensors:
+            continue
+        numerator = max((magnitude[r] for r in inputs[:-1]), default=1.0)
+        divisor = smallest[inputs[-1]]
+        allowed = np.sqrt(benchmark.size[row]) * limit[row] * numerator
+        if distance[row] * divisor <= allowed:
+            error[row] = limit[row]
+    return error

@@ -24,6 +24,7 @@ class DivergentRows:
 
 
 _NONE = DivergentRows()
+CLEAR = 4.0
 
 
 class Evidence:
@@ -41,6 +42,13 @@ class Evidence:
         self._any = set(nodes[np.array(self._divergent, dtype=bool)].tolist())
         ratio = comparison.error / comparison.limit
         self._strain = np.where(np.isnan(ratio), 0.0, ratio)
+        self._forgiven = (comparison.error == comparison.limit).tolist()
+        self._surplus_arguments = {
+            row
+            for row, (p, b) in enumerate(zip(self.ours, self.theirs))
+            if p.dtype is None and b.dtype is None and comparison.is_surplus(row)
+        }
+        self._any |= {comparison.pairs.node[row] for row in self._surplus_arguments}
         ours, theirs = comparison.statistics
         self._made_nonfinite = (ours.nonfinite & ~theirs.nonfinite).tolist()
         self._rare_precision = self._precision_is_rare()
@@ -55,12 +63,37 @@ class Evidence:
         before = float(self.comparison.node_input_score[node.exec_order])
         return None if np.isnan(score) else score, None if np.isnan(before) else before
 
+    def reads(self, node: TreeNode) -> float:
+        """The worst score of all that a node computes from.
+
+        A backward call reads its forward call's values, and a parameter's gradient comes from the
+        gradient that flows into the module; neither stands in the entry itself.
+        """
+        by_name = self.comparison.matching.problem.by_name
+        _, before = self.scores(node)
+        known = [before]
+        entry = node.entry
+        if entry is not None and entry.direction == "backward":
+            forward = by_name.get(entry.twin("forward"))
+            known += self.scores(forward) if forward is not None else ()
+            module = by_name.get(entry.twin("backward"))
+            if entry.kind == "parameters_grad" and module is not None:
+                known.append(self.scores(module)[1])
+        return max((score for score in known if score is not None), default=0.0)
+
+    def forgiven(self, node: TreeNode) -> list[int]:
+        """The problem side's output values whose difference is rounding and nothing else."""
+        rows = [r for r in self.rows(node) if self._forgiven[r] and self.comparison.is_output[r]]
+        return self.problem_values(rows)
+
     def divergent(self, node: TreeNode) -> DivergentRows:
         """The rows of a node whose score exceeds the threshold."""
         if node.exec_order not in self._any:
             return _NONE
         found = DivergentRows()
         for row in self.rows(node):
+            if row in self._surplus_arguments and not self.comparison.is_output[row]:
+                found.arguments.append(row)
             if not self._divergent[row]:
                 continue
             if self.comparison.is_output[row]:
@@ -80,6 +113,14 @@ class Evidence:
             return 0.0
         return float(self._strain[rows.start : rows.stop].max())
 
+    def is_clear(self, rows: list[int]) -> bool:
+        """Whether some error is several times its tolerance.
+
+        In a coarse format the scale from tolerance to full error is short, and the rounding of a
+        whole pass reaches up to a third of it.
+        """
+        return any(self._strain[row] > CLEAR for row in rows)
+
     def worst(self, rows: list[int]) -> int:
         """The row with the highest score."""
         return max(rows, key=lambda row: float(self.comparison.score[row]))
@@ -87,6 +128,10 @@ class Evidence:
     def problem_values(self, rows: list[int]) -> list[int]:
         """The problem side's value indices of rows."""
         return [self.comparison.pairs.problem[row] for row in rows]
+
+    def value_pair(self, row: int) -> tuple[int, int]:
+        """The value indices of a row, problem first."""
+        return self.comparison.pairs.problem[row], self.comparison.pairs.benchmark[row]
 
     def score_reason(self, code: str, rows: list[int]) -> Reason:
         """A reason that names the worst of some rows."""
@@ -111,6 +156,17 @@ class Evidence:
             return False
         nonfinite = self.comparison.statistics[0].nonfinite
         return not any(nonfinite[row] for row in rows if not self.comparison.is_output[row])
+
+    def is_reshaped(self, row: int) -> bool:
+        """Whether the two sides have another shape, as after selecting other elements."""
+        return self.ours[row].shape != self.theirs[row].shape
+
+    def is_selection(self, node: TreeNode) -> bool:
+        """Whether a call turns masks into indices: what its statistics say is equal may not be."""
+        rows = [row for row in self.rows(node) if self.ours[row].dtype is not None]
+        inputs = [row for row in rows if not self.comparison.is_output[row]]
+        masks = all(canonical_dtype(self.ours[row].dtype or "") == "bool" for row in inputs)
+        return bool(inputs) and masks and all(self.is_integer(row) for row in rows)
 
     def is_integer(self, row: int) -> bool:
         """Whether a row compares integers: token ids, labels, masks."""
@@ -179,6 +235,8 @@ def nonfinite_state(record: Record) -> str:
 
 
 def _argument(record: Record) -> str:
+    if not record.type:
+        return "not given"
     if record.dtype is not None:
         return f"a {canonical_dtype(record.dtype)} tensor"
     return repr(record.value)

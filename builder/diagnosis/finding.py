@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -25,8 +26,10 @@ _PHASES: tuple[Phase, ...] = ("forward", "backward", "after")
 class Finding:
     """A suspect; `node` may belong to either side, `propagated_to` counts what it explains.
 
-    `order` is the place of the node in the problem side's execution order (for a call that only
-    the benchmark makes: the place of the first node it affects).
+    A weak one differs without effect on what comes after and explains nothing else. `inherits`
+    holds the fingerprints of the differing parameters or inputs, which an earlier step may have
+    left behind. `order` is the place of the node in the problem side's execution order (for a call
+    that only the benchmark makes: the place of the first node it affects).
     """
 
     kind: FindingKind
@@ -38,6 +41,8 @@ class Finding:
     input_score: float | None = None
     propagated_to: int = 0
     carriers: list[TreeNode] = field(default_factory=list)
+    is_weak: bool = False
+    inherits: frozenset[Hashable] = frozenset()
 
     @property
     def introduced(self) -> float | None:

@@ -57,7 +57,7 @@ class Producers:
     def _add(self, node: TreeNode) -> None:
         start, stop = node.values
         for index in range(start, stop):
-            if self._values.keys[index].startswith("output"):
+            if self._values.keys[index].startswith(("output", "parameters_grad")):
                 key = fingerprint(self._values.records[index])
                 if key is not None and not self._made_inside(key, node):
                     self._by_print[key] = node

@@ -70,7 +70,10 @@ class Suspects:
         """The latest suspect of the node's pass that the differences begin right after."""
         phase = phase_of(node)
         for suspect in reversed(self._listed):
-            if phase_of(suspect.node) == phase and self._begins_after(suspect, node):
+            before = phase_of(suspect.node)
+            # Another argument of the loss may show in its gradient first.
+            same = before == phase or (suspect.kind == "argument" and phase == "backward")
+            if same and self._begins_after(suspect, node):
                 return suspect
         return None
 

@@ -156,7 +156,7 @@ def _sources(side: Placed, other: Placed | None, result: PairResult) -> list[int
     sources: list[int | None] = [None] * len(side.listed)
     if side.tree is not result.problem:
         return sources
-    for finding in result.findings:
+    for finding in result.walked.findings:
         home = side if finding.side == "problem" else other
         assert home is not None
         source = home.id_of(finding.node)

@@ -80,20 +80,34 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
     listed: list[StoredFinding] = []
     previous: PairOutcome | None = None
     for outcome in outcomes:
-        earlier = listed[0] if listed else None
-        for finding in outcome.findings:
-            if earlier is not None and _is_inherited(finding):
-                count = earlier.propagated_to + finding.propagated_to + 1
-                listed[0] = earlier = replace(earlier, propagated_to=count)
+        found = [f for f in outcome.findings if not _is_rounding(f, previous)]
+        late = previous.late if previous is not None else None
+        if found and not listed and late is not None and not _is_fed(found[0]):
+            # Nothing showed while the optimizer ran; what its step left behind shows now.
+            listed.append(replace(late, score=found[0].score, introduced=found[0].score))
+        for finding in found:
+            if listed and listed[0].step < outcome.step and _is_inherited(finding):
+                count = listed[0].propagated_to + finding.propagated_to + 1
+                listed[0] = replace(listed[0], propagated_to=count)
             else:
                 listed.append(_with_optimizer(finding, previous))
         previous = outcome
     return listed
 
 
+def _is_rounding(finding: StoredFinding, previous: PairOutcome | None) -> bool:
+    """Whether all that differs is what rounding in the step before left, as Adam's may be."""
+    return (
+        previous is not None and bool(finding.inherits) and finding.inherits <= previous.tolerated
+    )
+
+
+def _is_fed(finding: StoredFinding) -> bool:
+    return any(reason["code"] == "batch_differs" for reason in finding.reasons)
+
+
 def _is_inherited(finding: StoredFinding) -> bool:
-    fed = any(reason["code"] == "batch_differs" for reason in finding.reasons)
-    return finding.kind in _INHERITED and not fed
+    return finding.kind in _INHERITED and not _is_fed(finding)
 
 
 def _with_optimizer(finding: StoredFinding, previous: PairOutcome | None) -> StoredFinding:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from builder.compare import Comparison, compare
-from builder.diagnosis.finding import Finding
-from builder.diagnosis.walk import walk
+from builder.diagnosis.walk import Walked, walk
 from builder.dump.reader import Dump, read_dump
 from builder.match.nodes import MatchRules, match_trees
 from builder.options import BuildOptions
@@ -28,7 +27,7 @@ class PairResult:
     benchmark: Tree | None
     comparison: Comparison | None
     judgements: dict[int, Judgement]
-    findings: list[Finding]
+    walked: Walked
     overflow: tuple[list[str | None], list[str | None]]
 
 
@@ -51,7 +50,8 @@ def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> P
     if plan.benchmark is None:
         compared([problem.dump], None)
         levels = overflow_levels(problem) if options.overflow_check else []
-        return PairResult(plan, problem, None, None, {}, [], (levels, []))
+        nothing = Walked([], frozenset(), None)
+        return PairResult(plan, problem, None, None, {}, nothing, (levels, []))
     benchmark = build_tree(read_dump(plan.benchmark))
     manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
     matching = match_trees(problem, benchmark, replace(rules, manual=manual))
@@ -63,7 +63,7 @@ def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> P
         benchmark=benchmark,
         comparison=comparison,
         judgements=judge(comparison),
-        findings=walk(comparison, options.threshold),
+        walked=walk(comparison, options.threshold),
         overflow=(
             overflow_levels(problem) if options.overflow_check else [],
             overflow_levels(benchmark) if options.overflow_check else [],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +38,7 @@ class StoredFinding:
     introduced: float | None
     reasons: list[Reason]
     propagated_to: int
+    inherits: frozenset[Hashable] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class PairOutcome:
     """What the whole build needs to know of one pair; `error` is set when it failed.
 
     `rules` and `manual` say by position which mapping rules and manual pairs found their nodes;
-    `graphs` and `messages` stand in the order problem, benchmark.
+    `late` and `tolerated` are for the next step to look at; `graphs` and `messages` stand in the order problem, benchmark.
     """
 
     step: int
@@ -69,6 +71,8 @@ class PairOutcome:
     rules: tuple[RuleState, ...] = ()
     manual: tuple[bool, ...] = ()
     findings: tuple[StoredFinding, ...] = ()
+    late: StoredFinding | None = None
+    tolerated: frozenset[Hashable] = frozenset()
     graphs: tuple[int, ...] = ()
     messages: tuple[tuple[Message, ...], ...] = ()
 
@@ -163,6 +167,7 @@ def _outcome(
         own = _messages(problem)
         return PairOutcome(plan.step, plan.rank, graphs=(problem.graph,), messages=(own,))
     matched = len(comparison.matching.partner) // 2 - 1
+    late = result.walked.late
     tasks = {result.problem.dump.task, benchmark.tree.dump.task}
     return PairOutcome(
         step=plan.step,
@@ -177,7 +182,9 @@ def _outcome(
         gradients_agree=_gradients_agree(result),
         rules=_rule_states(rules),
         manual=_manual_states(result, rules),
-        findings=tuple(_stored(f, result, problem, benchmark) for f in result.findings),
+        findings=tuple(_stored(f, result, problem, benchmark) for f in result.walked.findings),
+        late=_stored(late, result, problem, benchmark) if late is not None else None,
+        tolerated=result.walked.tolerated,
         graphs=(problem.graph, benchmark.graph),
         messages=(_messages(problem), _messages(benchmark)),
     )
@@ -233,4 +240,5 @@ def _stored(
         introduced=finding.introduced,
         reasons=finding.reasons,
         propagated_to=finding.propagated_to,
+        inherits=finding.inherits,
     )

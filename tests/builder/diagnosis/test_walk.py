@@ -23,7 +23,7 @@ def findings(tmp_path: Path, ours: Entries, theirs: Entries, **parents: str) -> 
         construct = {name: parents.get(name.split(".")[1]) for name in data}
         return build_tree(read_dump(write_dump(tmp_path / side, data, construct)))
 
-    return walk(compare(match_trees(make("p", ours), make("b", theirs)), Tolerance()))
+    return walk(compare(match_trees(make("p", ours), make("b", theirs)), Tolerance())).findings
 
 
 def chain(*norms: float) -> dict[str, object]:

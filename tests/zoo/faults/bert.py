@@ -79,7 +79,11 @@ FAULTS = (
     ),
     Fault(
         "all positions zero", "data", _positions_constant,
-        owner("embeddings.position_embeddings", "Functional.embedding"),
+        # the call that made the positions is replaced by another, and recorded
+        (
+            *owner("embeddings.position_embeddings", "Functional.embedding"),
+            *call("embeddings", "Torch.arange", "Torch.zeros"),
+        ),
     ),
     Fault(
         "gelu by its tanh formula", "forward", _gelu_tanh,
