@@ -39,8 +39,8 @@ SENTENCES = {
     "parameter_differs": "the parameter {value} differs (score {score:.2f}) before the step "
     "computes anything",
     "optimizer": "all gradients of step {step} agree, so the optimizer's update is what differs",
-    "drift": "the output {value} differs (score {score:.2f}); the difference grows over many calls, "
-    "most of all here",
+    "drift": "the output {value} differs (score {score:.2f}); the difference grows over many "
+    "calls, most of all here",
     "hidden_by_infinity": "its output is read as {value} by {reader}, whose output differs; the "
     "infinities in it hide from statistics whether it agrees",
     "nonfinite_made": "makes {state} in {value} from finite inputs",
