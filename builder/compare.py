@@ -54,11 +54,11 @@ class Columns:
 class Comparison:
     """All that was measured on one matched pair of trees.
 
-    By row of `pairs`: `records` and `statistics` of both sides, `keys`, `error`, its
-    tolerance `limit`, `score`, `norm_error`, `is_output`; `tensors`, `unreadable` and `differs` (what differs besides the
-    numbers) where there is something to say. By the problem's nodes in execution order: `depth`
-    in blocks, `node_score`, `node_input_score` (NaN = no values). `columns` holds what is known of
-    each side's values in their own order, `forms` what their form numbers mean.
+    By row of `pairs`: `records` and `statistics` of both sides, `keys`, `error`, its tolerance
+    `limit`, `score`, `norm_error`, `is_output`; `tensors`, `unreadable` and `differs` (what differs
+    besides the numbers) where there is something to say. By the problem's nodes in execution order:
+    `depth` in blocks, `node_score`, `node_input_score` (NaN = no values). `columns` holds what is
+    known of each side's values in their own order, `forms` what their form numbers mean.
     """
 
     mode: Mode

@@ -54,7 +54,8 @@ class PairOutcome:
     """What the whole build needs to know of one pair; `error` is set when it failed.
 
     `rules` and `manual` say by position which mapping rules and manual pairs found their nodes;
-    `late` and `tolerated` are for the next step to look at; `graphs` and `messages` stand in the order problem, benchmark.
+    `late` and `tolerated` are for the next step to look at; `graphs` and `messages` stand in the
+    order problem, benchmark.
     """
 
     step: int
