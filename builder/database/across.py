@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, and_, select
 
 from builder.database.records import Node
 from builder.database.schema import graph, node
 
-_CHUNK = 10_000
+_CHUNK = 900
 
 
 def find_everywhere(connection: Connection, path: Sequence[Node]) -> dict[tuple[int, int], int]:
@@ -31,10 +31,20 @@ def _step_down(
 ) -> dict[int, tuple[int, int]]:
     # Collections are a view and numbered anew in each graph, so any of them will do.
     same = node.c.kind == "collection" if below.kind == "collection" else node.c.name == below.name
+    # Steps and ranks mostly run alike: the node is where it is here, and a look finds it.
+    found = _children(connection, reached, and_(same, node.c.position == below.position))
+    known = set(found.values())
+    missing = {id_: place for id_, place in reached.items() if place not in known}
+    return found | _children(connection, missing, same)
+
+
+def _children(
+    connection: Connection, parents: dict[int, tuple[int, int]], wanted: ColumnElement[bool]
+) -> dict[int, tuple[int, int]]:
     found: dict[int, tuple[int, int]] = {}
-    parents = list(reached)
-    for start in range(0, len(parents), _CHUNK):
-        part = parents[start : start + _CHUNK]
-        query = select(node.c.id, node.c.parent).where(node.c.parent.in_(part), same)
-        found |= {row.id: reached[row.parent] for row in connection.execute(query)}
+    listed = list(parents)
+    for start in range(0, len(listed), _CHUNK):
+        part = listed[start : start + _CHUNK]
+        query = select(node.c.id, node.c.parent).where(node.c.parent.in_(part), wanted)
+        found |= {row.id: parents[row.parent] for row in connection.execute(query)}
     return found

@@ -9,6 +9,7 @@ import sqlite3
 import sys
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -118,16 +119,13 @@ def _connect(path: Path) -> sqlite3.Connection:
     )
     if sys.version_info >= (3, 11):
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_ROW)
-    connection.text_factory = _text
+    # Text that is no UTF-8 is shown with marks in it; a partial is called without a Python frame.
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     _limit_time(connection)
     # No memory map: a file that shrinks under one kills the process.
     for pragma in ("query_only = ON", "trusted_schema = OFF", "cache_size = -8000"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
 
 
 def _limit_time(connection: sqlite3.Connection) -> None:

@@ -275,7 +275,8 @@ class ResultDatabase:
         query = select(*(source[name] for name in _NODE_COLUMNS)).select_from(source.table)
         query = query.where(*where).order_by(*order)
         with self._engine.connect() as connection:
-            return [_node(row, self.sides) for row in connection.execute(query)]
+            rows = connection.execute(query).all()
+        return [_node(row, self.sides) for row in rows]
 
     def _values(
         self, connection: Connection, problem: Node | None, benchmark: Node | None
