@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import TypeVar
 
+from builder.interrupts import interrupts_held
+
 _T = TypeVar("_T")
 # A forked process has all data at hand; where there is no safe fork, moving it costs too much.
 CAN_FORK = sys.platform == "linux"
@@ -33,7 +35,8 @@ def beside(task: Callable[[], _T], *, fork: bool = CAN_FORK) -> Iterator[Callabl
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_answer, args=(task, sender), daemon=True)
-    process.start()
+    with interrupts_held():
+        process.start()
     sender.close()
 
     def result() -> _T:

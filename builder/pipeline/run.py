@@ -20,6 +20,7 @@ from pathlib import Path
 
 from builder.database.writer import Database
 from builder.errors import BuilderError
+from builder.interrupts import interrupts_held
 from builder.parallel import CAN_FORK
 from builder.pipeline.memory import affordable_workers, available_bytes
 from builder.pipeline.pair import Instructions, work_on
@@ -48,7 +49,9 @@ def run_pairs(
     cores = max(1, instructions.options.workers or _usable_cores())
     workers = affordable_workers(pairs, min(cores, len(pairs)), available_bytes())
     shared = replace(instructions, cores=max(1, cores // max(1, workers)))
-    if CAN_FORK or workers > 1:
+    # A daemonic process, such as a pool's, may not have children.
+    alone = multiprocessing.current_process().daemon
+    if not alone and (CAN_FORK or workers > 1):
         return _run_in_processes(pairs, database, shared, report, workers)
     with _no_collection():
         return [_reported(_attempt(plan, database, shared), report) for plan in pairs]
@@ -83,9 +86,8 @@ def _run_in_processes(
                 outcomes.append(_reported(_collect(work, database), report))
     finally:
         for process in started:
-            if process.pid is not None:
-                process.kill()
-                process.join()
+            process.kill()
+            process.join()
     return outcomes
 
 
@@ -94,9 +96,9 @@ def _start(
 ) -> _Running:
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     process = _CONTEXT.Process(target=_work, args=(plan, database.final, instructions, sender))
-    # Noted before it runs: an interrupt at any moment must find it.
-    started.append(process)
-    process.start()
+    with interrupts_held():
+        process.start()
+        started.append(process)
     sender.close()
     return _Running(process, plan, receiver)
 

@@ -1,0 +1,40 @@
+"""Ctrl-C while a process is forked: late, never lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+
+from builder.interrupts import interrupts_held
+
+
+def test_interrupt_arrives_when_the_block_is_left() -> None:
+    reached = False
+    with pytest.raises(KeyboardInterrupt):  # noqa: SIM117
+        with interrupts_held():
+            os.kill(os.getpid(), signal.SIGINT)
+            reached = True
+    assert reached
+
+
+def test_handler_is_as_before() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with interrupts_held():
+        assert signal.getsignal(signal.SIGINT) is not before
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_other_threads_have_nothing_to_hold() -> None:
+    entered: list[bool] = []
+
+    def work() -> None:
+        with interrupts_held():
+            entered.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert entered == [True]
