@@ -182,3 +182,75 @@ def test_the_module_around_a_call_carries_its_finding(tmp_path: Path) -> None:
     (found,) = findings(tmp_path, ours, theirs, opa=module)
     assert found.node.name == A
     assert [node.name for node in found.carriers] == [module]
+
+
+def test_behind_infinities_the_call_that_made_them_is_named(tmp_path: Path) -> None:
+    mask, soft = "Tensor.masked_fill.0.forward", "Functional.softmax.0.forward"
+    masked = tensor(2.0, Min="-inf", Mean="-inf", Norm="inf")
+
+    def entries(out: float) -> Entries:
+        return {mask: forward([tensor(2)], [masked]), soft: forward([masked], [tensor(out)])}
+
+    (found,) = findings(tmp_path, entries(4), entries(3))
+    assert found.node.name == mask
+    assert found.reasons[0]["code"] == "hidden_by_infinity"
+
+
+def test_a_whole_module_that_is_missing_is_named_as_a_module(tmp_path: Path) -> None:
+    module, call = "Module.norm.Norm.forward.0", "Torch.rsqrt.0.forward"
+    ours = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(5)])}
+    theirs = {
+        A: forward([tensor(1)], [tensor(2)]),
+        call: forward([tensor(2)], [tensor(3)]),
+        module: forward([tensor(2)], [tensor(3)]),
+        B: forward([tensor(3)], [tensor(6)]),
+    }
+    (found,) = findings(tmp_path, ours, theirs, rsqrt=module)
+    assert (found.node.name, found.side) == (module, "benchmark")
+
+
+def test_calls_that_read_what_other_calls_made_are_found(tmp_path: Path) -> None:
+    def entries(read: float) -> Entries:
+        return {
+            A: forward([tensor(1)], [tensor(2)]),
+            B: forward([tensor(1)], [tensor(3)]),
+            C: forward([tensor(read)], [tensor(read + 4)]),
+        }
+
+    (found,) = findings(tmp_path, entries(2), entries(3))
+    assert (found.node.name, found.kind) == (C, "input_differs")
+
+
+def test_a_difference_that_only_drifts_is_named_where_it_is_steepest(tmp_path: Path) -> None:
+    growth = [1.0 + 10.0**-exponent for exponent in (8, 6.6, 5.4, 4.2, 3.0, 1.8)]
+    names = [f"Torch.op{i}.0.forward" for i in range(len(growth) - 1)]
+
+    def entries(factors: list[float]) -> Entries:
+        values = [factor * (i + 1) for i, factor in enumerate(factors)]
+        pairs = zip(names, values, values[1:])
+        return {name: forward([tensor(x)], [tensor(y)]) for name, x, y in pairs}
+
+    (found,) = findings(tmp_path, entries(growth), entries([1.0] * len(growth)))
+    assert found.reasons[0]["code"] == "drift"
+
+
+def test_a_parameter_without_effect_explains_nothing_else(tmp_path: Path) -> None:
+    module = "Module.fc.Linear.forward.0"
+
+    def entries(weight: float, out: float) -> Entries:
+        owned = {"bias": tensor(weight)}
+        return {
+            module: forward([tensor(1)], [tensor(2)], parameters=owned),
+            B: forward([tensor(5)], [tensor(out)]),
+        }
+
+    found = findings(tmp_path, entries(3, 9), entries(4, 8))
+    assert [(f.node.name, f.is_weak) for f in found] == [(module, True), (B, False)]
+
+
+def test_an_argument_that_only_one_side_gives_is_named(tmp_path: Path) -> None:
+    smoothing = {"label_smoothing": {"type": "float", "value": 0.2}}
+    ours = {A: {**forward([tensor(1)], [tensor(3)]), "input_kwargs": smoothing}}
+    (found,) = findings(tmp_path, ours, {A: forward([tensor(1)], [tensor(2)])})
+    assert found.kind == "argument_differs"
+    assert found.reasons[0]["benchmark"] == "not given"
