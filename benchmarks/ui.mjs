@@ -57,7 +57,7 @@ async function measureWide(browser, url) {
   const expansions = [];
   for (let run = 0; run < REPEATS; run += 1) {
     await page.goto(url);
-    await page.evaluate(() => window.bench.firstText);
+    await page.waitForLoadState("networkidle");
     await page.keyboard.press("ArrowDown");
     await page.waitForFunction(() => document.querySelector(".selected-name"));
     expansions.push(await page.evaluate(() => window.bench.until("__mul__", "Enter")));
@@ -138,7 +138,11 @@ function installProbe() {
       }
     }
   };
-  const drawn = (accepts) => new Promise((resolve) => waiting.push({ accepts, resolve }));
+  const drawn = (accepts) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ accepts, resolve });
+      setTimeout(() => reject(new Error("nothing was drawn within 10 s")), 10_000);
+    });
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
   window.bench = {
     firstText: drawn((_, canvas) => canvas.dataset.side === "problem" && canvas.isConnected),

@@ -4,7 +4,7 @@ import { ChevronDown, ChevronUp, ListFilter, Play } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { Finding } from "../api/types";
+import type { Finding, Findings } from "../api/types";
 import { useDatabase } from "../hooks/useDatabase";
 import { useFindings } from "../hooks/useFindings";
 import { startHere, stepFinding } from "../state/actions";
@@ -34,13 +34,24 @@ export function Divergences() {
             <ReasonList reasons={database.summary} />
           </div>
         )}
-        {scoped.length === 0 ? (
-          <p className="message">{t("findings.none", { threshold: query.data.threshold })}</p>
-        ) : (
-          <FindingList shown={shown} />
-        )}
+        {scoped.length > 0 && <FindingList shown={shown} />}
+        {scoped.length === 0 && <NoFinding findings={query.data} />}
       </div>
     </>
+  );
+}
+
+function NoFinding({ findings: { findings, threshold } }: { findings: Findings }) {
+  const { t } = useTranslation();
+  const set = useApp((state) => state.set);
+  if (findings.length === 0) return <p className="message">{t("findings.none", { threshold })}</p>;
+  return (
+    <p className="message">
+      {t("findings.noneHere", { count: findings.length })}{" "}
+      <button type="button" className="link" onClick={() => set({ allPairs: true })}>
+        {t("findings.allPairs")}
+      </button>
+    </p>
   );
 }
 

@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 import type { Node, Side } from "../api/types";
 import { OutlineRows } from "../graph/rows";
 import { useSession } from "../hooks/useSession";
-import { selectNode, toggleNode } from "../state/actions";
+import { moveFrom } from "../state/actions";
 import { outlineMove } from "../state/outlinekeys";
 import { SIDES } from "../state/session";
 import { useApp } from "../state/store";
@@ -67,12 +67,11 @@ function OutlineTree({ side }: { side: Side }) {
 
   const onKey = (event: KeyboardEvent): void => {
     const node = selected ?? tree.root;
-    const target = outlineMove(event.key, node, tree, rows);
-    if (!target) return;
+    const move = outlineMove(event.key, node, tree, rows);
+    if (!move) return;
     event.preventDefault();
     event.stopPropagation();
-    if (target.toggle) void toggleNode(node);
-    else if (target.node) void selectNode(target.node.id);
+    moveFrom(node, move);
   };
   return (
     <div

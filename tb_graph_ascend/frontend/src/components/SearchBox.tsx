@@ -1,7 +1,8 @@
 /* Search over the names of both sides: count, step through, or choose from the list. */
 
+import type { TFunction } from "i18next";
 import { ChevronDown, ChevronUp, Regex, Search, X } from "lucide-react";
-import { type KeyboardEvent, useCallback, useRef, useState } from "react";
+import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { useLeave } from "../hooks/useLeave";
@@ -19,11 +20,13 @@ export function SearchBox() {
   const [active, setActive] = useState(-1);
   const [open, setOpen] = useState(false);
   const shut = useCallback(() => setOpen(false), []);
+  const eager = useRef(false);
   const box = useRef<HTMLDivElement>(null);
   useLeave(box, shut);
   const input = useRef<HTMLInputElement>(null);
 
   const go = (shift: number): void => {
+    eager.current = hits.length === 0 && answer.isFetching;
     if (hits.length === 0) return;
     const next = (active + shift + hits.length) % hits.length;
     setActive(next);
@@ -31,6 +34,10 @@ export function SearchBox() {
     if (hit) void selectNode(hit.id);
     if (next > hits.length - 20 && answer.hasNextPage) void answer.fetchNextPage();
   };
+  // Enter pressed before the answer came: go to the first hit once it is there.
+  useEffect(() => {
+    if (eager.current && hits.length > 0) go(1);
+  });
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === "ArrowDown") go(1);
     else if (event.key === "ArrowUp") go(-1);
@@ -74,9 +81,7 @@ export function SearchBox() {
       />
       {query !== "" && (
         <span className="search-count" role="status">
-          {active >= 0
-            ? t("search.position", { position: active + 1, count: total })
-            : t("search.count", { count: total })}
+          {countText(t, total, active, answer.isFetching)}
         </span>
       )}
       {query !== "" && (
@@ -113,6 +118,12 @@ export function SearchBox() {
       )}
     </div>
   );
+}
+
+function countText(t: TFunction, total: number, active: number, fetching: boolean): string {
+  if (fetching && total === 0) return "…";
+  if (active >= 0) return t("search.position", { position: active + 1, count: total });
+  return t("search.count", { count: total });
 }
 
 interface ButtonProps {

@@ -70,6 +70,7 @@ export const en = {
     startHere: "start here",
     startHereKey: "Go to where it begins (F)",
     none: "Nothing diverges: no value's score exceeds {{threshold}}.",
+    noneHere: "Nothing begins in this step and rank; {{count}} findings elsewhere.",
     noneFiltered: "No finding fits the filter.",
     clearFilter: "Clear the filter",
     single: "This file holds one graph. Differences need a benchmark to compare with.",

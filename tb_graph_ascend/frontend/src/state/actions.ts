@@ -4,6 +4,7 @@
 import { api } from "../api/client";
 import { databaseQuery, findingsQuery, queryClient } from "../api/queries";
 import type { Database, Finding, Node, Side } from "../api/types";
+import type { Move } from "./outlinekeys";
 import { reopen, shapeOf, textToShape } from "./openshape";
 import { GraphSession, SIDES } from "./session";
 import { useApp } from "./store";
@@ -13,6 +14,8 @@ const state = useApp.getState;
 
 /** Counts openings, so that a slow earlier one cannot overwrite a later one. */
 let opening = 0;
+/** The opening under way: what is selected meanwhile belongs to the pair that comes. */
+let settled: Promise<void> = Promise.resolve();
 
 /** Open a database at the pair of a link, else where its first finding is. */
 export async function openDatabase(db: string, linked?: Linked): Promise<void> {
@@ -33,7 +36,12 @@ interface OpenOptions {
 }
 
 /** Show a (step, rank), keeping what is open and selected where it exists there too. */
-export async function openPair(step: number, rank: number, options: OpenOptions = {}): Promise<void> {
+export function openPair(step: number, rank: number, options: OpenOptions = {}): Promise<void> {
+  settled = switchPair(step, rank, options);
+  return settled;
+}
+
+async function switchPair(step: number, rank: number, options: OpenOptions): Promise<void> {
   const { db, session: previous, selected } = state();
   if (db === null) return;
   const ticket = ++opening;
@@ -49,7 +57,7 @@ export async function openPair(step: number, rank: number, options: OpenOptions 
     await session.link.ready;
     const view = options.linked?.view;
     if (view) session.link.view("problem")?.follow(view);
-    if (select != null) await selectNode(select, { still: true, keepView: view != null });
+    if (select != null) await selectIn(session, select, { still: true, keepView: view != null });
     else session.link.moved("problem");
   });
 }
@@ -68,22 +76,45 @@ interface SelectOptions {
 
 /** Select a node, open its ancestors on both sides and scroll both panes to it. */
 export async function selectNode(id: number, options: SelectOptions = {}): Promise<void> {
-  const { session, sync } = state();
+  await settled;
+  const { session } = state();
   if (!session) return;
-  await guarded(() => selectNode(id, options), async () => {
-    const node = await session.reveal(id);
-    if (!node || state().session !== session) return;
-    state().set({ selected: id, outlineSide: node.side });
-    session.link.setAnchor(sync ? await anchorOf(session, node) : null);
-    if (!options.keepView) session.link.view(node.side)?.show(node, !options.still);
-    session.link.moved(node.side);
+  await guarded(() => selectNode(id, options), () => selectIn(session, id, options));
+}
+
+/** Select the child at a position, loading it where it is not loaded yet. */
+export async function selectChild(parent: Node, position: number): Promise<void> {
+  const { session } = state();
+  await guarded(() => selectChild(parent, position), async () => {
+    await session?.load(parent.side, parent.id, position);
+    const child = session?.tree(parent.side)?.childAt(parent.id, position);
+    if (child) await selectNode(child.id);
   });
+}
+
+async function selectIn(session: GraphSession, id: number, options: SelectOptions): Promise<void> {
+  const node = await session.reveal(id);
+  if (!node || state().session !== session) return;
+  state().set({ selected: id, outlineSide: node.side });
+  session.link.setAnchor(state().sync ? await anchorOf(session, node) : null);
+  if (!options.keepView) session.link.view(node.side)?.show(node, !options.still);
+  session.link.moved(node.side);
 }
 
 /** Open or close a node; its partner follows while the panes are synchronised. */
 export async function toggleNode(node: Node): Promise<void> {
   const { session, sync } = state();
   await guarded(() => toggleNode(node), async () => session?.toggle(node, sync));
+}
+
+/** Do what a tree key asks at a node. */
+export function moveFrom(node: Node, move: Move): void {
+  if ("toggle" in move) void toggleNode(node);
+  else if ("parent" in move) {
+    const root = state().session?.tree(node.side)?.root;
+    if (move.parent) void selectChild(move.parent, move.position);
+    else if (root) void selectNode(root.id);
+  }
 }
 
 /** Select the first finding of all, switching step and rank where it is elsewhere. */

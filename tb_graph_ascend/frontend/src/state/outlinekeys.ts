@@ -4,10 +4,11 @@ import type { Node } from "../api/types";
 import type { OutlineRows } from "../graph/rows";
 import type { GraphTree } from "../graph/tree";
 
-export interface Move {
-  toggle?: boolean;
-  node?: Node | undefined;
-}
+/** Open or close the node, or go to the child at a position of a parent (null: to the root). */
+export type Move = { toggle: true } | { parent: Node | null; position: number } | { stay: true };
+
+const TO_ROOT: Move = { parent: null, position: 0 };
+const STAY: Move = { stay: true };
 
 /** Rows that PageUp and PageDown jump. */
 const PAGE_ROWS = 12;
@@ -16,10 +17,10 @@ const PAGE_ROWS = 12;
 export function outlineMove(key: string, node: Node, tree: GraphTree, rows: OutlineRows): Move | null {
   const row = rows.indexOf(node.parent, node.position);
   const step = STEPS[key];
-  if (step !== undefined) return { node: nodeAt(rows, tree, clamp(row + step, rows.count)) };
-  if (key === "Home") return { node: tree.root };
-  if (key === "End") return { node: nodeAt(rows, tree, rows.count - 1) };
-  if (key === "Enter" || key === " ") return node.children > 0 ? { toggle: true } : {};
+  if (step !== undefined) return toRow(rows, tree, clamp(row + step, rows.count));
+  if (key === "Home") return TO_ROOT;
+  if (key === "End") return toRow(rows, tree, rows.count - 1);
+  if (key === "Enter" || key === " ") return node.children > 0 ? { toggle: true } : STAY;
   if (key === "ArrowRight") return right(node, tree);
   if (key === "ArrowLeft") return left(node, tree);
   return null;
@@ -33,19 +34,23 @@ const STEPS: Partial<Record<string, number>> = {
 };
 
 function right(node: Node, tree: GraphTree): Move {
-  if (node.children === 0) return {};
-  return tree.isOpen(node.id) ? { node: tree.childAt(node.id, 0) } : { toggle: true };
+  if (node.children === 0) return STAY;
+  return tree.isOpen(node.id) ? { parent: node, position: 0 } : { toggle: true };
 }
 
 function left(node: Node, tree: GraphTree): Move {
   if (node.children > 0 && node.parent !== null && tree.isOpen(node.id)) return { toggle: true };
-  return node.parent === null ? {} : { node: tree.get(node.parent) };
+  const above = node.parent === null ? undefined : tree.get(node.parent);
+  if (!above) return STAY;
+  const parent = above.parent === null ? null : (tree.get(above.parent) ?? null);
+  return { parent, position: above.position };
 }
 
-function nodeAt(rows: OutlineRows, tree: GraphTree, row: number): Node | undefined {
+function toRow(rows: OutlineRows, tree: GraphTree, row: number): Move {
   const place = rows.at(row);
-  if (!place) return undefined;
-  return place.parent === null ? tree.root : tree.childAt(place.parent, place.position);
+  if (!place) return STAY;
+  if (place.parent === null) return TO_ROOT;
+  return { parent: tree.get(place.parent) ?? null, position: place.position };
 }
 
 function clamp(row: number, count: number): number {

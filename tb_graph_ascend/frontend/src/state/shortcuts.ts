@@ -5,12 +5,12 @@ import { databaseQuery, queryClient } from "../api/queries";
 import {
   choosePair,
   expandAllBelow,
+  moveFrom,
   pickNode,
   selectNode,
   setSync,
   startHere,
   stepFinding,
-  toggleNode,
 } from "./actions";
 import { OutlineRows } from "../graph/rows";
 import { redoMapping, undoMapping } from "./mapping";
@@ -88,8 +88,7 @@ function moveInGraph(chord: string): boolean {
   const tree = node && session.tree(node.side);
   if (!node || !tree) return false;
   const move = outlineMove(key, node, tree, new OutlineRows(tree));
-  if (move?.toggle) void toggleNode(node);
-  else if (move?.node) void selectNode(move.node.id);
+  if (move) moveFrom(node, move);
   return move !== null;
 }
 

@@ -78,6 +78,6 @@ export const useApp = create<AppState>()((set) => ({
   notice: null,
   session: null,
   failure: null,
-  allPairs: false,
+  allPairs: true,
   set,
 }));
