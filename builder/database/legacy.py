@@ -279,12 +279,12 @@ class LegacyDatabase:
             "WHERE step = :step AND rank = :rank AND data_source = :source"
         )
         rows: dict[Side, list[Row]] = {}
+        graphs = {side: self._graph_id(step, rank, side) for side in _SOURCES}
         with self._engine.connect() as connection:
             for side, source in _SOURCES.items():
                 given = {"step": step, "rank": rank, "source": source}
-                rows[side] = [Row(*row) for row in connection.execute(query, given)]
-        graphs = {side: self._graph_id(step, rank, side) for side in _SOURCES}
-        return make_pair(dict(rows), graphs)
+                rows[side] = [Row(*row) for row in connection.execute(query, given).all()]
+            return make_pair(dict(rows), graphs)
 
 
 def _data(connection: Connection, node: Node | None) -> dict[str, Any]:

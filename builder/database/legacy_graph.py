@@ -5,7 +5,6 @@ Such a file has text keys and no tree columns, so a pair is read whole and kept 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -192,8 +191,10 @@ def _count_below(pair: LegacyPair, made: Sequence[int]) -> None:
 
 def listed(text: str | None) -> list[Any]:
     """A JSON list in a cell; empty where there is none."""
+    if not text or text == "[]":
+        return []
     try:
-        found = json.loads(text) if text else []
+        found = msgspec.json.decode(text)
     except (ValueError, TypeError):
         return []
     return found if isinstance(found, list) else []
