@@ -112,6 +112,8 @@ export const en = {
     argument_differs: "argument differs",
     precision: "other precision",
     communication: "communication",
+    msprobe_error: "msprobe: error",
+    drift: "drift",
   },
   outline: {
     label: "Outline of the {{side}} graph",

@@ -39,6 +39,10 @@ export const reasonsEn: Record<string, string> = {
   precision_setting:
     "most values are {{problem}} in the problem run and {{benchmark}} in the benchmark; tolerances follow the coarser one",
   statistics_only: "a tensor dump against a statistics dump: compared on the statistics both have",
+  msprobe_file: "written by msprobe's own builder: scores are its precision index",
+  msprobe_error: "msprobe's own rules call this node an error, and none of those below it",
+  msprobe_message: "{{value}}: {{text}}",
+  parallel_merge: "{{text}}",
   only_in: "step {{step}} rank {{rank}} exists on the {{side}} side only",
   nothing_comparable: "no values could be compared",
 };

@@ -30,6 +30,10 @@ export const reasonsZh: Record<string, string> = {
   checkpoint_recomputed: "在反向传播中重新计算（激活检查点）",
   precision_setting: "大多数值在问题侧为 {{problem}}，在标杆侧为 {{benchmark}}；容差按较粗的精度计算",
   statistics_only: "张量数据与统计量数据比较：按双方都有的统计量比较",
+  msprobe_file: "由 msprobe 自身的构建器写成：分数为其精度指标",
+  msprobe_error: "按 msprobe 自身的规则此节点为错误，而其下没有错误的节点",
+  msprobe_message: "{{value}}：{{text}}",
+  parallel_merge: "{{text}}",
   only_in: "step {{step}} rank {{rank}} 只存在于 {{side}} 侧",
   nothing_comparable: "没有可以比较的值",
 };

@@ -113,6 +113,8 @@ export const zh: Texts = {
     argument_differs: "实参不同",
     precision: "精度不同",
     communication: "通信",
+    msprobe_error: "msprobe：错误",
+    drift: "逐渐偏离",
   },
   outline: {
     label: "{{side}}图的大纲",
