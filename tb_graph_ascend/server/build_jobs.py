@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
 import signal
@@ -34,6 +35,7 @@ class BuildJobs:
         self._logdirs = logdirs
         self._jobs: dict[str, _Job] = {}
         self._lock = threading.Lock()
+        atexit.register(self._stop_all)
 
     def start(self, wanted: BuildRequest) -> Build:
         """Begin a build; raises ConflictError while another one runs."""
@@ -65,6 +67,10 @@ class BuildJobs:
     def cancel(self, id_: str) -> Build:
         """Stop a build and remove what it wrote; one that has ended stays as it is."""
         return self._job(id_).cancel()
+
+    def _stop_all(self) -> None:
+        for job in list(self._jobs.values()):
+            job.cancel()
 
     def _job(self, id_: str) -> _Job:
         with self._lock:

@@ -45,7 +45,7 @@ def check(request: Request, settings: Settings) -> None:
     if mutation or settings.guard_reads:
         _check_host(request, settings)
     if mutation:
-        _check_site(request)
+        _check_site(request, settings)
         _check_type(request)
         if settings.read_only:
             raise ForbiddenError(
@@ -64,7 +64,7 @@ def add_headers(answer: Response) -> Response:
 
 def _check_host(request: Request, settings: Settings) -> None:
     name = host_name(request.headers.get("Host", ""))
-    if name in _LOOPBACK or name in {host.lower() for host in settings.hosts}:
+    if name in _LOOPBACK or _is_allowed(name, settings):
         return
     if settings.any_address and _is_address(name):
         return
@@ -81,6 +81,10 @@ def host_name(host: str) -> str:
     return host.partition(":")[0].lower().rstrip(".")
 
 
+def _is_allowed(name: str, settings: Settings) -> bool:
+    return name in {host.lower() for host in settings.hosts}
+
+
 def _is_address(name: str) -> bool:
     try:
         ipaddress.ip_address(name)
@@ -89,15 +93,22 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _check_site(request: Request) -> None:
+def _check_site(request: Request, settings: Settings) -> None:
     site = request.headers.get("Sec-Fetch-Site")
     origin = request.headers.get("Origin")
-    foreign = origin is not None and origin.partition("://")[2].lower() != request.host.lower()
+    foreign = origin is not None and _is_foreign(origin, request, settings)
     if foreign or (site is not None and site not in _OWN_SITE):
         raise ForbiddenError(
             f"the request comes from another site ({(origin or site or '')[:100]})",
-            "use the interface that this server serves",
+            "use the interface that this server serves; behind a proxy of another name, start it "
+            f"with {settings.allow_host_option} NAME",
         )
+
+
+def _is_foreign(origin: str, request: Request, settings: Settings) -> bool:
+    host = origin.partition("://")[2].lower()
+    # A proxy may pass its own host name on; the browser's page then has the allowed one.
+    return host != request.host.lower() and not _is_allowed(host_name(host), settings)
 
 
 def _check_type(request: Request) -> None:

@@ -52,6 +52,15 @@ def test_pair_is_saved_beside_the_database_and_survives(renamed: Site) -> None:
     assert len(list(renamed.file.parent.iterdir())) == 2
 
 
+def test_pair_for_everywhere_names_no_step_and_no_rank(renamed: Site) -> None:
+    result = renamed.send("POST", "/mappings", pair_of(renamed) | {"everywhere": True})
+    (pair,) = result["mappings"]["pairs"]
+    assert (pair["step"], pair["rank"]) == (None, None)
+    assert renamed.named(OURS)["match_reason"] == "manual"
+    taken = renamed.send("DELETE", "/mappings", {"problem": renamed.named(OURS)["id"]})
+    assert taken["mappings"]["pairs"] == []
+
+
 def test_click_order_does_not_matter(renamed: Site) -> None:
     wanted = pair_of(renamed)
     swapped = {"problem": wanted["benchmark"], "benchmark": wanted["problem"]}
