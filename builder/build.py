@@ -14,6 +14,7 @@ from builder.database.tables import COMMUNICATION, FINDING, SCHEMA_VERSION
 from builder.database.writer import Database, insert_rows, write_meta
 from builder.dump.sources import find_sources
 from builder.errors import InputError, MappingError
+from builder.extensions import load_extensions
 from builder.match.layer_mapping import read_layer_mapping
 from builder.match.manual_file import read_mapping
 from builder.match.nodes import MatchRules
@@ -65,7 +66,8 @@ def build(
     """
     options = options or BuildOptions()
     plan = _plan(Path(problem), Path(benchmark) if benchmark is not None else None, options)
-    instructions = Instructions(options, _match_rules(options, benchmark is not None))
+    rules = _match_rules(options, benchmark is not None)
+    instructions = Instructions(options, rules, load_extensions())
     stem = "compare" if benchmark is not None else "build"
     database = Database.create(Path(output), stem)
     try:

@@ -26,6 +26,8 @@ SENTENCES = {
     "parameter_unmatched": "{value}: this parameter has no counterpart",
     "surplus": "{value}: exists on the {side} side only",
     "unreadable": "{value}: its tensor file could not be read: {error}",
+    "extension": "{text}",
+    "measure": "{value}: {name} {number}",
     "fuzzy_guess": "matched with {partner} by a guess that scores {score:.2f}",
     # findings
     "introduced": "inputs agree (score {input_score:.2f}), the output {value} differs "

@@ -9,8 +9,9 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import msgspec
 from sqlalchemy import ColumnElement, Connection, Engine, Row, select
 
 from builder.database.across import find_everywhere
@@ -26,6 +27,7 @@ from builder.database.records import (
     Finding,
     Findings,
     Graph,
+    Measure,
     Node,
     NodeDetails,
     NodePath,
@@ -182,7 +184,7 @@ class ResultDatabase:
             return NodeDetails(
                 node=own,
                 partner=partner,
-                values=self._values(connection, problem, benchmark),
+                values=_with_measures(self._values(connection, problem, benchmark), problem),
                 stack=Stacks(
                     _stack(connection, problem) if problem else None,
                     _stack(connection, benchmark) if benchmark else None,
@@ -289,6 +291,23 @@ class ResultDatabase:
         ]
         measured = self.patches.values.get(problem.id) if problem is not None else None
         return pair_up(sides[0], sides[1], measured)
+
+
+def _with_measures(pairs: list[ValuePair], problem: Node | None) -> list[ValuePair]:
+    """Put what extensions measured beside the measures of each value."""
+    added: dict[str, dict[str, Measure]] = {}
+    for reason in problem.reasons if problem is not None else ():
+        if reason["code"] == "measure":
+            number = cast("Measure", reason["number"])
+            added.setdefault(str(reason["value"]), {})[str(reason["name"])] = number
+    if not added:
+        return pairs
+    return [
+        msgspec.structs.replace(
+            pair, measures={**pair.measures, **added.get(f"{pair.role}.{pair.path}", {})}
+        )
+        for pair in pairs
+    ]
 
 
 def _node(row: Row[Any], sides: dict[int, Side]) -> Node:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from builder.compare import Comparison, compare
 from builder.diagnosis.walk import Walked, walk
 from builder.dump.reader import Dump, read_dump
+from builder.extensions import Extension, apply_extensions
 from builder.match.nodes import MatchRules, match_trees
 from builder.options import BuildOptions
 from builder.overflow import overflow_levels
@@ -37,6 +38,7 @@ class Instructions:
 
     options: BuildOptions
     rules: MatchRules
+    extensions: tuple[Extension, ...] = ()
     cores: int = 1  # for one pair
 
 
@@ -57,12 +59,15 @@ def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> P
     matching = match_trees(problem, benchmark, replace(rules, manual=manual))
     comparison = compare(matching, options.tolerance, cores=instructions.cores)
     compared([problem.dump, benchmark.dump], comparison)
+    judgements = judge(comparison)
+    if instructions.extensions:
+        apply_extensions(comparison, judgements, instructions.extensions)
     return PairResult(
         plan=plan,
         problem=problem,
         benchmark=benchmark,
         comparison=comparison,
-        judgements=judge(comparison),
+        judgements=judgements,
         walked=walk(comparison, options.threshold),
         overflow=(
             overflow_levels(problem) if options.overflow_check else [],
