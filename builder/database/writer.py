@@ -51,10 +51,14 @@ class Database:
             raise OutputError(
                 f"{folder}: cannot be written ({error.strerror}); choose another -o"
             ) from error
-        with database.transaction() as connection:
-            for table in TABLES:
-                connection.execute(table.ddl)
-            connection.execute(VIEW)
+        try:
+            with database.transaction() as connection:
+                for table in TABLES:
+                    connection.execute(table.ddl)
+                connection.execute(VIEW)
+        except BaseException:
+            database.discard()
+            raise
         return database
 
     @contextmanager
