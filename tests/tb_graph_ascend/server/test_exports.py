@@ -1,0 +1,65 @@
+"""Exported tables hold what the lists show, whole, in both forms."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+
+from tests.tb_graph_ascend.conftest import Site
+
+
+def table(site: Site, path: str, **arguments: Any) -> list[dict[str, str]]:
+    answer = site.client.get(f"/api/databases/{site.db}{path}", query_string=arguments)
+    assert (answer.status_code, answer.mimetype) == (200, "text/csv")
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+    return list(csv.DictReader(io.StringIO(answer.text.removeprefix("\ufeff"))))
+
+
+def test_nodes_are_those_of_the_list(statistics: Site) -> None:
+    wanted = {"show": "divergent", "sort": "score", "descending": "1"}
+    listed = statistics.get("/pairs/0/0/nodes", limit=2000, **wanted)["nodes"]
+    rows = table(statistics, "/pairs/0/0/export/nodes.csv", **wanted)
+    assert [row["name"] for row in rows] == [node["name"] for node in listed]
+    assert [float(row["score"]) for row in rows] == [node["score"] for node in listed]
+    as_json = statistics.get("/pairs/0/0/export/nodes.json", **wanted)
+    assert [row["id"] for row in as_json] == [node["id"] for node in listed]
+
+
+def test_findings_have_their_reasons_in_words(statistics: Site) -> None:
+    row = table(statistics, "/export/findings.csv")[0]
+    assert row["node"] == "Tensor.__mul__.0.forward"
+    assert "only the problem run makes" in row["reasons"]
+    assert table(statistics, "/export/findings.csv", step=7) == []
+
+
+def test_values_hold_both_sides_and_all_measures(statistics: Site) -> None:
+    node = statistics.named("Module.layers.1.mlp.fc2.Linear.forward.0")["id"]
+    details = statistics.get(f"/nodes/{node}")["values"]
+    rows = table(statistics, f"/nodes/{node}/export/values.csv")
+    assert [row["path"] for row in rows] == [pair["path"] for pair in details]
+    assert float(rows[0]["problem norm"]) == details[0]["problem"]["norm"]
+    assert float(rows[0]["NormRelativeErr"]) == details[0]["measures"]["NormRelativeErr"]
+
+
+def test_pairs_and_mappings(statistics: Site) -> None:
+    assert [row["step"] for row in table(statistics, "/export/pairs.csv")] == ["0", "1"]
+    assert table(statistics, "/export/mappings.csv") == []
+
+
+@pytest.mark.parametrize("broken", ['[{"code": "introduced"}]', "[1]", "{"])
+def test_reasons_of_a_file_made_by_hand_are_told_all_the_same(
+    statistics: Site, broken: str
+) -> None:
+    import sqlite3
+
+    connection = sqlite3.connect(statistics.file)
+    connection.execute("UPDATE finding SET reasons = ?", (broken,))
+    connection.commit()
+    connection.close()
+    row = table(statistics, "/export/findings.csv")[0]
+    assert row["reasons"]
+    json.loads(statistics.client.get(f"/api/databases/{statistics.db}/export/findings.json").text)
