@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, func, select
 
 from builder.database.schema import graph, node, value
 from builder.database.value_pairs import record_of
@@ -15,8 +16,9 @@ from builder.dump.reader import Dump
 from builder.dump.values import Values
 from builder.manual import StoredNode, StoredValue
 from builder.tree import Tree, TreeNode, make_node
+from msprobe_core.format import NameSyntaxError, parse_entry
 
-_CHUNK = 30_000
+_CHUNK = 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,22 @@ class StoredTree:
 
 def find_nodes(connection: Connection, graph_id: int, names: Iterable[str]) -> dict[str, Row[Any]]:
     """The rows of the nodes of a graph that have one of these names."""
-    query = select(node).where(node.c.graph == graph_id, node.c.name.in_(list(names)))
+    # As one JSON text: the names of a large subtree are more than a statement takes parameters.
+    wanted = func.json_each(json.dumps(list(names))).table_valued("value")
+    query = select(node).where(node.c.graph == graph_id, node.c.name.in_(select(wanted.c.value)))
     return {row.name: row for row in connection.execute(query)}
+
+
+def following(name: str) -> tuple[str, ...]:
+    """The names of what goes with a forward node wherever it goes: its backward, its gradients."""
+    try:
+        entry = parse_entry(name)
+    except NameSyntaxError:
+        return ()
+    if entry.direction != "forward":
+        return ()
+    gradients = f"{entry.owner}.parameters_grad"
+    return entry.twin("backward"), f"{gradients}.{entry.call or 0}", gradients
 
 
 def rows_with_ancestors(connection: Connection, ids: Sequence[int]) -> dict[int, Row[Any]]:

@@ -18,6 +18,7 @@ from builder.database.records import Reason
 from builder.database.stored_nodes import (
     StoredTree,
     find_nodes,
+    following,
     read_subtree,
     rows_with_ancestors,
     stored_node,
@@ -78,6 +79,26 @@ class _Application:
         theirs = read_subtree(self.connection, benchmark, below=True)
         for one, other in self._matched_below(index, ours, theirs):
             self._map(index, one, other)
+
+    def follow(self, problem: Row[Any], benchmark: Row[Any], first: int) -> None:
+        """Pair the backward passes and gradients of what was mapped from `first` on.
+
+        Backward calls go with their forward calls, as they do in the builder; what does not fit
+        stays unmatched, since nobody asked for it by name.
+        """
+        wanted = [
+            (m.index, one, other)
+            for m in self.mapped[first:]
+            for one, other in zip(following(m.problem.name), following(m.benchmark.name))
+        ]
+        ours = find_nodes(self.connection, problem.id, {one for _, one, _ in wanted})
+        theirs = find_nodes(self.connection, benchmark.id, {other for _, _, other in wanted})
+        for index, one, other in wanted:
+            rows = ours.get(one), theirs.get(other)
+            if rows[0] is None or rows[1] is None:
+                continue
+            if self._objection(rows[0], rows[1], below=False) is None:
+                self._map(index, rows[0], rows[1])
 
     def _matched_below(
         self, index: int, ours: StoredTree, theirs: StoredTree
@@ -170,6 +191,7 @@ def _apply_to_graph(
     connection = application.connection
     ours = find_nodes(connection, problem.id, {p.problem for _, p in wanted})
     theirs = find_nodes(connection, benchmark.id, {p.benchmark for _, p in wanted})
+    first = len(application.mapped)
     for index, pair in wanted:
         one, other = ours.get(pair.problem), theirs.get(pair.benchmark)
         if one is not None and other is not None:
@@ -178,6 +200,7 @@ def _apply_to_graph(
             side = "problem" if one is None else "benchmark"
             refused = Refused(pair.problem, pair.benchmark, {"code": "unknown_name", "side": side})
             application.refused.append((index, refused))
+    application.follow(problem, benchmark, first)
 
 
 def _graph_pairs(database: ResultDatabase) -> Iterator[tuple[Row[Any], Row[Any]]]:
