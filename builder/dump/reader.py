@@ -36,6 +36,9 @@ class Dump:
     frames: list[str]
 
 
+Names = dict[str, str]
+
+
 class _Head(msgspec.Struct):
     task: str = "statistics"
     level: str = "mix"
@@ -63,9 +66,12 @@ _stack_decoder = msgspec.json.Decoder(dict[str, list[str | list[str]]])
 
 def read_dump(path: Path) -> Dump:
     """Read a rank directory; raises DumpError when nothing of it can be used."""
-    parents, micro_steps = _read_construct(path / CONSTRUCT_FILE)
-    stacks, frames = _read_stacks(path / STACK_FILE)
+    # The three files spell every name anew; one text each serves them all.
+    names: Names = {}
+    parents, micro_steps = _read_construct(path / CONSTRUCT_FILE, names)
+    stacks, frames = _read_stacks(path / STACK_FILE, names)
     head, values, ranges = _read_values(path / DUMP_FILE, bool(parents))
+    ranges = {names.get(name, name): place for name, place in ranges.items()}
     return Dump(
         path=path,
         task=head.task,
@@ -107,23 +113,27 @@ class _Whole:
         return msgspec.json.decode(self._data[name])
 
 
-def _read_construct(path: Path) -> tuple[dict[str, str | None], dict[str, int]]:
+def _read_construct(path: Path, names: Names) -> tuple[dict[str, str | None], dict[str, int]]:
     parents: dict[str, str | None] = {}
     micro_steps: dict[str, int] = {}
     if not path.exists():
         return parents, micro_steps
+    share = names.setdefault
     for entry, parent in read_json(path, _construct_decoder).items():
-        if isinstance(parent, list):
+        name = share(entry, entry)
+        if isinstance(parent, str):
+            parents[name] = share(parent, parent)
+        elif isinstance(parent, list):
             # Megatron: [parent, micro-step]
-            parents[entry] = parent[0] if parent and isinstance(parent[0], str) else None
+            parents[name] = parent[0] if parent and isinstance(parent[0], str) else None
             if len(parent) > 1 and isinstance(parent[1], int):
-                micro_steps[entry] = parent[1]
-        elif not isinstance(parent, int):
-            parents[entry] = parent
+                micro_steps[name] = parent[1]
+        elif parent is None:
+            parents[name] = None
     return parents, micro_steps
 
 
-def _read_stacks(path: Path) -> tuple[dict[str, int], list[str]]:
+def _read_stacks(path: Path, names: Names) -> tuple[dict[str, int], list[str]]:
     stacks: dict[str, int] = {}
     frames: list[str] = []
     if not path.exists():
@@ -132,6 +142,6 @@ def _read_stacks(path: Path) -> tuple[dict[str, int], list[str]]:
         grouped = len(content) == 2 and all(isinstance(part, list) for part in content)
         owners, lines = (content[0], content[1]) if grouped else ([key], content)
         for owner in owners:
-            stacks[owner] = len(frames)
+            stacks[names.get(owner, owner)] = len(frames)
         frames.append("\n".join(str(line).replace("\n", " ") for line in lines))
     return stacks, frames

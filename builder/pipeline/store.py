@@ -89,16 +89,18 @@ def store(
     sides = [side for side in (problem, benchmark) if side is not None]
     for side in sides:
         side.move(first)
-    threshold = instructions.options.threshold
-    tables = [
-        node_columns(side, benchmark if side is problem else problem, result, threshold)
-        for side in sides
-    ]
-    values.finish()
+    for side in sides:
+        other = benchmark if side is problem else problem
+        # The columns are ready before the lock is taken, since other pairs wait for it; one side's
+        # at a time, since they are large.
+        columns = node_columns(side, other, result, instructions.options.threshold)
+        if side is problem:
+            values.finish()
+        with database.transaction() as connection:
+            insert_columns(connection, "node", *columns)
     with database.transaction() as connection:
+        # What makes the nodes and values part of a graph comes last.
         _insert_graphs(connection, result, problem, benchmark, instructions.options)
-        for full, sparse in tables:
-            insert_columns(connection, "node", full, sparse)
     return _outcome(result, problem, benchmark, instructions.rules)
 
 
