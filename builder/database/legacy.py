@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Engine, text
 from builder.database.legacy_graph import COLUMNS, THRESHOLD, LegacyPair, Row, listed, make_pair
 from builder.database.legacy_values import cells_of, messages, pair_values
 from builder.database.opening import DatabaseError, open_engine
+from builder.database.pair_columns import packed
 from builder.database.pair_index import PairIndex
 from builder.database.patches import Patches
 from builder.database.queries import UnknownNodeError
@@ -322,5 +323,11 @@ def _finding(place: int, row: Any, node: Node) -> Finding:  # noqa: ANN401 - a r
 
 
 def _index_row(n: Node) -> tuple[Any, ...]:
-    states = (n.match, n.score, n.introduced, n.verdict, n.overflow, n.source)
-    return (n.id, n.order, n.kind, n.direction, *states, n.name)
+    words = {
+        "kind": n.kind,
+        "direction": n.direction,
+        "verdict": n.verdict,
+        "overflow": n.overflow,
+    }
+    state = packed(words, matched=n.match is not None)
+    return n.id, n.order, state, n.score, None, -1, n.name

@@ -6,8 +6,8 @@ Rows stand problem side first, each side from the root down.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,40 @@ from builder.database.patches import NodePatch
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Column = TypeVar("Column", Ints, Floats)
+Row: TypeAlias = tuple[Any, ...]
 
 KINDS = ("root", "module", "api", "collection")
 DIRECTIONS = ("forward", "backward")
 VERDICTS = ("pass", "warning", "error")
 LEVELS = ("medium", "high", "critical")
-# The columns that `from_rows` wants of each node.
+# The words of a node in one number, from the lowest digit: 0 is none, n the n-th word.
+_BASE = 8
+_WORDS = (("kind", KINDS), ("direction", DIRECTIONS), ("verdict", VERDICTS), ("overflow", LEVELS))
+_MATCHED: int = _BASE ** len(_WORDS)
+
+
+def packed(words: Mapping[str, str | None], *, matched: bool) -> int:
+    """The state of a node as one number; `words` by the names of its columns."""
+    digits = [_code(codes, words[name]) + 1 for name, codes in _WORDS]
+    number = 0
+    for digit in reversed(digits):
+        number = number * _BASE + digit
+    return number + _MATCHED * matched
+
+
+def _packing() -> str:
+    digits = [
+        f"{_BASE**place} * CASE {name} "
+        + " ".join(f"WHEN '{word}' THEN {index}" for index, word in enumerate(codes, 1))
+        + " ELSE 0 END"
+        for place, (name, codes) in enumerate(_WORDS)
+    ]
+    return " + ".join([*digits, f"{_MATCHED} * (match IS NOT NULL)"])
+
+
+# What `from_rows` wants of each node, in SQL: two hundred thousand rows of few cells each.
 WANTED = (
-    *("id", "exec_order", "kind", "direction", "match", "score", "introduced"),
-    *("verdict", "overflow", "source", "name"),
+    f"id, coalesce(exec_order, -1), {_packing()}, score, introduced, coalesce(source, -1), name"
 )
 
 
@@ -40,7 +64,7 @@ class PairColumns:
     order: Ints
     kind: Ints
     direction: Ints
-    match: Ints
+    matched: Bools
     score: Floats
     introduced: Floats
     verdict: Ints
@@ -52,14 +76,14 @@ class PairColumns:
         place = {id_: index for index, id_ in enumerate(self.id.tolist()) if id_ in patches}
         changed = replace(
             self,
-            match=self.match.copy(),
+            matched=self.matched.copy(),
             score=self.score.copy(),
             introduced=self.introduced.copy(),
             verdict=self.verdict.copy(),
         )
         for id_, index in place.items():
             patch = patches[id_]
-            changed.match[index] = -1 if patch.match is None else patch.match
+            changed.matched[index] = patch.match is not None
             changed.score[index] = _number(patch.score)
             changed.introduced[index] = _number(patch.introduced)
             changed.verdict[index] = _code(VERDICTS, patch.verdict)
@@ -111,40 +135,44 @@ class PairColumns:
         if show == "propagated":
             return np.asarray((self.source >= 0) & (self.source != self.id))
         views = (self.kind == KINDS.index("root")) | (self.kind == KINDS.index("collection"))
-        return np.asarray((self.match < 0) & ~views)
+        return np.asarray(~self.matched & ~views)
 
 
-def from_rows(problem: Sequence[Any], benchmark: Sequence[Any]) -> PairColumns:
+def from_rows(problem: Sequence[Row], benchmark: Sequence[Row]) -> PairColumns:
     """Columns of plain rows with the cells of WANTED."""
     rows = [*problem, *benchmark]
-    # A file made by hand may hold any type in any cell: what is no number is none.
-    cells = dict(zip(WANTED, zip(*rows))) if rows else dict.fromkeys(WANTED, ())
-    columns: dict[str, Any] = {
-        "id": np.array([_integer(cell) for cell in cells["id"]], np.int64),
-        "problem": np.arange(len(rows)) < len(problem),
-        "order": np.array([_integer(cell) for cell in cells["exec_order"]], np.int64),
-        "match": np.array([_integer(cell) for cell in cells["match"]], np.int64),
-        "source": np.array([_integer(cell) for cell in cells["source"]], np.int64),
-        "score": np.array([_number(cell) for cell in cells["score"]], np.float64),
-        "introduced": np.array([_number(cell) for cell in cells["introduced"]], np.float64),
-    }
-    for name, codes in (
-        ("kind", KINDS),
-        ("direction", DIRECTIONS),
-        ("verdict", VERDICTS),
-        ("overflow", LEVELS),
-    ):
-        known = {text: index for index, text in enumerate(codes)}
-        columns[name] = np.array([known.get(cell, -1) for cell in cells[name]], np.int64)
-    return PairColumns(**{field.name: columns[field.name] for field in fields(PairColumns)})
+    cells: Sequence[Sequence[object]] = list(zip(*rows)) if rows else [()] * 7
+    state = _integers(cells[2])
+    words = {name: state // _BASE**place % _BASE - 1 for place, (name, _) in enumerate(_WORDS)}
+    return PairColumns(
+        id=_integers(cells[0]),
+        problem=np.arange(len(rows)) < len(problem),
+        order=_integers(cells[1]),
+        matched=state >= _MATCHED,
+        score=_numbers(cells[3]),
+        introduced=_numbers(cells[4]),
+        source=_integers(cells[5]),
+        **words,
+    )
+
+
+def _integers(cells: Sequence[object]) -> Ints:
+    try:
+        return np.array(cells, dtype=np.int64)
+    except (TypeError, ValueError, OverflowError):
+        # A file made by hand may hold anything: what is no number is none.
+        return np.array([c if type(c) is int and abs(c) < 2**62 else -1 for c in cells], np.int64)
+
+
+def _numbers(cells: Sequence[object]) -> Floats:
+    try:
+        return np.array(cells, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.array([_number(cell) for cell in cells], np.float64)
 
 
 def _code(codes: Sequence[str], name: str | None) -> int:
     return codes.index(name) if name in codes else -1
-
-
-def _integer(cell: object) -> int:
-    return cell if type(cell) is int else -1
 
 
 def _number(cell: object) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from builder.database.names import NameIndex
 from builder.database.node_filter import NodeFilter
-from builder.database.pair_columns import WANTED, Bools, Ints, PairColumns, from_rows
+from builder.database.pair_columns import Bools, Ints, PairColumns, from_rows
 from builder.database.patches import Patches
 from builder.database.records import Side
 
@@ -25,8 +25,7 @@ class PairIndex:
     @classmethod
     def from_rows(cls, problem: Sequence[Any], benchmark: Sequence[Any]) -> PairIndex:
         """An index of plain rows with the cells of `pair_columns.WANTED`."""
-        at = WANTED.index("name")
-        names = [str(row[at]) for side in (problem, benchmark) for row in side]
+        names = [str(row[-1]) for side in (problem, benchmark) for row in side]
         return cls(from_rows(problem, benchmark), NameIndex(names))
 
     def select(self, wanted: NodeFilter, patches: Patches, threshold: float | None) -> Ints:

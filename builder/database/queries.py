@@ -225,9 +225,13 @@ class ResultDatabase:
     def pair_index(self, step: int, rank: int) -> PairIndex:
         """All nodes of a pair as lists and searches need them, to be kept by the caller."""
         graphs = {row.side: row.id for row in self._pair_rows(step, rank)}
-        # Plain tuples from the driver: two hundred thousand rows in half the time.
-        columns = ", ".join(f'"{name}"' for name in WANTED)
-        text = f"SELECT {columns} FROM node WHERE graph = ? ORDER BY id"
+        # Plain tuples from the driver, in half the time. The range of ids, for there is no need of
+        # an index where the rows of a graph stand together.
+        root = "(SELECT root FROM graph WHERE id = ?1)"
+        text = (
+            f"SELECT {WANTED} FROM node WHERE +graph = ?1 AND id BETWEEN {root} "
+            f"AND (SELECT last FROM node WHERE id = {root}) ORDER BY id"
+        )
         with self._engine.connect() as connection:
             cursor = connection.connection.cursor()
             sides = [
