@@ -40,7 +40,7 @@ export interface Scene {
 
 /** Below this scale text is left out, below the second also borders. */
 const TEXT_SCALE = 0.42;
-const BORDER_SCALE = 0.12;
+export const FAR_SCALE = 0.12;
 const RADIUS = 5;
 
 /** Paint everything in view and return it, so that missing pages can be asked for. */
@@ -59,9 +59,8 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): Visible 
 
 function paintOpenBox(context: CanvasRenderingContext2D, scene: Scene, box: OpenBox): void {
   const { palette, view } = scene;
-  const detailed = view.scale > BORDER_SCALE;
   context.fillStyle = box.node.depth % 2 ? palette.nested : palette.surface;
-  outline(context, box, detailed ? RADIUS : 0);
+  outline(context, box, radiusAt(view.scale));
   context.fill();
   context.save();
   context.clip();
@@ -73,7 +72,7 @@ function paintOpenBox(context: CanvasRenderingContext2D, scene: Scene, box: Open
 
 function paintRun(context: CanvasRenderingContext2D, scene: Scene, visible: VisibleRun): void {
   const { run, rows, columns } = visible;
-  const far = scene.view.scale <= BORDER_SCALE;
+  const far = scene.view.scale <= FAR_SCALE;
   for (let row = rows[0]; row < rows[1]; row += 1) {
     for (let column = columns[0]; column < columns[1]; column += 1) {
       const position = run.first + row * run.columns + column;
@@ -112,11 +111,11 @@ function paintCell(
   rect: Rect,
 ): void {
   const { scale } = scene.view;
-  if (scale <= BORDER_SCALE) {
+  if (scale <= FAR_SCALE) {
     fillNode(context, scene, node, rect);
     return;
   }
-  outline(context, rect, RADIUS);
+  outline(context, rect, radiusAt(scale));
   fillShape(context, scene, node);
   stroke(context, scene, node, rect);
   if (scale > TEXT_SCALE) {
@@ -139,7 +138,7 @@ function fillNode(
   rect: Rect,
 ): void {
   const { fill, hatched } = appearanceOf(node, scene.recolour, scene.comparison);
-  const far = scene.view.scale <= BORDER_SCALE;
+  const far = scene.view.scale <= FAR_SCALE;
   context.fillStyle = hatched && far ? scene.palette.muted : (fill ?? scene.palette.surface);
   context.fillRect(rect.x, rect.y, rect.width, rect.height);
   if (!hatched || far) return;
@@ -164,7 +163,7 @@ function stroke(
 ): void {
   const { palette, view } = scene;
   const marked = markOf(scene, node);
-  outline(context, rect, RADIUS);
+  outline(context, rect, radiusAt(view.scale));
   context.strokeStyle = marked ?? palette.border;
   context.lineWidth = (marked ? 2.5 : 1) / Math.min(1, view.scale);
   context.stroke();
@@ -177,7 +176,13 @@ function markOf(scene: Scene, node: Node): string | null {
 
 function outline(context: CanvasRenderingContext2D, rect: Rect, radius: number): void {
   context.beginPath();
-  context.roundRect(rect.x, rect.y, rect.width, rect.height, radius);
+  if (radius === 0) context.rect(rect.x, rect.y, rect.width, rect.height);
+  else context.roundRect(rect.x, rect.y, rect.width, rect.height, radius);
+}
+
+/** Round corners cost time and cannot be seen from afar. */
+function radiusAt(scale: number): number {
+  return scale > TEXT_SCALE ? RADIUS : 0;
 }
 
 const hatchPatterns = new Map<string, CanvasPattern>();

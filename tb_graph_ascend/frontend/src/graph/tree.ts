@@ -5,6 +5,8 @@ import type { Node } from "../api/types";
 
 export class GraphTree {
   readonly root: Node;
+  /** Rises whenever the layout changes; loading a page leaves it alone. */
+  shape = 0;
   private readonly nodes = new Map<number, Node>();
   private readonly children = new Map<number, number[]>();
   private readonly opened = new Set<number>();
@@ -35,6 +37,9 @@ export class GraphTree {
   insert(nodes: readonly Node[]): void {
     for (const node of nodes) {
       if (node.graph !== this.root.graph) continue;
+      if (this.nodes.get(node.id)?.children !== node.children && this.isOpen(node.id)) {
+        this.shape += 1;
+      }
       this.nodes.set(node.id, node);
       if (node.parent !== null) this.place(node.parent, node);
     }
@@ -49,6 +54,7 @@ export class GraphTree {
     const node = this.nodes.get(id);
     if (!node || node.children === 0 || this.opened.has(id)) return false;
     this.opened.add(id);
+    this.shape += 1;
     if (node.parent !== null) {
       const siblings = this.openedBelow.get(node.parent) ?? new Set<number>();
       this.openedBelow.set(node.parent, siblings.add(id));
@@ -61,11 +67,13 @@ export class GraphTree {
     const node = this.nodes.get(id);
     if (node?.parent == null || !this.opened.delete(id)) return false;
     this.openedBelow.get(node.parent)?.delete(id);
+    this.shape += 1;
     return true;
   }
 
   /** Close everything but the root. */
   closeAll(): void {
+    this.shape += 1;
     this.opened.clear();
     this.openedBelow.clear();
     this.open(this.root.id);

@@ -4,6 +4,7 @@ import type { Node } from "../api/types";
 import { type VisibleRun, positionsOf } from "./culling";
 import { type Hit, hitTest } from "./hit";
 import { type Layout, type Rect, layoutTree, rectOf } from "./layout";
+import { Overview } from "./overview";
 import type { ChildRange } from "./pages";
 import { type Scene, paint } from "./paint";
 import type { GraphTree } from "./tree";
@@ -35,6 +36,7 @@ export type SceneLook = Pick<
 >;
 
 const GLIDE_MS = 180;
+const REST_MS = 140;
 
 export class GraphView {
   layout: Layout;
@@ -42,6 +44,9 @@ export class GraphView {
   size: Size = { width: 0, height: 0 };
   private frame = 0;
   private glide = 0;
+  private sharpening = 0;
+  private shape = -1;
+  private readonly overview = new Overview();
   private untouched = true;
   private readonly context: CanvasRenderingContext2D;
 
@@ -55,6 +60,7 @@ export class GraphView {
     if (!context) throw new Error("this browser gives no 2D canvas; use a current Chromium or Firefox");
     this.context = context;
     this.layout = layoutTree(tree);
+    this.shape = tree.shape;
   }
 
   setLook(look: SceneLook): void {
@@ -73,6 +79,11 @@ export class GraphView {
 
   /** Lay out anew after opening or closing; `anchor` keeps its place on screen. */
   relayout(anchor?: Node): void {
+    if (this.shape === this.tree.shape) {
+      this.refresh();
+      return;
+    }
+    this.shape = this.tree.shape;
     const before = anchor && rectOf(this.layout, anchor);
     this.layout = layoutTree(this.tree);
     const after = anchor && rectOf(this.layout, anchor);
@@ -147,6 +158,7 @@ export class GraphView {
   dispose(): void {
     cancelAnimationFrame(this.frame);
     cancelAnimationFrame(this.glide);
+    window.clearTimeout(this.sharpening);
   }
 
   private paintNow(): void {
@@ -155,9 +167,29 @@ export class GraphView {
     if (this.size.width === 0) return;
     const { tree, layout, view, size } = this;
     const ratio = this.canvas.width / size.width;
-    const visible = paint(this.context, { tree, layout, view, size, ratio, ...this.look });
+    const scene = { tree, layout, view, size, ratio, ...this.look };
+    const visible = this.overview.paint(this.context, scene) ?? paint(this.context, scene);
+    if (this.overview.isStretched(view.scale)) this.sharpenSoon();
     this.events.showing(visible.runs.map(rangeOf));
     this.events.painted(view, layout, size);
+  }
+
+  /** Same boxes, newer contents: at once when near; a far view waits until pages stop coming. */
+  private refresh(): void {
+    if (this.overview.covers(this.view.scale)) this.sharpenSoon();
+    else {
+      this.overview.drop();
+      this.invalidate();
+    }
+  }
+
+  /** Draw the far view anew once the hand rests. */
+  private sharpenSoon(): void {
+    window.clearTimeout(this.sharpening);
+    this.sharpening = window.setTimeout(() => {
+      this.overview.drop();
+      this.invalidate();
+    }, REST_MS);
   }
 
   private glideTo(target: Viewport, smooth: boolean): void {

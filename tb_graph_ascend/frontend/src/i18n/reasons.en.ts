@@ -14,6 +14,8 @@ export const reasonsEn: Record<string, string> = {
   parameter_unmatched: "{{value}}: this parameter has no counterpart",
   surplus: "{{value}}: exists on the {{side}} side only",
   unreadable: "{{value}}: its tensor file could not be read: {{error}}",
+  extension: "{{text}}",
+  measure: "{{value}}: {{name}} {{number, short}}",
   fuzzy_guess: "matched with {{partner}} by a guess that scores {{score, score}}",
   introduced:
     "inputs agree (score {{input_score, score}}), the output {{value}} differs (score {{score, score}})",

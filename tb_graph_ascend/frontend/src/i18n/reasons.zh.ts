@@ -11,6 +11,8 @@ export const reasonsZh: Record<string, string> = {
   parameter_unmatched: "{{value}}：该参数在另一侧没有对应",
   surplus: "{{value}}：只存在于 {{side}} 侧",
   unreadable: "{{value}}：无法读取其张量文件：{{error}}",
+  extension: "{{text}}",
+  measure: "{{value}}：{{name}} {{number, short}}",
   fuzzy_guess: "与 {{partner}} 的匹配为推测，得分 {{score, score}}",
   introduced: "输入一致（分数 {{input_score, score}}），输出 {{value}} 不同（分数 {{score, score}}）",
   drift: "输出 {{value}} 不同（分数 {{score, score}}）；差异在许多调用中逐渐增长，在此增长最多",

@@ -23,8 +23,11 @@ export async function openDatabase(db: string, linked?: Linked): Promise<void> {
   state().set({ db, step: null, rank: null, selected: null, session: null, failure: null });
   state().set({ picks: { problem: null, benchmark: null }, pairChosen: linked?.step != null });
   await guarded(() => openDatabase(db, linked), async () => {
+    // Both are asked for at once: the first screen needs the one and the other.
+    const findings = queryClient.query(findingsQuery(db));
+    findings.catch(() => undefined);
     const database = await queryClient.query(databaseQuery(db));
-    const pair = linkedPair(database, linked) ?? (await firstPair(database));
+    const pair = linkedPair(database, linked) ?? firstPair(database, (await findings).findings[0]);
     if (ticket === opening && pair) await openPair(pair.step, pair.rank, { linked });
   });
 }
@@ -49,7 +52,7 @@ async function switchPair(step: number, rank: number, options: OpenOptions): Pro
   await guarded(() => openPair(step, rank, options), async () => {
     const session = new GraphSession(db, await api.pair(db, step, rank));
     session.link.enabled = state().sync;
-    await restoreOpen(session, previous, options.linked);
+    await Promise.all([loadRoots(session), restoreOpen(session, previous, options.linked)]);
     const before = selected === null ? undefined : previous?.get(selected);
     const select = options.select ?? options.linked?.selected ?? (await twin(session, before));
     if (ticket !== opening) return;
@@ -203,12 +206,15 @@ function linkedPair(database: Database, linked?: Linked) {
   return database.pairs.find((pair) => pair.step === linked?.step && pair.rank === linked.rank);
 }
 
-async function firstPair(database: Database) {
-  const { findings } = await queryClient.query(findingsQuery(database.id));
-  const first = findings[0];
-  const { pairs } = database;
+function firstPair({ pairs }: Database, first: Finding | undefined) {
   const found = first && pairs.find(({ step, rank }) => step === first.step && rank === first.rank);
   return found ?? pairs.find(({ status }) => status === "ok") ?? pairs[0];
+}
+
+/** The first page of either side, so that the first frame has boxes. */
+async function loadRoots(session: GraphSession): Promise<void> {
+  const roots = SIDES.map((side) => session.tree(side)?.root).filter((root) => root !== undefined);
+  await Promise.all(roots.map(({ side, id }) => session.load(side, id, 0)));
 }
 
 async function restoreOpen(
