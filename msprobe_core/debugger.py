@@ -46,6 +46,7 @@ class PrecisionDebugger:
     """
 
     current: PrecisionDebugger | None = None
+    service: Service
 
     def __init__(
         self,
@@ -114,9 +115,7 @@ class PrecisionDebugger:
         self.service.save(variable, name, save_backward)
 
     @_OnInstance
-    def register_custom_api(
-        self, module: object, api: str, api_prefix: str | None = None
-    ) -> None:
+    def register_custom_api(self, module: object, api: str, api_prefix: str | None = None) -> None:
         """Record calls of `module.api` as `<prefix>.<api>`; the prefix is the module's name."""
         self.service.custom.register(module, api, api_prefix)
 

@@ -25,12 +25,11 @@ from msprobe_core.writer.rank_dir import make_rank_dir
 from msprobe_core.writer.step_files import Header, StepFiles
 from msprobe_core.writer.tensor_files import TensorFiles
 
+
 class StepRecorder:
     """Records one step of this process into one directory."""
 
-    def __init__(
-        self, config: Config, step: int, rank: int | None, custom: CustomApis
-    ) -> None:
+    def __init__(self, config: Config, step: int, rank: int | None, custom: CustomApis) -> None:
         self.config, self.step_number = config, step
         self.failed = False
         self.running = False
@@ -43,6 +42,8 @@ class StepRecorder:
         self.selection = Selection(config)
         self.book.judge = self._judge()
         self.trace = Trace(self.selection, self.book, config.extra_info, config.records_modules)
+        if not config.async_dump:
+            self.trace.write = partial(self.flush, last=False)
         data_dir = str(self._tensors.directory) if config.task == "tensor" else None
         header = Header(config.task, config.level, data_dir)
         self._files = StepFiles(self.directory, header, config.extra_info)

@@ -41,7 +41,7 @@ def seed_all(
 
 def _seed(seed: int) -> None:
     random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002 - the user's code draws from this generator
+    np.random.seed(seed)
     torch.manual_seed(seed)
     npu = getattr(torch, "npu", None)
     if "torch_npu" in sys.modules and npu is not None:
@@ -69,7 +69,7 @@ def _remove_dropout() -> None:
 
 def _without_dropout(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def dropout(input: Any, p: float = 0.0, *args: Any, **kwargs: Any) -> Any:  # noqa: A002, ANN401
+    def dropout(input: Any, p: float = 0.0, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         return original(input, 0.0, *args, **kwargs)
 
     dropout._without_p = True  # type: ignore[attr-defined]
@@ -110,9 +110,18 @@ class _Reseed(TorchFunctionMode):
 def _reseed_functions(seed: int) -> None:
     for name in ("random", "uniform", "randint", "choice", "sample", "gauss", "shuffle"):
         setattr(random, name, _reseeded(getattr(random, name), lambda: random.seed(seed)))
-    for name in ("rand", "randn", "randint", "random", "uniform", "normal", "choice", "permutation"):
+    for name in (
+        "rand",
+        "randn",
+        "randint",
+        "random",
+        "uniform",
+        "normal",
+        "choice",
+        "permutation",
+    ):
         original = getattr(np.random, name)
-        setattr(np.random, name, _reseeded(original, lambda: np.random.seed(seed)))  # noqa: NPY002
+        setattr(np.random, name, _reseeded(original, lambda: np.random.seed(seed)))
 
 
 def _reseeded(original: Callable[..., Any], reseed: Callable[[], None]) -> Callable[..., Any]:

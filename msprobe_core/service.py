@@ -179,9 +179,8 @@ class Service:
             return StepRecorder(self.config, self._step, self._rank(), self._custom)
         except OSError as error:
             self._ended = True
-            say(
-                f"{self.config.dump_path}: {error.strerror or error}; nothing is dumped, the run goes on"
-            )
+            reason = error.strerror or error
+            say(f"{self.config.dump_path}: {reason}; nothing is dumped, the run goes on")
             return None
 
     def _name_by_rank(self, directory: Path) -> None:
@@ -212,9 +211,8 @@ class _Seen:
             return
         ranks = {rank for rank in self.ranks if rank is not None}
         if config.step and not self.steps & config.step:
-            say(
-                f"nothing was dumped: step selects {sorted(config.step)}, the run had {_span(self.steps)}"
-            )
+            selected, had = sorted(config.step), _span(self.steps)
+            say(f"nothing was dumped: step selects {selected}, the run had {had}")
         elif config.rank and ranks and not ranks & config.rank:
             say(f"nothing was dumped: rank selects {sorted(config.rank)}, this is {_span(ranks)}")
         elif config.scope or config.list:

@@ -58,14 +58,14 @@ class ApiTable:
 _NAMESPACES: tuple[tuple[str, object], ...] = (
     ("Tensor", torch.Tensor),
     ("Torch", torch),
-    ("VF", torch._VF),  # type: ignore[attr-defined]
+    ("VF", torch._VF),
     ("Functional", torch.nn.functional),
 )
 _OPERATOR_METHODS = (
     "add sub mul div matmul pow remainder gt ge lt le neg abs bitwise_and bitwise_or bitwise_xor "
-    "bitwise_not eq ne add_ sub_ mul_ div_ pow_ remainder_ floor_divide_ __eq__ __ne__ __floordiv__ "
-    "__and__ __or__ __xor__ __lshift__ __rshift__ __invert__ __rdiv__ __rsub__ __rmod__ "
-    "__rfloordiv__ __rpow__"
+    "bitwise_not eq ne add_ sub_ mul_ div_ pow_ remainder_ floor_divide_ __eq__ __ne__ "
+    "__floordiv__ __and__ __or__ __xor__ __lshift__ __rshift__ __invert__ __rdiv__ __rsub__ "
+    "__rmod__ __rfloordiv__ __rpow__"
 ).split()
 
 

@@ -5,7 +5,6 @@ The frame that made the call tells it; what was found for one place in the code 
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
@@ -233,6 +232,6 @@ def _only_numbers(side: tuple[Any, ...], frame: FrameType) -> bool:
         if step.opname not in ("LOAD_FAST", "LOAD_GLOBAL", "LOAD_NAME"):
             return False
         value = source.get(step.argval, frame.f_locals.get(step.argval))
-        if not isinstance(value, (int, float, complex)) or isinstance(value, types.ModuleType):
+        if not isinstance(value, (int, float, complex)):
             return False
     return True

@@ -5,6 +5,7 @@ The mode is entered at `start` and left at `stop`; torch itself stays as it is.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -16,13 +17,13 @@ from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
 from msprobe_core.capture.api_table import Api, ApiTable
 from msprobe_core.capture.call_site import CallSites, written_arguments
-from msprobe_core.capture.entries import begin_call, end_call, write_output
+from msprobe_core.capture.entries import begin_call, end_call, holds_tensor, write_output
 from msprobe_core.capture.gradients import GradientWatch
 from msprobe_core.capture.regions import RegionWatch
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 
-_DATA = torch.Tensor.data.__get__
+_DATA = inspect.getattr_static(torch.Tensor, "data").__get__
 """`x.data` shares the elements of x but not its version: x may change without a sign."""
 
 
@@ -43,6 +44,7 @@ class CallMode(TorchFunctionMode):
         self._threads, self._gradients = threads, gradients
         self._sites = CallSites(table)
         self._below: list[object] = []
+        self.unlisted: Callable[[Callable[..., Any]], Api | None] | None = None
 
     def __torch_function__(
         self,
@@ -142,10 +144,37 @@ class CallMode(TorchFunctionMode):
     ) -> Any:  # noqa: ANN401
         if func == _DATA and args:
             self._trace.book.distrust(args[0])
+        if self.unlisted is not None and not self.is_quiet():
+            api = self.unlisted(func)
+            if api is not None:
+                return self._record_unlisted(api, func, args, kwargs)
         inner = self._table.unwrapped.get(func)
         if inner is not None:
             return self._inside(inner, func, args, kwargs)
         return func(*args, **kwargs)
+
+    def _record_unlisted(
+        self, api: Api, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:  # noqa: ANN401
+        """Run a call of risk level ALL; it leaves an entry only when it returns a tensor."""
+        trace, local = self._trace, self._threads.local
+        caller = sys._getframe(3)
+        parent = local.parent() if local.running else self._regions.region_of(caller)
+        name = f"{api.owner}.{trace.calls_of(api.owner)}"
+        entry = begin_call(trace, f"{name}.forward", api, parent, (args, kwargs), caller)
+        local.quiet += 1
+        try:
+            result = func(*args, **kwargs)
+        finally:
+            local.quiet -= 1
+        if not holds_tensor(result):
+            return result
+        trace.next_call(api.owner)
+        if entry is not None:
+            write_output(trace, entry, result)
+        end_call(trace, f"{name}.forward", entry, parent)
+        self._gradients.watch_call(f"{name}.backward", result, parent, True)
+        return result
 
     def _inside(
         self,

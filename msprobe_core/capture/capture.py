@@ -9,6 +9,7 @@ from msprobe_core.capture.backward_runs import BackwardRuns
 from msprobe_core.capture.calls import CallMode
 from msprobe_core.capture.collectives import CollectiveWatch
 from msprobe_core.capture.custom import CustomApis
+from msprobe_core.capture.everything import AutogradFunctions, unlisted_api
 from msprobe_core.capture.gradients import GradientWatch
 from msprobe_core.capture.isolation import Isolation
 from msprobe_core.capture.modules import Model, ModuleWatch
@@ -29,7 +30,7 @@ class Capture:
         self._gradients = GradientWatch(trace)
         self._regions = RegionWatch(self._threads, trace)
         self._mode: CallMode | None = None
-        self._others: list[BackwardRuns | CollectiveWatch] = []
+        self._others: list[BackwardRuns | CollectiveWatch | AutogradFunctions] = []
         self._custom = custom
         if config.records_calls:
             self._watch_calls(config.risk_level)
@@ -75,7 +76,11 @@ class Capture:
     def _watch_calls(self, risk_level: str) -> None:
         table = build_table(risk_level)
         self._mode = CallMode(self._trace, table, self._threads, self._gradients, self._regions)
-        self._others = [
+        others: list[BackwardRuns | CollectiveWatch | AutogradFunctions] = [
             BackwardRuns(self._mode.enter_again, self._mode.leave),
             CollectiveWatch(self._trace, self._threads, self._regions, risk_level),
         ]
+        if risk_level == "ALL":
+            self._mode.unlisted = unlisted_api
+            others.append(AutogradFunctions(self._mode))
+        self._others = others

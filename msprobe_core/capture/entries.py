@@ -92,6 +92,15 @@ def guarded(trace: Trace, entry: Entry, fill: Callable[..., None], *values: obje
             torch._C._set_grad_enabled(grad)
 
 
+def holds_tensor(value: object) -> bool:
+    """Whether a result is a tensor or a container with one."""
+    if isinstance(value, torch.Tensor):
+        return True
+    if isinstance(value, Mapping):
+        return any(holds_tensor(inner) for inner in value.values())
+    return isinstance(value, (list, tuple)) and any(holds_tensor(inner) for inner in value)
+
+
 def tensor_text(trace: Trace, tensor: torch.Tensor, path: str) -> tuple[Fragment, bool]:
     """The record of one tensor, and whether it is abnormal."""
     if not trace.selection.values:

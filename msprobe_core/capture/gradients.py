@@ -179,7 +179,10 @@ class _ModuleGradients:
         if selection.backward and selection.wants(call.backward, call.picked_backward):
             entry = Entry(call.backward)
             entry.abnormal = self._abnormal
-            sides = (("input", self._received, selection.inputs), ("output", sent, selection.outputs))
+            sides = (
+                ("input", self._received, selection.inputs),
+                ("output", sent, selection.outputs),
+            )
             for key, texts, wanted in sides:
                 if wanted:
                     entry.parts += [", "] if entry.parts else []
@@ -189,11 +192,7 @@ class _ModuleGradients:
 
 
 def record_backward(
-    trace: Trace,
-    name: str,
-    picked: bool,
-    received: Any,
-    sent: Any,  # noqa: ANN401
+    trace: Trace, name: str, picked: bool, received: Gradients, sent: Gradients
 ) -> None:
     """Write a backward entry: `input` is what arrived, `output` what was sent on."""
     selection = trace.selection
@@ -246,12 +245,12 @@ def _edges_out(
             continue
         seen.add(node)
         sends: list[tuple[int, int]] = []
-        for number, target in enumerate(node.next_functions):
-            if target[0] is None:
+        for number, (target, slot) in enumerate(node.next_functions):
+            if target is None:
                 continue
-            sends.extend((at, number) for at in wanted.get(target, ()))
-            if target[0] not in seen and start <= target[0]._sequence_nr() < _ACCUMULATE:
-                todo.append(target[0])
+            sends.extend((at, number) for at in wanted.get((target, slot), ()))
+            if target not in seen and start <= target._sequence_nr() < _ACCUMULATE:
+                todo.append(target)
         if sends:
             yield node, sends
 

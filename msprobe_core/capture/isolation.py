@@ -50,9 +50,7 @@ class Isolation:
         """Modules of the section that the model does not have."""
         return sorted(self._modules - paths)
 
-    def replace(
-        self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Any, ...]:
+    def replace(self, entry: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments with their tensors replaced; keyword arguments are replaced in place."""
         record = self._data.get(entry)
         if record is None:
@@ -70,7 +68,11 @@ class Isolation:
     def _walk(self, own: Any, saved: Any, path: str) -> Any:  # noqa: ANN401
         if isinstance(own, torch.Tensor):
             return self._tensor(own, saved, path)
-        if isinstance(own, (list, tuple)) and isinstance(saved, list) and type(own) in (list, tuple):
+        if (
+            isinstance(own, (list, tuple))
+            and isinstance(saved, list)
+            and type(own) in (list, tuple)
+        ):
             return type(own)(
                 self._walk(value, _item(saved, n), f"{path}.{n}") for n, value in enumerate(own)
             )
@@ -83,13 +85,17 @@ class Isolation:
         if name is None:
             self._say(path, "has no saved tensor in that dump; it is not replaced")
             return own
-        loaded = torch.load(self._directory / TENSOR_DIR / name, map_location="cpu", weights_only=True)
+        loaded = torch.load(
+            self._directory / TENSOR_DIR / name, map_location="cpu", weights_only=True
+        )
         if loaded.shape != own.shape or loaded.dtype != own.dtype:
             said = f"is {list(loaded.shape)} {loaded.dtype} there and {list(own.shape)} {own.dtype}"
             self._say(path, f"{said} here; it is not replaced")
             return own
         loaded = loaded.to(own.device)
-        self.replaced.append({"value": path, "file": name, "equal": bool(loaded.equal(own.detach()))})
+        self.replaced.append(
+            {"value": path, "file": name, "equal": bool(loaded.equal(own.detach()))}
+        )
         return _Substitute.apply(own, loaded) if own.requires_grad else loaded  # type: ignore[no-any-return,no-untyped-call]
 
     def _say(self, what: str, text: str) -> None:

@@ -98,9 +98,7 @@ class ModuleWatch:
         self._handles = []
         self._paths = {}
 
-    def _before(
-        self, module: torch.nn.Module, args: tuple[Any, ...]
-    ) -> tuple[Any, ...] | None:
+    def _before(self, module: torch.nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         known = self._paths.get(id(module))
         if known is None or self._is_quiet():
             return None

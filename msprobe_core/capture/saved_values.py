@@ -40,7 +40,7 @@ def _watch(trace: Trace, tensor: torch.Tensor, name: str, position: int) -> None
         if not fired and not trace.closed:
             fired = True
             trace.place_backward(path, None)
-            record_backward(trace, path, False, [received[slot]], [])
+            record_backward(trace, path, False, (received[slot],), ())
 
     node.register_prehook(hook)
 

@@ -56,7 +56,7 @@ class StackBook:
         while number >= 0:
             key = self._keys[number]
             pairs = zip(key[0:-1:2], key[1:-1:2], strict=True)
-            lines.extend(_frame_text(code, offset) for code, offset in pairs)  # type: ignore[arg-type]
+            lines.extend(_frame_text(code, offset) for code, offset in pairs)
             number = key[-1]  # type: ignore[assignment]
         return lines
 

@@ -18,6 +18,9 @@ from msprobe_core.values.numbers import read_back
 from msprobe_core.values.tensors import PendingTensor, TensorBook
 from msprobe_core.values.text import quoted
 
+_WRITE_EVERY = 512
+"""Entries between two writes: a killed process loses at most so many."""
+
 
 class ModuleCall:
     """One running or finished call of a module: the parent of what runs inside it.
@@ -52,7 +55,8 @@ class ModuleCall:
 class Waiting:
     """A module's backward entry that is complete but not written yet.
 
-    `node` is the identity of the graph node that completed it; `early` marks a module none of whose inputs has a gradient.
+    `node` is the identity of the graph node that completed it; `early` marks a module none of whose
+    inputs has a gradient.
     """
 
     call: ModuleCall
@@ -91,6 +95,8 @@ class Trace:
         self.stacks = StackBook()
         self.lock = threading.RLock()
         self.closed = False
+        self.write: Callable[[], None] = _nothing
+        self._write_at = _WRITE_EVERY
         self.recomputed: list[str] = []
         self.entry_count = 0
         self._extra_info, self._nested = extra_info, nested
@@ -107,6 +113,10 @@ class Trace:
             count = self._calls.get(owner, 0)
             self._calls[owner] = count + 1
         return count
+
+    def calls_of(self, owner: str) -> int:
+        """How many calls of `owner` there were in the step."""
+        return self._calls.get(owner, 0)
 
     def capture_stack(self, frame: FrameType | None, inside: ModuleCall | None) -> int:
         """The number of the stack at `frame`, -1 when stacks are not kept."""
@@ -140,6 +150,10 @@ class Trace:
         """Append a finished entry (or one that is still open)."""
         with self.lock:
             self._entries.append(entry)
+            # Numbers that still lie on a device wait for the end of the recording.
+            if len(self._entries) >= self._write_at and not self.book.pending:
+                self.write()
+                self._write_at = len(self._entries) + _WRITE_EVERY
 
     def wait(self, waiting: Waiting) -> None:
         """Let a module's backward entry wait until what belongs before it has been written."""
@@ -226,6 +240,10 @@ class Trace:
         return entry.abnormal or any(
             part.abnormal for part in entry.parts if isinstance(part, PendingTensor)
         )
+
+
+def _nothing() -> None:
+    """Keeps entries until they are taken."""
 
 
 def entry_text(entry: Entry) -> str:

@@ -5,6 +5,7 @@ A name is read from its right end, so attributes called `input` or `forward` can
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from msprobe_core.format.records import Direction
@@ -27,6 +28,8 @@ API_PREFIXES = (
     "Primitive",
     "Jit",
 )
+# Both sides of a comparison, all ranks and all steps have mostly the same names.
+_REMEMBERED = 1 << 16
 _DIRECTIONS: dict[str, Direction] = {"forward": "forward", "backward": "backward"}
 
 
@@ -62,6 +65,7 @@ class EntryName(NamedTuple):
         return f"{self.owner}.{direction}.{self.call or 0}"
 
 
+@lru_cache(_REMEMBERED)
 def parse_entry(name: str) -> EntryName:
     """Split an entry name by the grammar; raises NameSyntaxError when it is none."""
     pieces = name.rsplit(".", 2)

@@ -5,8 +5,9 @@ Text is appended as fragments; a fragment may be a record that is still on a dev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from typing import Any
 
 import torch
 
@@ -25,9 +26,7 @@ class ArgumentWriter:
         self._book = book
         self._depth = 0
 
-    def sequence(
-        self, values: tuple[object, ...] | list[object], path: str, out: list[Fragment]
-    ) -> None:
+    def sequence(self, values: Sequence[object], path: str, out: list[Fragment]) -> None:
         """A JSON list; element n stands at `<path>.<n>`."""
         out.append("[")
         for position, value in enumerate(values):
@@ -103,7 +102,7 @@ def _complex(value: object) -> str:
     return typed("complex", quoted(str(value)))
 
 
-_SCALARS = {
+_SCALARS: dict[type, Callable[[Any], str]] = {
     type(None): lambda _: "null",
     bool: lambda value: typed("bool", "true" if value else "false"),
     int: lambda value: typed("int", int.__repr__(value)),

@@ -10,7 +10,7 @@ import torch
 
 def crc32_of(tensor: torch.Tensor) -> str:
     """CRC-32 of the bytes in row-major order, as 8 hexadecimal digits."""
-    return f"{zlib.crc32(_bytes(tensor)):08x}"
+    return f"{zlib.crc32(_bytes(tensor).data):08x}"
 
 
 def xor_of(tensor: torch.Tensor) -> str:

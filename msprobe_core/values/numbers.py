@@ -77,10 +77,14 @@ def measure_sparse(tensor: torch.Tensor, stored: torch.Tensor, double: bool) -> 
     missing = tensor.numel() - stored.numel()
     if not stored.numel() or missing <= 0:
         return measure_now(stored if stored.numel() else torch.zeros(min(missing, 1)), double)
-    high, low, mean, norm = (None if s is None else s.item() for s in _scalars(stored, double))
-    if mean is not None:
-        mean *= stored.numel() / tensor.numel()
-    numbers = [max(high, 0), min(low, 0), mean, norm]
+    high, low, mean, norm = _scalars(stored, double)
+    share = stored.numel() / tensor.numel()
+    numbers: list[Number] = [
+        max(high.item(), 0),
+        min(low.item(), 0),
+        None if mean is None else mean.item() * share,
+        None if norm is None else norm.item(),
+    ]
     found = _nonfinite(stored) if stored.dtype in _LIMITS else (0, 0)
     return _measured(numbers, (int(found[0]), int(found[1])), _LIMITS.get(tensor.dtype))
 
@@ -123,6 +127,8 @@ def read_back(pending: list[PendingNumbers]) -> None:
 
 
 def _norm(tensor: torch.Tensor) -> float:
+    if tensor.numel() == 1:
+        return abs(float(tensor.item()))
     # BLAS is faster; its order of sums depends on the alignment alone, which is checked so that
     # equal runs give equal numbers. Squares that overflow are not finite and measured again.
     if tensor.data_ptr() % 64 == 0 and tensor.is_contiguous():

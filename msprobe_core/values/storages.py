@@ -59,9 +59,7 @@ class StorageBook:
         """Forget everything."""
         self._known.clear()
 
-    def _storage(
-        self, tensor: torch.Tensor, version: int, make: bool = False
-    ) -> _Storage | None:
+    def _storage(self, tensor: torch.Tensor, version: int, make: bool = False) -> _Storage | None:
         if version < 0 or 0 in tensor.stride() or tensor.storage_offset():
             return None
         storage = tensor.untyped_storage()

@@ -5,16 +5,18 @@ Where a sample holds a defect of the dumper that wrote it, the test says which a
 
 from __future__ import annotations
 
-import os
-import subprocess
+import runpy
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.msprobe_core.conftest import ROOT, SAMPLES
+from msprobe_core import PrecisionDebugger
+from tests.msprobe_core.conftest import SAMPLES
 from tests.msprobe_core.dump_reading import RankDump, read_rank_dump
+from tests.msprobe_core.two_ranks import run_two_ranks
 
 RUNS = {
     "statistics/bench": ["statistics", "mix"],
@@ -31,13 +33,24 @@ RUNS = {
 }
 
 
-def run_program(program: str, out: Path, *arguments: str, ranks: int = 0) -> None:
-    script = [str(SAMPLES / "programs" / program), str(out), *arguments]
-    launcher = ["-m", "torch.distributed.run", "--nproc_per_node", str(ranks)] if ranks else []
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    subprocess.run(
-        [sys.executable, *launcher, *script], check=True, env=environment, capture_output=True
-    )
+def run_program(program: str, out: Path, *arguments: str) -> None:
+    """Run a sample program here and now, as `python program out …` would."""
+    before, sys.argv = sys.argv, [program, str(out), *arguments]
+    try:
+        with warnings.catch_warnings():
+            # The programs leave a file open and print a loss that requires a gradient.
+            warnings.simplefilter("ignore", ResourceWarning)
+            warnings.filterwarnings("ignore", message="Converting a tensor with requires_grad")
+            runpy.run_path(str(SAMPLES / "programs" / program), run_name="__main__")
+    finally:
+        sys.argv = before
+        if PrecisionDebugger.current is not None:
+            PrecisionDebugger.current.close()
+
+
+def run_ranks(program: str, out: Path, *arguments: str) -> None:
+    """Run a sample program in two processes."""
+    run_two_ranks(SAMPLES / "programs" / program, str(out), *arguments)
 
 
 def only_dump(step: Path) -> RankDump:
@@ -133,8 +146,7 @@ def test_attributes_called_input_and_output(tmp_path: Path) -> None:
     assert wrong == {"Module.input.dense.Linear.backward.0", "Functional.linear.0.backward"}
     assert ours.construct["Module.input.dense.Linear.backward.0"] == "Module.input.Sub.backward.0"
     # The sample gives the norm of a 0-d tensor its sign.
-    expected = differences(ours.data, theirs.data)
-    assert expected == [
+    assert differences(ours.data, theirs.data) == [
         ".Tensor.sum.0.forward.output.0.Norm: 6.794710159301758 / -6.794710159301758"
     ]
 
@@ -158,7 +170,7 @@ def test_recomputed_calls_are_all_there_and_marked(tmp_path: Path) -> None:
 
 
 def test_ranks_and_collectives(tmp_path: Path) -> None:
-    run_program("model.py", tmp_path, "statistics", "mix", "--steps", "1", ranks=2)
+    run_ranks("model.py", tmp_path, "statistics", "mix", "--steps", "1")
     for rank in ("rank0", "rank1"):
         theirs = read_rank_dump(SAMPLES / "msprobe-26.2.0" / "ranks" / "bench" / "step0" / rank)
         ours = read_rank_dump(tmp_path / "step0" / rank)
@@ -168,7 +180,7 @@ def test_ranks_and_collectives(tmp_path: Path) -> None:
 
 
 def test_groups_and_batches_of_communication(tmp_path: Path) -> None:
-    run_program("communication.py", tmp_path, ranks=2)
+    run_ranks("communication.py", tmp_path)
     for rank in ("rank0", "rank1"):
         sample = SAMPLES / "msprobe-26.2.0" / "communication" / "bench" / "step0" / rank
         theirs, ours = read_rank_dump(sample), read_rank_dump(tmp_path / "step0" / rank)

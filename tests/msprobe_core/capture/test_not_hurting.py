@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import io
 import pickle
@@ -49,7 +50,11 @@ def test_nothing_is_left_after_stop(debugger: Make) -> None:
 
     model = Net()
     forward, engine = Net.forward, torch.autograd._engine_run_backward
-    before = dict(vars(torch.nn.functional)), dict(vars(torch.Tensor)), dict(vars(torch.distributed))
+    before = (
+        dict(vars(torch.nn.functional)),
+        dict(vars(torch.Tensor)),
+        dict(vars(torch.distributed)),
+    )
     target = debugger(level="mix")
     one_step(target, model, lambda: model(torch.ones(2, 4)).sum().backward())
     assert before == (
@@ -63,7 +68,9 @@ def test_nothing_is_left_after_stop(debugger: Make) -> None:
     assert not optimizers._global_optimizer_pre_hooks
     assert torch._C._len_torch_function_stack() == 0
     assert hooks_of(model) == 0
-    assert all(not p._backward_hooks and not p._post_accumulate_grad_hooks for p in model.parameters())
+    assert all(
+        not p._backward_hooks and not p._post_accumulate_grad_hooks for p in model.parameters()
+    )
 
 
 def test_nothing_is_on_the_model_while_started(debugger: Make) -> None:
@@ -206,10 +213,8 @@ def test_an_exception_leaves_a_correct_dump(debugger: Make, dumps: Read) -> None
             self.bad, self.good = Failing(True), Failing(False)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            try:
+            with contextlib.suppress(RuntimeError):
                 self.bad(x)
-            except RuntimeError:
-                pass
             return self.good(x)
 
     model = Outer()

@@ -54,7 +54,9 @@ def test_all_fields_are_read(tmp_path: Path) -> None:
 
 def test_defaults_and_arguments_over_the_file(tmp_path: Path) -> None:
     assert read_config(None).level == "L1"
-    config = read_config(written(tmp_path, FULL), level="L0", dump_path="x", step=None, task="tensor")
+    config = read_config(
+        written(tmp_path, FULL), level="L0", dump_path="x", step=None, task="tensor"
+    )
     assert (config.level, config.dump_path, config.task) == ("L0", "x", "tensor")
     assert config.step == {1, 3, 4}
 
@@ -79,7 +81,10 @@ MISTAKES: dict[str, tuple[dict[str, Any] | str, str]] = {
     "L2": ({"level": "L2"}, "need an Ascend NPU"),
     "acc_check": ({"task": "acc_check"}, "another tool"),
     "exception_dump": ({"task": "exception_dump"}, "MindSpore only"),
-    "async md5": ({"async_dump": True, "statistics": {"summary_mode": "md5"}}, "set one of the two"),
+    "async md5": (
+        {"async_dump": True, "statistics": {"summary_mode": "md5"}},
+        "set one of the two",
+    ),
     "async tensor": ({"async_dump": True, "task": "tensor"}, "name what to save in list"),
     "diff_nums": ({"task": "tensor", "tensor": {"diff_nums": 3}}, "without bench_path"),
     "bench mode": ({"task": "tensor", "tensor": {"bench_path": "."}}, "needs summary_mode 'md5'"),

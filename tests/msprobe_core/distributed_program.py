@@ -1,0 +1,72 @@
+"""Run by the tests in each rank: python … OUT KIND, where KIND is ddp, fsdp, plain or async."""
+
+from __future__ import annotations
+
+import sys
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from msprobe.pytorch import PrecisionDebugger, seed_all
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.second(torch.relu(self.first(x)))
+
+
+def wrapped(kind: str) -> nn.Module:
+    model = Net()
+    if kind == "ddp":
+        return nn.parallel.DistributedDataParallel(model)
+    if kind == "fsdp":
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard
+
+        mesh = init_device_mesh("cpu", (2,))
+        for layer in (model.first, model.second):
+            fully_shard(layer, mesh=mesh)
+        return fully_shard(model, mesh=mesh)  # type: ignore[no-any-return]
+    return model
+
+
+def train(kind: str, debugger: PrecisionDebugger | None) -> list[float]:
+    seed_all(3)
+    model = wrapped(kind)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    losses = []
+    for step in range(2):
+        if debugger is not None:
+            debugger.start(model)
+        optimizer.zero_grad()
+        loss = model(torch.full((2, 8), step + dist.get_rank() + 1.0)).square().mean()
+        loss.backward()
+        optimizer.step()
+        if kind == "async":
+            value = torch.ones(3)
+            work = dist.all_reduce(value, async_op=True)
+            assert work is not None
+            work.wait()
+        if debugger is not None:
+            debugger.stop()
+            debugger.step()
+        losses.append(loss.item())
+    return losses
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    plain = train(sys.argv[2], None)
+    debugger = PrecisionDebugger(dump_path=sys.argv[1], level="mix")
+    assert train(sys.argv[2], debugger) == plain
+    debugger.close()
+    dist.destroy_process_group()
+
+
+main()

@@ -1,0 +1,46 @@
+"""Two gloo processes: the dump has both ranks, and training computes the same as without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.msprobe_core.dump_reading import RankDump, read_rank_dumps
+from tests.msprobe_core.two_ranks import run_two_ranks
+
+pytestmark = pytest.mark.skipif(
+    not torch.distributed.is_available(), reason="torch without torch.distributed"
+)
+
+
+def run(kind: str, out: Path) -> list[RankDump]:
+    run_two_ranks(Path(__file__).with_name("distributed_program.py"), str(out), kind)
+    return read_rank_dumps(out)
+
+
+@pytest.mark.parametrize("kind", ["ddp", "fsdp"])
+def test_parallel_models(kind: str, tmp_path: Path) -> None:
+    dumps = run(kind, tmp_path)
+    assert [f"{d.path.parent.name}/{d.path.name}" for d in dumps] == [
+        "step0/rank0",
+        "step0/rank1",
+        "step1/rank0",
+        "step1/rank1",
+    ]
+    prefix = "Module.module." if kind == "ddp" else "Module."
+    for dump in dumps:
+        assert not (dump.path / "dump_error_info.log").exists()
+        for layer in ("first", "second"):
+            names = [name for name in dump.names if name.startswith(f"{prefix}{layer}.")]
+            assert any(".forward.0" in name for name in names)
+            assert any(".backward.0" in name for name in names)
+            assert any(".parameters_grad.0" in name for name in names), dump.names
+
+
+def test_asynchronous_collectives_show_what_arrived(tmp_path: Path) -> None:
+    for dump in run("async", tmp_path):
+        record = dump.data["Distributed.all_reduce.0.forward"]
+        assert record["input_args"][0]["Max"] == 1.0
+        assert record["output"][0]["Max"] == 2.0

@@ -1,0 +1,39 @@
+"""Runs a program as two ranks that meet on this machine, without a launcher of its own."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.msprobe_core.conftest import ROOT
+
+
+def run_two_ranks(program: Path, *arguments: str) -> None:
+    """Start both processes, wait for them, and fail with what the first failing one said."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    shared = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "WORLD_SIZE": "2",
+    }
+    running = [
+        subprocess.Popen(
+            [sys.executable, str(program), *arguments],
+            env={**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in (0, 1)
+    ]
+    said = [process.communicate(timeout=120)[1] for process in running]
+    for process, text in zip(running, said, strict=True):
+        assert process.returncode == 0, text[-2000:]
