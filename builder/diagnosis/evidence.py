@@ -49,9 +49,19 @@ class Evidence:
             if p.dtype is None and b.dtype is None and comparison.is_surplus(row)
         }
         self._any |= {comparison.pairs.node[row] for row in self._surplus_arguments}
+        self._found: dict[int, DivergentRows] = {}
         ours, theirs = comparison.statistics
-        self._made_nonfinite = (ours.nonfinite & ~theirs.nonfinite).tolist()
+        made_nonfinite = ours.nonfinite & ~theirs.nonfinite
+        self._making_nonfinite = set(nodes[made_nonfinite].tolist())
+        self._made_nonfinite = made_nonfinite.tolist()
+        self._forgiving = set(nodes[np.array(self._forgiven, dtype=bool)].tolist())
         self._rare_precision = self._precision_is_rare()
+        changed = {comparison.pairs.node[row] for row in comparison.differs}
+        self._noteworthy = self._any | self._forgiving | changed
+
+    def is_noteworthy(self, node: TreeNode) -> bool:
+        """Whether anything about a matched node is not as in its partner."""
+        return node.exec_order in self._noteworthy
 
     def rows(self, node: TreeNode) -> range:
         """The rows of a node's values."""
@@ -83,6 +93,8 @@ class Evidence:
 
     def forgiven(self, node: TreeNode) -> list[int]:
         """The problem side's output values whose difference is rounding and nothing else."""
+        if node.exec_order not in self._forgiving:
+            return []
         rows = [r for r in self.rows(node) if self._forgiven[r] and self.comparison.is_output[r]]
         return self.problem_values(rows)
 
@@ -90,6 +102,12 @@ class Evidence:
         """The rows of a node whose score exceeds the threshold."""
         if node.exec_order not in self._any:
             return _NONE
+        found = self._found.get(node.exec_order)
+        if found is None:
+            found = self._found[node.exec_order] = self._classified(node)
+        return found
+
+    def _classified(self, node: TreeNode) -> DivergentRows:
         found = DivergentRows()
         for row in self.rows(node):
             if row in self._surplus_arguments and not self.comparison.is_output[row]:
@@ -150,6 +168,8 @@ class Evidence:
 
     def makes_nonfinite(self, node: TreeNode) -> bool:
         """Whether a matched node turns finite inputs into NaN or Inf that the benchmark lacks."""
+        if node.exec_order not in self._making_nonfinite:
+            return False
         rows = self.rows(node)
         outputs = [row for row in rows if self.comparison.is_output[row]]
         if not any(self._made_nonfinite[row] for row in outputs):

@@ -43,6 +43,8 @@ class Findings:
 
     def tolerate(self, indices: list[int], rounding: bool = False) -> None:
         """Let a difference pass that is rounding, or grew too slowly to have begun here."""
+        if not indices:
+            return
         keys = self.fingerprints(indices) - {None}
         self.tolerated |= keys
         if rounding:
@@ -183,8 +185,12 @@ class Findings:
         """Name a node that reads other data: the first one, or one whose integers nobody made."""
         worst = self.evidence.worst(rows.inputs)
         ours, theirs = self.evidence.value_pair(worst)
-        made = self.producers.of(ours) or self.benchmark_producers.of(theirs)
-        fed = not self.compared or (made is None and self.evidence.is_integer(worst))
+        made = self.producers.of(ours)
+        # Small integers share their statistics by chance: only partners vouch for each other.
+        vouched = made is not None and self.matching.partner.get(
+            made
+        ) is self.benchmark_producers.of(theirs)
+        fed = not self.compared or (self.evidence.is_integer(worst) and not vouched)
         if not fed or phase_of(node) != "forward":
             return None
         reason = self.evidence.score_reason("batch_differs", rows.inputs)

@@ -57,8 +57,12 @@ class _Walk(Findings):
         else:
             self.benchmark_producers.reach(partner)
             self.suspects.follow(node)
-            self._visit_matched(node)
-            self.tolerate(self.evidence.forgiven(node), rounding=True)
+            if self.evidence.is_noteworthy(node):
+                self._visit_matched(node)
+                self.tolerate(self.evidence.forgiven(node), rounding=True)
+            if self.evidence.rows(node):
+                self.compared = True
+                self.suspects.compared(node)
         self.producers.reach(node)
 
     # Unmatched nodes have no score: they matter as makers of NaN and as causes of what follows.
@@ -91,9 +95,6 @@ class _Walk(Findings):
             self._visit_divergent_output(node, rows, inside)
         elif rows.arguments:
             self.suspects.add("argument", node)
-        if self.evidence.rows(node):
-            self.compared = True
-            self.suspects.compared(node)
 
     def _visit_divergent_input(
         self, node: TreeNode, rows: DivergentRows, inside: Finding | None
