@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from builder import build
-from tests.msprobe.cli.conftest import Run
+from tests.msprobe.conftest import Run
 
 FINDING = {
     "step": int,

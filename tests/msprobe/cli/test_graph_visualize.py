@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.generate import Size, generate
 from msprobe.cli.graph_visualize import number_map
-from tests.msprobe.cli.conftest import ROOT, Run
+from tests.msprobe.conftest import ROOT, Run
 
 Program = Callable[..., subprocess.Popen[str]]
 

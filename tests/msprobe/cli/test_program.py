@@ -11,7 +11,7 @@ import pytest
 from builder import build
 from msprobe.cli import diagnose, program
 from msprobe.cli.outcome import CommandError
-from tests.msprobe.cli.conftest import Run
+from tests.msprobe.conftest import Run
 
 Program = Callable[..., subprocess.Popen[str]]
 

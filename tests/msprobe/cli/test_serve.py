@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from builder import build
-from tests.msprobe.cli.conftest import Run
+from tests.msprobe.conftest import Run
 
 
 def test_address_is_said_and_the_results_are_listed(

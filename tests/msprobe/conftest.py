@@ -12,7 +12,7 @@ import pytest
 
 from msprobe.cli import main
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,110 @@
+"""`msprobe inspect`: what is in a dump, in less than a second for a million entries."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msprobe.cli.outcome import Exit
+
+if TYPE_CHECKING:
+    from msprobe.inspection.inspect_dump import Inspection, RankContents
+
+SUMMARY = "say what is in a dump: steps, ranks, task, level, entries, the first NaN or infinity"
+_SHOWN = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument("dump", type=Path, metavar="DUMP", help="a rank, a step or a whole dump")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def run(options: argparse.Namespace) -> Exit:
+    """Print what is there; code 3 when a rank cannot be read."""
+    from msprobe.inspection import inspect_dump
+
+    found = inspect_dump(options.dump)
+    if options.json:
+        print(json.dumps(_as_json(found), indent=1, ensure_ascii=False))
+    else:
+        print("\n".join(_report(found)))
+    return Exit.FAILED_PAIRS if any(rank.is_broken for rank in found.ranks) else Exit.DONE
+
+
+def _as_json(found: Inspection) -> dict[str, object]:
+    first = found.first_nonfinite
+    return {
+        "version": 1,
+        "path": str(found.path),
+        "granularity": found.granularity,
+        "steps": _steps(found),
+        "ranks": _ranks(found),
+        "task": _kinds(found, "task"),
+        "level": _kinds(found, "level"),
+        "framework": _kinds(found, "framework"),
+        "entries": found.entries,
+        "bytes": found.size,
+        "first_nonfinite": None if first is None else _rank_json(first),
+        "contents": [_rank_json(rank) for rank in found.ranks],
+    }
+
+
+def _rank_json(rank: RankContents) -> dict[str, object]:
+    record = asdict(rank)
+    record["bytes"] = record.pop("size")
+    return {**record, "path": str(rank.path)}
+
+
+def _report(found: Inspection) -> list[str]:
+    tensors = sum(rank.tensor_files for rank in found.ranks)
+    lines = [
+        f"{found.path}: {_GRANULARITY[found.granularity]}",
+        f"steps: {_numbers(_steps(found))}",
+        f"ranks: {_numbers(_ranks(found))}",
+        *(f"{key}: {', '.join(_kinds(found, key))}" for key in ("task", "level", "framework")),
+        f"entries: {found.entries:,}",
+        f"size: {found.size / 1e6:,.1f} MB" + (f", {tensors:,} tensor files" if tensors else ""),
+        f"first NaN or infinity: {_first(found)}",
+    ]
+    said = [f"step {r.step} rank {r.rank}: {each}" for r in found.ranks for each in r.problems]
+    lines += [f"problem: {line}" for line in said[:_SHOWN]]
+    hidden = len(said) - _SHOWN
+    return lines if hidden <= 0 else [*lines, f"… and {hidden} more; --json lists them"]
+
+
+_GRANULARITY = {
+    "rank": "one step of one rank",
+    "step": "one step",
+    "root": "a whole dump",
+}
+
+
+def _first(found: Inspection) -> str:
+    rank = found.first_nonfinite
+    if rank is None or rank.nonfinite is None:
+        return "none"
+    value = rank.nonfinite
+    return f"{value.value} (step {rank.step}, rank {rank.rank}, {value.statistic} {value.number})"
+
+
+def _steps(found: Inspection) -> list[int]:
+    return sorted({rank.step for rank in found.ranks})
+
+
+def _ranks(found: Inspection) -> list[int]:
+    return sorted({rank.rank for rank in found.ranks})
+
+
+def _kinds(found: Inspection, key: str) -> list[str]:
+    return sorted({getattr(rank, key) or "unknown" for rank in found.ranks})
+
+
+def _numbers(numbers: list[int]) -> str:
+    """`0 to 7` for a run without gaps, else the numbers."""
+    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{numbers[0]} to {numbers[-1]}"
+    return ", ".join(map(str, numbers))
