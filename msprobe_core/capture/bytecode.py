@@ -31,6 +31,16 @@ _OLD_BINARY = {
 }
 
 
+_WITH_NAMES = frozenset({"CALL_KW", "CALL_FUNCTION_KW"})
+"""Calls before which the tuple of keyword names is loaded."""
+_PAIRS = {
+    "LOAD_FAST_LOAD_FAST": ("LOAD_FAST", "LOAD_FAST"),
+    "STORE_FAST_LOAD_FAST": ("STORE_FAST", "LOAD_FAST"),
+    "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
+}
+"""What Python 3.13 does in one instruction and others in two."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallShape:
     """How many arguments of a call stood by position, and the names of the others."""
@@ -46,7 +56,8 @@ def instructions(code: CodeType) -> tuple[list[dis.Instruction], dict[int, int]]
     A frame that waits for a Python function stands at the last cache of its call, so an offset
     belongs to the instruction before it.
     """
-    listing = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
+    found = (i for i in dis.get_instructions(code) if i.opname != "CACHE")
+    listing = [single for instruction in found for single in _singles(instruction)]
     ends = [i.offset for i in listing[1:]] + [len(code.co_code)]
     index = {
         offset: n
@@ -101,6 +112,8 @@ def callee_at(code: CodeType, offset: int) -> str | None:
     if shape is None:
         return None
     end = index[offset]
+    if listing[end].opname in _WITH_NAMES:
+        end -= 1
     while listing[end - 1].opname in ("PRECALL", "KW_NAMES"):
         end -= 1
     for _ in range(shape.positional + len(shape.keywords)):
@@ -148,6 +161,16 @@ def operands_at(
     return tuple(listing[left:right]), tuple(listing[right : index[offset]])
 
 
+def _singles(found: dis.Instruction) -> list[dis.Instruction]:
+    pair = _PAIRS.get(found.opname)
+    if pair is None:
+        return [found]
+    return [
+        found._replace(opname=name, opcode=dis.opmap[name], arg=0, argval=argval)
+        for name, argval in zip(pair, found.argval, strict=True)
+    ]
+
+
 def _operand_start(listing: list[dis.Instruction], end: int) -> int | None:
     depth = 0
     for at in range(end - 1, -1, -1):
@@ -163,7 +186,7 @@ def _operand_start(listing: list[dis.Instruction], end: int) -> int | None:
 
 def _keywords(code: CodeType, listing: list[dis.Instruction], at: int) -> tuple[str, ...]:
     call = listing[at]
-    if call.opname in ("CALL_KW", "CALL_FUNCTION_KW"):
+    if call.opname in _WITH_NAMES:
         return _as_names(listing[at - 1].argval)
     if call.opname != "CALL" or sys.version_info >= (3, 13):
         return ()
