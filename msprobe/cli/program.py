@@ -12,10 +12,10 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from msprobe.cli import diagnose, graph_visualize, inspect, serve
+from msprobe.cli import diagnose, doctor, graph_visualize, inspect, serve
 from msprobe.cli.outcome import CommandError, Exit
 
-COMMANDS = (graph_visualize, diagnose, serve, inspect)
+COMMANDS = (graph_visualize, diagnose, serve, inspect, doctor)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

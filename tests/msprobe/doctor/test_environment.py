@@ -1,0 +1,115 @@
+"""Versions, plugin, and the other package of the same name, in environments made for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from msprobe.coexistence import other_distribution
+from msprobe.doctor import environment
+from msprobe.doctor.check import Check
+from tests.conftest import ROOT
+
+OTHER = "mindstudio_probe-26.2.0"
+
+
+def checks_of(subject: str) -> list[Check]:
+    return [check for check in environment.check_environment() if check.subject == subject]
+
+
+def test_this_environment_has_no_problem() -> None:
+    found = {check.subject: check for check in environment.check_environment()}
+    assert [c for c in found.values() if c.state == "problem"] == []
+    assert found["tensorboard"].text == metadata.version("tensorboard")
+    assert found["plugin"].text.endswith("tb_graph_ascend.plugin:GraphAscendLoader")
+    assert Path(found["bundle"].text, "index.html").is_file()
+
+
+def test_missing_entry_point_and_failing_import_are_problems(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(metadata, "entry_points", lambda **_: ())
+    (check,) = checks_of("plugin")
+    assert check.state == "problem"
+    assert "pip install" in (check.next_step or "")
+    broken = metadata.EntryPoint("tb_graph_ascend", "no_such_module:Loader", "tensorboard_plugins")
+    monkeypatch.setattr(metadata, "entry_points", lambda **_: (broken,))
+    (check,) = checks_of("plugin")
+    assert "no_such_module" in check.text
+
+
+def test_missing_packages_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    find_spec = environment.util.find_spec
+    hidden = {"torch", "tensorboard"}
+    monkeypatch.setattr(
+        environment.util, "find_spec", lambda name: None if name in hidden else find_spec(name)
+    )
+    (torch,) = checks_of("torch")
+    (tensorboard,) = checks_of("tensorboard")
+    assert (torch.state, tensorboard.state) == ("note", "problem")
+    assert "msprobe serve" in (tensorboard.next_step or "")
+
+
+def test_second_installation_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    twin = tmp_path / "tb_graph_ascend-0.0.9.dist-info"
+    twin.mkdir()
+    (twin / "METADATA").write_text("Metadata-Version: 2.1\nName: tb-graph-ascend\nVersion: 0.0.9\n")
+    (twin / "RECORD").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = checks_of("tb-graph-ascend")
+    assert [check.state for check in found] == ["ok", "problem"]
+    assert str(tmp_path) in found[1].text
+
+
+@pytest.fixture
+def beside_other(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / f"{OTHER}.dist-info").mkdir()
+    yield tmp_path
+
+
+def python(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment_ = {"PYTHONPATH": str(place), "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-W", "error", *arguments]
+    return subprocess.run(
+        command, cwd=place, env=environment_, capture_output=True, text=True, check=False
+    )
+
+
+def test_import_beside_the_other_package_warns_in_one_line(beside_other: Path) -> None:
+    done = python(beside_other, "-c", "import msprobe; from msprobe.cli import main")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert OTHER in done.stderr
+    assert "doctor" in done.stderr
+
+
+def test_import_alone_says_nothing() -> None:
+    assert other_distribution() is None
+    done = subprocess.run(
+        [sys.executable, "-c", "import msprobe"], cwd=ROOT, capture_output=True, check=True
+    )
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("winner", ["ours", "other"])
+def test_doctor_says_which_package_wins(beside_other: Path, winner: str) -> None:
+    package = beside_other / "msprobe"
+    package.mkdir()
+    for part in ("cli", "doctor", "inspection", "coexistence.py"):
+        (package / part).symlink_to(ROOT / "msprobe" / part)
+    (package / "pytorch").mkdir()
+    (package / "__init__.py").write_text("")
+    source = (ROOT / "msprobe" / "pytorch" / "__init__.py").read_text()
+    (package / "pytorch" / "__init__.py").write_text(source if winner == "ours" else "# other\n")
+    done = python(beside_other, "-m", "msprobe.cli", "doctor", "--json")
+    found = [c for c in json.loads(done.stdout)["checks"] if c["subject"] == "msprobe"]
+    assert [check["state"] for check in found] == ["note" if winner == "ours" else "problem"]
+    assert OTHER in found[0]["text"]
+    assert "pip uninstall mindstudio-probe" in found[0]["next_step"]
+    assert done.returncode == (0 if winner == "ours" else 1)
