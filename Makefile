@@ -18,7 +18,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        screenshots zoo bench bench-build bench-dump bench-server bench-ui clean
+        contract screenshots zoo bench bench-build bench-dump bench-server bench-ui clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -102,6 +102,10 @@ unit: node_modules/.package-lock.json  ## front-end unit tests
 
 e2e: venv build | $(CHROMIUM)  ## the journeys of a person in a real browser
 	CHROMIUM=$(CHROMIUM) npm run --silent e2e
+
+contract: venv  ## calls of SGLang, vLLM-Ascend, verl, transformers, Lightning; installs the last two
+	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
+	$(BIN)/pytest --quiet tests/contract
 
 screenshots: e2e  ## the pictures of the README, as the browser journeys take them
 
