@@ -29,6 +29,7 @@ from builder.measure.statistics import (
 )
 from builder.measure.tensors import TensorMeasures
 from builder.rounding import (
+    forgive_products,
     forgive_quotients,
     forgive_rounding,
     reduced_gradients,
@@ -146,6 +147,8 @@ def compare(
             distance[row] = measures.euc_dist
         reduced = reduced_gradients(matching, nodes, is_output, right)
         error = forgive_rounding(error, limit, distance, reduced, right.size)
+        shapes = [record.shape for record in theirs]
+        error = forgive_products(error, limit, distance, matching, nodes, right, shapes)
         error = forgive_quotients(error, limit, distance, matching, nodes, is_output, right)
     score = score_of(error, limit)
     count = len(matching.problem.in_order)

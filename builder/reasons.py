@@ -38,6 +38,8 @@ SENTENCES = {
     "it explains that",
     "batch_differs": "the model's own input {value} differs (score {score:.2f}): the two runs "
     "were fed different data",
+    "integers_differ": "the integers of the input {value} differ: the two runs were fed different "
+    "data",
     "parameter_differs": "the parameter {value} differs (score {score:.2f}) before the step "
     "computes anything",
     "optimizer": "all gradients of step {step} agree, so the optimizer's update is what differs",
@@ -45,6 +47,8 @@ SENTENCES = {
     "calls, most of all here",
     "hidden_by_infinity": "its output is read as {value} by {reader}, whose output differs; the "
     "infinities in it hide from statistics whether it agrees",
+    "first_inexact": "everything before agrees to the last digit; the output {value} is the first "
+    "that does not, and {reader} makes the difference grow",
     "nonfinite_made": "makes {state} in {value} from finite inputs",
     "argument_differs": "the argument {value} is {problem} here and {benchmark} in the benchmark",
     "precision_differs": "computed in {problem} here and in {benchmark} in the benchmark",

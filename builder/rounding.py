@@ -6,11 +6,14 @@ one); what is left is the rounding of what went in, and differs entirely between
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from builder.match.nodes import Matching
 from builder.measure.statistics import Floats, Statistics
+from builder.tree import TreeNode
 
 # The gradient that goes into a reduction carries a whole pass of rounding, element by element,
 # which its norm does not show.
@@ -88,6 +91,48 @@ def reduced_gradients(
             norm[node.exec_order] = norm[module.exec_order]
             size[node.exec_order] = size[module.exec_order]
     return norm[nodes], size[nodes]
+
+
+def forgive_products(
+    error: Floats,
+    limit: Floats,
+    distance: Floats,
+    matching: Matching,
+    nodes: NDArray[np.int64],
+    benchmark: Statistics,
+    shapes: Sequence[tuple[int, ...] | None],
+) -> Floats:
+    """Errors of weight gradients, set to at most the tolerance where rounding alone explains them.
+
+    A weight's gradient sums dy_t x_tᵀ over T positions; where each dy_t is off by a random part of
+    `limit`, the sum is off by limit·‖dy‖·‖x‖/√T; twice that is believed. It matters where products
+    cancel. dy is the first input of the module's backward call, x that of its forward call.
+    """
+    error = error.copy()
+    by_name = matching.problem.by_name
+    for row in np.flatnonzero((error > limit) & np.isfinite(error)).tolist():
+        entry = matching.problem.in_order[nodes[row]].entry
+        shape: tuple[int, ...] = shapes[row] or ()
+        if entry is None or entry.kind != "parameters_grad" or len(shape) < 2:
+            continue
+        flowing, _ = _first_input(by_name.get(entry.twin("backward")), nodes, benchmark)
+        norm, size = _first_input(by_name.get(entry.twin("forward")), nodes, benchmark)
+        positions = max(1.0, size / max(1, shape[1]))
+        if distance[row] <= 2 * limit[row] * flowing * norm / np.sqrt(positions):
+            error[row] = limit[row]
+    return error
+
+
+def _first_input(
+    node: TreeNode | None, nodes: NDArray[np.int64], benchmark: Statistics
+) -> tuple[float, float]:
+    """Norm and element count of the first input, 0 where none is recorded."""
+    if node is None:
+        return 0.0, 0.0
+    row = int(np.searchsorted(nodes, node.exec_order))
+    if row == len(nodes) or nodes[row] != node.exec_order or not benchmark.recorded[3][row]:
+        return 0.0, 0.0
+    return float(benchmark.table[3][row]), float(benchmark.size[row])
 
 
 def forgive_quotients(

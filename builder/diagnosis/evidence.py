@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,7 +25,14 @@ class DivergentRows:
 
 
 _NONE = DivergentRows()
+# Calls whose gradient goes to the elements that were largest or smallest.
+_PICKING = frozenset(
+    "max min amax amin topk sort median kthvalue cummax cummin max_pool1d max_pool2d max_pool3d "
+    "adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d fractional_max_pool2d".split()
+)
 CLEAR = 4.0
+# The share of the tolerance that the first difference of two otherwise equal runs has to reach.
+_PLAIN = 0.5
 
 
 class Evidence:
@@ -56,8 +64,16 @@ class Evidence:
         self._made_nonfinite = made_nonfinite.tolist()
         self._forgiving = set(nodes[np.array(self._forgiven, dtype=bool)].tolist())
         self._rare_precision = self._precision_is_rare()
+        inexact = nodes[comparison.error > 0]
+        self._first_inexact = int(inexact[0]) if inexact.size else -1
         changed = {comparison.pairs.node[row] for row in comparison.differs}
-        self._noteworthy = self._any | self._forgiving | changed
+        integers = {
+            int(nodes[row])
+            for row in np.flatnonzero(comparison.error > 0)
+            if not comparison.is_output[row] and self.is_integer(int(row))
+        }
+        self._changing_integers = integers
+        self._noteworthy = self._any | self._forgiving | changed | integers
 
     def is_noteworthy(self, node: TreeNode) -> bool:
         """Whether anything about a matched node is not as in its partner."""
@@ -143,6 +159,32 @@ class Evidence:
         """The row with the highest score."""
         return max(rows, key=lambda row: float(self.comparison.score[row]))
 
+    def begins_inexactness(self, node: TreeNode) -> bool:
+        """Whether all before this node agrees to the last digit and its output plainly does not."""
+        rows = self.rows(node)
+        inputs = [row for row in rows if not self.comparison.is_output[row]]
+        return (
+            node.exec_order == self._first_inexact
+            and not (self.comparison.error[inputs] > 0).any()
+            and self.strain(node) > _PLAIN
+        )
+
+    def inexact_inputs(self, node: TreeNode) -> list[int]:
+        """The rows of inputs that differ at all, within the tolerance or not."""
+        is_output, error = self.comparison.is_output, self.comparison.error
+        return [row for row in self.rows(node) if not is_output[row] and error[row] > 0]
+
+    def inexact_output(self, node: TreeNode) -> str:
+        """The key of the output that differs most."""
+        rows = [row for row in self.rows(node) if self.comparison.is_output[row]]
+        return self.comparison.keys[max(rows, key=lambda row: float(self._strain[row]))]
+
+    def changed_integers(self, node: TreeNode) -> list[int]:
+        """The rows of integer inputs that differ at all: integers know no rounding."""
+        if node.exec_order not in self._changing_integers:
+            return []
+        return [row for row in self.inexact_inputs(node) if self.is_integer(row)]
+
     def problem_values(self, rows: list[int]) -> list[int]:
         """The problem side's value indices of rows."""
         return [self.comparison.pairs.problem[row] for row in rows]
@@ -182,11 +224,36 @@ class Evidence:
         return self.ours[row].shape != self.theirs[row].shape
 
     def is_selection(self, node: TreeNode) -> bool:
-        """Whether a call turns masks into indices: what its statistics say is equal may not be."""
+        """Whether a call picks elements, so that equal statistics or rounding decide nothing.
+
+        It turns masks into indices, ranks numbers that differ by rounding, or sends a gradient back
+        to elements that were picked so.
+        """
         rows = [row for row in self.rows(node) if self.ours[row].dtype is not None]
         inputs = [row for row in rows if not self.comparison.is_output[row]]
+        if node.direction == "backward":
+            return self._picks_back(node)
+        if not inputs or not all(self.is_integer(row) for row in self.divergent(node).outputs):
+            return False
         masks = all(canonical_dtype(self.ours[row].dtype or "") == "bool" for row in inputs)
-        return bool(inputs) and masks and all(self.is_integer(row) for row in rows)
+        if masks:
+            return all(self.is_integer(row) for row in rows)
+        return self._is_rounded(inputs)
+
+    def _picks_back(self, node: TreeNode) -> bool:
+        """Whether a gradient of the same size goes to other elements, after rounding decided."""
+        entry, outputs = node.entry, self.divergent(node).outputs
+        if entry is None or entry.type_name.rstrip("_") not in _PICKING:
+            return False
+        forward = self.comparison.matching.problem.by_name.get(entry.twin("forward"))
+        same_size = all(self.comparison.norm_error[r] <= self.comparison.limit[r] for r in outputs)
+        return same_size and forward is not None and self._is_rounded(self.rows(forward))
+
+    def _is_rounded(self, rows: Iterable[int]) -> bool:
+        """Whether some floating value differs, and none by more than the tolerance."""
+        floating = [row for row in rows if not self.is_integer(row)]
+        errors = self.comparison.error[floating]
+        return bool((errors > 0).any() and (errors <= self.comparison.limit[floating]).all())
 
     def is_integer(self, row: int) -> bool:
         """Whether a row compares integers: token ids, labels, masks."""

@@ -8,12 +8,16 @@ from typing import Literal
 from builder.diagnosis.evidence import DivergentRows, Evidence, nonfinite_state
 from builder.diagnosis.finding import Finding, FindingKind, phase_of
 from builder.diagnosis.lineage import Producers, fingerprint
+from builder.diagnosis.scaling import ScaledGradients
 from builder.diagnosis.suspects import Suspect, Suspects
 from builder.match.nodes import Matching
 from builder.match.values import SURPLUS
 from builder.overflow import is_exempt
 from builder.reasons import Reason
 from builder.tree import TreeNode
+
+# How many calls a difference inside the tolerance is followed upstream.
+_UPSTREAM = 16
 
 
 class Findings:
@@ -32,6 +36,7 @@ class Findings:
         self.suspects = Suspects(evidence, self.matching)
         self.tolerated: set[Hashable] = set()
         self.rounding: set[Hashable] = set()
+        self.scaled = ScaledGradients()
         self.reselected = False
         self.producers = Producers(self.matching.problem)
         self.benchmark_producers = Producers(self.matching.benchmark)
@@ -49,6 +54,9 @@ class Findings:
         self.tolerated |= keys
         if rounding:
             self.rounding |= keys
+        for index in indices:
+            if index != SURPLUS and self.values.keys[index].startswith("parameters_grad"):
+                self.scaled.add(self.values.records[index])
 
     def fingerprints(self, indices: list[int]) -> set[Hashable]:
         records = self.values.records
@@ -184,17 +192,47 @@ class Findings:
     def start_fed(self, node: TreeNode, rows: DivergentRows) -> Finding | None:
         """Name a node that reads other data: the first one, or one whose integers nobody made."""
         worst = self.evidence.worst(rows.inputs)
-        ours, theirs = self.evidence.value_pair(worst)
-        made = self.producers.of(ours)
-        # Small integers share their statistics by chance: only partners vouch for each other.
-        vouched = made is not None and self.matching.partner.get(
-            made
-        ) is self.benchmark_producers.of(theirs)
-        fed = not self.compared or (self.evidence.is_integer(worst) and not vouched)
-        if not fed or phase_of(node) != "forward":
+        foreign = self.evidence.is_integer(worst) and not self._is_vouched(worst)
+        if (self.compared and not foreign) or phase_of(node) != "forward":
             return None
         reason = self.evidence.score_reason("batch_differs", rows.inputs)
         return self.start(node, "input_differs", reason)
+
+    def start_other_data(self, node: TreeNode) -> Finding | None:
+        """Name a node whose integers differ inside the tolerance: they are not to be rounded."""
+        if self.findings or self.reselected or phase_of(node) != "forward":
+            return None
+        changed = self.evidence.changed_integers(node)
+        foreign = next((row for row in changed if not self._is_vouched(row)), None)
+        if foreign is None:
+            return None
+        key = self.evidence.comparison.keys[foreign]
+        return self.start(node, "input_differs", {"code": "integers_differ", "value": key})
+
+    def _is_vouched(self, row: int) -> bool:
+        """Whether partners made both sides of a value; small integers share theirs by chance."""
+        ours, theirs = self.evidence.value_pair(row)
+        made = self.producers.of(ours)
+        other = self.benchmark_producers.of(theirs)
+        return made is not None and self.matching.partner.get(made) is other
+
+    def start_exact(self, node: TreeNode, rows: DivergentRows) -> Finding | None:
+        """Name the call upstream where two runs that agreed to the last digit begin to differ."""
+        reached = node
+        for _ in range(_UPSTREAM):
+            inexact = self.evidence.inexact_inputs(reached)
+            made = (self.producers.of(self.evidence.value_pair(row)[0]) for row in inexact)
+            before = next((n for n in made if n is not None and n is not reached), None)
+            if before is None or before in self.source:
+                return None
+            reached = before
+            if self.evidence.begins_inexactness(reached):
+                worst = self.evidence.worst(rows.outputs)
+                score = float(self.evidence.comparison.score[worst])
+                key = self.evidence.inexact_output(reached)
+                reason: Reason = {"code": "first_inexact", "value": key, "reader": node.name}
+                return self.start(reached, "introduced", reason, score)
+        return None
 
     def start_input(self, node: TreeNode, rows: DivergentRows) -> Finding:
         reason = self.evidence.score_reason("input_differs", rows.inputs)
@@ -213,10 +251,7 @@ class Findings:
 
     def find_drift(self, nodes: list[TreeNode]) -> None:
         """Name the steepest node of a difference that grew too slowly to begin anywhere."""
-        drifted = [
-            n for n in nodes if (self.evidence.scores(n)[0] or 0.0) > 2 * self.evidence.threshold
-        ]
-        drifted = [n for n in drifted if not self._is_rounding(n)]
+        drifted = [n for n in nodes if self._has_drifted(n)]
         if drifted:
             steepest = max(
                 drifted, key=lambda n: (self.evidence.scores(n)[0] or 0.0) - self.evidence.reads(n)
@@ -224,6 +259,14 @@ class Findings:
             rows = self.evidence.divergent(steepest).outputs
             reason = self.evidence.score_reason("drift", rows)
             self.start(steepest, "introduced", reason)
+
+    def _has_drifted(self, node: TreeNode) -> bool:
+        # Gradients take the rounding of two passes along.
+        most = (2.0 if phase_of(node) == "forward" else 3.0) * self.evidence.threshold
+        if (self.evidence.scores(node)[0] or 0.0) <= most or self._is_rounding(node):
+            return False
+        outputs = self.evidence.divergent(node).outputs
+        return not (self.reselected and all(self.evidence.is_reshaped(row) for row in outputs))
 
     def unmatched_makes_nonfinite(self, node: TreeNode) -> bool:
         if is_exempt(node) or node.recomputed:

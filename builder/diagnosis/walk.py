@@ -91,6 +91,8 @@ class _Walk(Findings):
             self.start(node, "parameter_differs", reason)
         elif rows.inputs:
             self._visit_divergent_input(node, rows, inside)
+        elif self.start_other_data(node):
+            pass
         elif rows.outputs:
             self._visit_divergent_output(node, rows, inside)
         elif rows.arguments:
@@ -100,12 +102,16 @@ class _Walk(Findings):
         self, node: TreeNode, rows: DivergentRows, inside: Finding | None
     ) -> None:
         inputs = self.evidence.problem_values(rows.inputs)
+        scaled = [row for row in rows.inputs if self._is_scaled_gradient(node, row)]
         known = all(
-            self._is_tolerated(row) or (self.reselected and self.evidence.is_reshaped(row))
+            row in scaled
+            or self._is_tolerated(row)
+            or (self.reselected and self.evidence.is_reshaped(row))
             for row in rows.inputs
         )
         if known and not self.producing_suspect(rows):
-            rounding = self.fingerprints(inputs) <= self.rounding
+            others = self.evidence.problem_values([r for r in rows.inputs if r not in scaled])
+            rounding = self.fingerprints(others) <= self.rounding
             self.tolerate(self.evidence.problem_values(rows.outputs), rounding)
             return
         cause = (
@@ -116,7 +122,7 @@ class _Walk(Findings):
             or self.start_from_parameter(node, rows)
             or self.start_fed(node, rows)
             or self._latest(weak=True)
-            or (self.start_input(node, rows) if self.evidence.is_clear(rows.inputs) else None)
+            or (self.start_input(node, rows) if self._is_unexplained(node, rows) else None)
         )
         if cause is not None:
             self.carry(cause, node)
@@ -127,6 +133,8 @@ class _Walk(Findings):
         self, node: TreeNode, rows: DivergentRows, inside: Finding | None
     ) -> None:
         outputs = self.evidence.problem_values(rows.outputs)
+        if inside is None and node.children and self.fingerprints(outputs) <= self.tolerated:
+            return  # a module hands on what a call inside it was let off with
         cause = inside or self._cause_by_lineage(outputs) or self._cause_in_forward(node)
         score, _ = self.evidence.scores(node)
         assert score is not None
@@ -144,7 +152,7 @@ class _Walk(Findings):
         if cause is None:
             cause = self.start_from_suspect(node, rows)
         if cause is None and grown and not self.evidence.is_selection(node):
-            cause = self.start_hidden(node, rows)
+            cause = self.start_hidden(node, rows) or self.start_exact(node, rows)
             reason = self.evidence.score_reason("introduced", rows.outputs)
             cause = cause or self.start(node, "introduced", {**reason, "input_score": before})
         if cause is not None:
@@ -152,6 +160,13 @@ class _Walk(Findings):
         else:
             self.reselected = self.reselected or self.evidence.is_selection(node)
             self.tolerate(outputs, rounding=self.evidence.is_selection(node))
+
+    def _is_unexplained(self, node: TreeNode, rows: DivergentRows) -> bool:
+        # Where rounding picked other elements, their gradients differ and nothing recorded says so.
+        if self.reselected and phase_of(node) == "backward":
+            score = self.evidence.comparison.score[rows.inputs].max()
+            return bool(score > 3 * self.evidence.threshold)
+        return self.evidence.is_clear(rows.inputs)
 
     def _is_tolerated(self, row: int) -> bool:
         """Whether an input is known to differ for no reason that would be a finding.
@@ -165,6 +180,9 @@ class _Walk(Findings):
         if producer is None or producer in self.source:
             return False
         return self.matching.partner.get(producer) is self.benchmark_producers.of(theirs)
+
+    def _is_scaled_gradient(self, node: TreeNode, row: int) -> bool:
+        return phase_of(node) == "after" and self.scaled.knows(self.evidence.ours[row])
 
     def _carried(self, node: TreeNode, before: float, grown: bool) -> Finding | None:
         """The earlier finding that a difference grew out of, where nothing more precise is known.

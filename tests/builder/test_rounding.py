@@ -72,3 +72,19 @@ def test_gradients_of_another_kernel_are_set_aside(tmp_path: Path) -> None:
 
     assert isnan(score(tmp_path, entry([4, 1], 1.0), entry([2, 2], 9.0), call))
     assert score(tmp_path, entry([2, 2], 1.0), entry([2, 2], 9.0), call) > 0.9
+
+
+@pytest.mark.parametrize(("norm", "agrees"), [(1e-6, True), (1.0, False)])
+def test_a_weights_gradient_that_cancels_is_rounding(
+    tmp_path: Path, norm: float, agrees: bool
+) -> None:
+    def entry(weight: float) -> dict[str, Json]:
+        read, flowing = tensor(10.0, shape=[64, 2]), tensor(1.0, shape=[64, 2])
+        return {
+            "Module.key.Linear.forward.0": forward([read], [tensor(1.0, shape=[64, 2])]),
+            MODULE: backward([flowing], [flowing]),
+            GRADIENT: {"weight": [tensor(weight, shape=[2, 2])]},
+        }
+
+    found = score(tmp_path, entry(0.7 * norm), entry(norm), GRADIENT)
+    assert (found == 0.0) is agrees

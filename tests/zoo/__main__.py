@@ -18,11 +18,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.zoo", description=__doc__)
     parser.add_argument("--task", choices=TASKS, action="append", help="only this task")
     parser.add_argument("--only", default="", help="only cases whose line contains this text")
+    parser.add_argument("--seed", type=int, default=0, help="other weights and other data")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--misses", type=Path, help="write what missed, with the findings, here")
     options = parser.parse_args()
     began = time.monotonic()
-    listed = [c for c in cases(options.task or TASKS) if options.only in _title(c)]
+    listed = [c for c in cases(options.task or TASKS, options.seed) if options.only in _title(c)]
     verdicts = []
     for verdict in judge(listed, options.workers):
         verdicts.append(verdict)

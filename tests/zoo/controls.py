@@ -31,6 +31,7 @@ class Setting:
     plain_attention: bool = False
     deterministic: bool = False
     change: Change = _nothing
+    seed: int = 0  # of the weights, and with them of the data
 
     def entered(self) -> AbstractContextManager[object]:
         """The setting in force; for a process that records and then ends."""

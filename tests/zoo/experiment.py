@@ -65,12 +65,12 @@ class Experiment:
 
 
 def tokens(step: int, size: tuple[int, ...], vocabulary: int) -> Tensor:
-    """A batch of token ids that depends on the step alone."""
-    generator = torch.Generator().manual_seed(1000 + step)
+    """A batch of token ids that depends on the step and the experiment's seed alone."""
+    generator = torch.Generator().manual_seed(1000 * torch.initial_seed() + step)
     return torch.randint(0, vocabulary, size, generator=generator)
 
 
 def images(step: int, size: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    """A batch of normal noise that depends on the step alone."""
-    generator = torch.Generator().manual_seed(1000 + step)
+    """A batch of normal noise that depends on the step and the experiment's seed alone."""
+    generator = torch.Generator().manual_seed(1000 * torch.initial_seed() + step)
     return torch.randn(size, generator=generator).to(dtype)

@@ -28,9 +28,9 @@ def record(architecture: str, setting: Setting, task: Task, folder: Path) -> Non
 
 
 def _experiment(architecture: str, setting: Setting) -> Experiment:
-    torch.manual_seed(0)
+    torch.manual_seed(setting.seed)
     experiment = ARCHITECTURES[architecture](setting.dtype)
     setting.change(experiment)
     # A fault may draw random numbers while it is put in; training draws the same on both sides.
-    torch.manual_seed(1)
+    torch.manual_seed(setting.seed + 1)
     return experiment

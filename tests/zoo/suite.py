@@ -54,7 +54,7 @@ class Verdict:
         return next(places, None)
 
 
-def cases(tasks: Sequence[Task] = TASKS) -> list[Case]:
+def cases(tasks: Sequence[Task] = TASKS, seed: int = 0) -> list[Case]:
     """Every fault in every dtype it shows in, and every control, for each task.
 
     The problem side of a fault computes with other kernels, as another device would.
@@ -64,7 +64,7 @@ def cases(tasks: Sequence[Task] = TASKS) -> list[Case]:
         for architecture, faults in FAULTS.items():
             listed += [_case(architecture, f, dtype, task) for f in faults for dtype in f.dtypes]
         listed += [_control(control, task) for control in CONTROLS]
-    return listed
+    return [_seeded(case, seed) for case in listed]
 
 
 def judge(listed: Sequence[Case], processes: int) -> Iterator[Verdict]:
@@ -99,6 +99,11 @@ def _case(architecture: str, fault: Fault, dtype: torch.dtype, task: Task) -> Ca
 def _control(control: Control, task: Task) -> Case:
     sides = control.problem, control.benchmark
     return Case(control.name, "control", control.architecture, task, *sides)
+
+
+def _seeded(case: Case, seed: int) -> Case:
+    problem, benchmark = replace(case.problem, seed=seed), replace(case.benchmark, seed=seed)
+    return replace(case, problem=problem, benchmark=benchmark)
 
 
 def _benchmark(case: Case) -> str:

@@ -254,3 +254,66 @@ def test_an_argument_that_only_one_side_gives_is_named(tmp_path: Path) -> None:
     (found,) = findings(tmp_path, ours, {A: forward([tensor(1)], [tensor(2)])})
     assert found.kind == "argument_differs"
     assert found.reasons[0]["benchmark"] == "not given"
+
+
+def integers(highest: int) -> dict[str, object]:
+    changes = {"dtype": "torch.int64", "Max": highest, "Min": 0, "Mean": None, "Norm": None}
+    return tensor(**changes)
+
+
+def test_integers_that_differ_inside_the_tolerance_are_other_data(tmp_path: Path) -> None:
+    def run(label: int) -> Entries:
+        half = {"dtype": "torch.bfloat16"}
+        return {
+            A: forward([tensor(1, **half)], [tensor(2, **half)]),
+            B: forward([tensor(2, **half), integers(label)], [tensor(3, **half)]),
+        }
+
+    found = findings(tmp_path, run(1000), run(999))
+    assert names(found) == [B]
+    assert found[0].reasons[0] == {"code": "integers_differ", "value": "input.1"}
+
+
+def test_the_first_inexact_call_of_an_exact_run_is_where_it_begins(tmp_path: Path) -> None:
+    half = {"dtype": "torch.bfloat16"}
+
+    def run(small: float, large: float) -> Entries:
+        values = [tensor(norm, **half) for norm in (1, 2, small, large)]
+        pairs = zip((A, B, C), values, values[1:])
+        return {name: forward([x], [y]) for name, x, y in pairs}
+
+    found = findings(tmp_path, run(3.08, 5.5), run(3.0, 4.0))
+    assert names(found) == [B]
+    assert found[0].reasons[0]["code"] == "first_inexact"
+    assert names(findings(tmp_path / "rounding", run(3.01, 5.5), run(3.0, 4.0))) == [C]
+
+
+def test_rounding_that_picks_other_elements_is_no_finding(tmp_path: Path) -> None:
+    half = {"dtype": "torch.bfloat16"}
+
+    def run(logits: float, picked: int) -> Entries:
+        return {
+            A: forward([tensor(1, **half)], [tensor(logits, **half)]),
+            "Torch.topk.0.forward": forward([tensor(logits, **half)], [integers(picked)]),
+        }
+
+    assert findings(tmp_path, run(2.01, 7), run(2.0, 3)) == []
+    assert names(findings(tmp_path / "equal", run(2.0, 7), run(2.0, 3))) == ["Torch.topk.0.forward"]
+
+
+def test_an_optimizer_may_read_a_rounded_gradient_that_was_clipped(tmp_path: Path) -> None:
+    def run(gradient: float, clipped: float, share: float = 0.75) -> Entries:
+        module = "Module.key.Linear"
+        flowing = tensor(1.0, shape=[64, 2])
+        return {
+            f"{module}.forward.0": forward([tensor(1)], [tensor(2)]),
+            f"{module}.backward.0": backward([flowing], [flowing]),
+            f"{module}.parameters_grad.0": {"bias": [tensor(gradient, shape=[2])]},
+            "Tensor.add_.0.forward": forward(
+                [tensor(clipped, shape=[2], Max=clipped * share)], [tensor(1, shape=[2])]
+            ),
+        }
+
+    assert findings(tmp_path, run(2e-8, 1e-8), run(5e-8, 2.5e-8)) == []
+    other = findings(tmp_path / "other", run(2e-8, 1e-8, share=0.9), run(5e-8, 1.0))
+    assert names(other) == ["Tensor.add_.0.forward"]

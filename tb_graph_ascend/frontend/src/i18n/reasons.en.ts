@@ -21,6 +21,9 @@ export const reasonsEn: Record<string, string> = {
     "inputs agree (score {{input_score, score}}), the output {{value}} differs (score {{score, score}})",
   drift:
     "the output {{value}} differs (score {{score, score}}); the difference grows over many calls, most of all here",
+  first_inexact:
+    "everything before agrees to the last digit; the output {{value}} is the first that does not, " +
+    "and {{reader}} makes the difference grow",
   hidden_by_infinity:
     "its output is read as {{value}} by {{reader}}, whose output differs; the infinities in it hide from statistics whether it agrees",
   extra_calls: "calls that only the problem run makes: {{names}}",
@@ -29,6 +32,8 @@ export const reasonsEn: Record<string, string> = {
     "the input {{value}} differs (score {{score, score}}) and no recorded call before it explains that",
   batch_differs:
     "the model's own input {{value}} differs (score {{score, score}}): the two runs were fed different data",
+  integers_differ:
+    "the integers of the input {{value}} differ: the two runs were fed different data",
   parameter_differs:
     "the parameter {{value}} differs (score {{score, score}}) before the step computes anything",
   optimizer: "all gradients of step {{step}} agree, so the optimizer's update is what differs",

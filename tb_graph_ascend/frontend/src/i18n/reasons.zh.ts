@@ -16,12 +16,15 @@ export const reasonsZh: Record<string, string> = {
   fuzzy_guess: "与 {{partner}} 的匹配为推测，得分 {{score, score}}",
   introduced: "输入一致（分数 {{input_score, score}}），输出 {{value}} 不同（分数 {{score, score}}）",
   drift: "输出 {{value}} 不同（分数 {{score, score}}）；差异在许多调用中逐渐增长，在此增长最多",
+  first_inexact:
+    "此前的所有数值逐位一致；输出 {{value}} 最先出现差异，并由 {{reader}} 放大",
   hidden_by_infinity:
     "其输出被 {{reader}} 作为 {{value}} 读取，而后者的输出不同；其中的无穷大使统计量无法判断它是否一致",
   extra_calls: "只有问题侧执行的调用：{{names}}",
   missing_calls: "只有标杆侧执行的调用：{{names}}",
   input_differs: "输入 {{value}} 不同（分数 {{score, score}}），且之前没有已记录的调用能解释",
   batch_differs: "模型自身的输入 {{value}} 不同（分数 {{score, score}}）：两次运行的数据不同",
+  integers_differ: "输入 {{value}} 的整数不同：两次运行的数据不同",
   parameter_differs: "参数 {{value}} 在本步计算开始之前就已不同（分数 {{score, score}}）",
   optimizer: "第 {{step}} 步的所有梯度都一致，因此差异来自优化器的更新",
   nonfinite_made: "由有限的输入在 {{value}} 中产生了 {{state}}",
