@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -48,7 +48,7 @@ class ApiTable:
     functions: dict[Function, Api]
     operators: dict[Function, str]
     ambiguous: dict[Function, tuple[Api, ...]]
-    bodies: dict[CodeType, Api]
+    bodies: dict[int, Api]
     unwrapped: dict[Function, Function]
     dunders: dict[str, Api]
     watched: frozenset[Function]
@@ -118,10 +118,10 @@ def _in_two_namespaces(found: list[Api]) -> bool:
     return len({api.prefix for api in found}) > 1
 
 
-def _unannounced(functions: dict[Function, Api]) -> dict[CodeType, Api]:
+def _unannounced(functions: dict[Function, Api]) -> dict[int, Api]:
     """Recorded Python functions that never ask for an override: known by their caller's code."""
     return {
-        function.__code__: api
+        id(function.__code__): api
         for function, api in functions.items()
         if isinstance(function, FunctionType)
         and api.prefix == "Functional"

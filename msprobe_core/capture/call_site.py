@@ -6,12 +6,14 @@ The frame that made the call tells it; what was found for one place in the code 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dis import Instruction
+from functools import lru_cache
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
-from msprobe_core.capture.api_table import Api, ApiTable
+from msprobe_core.capture.api_table import Api, ApiTable, build_table
 from msprobe_core.capture.bytecode import (
     CallShape,
     base_of,
@@ -56,18 +58,36 @@ _IMPLICIT = {
 Arguments = tuple[tuple[object, ...], dict[str, object]]
 
 
+Place = tuple[object, int, int, bool]
+Operands = tuple[tuple[Instruction, ...], tuple[Instruction, ...]]
+_MOST_PLACES = 50_000
+
+
+class Site(NamedTuple):
+    """A place in `code` that calls `api`, or `reflected` when the operands then tell so."""
+
+    code: CodeType
+    api: Api | None
+    reflected: Api | None = None
+    operands: Operands | None = None
+
+
 class CallSites:
-    """Resolves calls for one table of APIs."""
+    """Resolves calls for one table of APIs.
+
+    What was found for a place is kept by the code's identity, as the hash of a code object is
+    dear; the code is held with it, so that no other can take its identity.
+    """
 
     def __init__(self, table: ApiTable) -> None:
-        self._table = table
-        self._names: dict[tuple[object, CodeType, int], Api | None] = {}
+        self.table = table
+        self._known: dict[Place, Site] = {}
 
     def resolve(
         self, function: Callable[..., Any], args: tuple[Any, ...], frame: FrameType
     ) -> tuple[Api | None, FrameType, FrameType | None]:
         """The API (None: not recorded), the caller's frame, and the frame of a relaying body."""
-        table = self._table
+        table = self.table
         body: FrameType | None = None
         if frame.f_code is _RELAY and frame.f_back is not None:
             body = frame.f_back
@@ -75,7 +95,7 @@ class CallSites:
             if _is_dispatch(frame):
                 function = table.dispatched.get(function, function)
                 frame = frame.f_back or frame
-        outer = table.bodies.get(frame.f_code)
+        outer = table.bodies.get(id(frame.f_code))
         if outer is not None and frame.f_back is not None:
             return outer, frame.f_back, frame
         api = table.functions.get(function)
@@ -88,36 +108,51 @@ class CallSites:
     def _operator(
         self, function: Callable[..., Any], args: tuple[Any, ...], frame: FrameType, api: Api | None
     ) -> Api | None:
-        method = self._table.operators[function]
-        code, offset = frame.f_code, frame.f_lasti
         between_tensors = len(args) < 2 or isinstance(args[1], torch.Tensor)
-        key = (function, code, offset)
-        if between_tensors and key in self._names:
-            return self._names[key]
-        api = self._written_operator(method, args, frame, api)
-        if between_tensors:
-            self._names[key] = api
-        return api
+        place = (function, id(frame.f_code), frame.f_lasti, between_tensors)
+        site = self._known.get(place)
+        if site is None:
+            site = self._keep(place, self._study(function, between_tensors, frame, api))
+        if site.operands is not None and _is_reflected(site.operands, frame):
+            return site.reflected
+        return site.api
 
-    def _written_operator(
-        self, method: str, args: tuple[Any, ...], frame: FrameType, api: Api | None
-    ) -> Api | None:
+    def _study(
+        self, function: Callable[..., Any], between_tensors: bool, frame: FrameType, api: Api | None
+    ) -> Site:
+        method, dunders = self.table.operators[function], self.table.dunders
         code, offset = frame.f_code, frame.f_lasti
         symbol = operator_at(code, offset)
         if symbol is None:
             callee = callee_at(code, offset)
             if method.startswith("__") or callee is None or callee == method:
-                return api
-            name = _implicit(method, args)
-        else:
-            name = _dunder(method, symbol, args, frame)
-        return self._table.dunders.get(name)
+                return Site(code, api)
+            return Site(code, dunders.get(_implicit(method, between_tensors)))
+        name = _dunder(method, symbol)
+        if between_tensors or name != _FORWARD.get(symbol) or method in _COMPARISONS:
+            return Site(code, dunders.get(name))
+        reflected = dunders.get(name.replace("__", "__r", 1))
+        return Site(code, dunders.get(name), reflected, operands_at(code, offset))
 
     def _namespace(self, function: Callable[..., Any], frame: FrameType) -> Api | None:
-        key = (function, frame.f_code, frame.f_lasti)
-        if key not in self._names:
-            self._names[key] = _choose(self._table.ambiguous[function], frame)
-        return self._names[key]
+        place = (function, id(frame.f_code), frame.f_lasti, True)
+        site = self._known.get(place)
+        if site is None:
+            api = _choose(self.table.ambiguous[function], frame)
+            site = self._keep(place, Site(frame.f_code, api))
+        return site.api
+
+    def _keep(self, place: Place, site: Site) -> Site:
+        if len(self._known) >= _MOST_PLACES:  # a run that makes code all the time
+            self._known.clear()
+        self._known[place] = site
+        return site
+
+
+@lru_cache(maxsize=3)
+def call_sites(risk_level: str) -> CallSites:
+    """The places found so far at a risk level: one step's are also the next one's."""
+    return CallSites(build_table(risk_level))
 
 
 def written_arguments(
@@ -171,36 +206,25 @@ def _choose(found: tuple[Api, ...], frame: FrameType) -> Api | None:
     return by_prefix.get("VF", functional)
 
 
-def _implicit(method: str, args: tuple[Any, ...]) -> str:
+def _implicit(method: str, between_tensors: bool) -> str:
     """An operator reached without its symbol, by `sum(…)` or a function of `operator`."""
     name = _IMPLICIT.get(method, "")
-    if name == "__add__" and len(args) > 1 and not isinstance(args[1], torch.Tensor):
-        return "__radd__"
-    return name
+    return "__radd__" if name == "__add__" and not between_tensors else name
 
 
-def _dunder(method: str, symbol: str, args: tuple[Any, ...], frame: FrameType) -> str:
+def _dunder(method: str, symbol: str) -> str:
     if method in _COMPARISONS:
         return _COMPARISONS[method]
     if method.startswith("__r") or symbol in ("==", "!="):
         return "__rtruediv__" if method == "__rdiv__" else method
     if symbol.endswith("="):
-        return (
-            _FORWARD[symbol[:-1]].replace("__", "__i", 1)
-            if method.endswith("_")
-            else _FORWARD[symbol[:-1]]
-        )
-    name = _FORWARD.get(symbol, "")
-    if len(args) > 1 and not isinstance(args[1], torch.Tensor) and _is_reflected(frame):
-        return name.replace("__", "__r", 1)
-    return name
+        forward = _FORWARD[symbol[:-1]]
+        return forward.replace("__", "__i", 1) if method.endswith("_") else forward
+    return _FORWARD.get(symbol, "")
 
 
-def _is_reflected(frame: FrameType) -> bool:
+def _is_reflected(operands: Operands, frame: FrameType) -> bool:
     """Whether the tensor of a tensor-and-number operator stands on its right side."""
-    operands = operands_at(frame.f_code, frame.f_lasti)
-    if operands is None:
-        return False
     left, right = (_holds_tensor(side, frame) for side in operands)
     return left is False or (left is None and right is True)
 

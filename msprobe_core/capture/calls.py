@@ -15,7 +15,7 @@ import torch
 from torch._C import _get_function_stack_at, _len_torch_function_stack
 from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
-from msprobe_core.capture.api_table import Api, ApiTable
+from msprobe_core.capture.api_table import Api
 from msprobe_core.capture.call_site import CallSites, written_arguments
 from msprobe_core.capture.entries import begin_call, end_call, holds_tensor, write_output
 from msprobe_core.capture.gradients import GradientWatch
@@ -33,16 +33,16 @@ class CallMode(TorchFunctionMode):
     def __init__(
         self,
         trace: Trace,
-        table: ApiTable,
+        sites: CallSites,
         threads: ThreadState,
         gradients: GradientWatch,
         regions: RegionWatch,
     ) -> None:
         super().__init__()
         self._regions = regions
-        self._trace, self._table = trace, table
+        self._trace, self._table = trace, sites.table
         self._threads, self._gradients = threads, gradients
-        self._sites = CallSites(table)
+        self._sites = sites
         self._below: list[object] = []
         self.unlisted: Callable[[Callable[..., Any]], Api | None] | None = None
 
@@ -121,7 +121,7 @@ class CallMode(TorchFunctionMode):
     ) -> Any:  # noqa: ANN401
         """Run one API call and record it; exceptions of the call leave its inputs recorded."""
         trace, local = self._trace, self._threads.local
-        parent = local.parent() if local.running else self._regions.region_of(caller)
+        parent = local.running[-1] if local.running else self._regions.region_of(caller)
         number = trace.next_call(api.owner)
         name = f"{api.prefix}.{api.name}.{number}"
         entry = begin_call(trace, f"{name}.forward", api, parent, written, caller)
@@ -159,7 +159,7 @@ class CallMode(TorchFunctionMode):
         """Run a call of risk level ALL; it leaves an entry only when it returns a tensor."""
         trace, local = self._trace, self._threads.local
         caller = sys._getframe(3)
-        parent = local.parent() if local.running else self._regions.region_of(caller)
+        parent = local.running[-1] if local.running else self._regions.region_of(caller)
         name = f"{api.owner}.{trace.calls_of(api.owner)}"
         entry = begin_call(trace, f"{name}.forward", api, parent, (args, kwargs), caller)
         local.quiet += 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from msprobe_core.capture.api_table import build_table
 from msprobe_core.capture.backward_runs import BackwardRuns
+from msprobe_core.capture.call_site import call_sites
 from msprobe_core.capture.calls import CallMode
 from msprobe_core.capture.collectives import CollectiveWatch
 from msprobe_core.capture.custom import CustomApis
@@ -74,8 +74,8 @@ class Capture:
         self._threads.muted = False
 
     def _watch_calls(self, risk_level: str) -> None:
-        table = build_table(risk_level)
-        self._mode = CallMode(self._trace, table, self._threads, self._gradients, self._regions)
+        sites = call_sites(risk_level)
+        self._mode = CallMode(self._trace, sites, self._threads, self._gradients, self._regions)
         others: list[BackwardRuns | CollectiveWatch | AutogradFunctions] = [
             BackwardRuns(self._mode.enter_again, self._mode.leave),
             CollectiveWatch(self._trace, self._threads, self._regions, risk_level),

@@ -27,6 +27,11 @@ def begin_call(
 ) -> Entry | None:
     """The entry of a call that begins, its inputs written; None when it gets no values."""
     selection = trace.selection
+    if selection.takes_all and api.has_values:
+        selection.matched = True
+        entry = Entry(name, trace.capture_stack(caller, parent))
+        write_input(trace, entry, *written)
+        return entry
     selection.enter(name)
     if not selection.forward:
         return None
@@ -50,6 +55,9 @@ def write_input(
 def write_output(trace: Trace, entry: Entry, result: object) -> None:
     """Write what a call returned into its entry."""
     if trace.selection.outputs:
+        if type(result) is torch.Tensor:
+            guarded(trace, entry, _fill_output, result)
+            return
         outputs = result if isinstance(result, tuple) else (result,)
         guarded(trace, entry, _fill_list, "output", outputs)
 
@@ -64,7 +72,8 @@ def end_call(trace: Trace, name: str, entry: Entry | None, parent: ModuleCall | 
     trace.place_forward(name, parent)
     if entry is not None:
         close_forward(trace, entry)
-    trace.selection.leave(name)
+    if not trace.selection.takes_all:
+        trace.selection.leave(name)
 
 
 def close_forward(trace: Trace, entry: Entry) -> None:
@@ -122,6 +131,11 @@ def _fill_input(
     trace.arguments.sequence(args, path, parts)
     parts.append(', "input_kwargs": ')
     trace.arguments.mapping(kwargs, path, parts)
+
+
+def _fill_output(trace: Trace, entry: Entry, result: torch.Tensor) -> None:
+    record = trace.book.record(result, entry.name, "output.0")
+    entry.parts += ('"output": [', record, "]")
 
 
 def _fill_list(trace: Trace, entry: Entry, key: str, values: Sequence[object]) -> None:

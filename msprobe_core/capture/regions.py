@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import torch
@@ -17,11 +17,11 @@ from msprobe_core.capture.trace import ModuleCall, Trace
 _MAX_FRAMES = 12
 
 
-def _codes_of(*functions: Any) -> frozenset[CodeType]:  # noqa: ANN401
+def _codes_of(*functions: Any) -> frozenset[int]:  # noqa: ANN401
     found = []
     for function in functions:
         inner = getattr(function, "__wrapped__", function)
-        found += [function.__code__, inner.__code__]
+        found += [id(function.__code__), id(inner.__code__)]
     return frozenset(found)
 
 
@@ -61,13 +61,15 @@ class RegionWatch:
 
     def region_of(self, frame: FrameType | None) -> ModuleCall | None:
         """The open region, or `clip_grad` when one of the nearest frames clips gradients."""
+        if not self._trace.nested:
+            return None
         region = self._threads.local.region
         if region is not None:
             return region
         for _ in range(_MAX_FRAMES):
             if frame is None:
                 break
-            if frame.f_code in _CLIPPING:
+            if id(frame.f_code) in _CLIPPING:
                 return self.clipping
             frame = frame.f_back
         return None

@@ -15,13 +15,14 @@ class Selection:
         self._scope = config.scope
         self._list = config.list + _loaded_only(config)
         self._expands = config.level == "mix" or bool(_loaded_only(config))
-        self._only_abnormal = config.task == "overflow_check"
+        self.only_abnormal = config.task == "overflow_check"
         self._inside_scope = not config.scope
         self.values = config.task != "structure"
         self._saved = config.tensor_list
         self.matched = False
         self.forward, self.backward, self.inputs, self.outputs = _parts(config.data_mode)
         self.everything = not self._scope and not self._list
+        self.takes_all = self.everything and self.forward
 
     def enter(self, name: str) -> None:
         """A call begins: the scope may begin with it."""
@@ -53,10 +54,6 @@ class Selection:
     def saves(self, name: str) -> bool:
         """Whether `tensor_list` asks for the tensors of an entry."""
         return any(part in name for part in self._saved)
-
-    def keeps(self, abnormal: bool) -> bool:
-        """Whether a finished entry is written (task overflow_check keeps the abnormal ones)."""
-        return abnormal or not self._only_abnormal
 
 
 def _loaded_only(config: Config) -> tuple[str, ...]:

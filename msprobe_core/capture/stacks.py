@@ -10,7 +10,8 @@ import linecache
 from functools import lru_cache
 from types import CodeType, FrameType
 
-StackKey = tuple[object, ...]
+StackKey = tuple[int, ...]
+"""Identity of the code and offset in it, for each frame; at the end the stack below, or -1."""
 
 
 class StackBook:
@@ -18,6 +19,8 @@ class StackBook:
 
     def __init__(self) -> None:
         self._numbers: dict[StackKey, int] = {}
+        self._codes: dict[int, CodeType] = {}
+        self._lines: dict[tuple[int, int], str] = {}
         self._keys: list[StackKey] = []
         self._texts_of: dict[int, int] = {}
         self._text_numbers: dict[tuple[str, ...], int] = {}
@@ -28,13 +31,17 @@ class StackBook:
 
         Frames from `base` on are not walked: they are stack number `base_stack` (-1: none).
         """
-        key: list[object] = []
-        while frame is not None and frame is not base:
-            key.append(frame.f_code)
-            key.append(frame.f_lasti)
-            frame = frame.f_back
-        key.append(base_stack if frame is not None else -1)
-        return self._intern(tuple(key))
+        key: list[int] = []
+        at = frame
+        while at is not None and at is not base:
+            key += (id(at.f_code), at.f_lasti)
+            at = at.f_back
+        key.append(base_stack if at is not None else -1)
+        interned = tuple(key)
+        number = self._numbers.get(interned)
+        if number is None:
+            number = self._intern(interned, frame, base)
+        return number
 
     def text_number(self, number: int) -> int:
         """The number of a stack's text: calls that share a line share it."""
@@ -55,16 +62,22 @@ class StackBook:
         lines: list[str] = []
         while number >= 0:
             key = self._keys[number]
-            pairs = zip(key[0:-1:2], key[1:-1:2], strict=True)
-            lines.extend(_frame_text(code, offset) for code, offset in pairs)
-            number = key[-1]  # type: ignore[assignment]
+            lines.extend(self._line(*pair) for pair in zip(key[0:-1:2], key[1:-1:2], strict=True))
+            number = key[-1]
         return lines
 
-    def _intern(self, key: StackKey) -> int:
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = len(self._keys)
-            self._keys.append(key)
+    def _line(self, code: int, offset: int) -> str:
+        known = self._lines.get((code, offset))
+        if known is None:
+            known = self._lines[code, offset] = _frame_text(self._codes[code], offset)
+        return known
+
+    def _intern(self, key: StackKey, frame: FrameType | None, base: FrameType | None) -> int:
+        while frame is not None and frame is not base:  # held, so that no other gets its identity
+            self._codes[id(frame.f_code)] = frame.f_code
+            frame = frame.f_back
+        number = self._numbers[key] = len(self._keys)
+        self._keys.append(key)
         return number
 
 

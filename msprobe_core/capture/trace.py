@@ -99,7 +99,7 @@ class Trace:
         self._write_at = _WRITE_EVERY
         self.recomputed: list[str] = []
         self.entry_count = 0
-        self._extra_info, self._nested = extra_info, nested
+        self._extra_info, self.nested = extra_info, nested
         self._calls: dict[str, int] = {}
         self._parents: dict[str, str | None] = {}
         self._new_parents: list[tuple[str, str | None]] = []
@@ -132,6 +132,8 @@ class Trace:
 
     def place_forward(self, name: str, parent: ModuleCall | None) -> None:
         """Note where a forward call stands, and its parents if they are new."""
+        if not self.nested:
+            return
         if parent is not None and parent.parent is None and parent.forward == parent.backward:
             self._place_chain(parent, backward=False)  # a region stands before its calls
         self._place(name, None if parent is None else parent.forward)
@@ -194,7 +196,9 @@ class Trace:
                 ready = ready[: next((n for n, e in enumerate(ready) if e.open), len(ready))]
             self._entries = self._entries[len(ready) :]
             parents, self._new_parents = self._new_parents, []
-        kept = [entry for entry in ready if self.selection.keeps(self._is_abnormal(entry))]
+        kept = ready
+        if self.selection.only_abnormal:
+            kept = [entry for entry in ready if self._is_abnormal(entry)]
         self.entry_count += len(kept)
         return kept, parents
 
@@ -217,13 +221,13 @@ class Trace:
         return [(names, self.stacks.text(stack)) for stack, names in self._groups.items()]
 
     def _place(self, name: str, parent: str | None) -> None:
-        if self._nested and name not in self._parents:
+        if self.nested and name not in self._parents:
             self._parents[name] = parent
             self._new_parents.append((name, parent))
 
     def _place_chain(self, call: ModuleCall | None, backward: bool) -> None:
         missing: list[ModuleCall] = []
-        while call is not None and self._nested:
+        while call is not None and self.nested:
             if (call.backward if backward else call.forward) in self._parents:
                 break
             missing.append(call)
@@ -248,4 +252,8 @@ def _nothing() -> None:
 
 def entry_text(entry: Entry) -> str:
     """The member text of an entry: `"name": {…}`."""
-    return f"{quoted(entry.name)}: {{{''.join(map(str, entry.parts))}}}"
+    try:
+        text = "".join(entry.parts)  # type: ignore[arg-type]
+    except TypeError:  # a record lay on a device
+        text = "".join(map(str, entry.parts))
+    return f"{quoted(entry.name)}: {{{text}}}"

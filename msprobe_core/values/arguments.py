@@ -46,7 +46,7 @@ class ArgumentWriter:
     def value(self, value: object, path: str, key: object, out: list[Fragment]) -> None:
         """One value, which stands at `<path>.<key>`."""
         if isinstance(value, torch.Tensor):
-            out.append(self._book.record(value, f"{path}.{key}"))
+            out.append(self._book.record(value, path, key))
             return
         plain = _SCALARS.get(type(value))
         if plain is not None:

@@ -26,16 +26,12 @@ class StorageBook:
     def __init__(self) -> None:
         self._known: dict[int, _Storage] = {}
 
-    def find(self, tensor: torch.Tensor, version: int) -> Measured | None:
-        """The statistics of the tensor's elements, if another view of them was measured."""
-        known = self._storage(tensor, version)
-        return None if known is None else known.measured
+    def whole(self, tensor: torch.Tensor, version: int) -> _Storage | None:
+        """What is known of the tensor's elements; `measured` is None until it is set.
 
-    def keep(self, tensor: torch.Tensor, version: int, measured: Measured) -> None:
-        """Remember the statistics of the tensor's elements."""
-        known = self._storage(tensor, version, make=True)
-        if known is not None:
-            known.measured = measured
+        None when the tensor does not cover a storage of its own.
+        """
+        return self._storage(tensor, version, make=True)
 
     def bytes_of(self, tensor: torch.Tensor, version: int) -> str | None:
         """Checksum and file of the same elements in the same order and shape."""

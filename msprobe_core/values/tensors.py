@@ -84,19 +84,27 @@ class TensorBook:
         self._storages = StorageBook()
         self._heads: dict[tuple[torch.dtype, torch.Size], str] = {}
 
-    def record(self, tensor: torch.Tensor, path: str) -> str | PendingTensor:
-        """The record of a tensor that stands at `path` (`<entry>.input.0`); never raises."""
+    def record(self, tensor: torch.Tensor, path: str, key: object = None) -> str | PendingTensor:
+        """The record of a tensor that stands at `path`, or at `path.key`; never raises."""
         try:
-            record = (
-                self._make(tensor, path, _NEVER)[0]
-                if tensor.is_inference()
-                else self._cached(tensor, path)
-            )
-            if self.judge is not None and self.judge(path, str(record)):
-                return self._with_file(tensor, path, record)
+            known = self._known.get(id(tensor))
+            if (
+                known is not None
+                and known.alive() is tensor
+                and known.version != _NEVER
+                and known.version == tensor._version
+                and known.requires_grad == tensor.requires_grad
+            ):
+                if known.abnormal:
+                    self.abnormal = True
+                record = known.record
+            else:
+                record = self._measure(tensor, known, _joined(path, key))
+            if self.judge is not None and self.judge(_joined(path, key), str(record)):
+                return self._with_file(tensor, _joined(path, key), record)
             return record
         except Exception as error:  # whatever a user's tensor does must not reach his step
-            self._report(path, error)
+            self._report(_joined(path, key), error)
             return _bare_record(tensor)
 
     def distrust(self, value: object) -> None:
@@ -126,18 +134,15 @@ class TensorBook:
             return PendingTensor(record.head, record.numbers, record.tail + named)
         return f"{record[:-1]}{named}}}"
 
-    def _cached(self, tensor: torch.Tensor, path: str) -> str | PendingTensor:
-        key, version, grad = id(tensor), tensor._version, tensor.requires_grad
-        known = self._known.get(key)
-        if known is not None and known.alive() is tensor:
-            if known.version == version and known.requires_grad == grad:
-                self.abnormal |= known.abnormal
-                return known.record
-            if known.version == _NEVER:
-                return self._make(tensor, path, _NEVER)[0]
-        fresh = _Known(tensor, version, grad)
-        fresh.record, fresh.abnormal = self._make(tensor, path, version)
-        self._known[key] = fresh
+    def _measure(
+        self, tensor: torch.Tensor, known: _Known | None, path: str
+    ) -> str | PendingTensor:
+        distrusted = known is not None and known.version == _NEVER and known.alive() is tensor
+        if distrusted or tensor.is_inference():
+            return self._make(tensor, path, _NEVER)[0]
+        fresh = _Known(tensor, tensor._version, tensor.requires_grad)
+        fresh.record, fresh.abnormal = self._make(tensor, path, fresh.version)
+        self._known[id(tensor)] = fresh
         return fresh.record
 
     def _make(
@@ -158,8 +163,11 @@ class TensorBook:
         if tensor.numel() < _SMALL:
             found = measure_now(tensor, options.double)
         else:
-            found = self._storages.find(tensor, version) or measure_now(tensor, options.double)
-            self._storages.keep(tensor, version, found)
+            storage = self._storages.whole(tensor, version)
+            known = None if storage is None else storage.measured
+            found = known or measure_now(tensor, options.double)
+            if storage is not None:
+                storage.measured = found
         if found.abnormal:
             self.abnormal = True
         return f"{head}{found.text}{tail}{found.counts}}}", found.abnormal
@@ -202,6 +210,10 @@ class TensorBook:
             text += f', "md5": "{_CHECKSUMS[options.checksum](tensor)}"'
         self._storages.keep_bytes(tensor, version, text)
         return text
+
+
+def _joined(path: str, key: object) -> str:
+    return path if key is None else f"{path}.{key}"
 
 
 def _head(dtype: torch.dtype, shape: list[int]) -> str:
