@@ -123,9 +123,7 @@ def _print(measured: list[Measured]) -> None:
     print(f"{'route':22}{'first ms':>10}{'median ms':>11}{'p95 ms':>9}{'KB gzip':>9}")
     for m in measured:
         over = " *" if m.p95 > MOST_MILLISECONDS or m.bytes > MOST_BYTES else ""
-        print(
-            f"{m.route:22}{m.first:10.1f}{m.median:11.1f}{m.p95:9.1f}{m.bytes / 1000:9.1f}{over}"
-        )
+        print(f"{m.route:22}{m.first:10.1f}{m.median:11.1f}{m.p95:9.1f}{m.bytes / 1000:9.1f}{over}")
     print(f"* above {MOST_MILLISECONDS:.0f} ms or {MOST_BYTES // 1000} KB")
 
 

@@ -53,6 +53,4 @@ def test_ranks_and_steps_have_whole_dumps_with_readable_names(tmp_path: Path) ->
         assert all(parse_entry(name) for name in dump["data"])
         assert {parent for parent in construct.values() if parent} <= set(construct)
         stacked = {name for names, _frames in stack.values() for name in names}
-        assert stacked == {
-            name for name in construct if parse_entry(name).direction != "backward"
-        }
+        assert stacked == {name for name in construct if parse_entry(name).direction != "backward"}
