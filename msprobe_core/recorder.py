@@ -14,6 +14,7 @@ from msprobe_core.capture.custom import CustomApis
 from msprobe_core.capture.isolation import Isolation
 from msprobe_core.capture.modules import Model
 from msprobe_core.capture.selection import Selection
+from msprobe_core.capture.stacks import StackBook
 from msprobe_core.capture.token_range import TokenRange
 from msprobe_core.capture.trace import Entry, Trace, entry_text
 from msprobe_core.config import Config
@@ -29,7 +30,14 @@ from msprobe_core.writer.tensor_files import TensorFiles
 class StepRecorder:
     """Records one step of this process into one directory."""
 
-    def __init__(self, config: Config, step: int, rank: int | None, custom: CustomApis) -> None:
+    def __init__(
+        self,
+        config: Config,
+        step: int,
+        rank: int | None,
+        custom: CustomApis,
+        stacks: StackBook,
+    ) -> None:
         self.config, self.step_number = config, step
         self.failed = False
         self.running = False
@@ -41,7 +49,8 @@ class StepRecorder:
         self.book = TensorBook(value_options(config), self._save, self.report)
         self.selection = Selection(config)
         self.book.judge = self._judge()
-        self.trace = Trace(self.selection, self.book, config.extra_info, config.records_modules)
+        nested = config.records_modules
+        self.trace = Trace(self.selection, self.book, stacks, config.extra_info, nested)
         if not config.async_dump:
             self.trace.write = partial(self.flush, last=False)
         data_dir = str(self._tensors.directory) if config.task == "tensor" else None

@@ -13,11 +13,14 @@ import torch
 from msprobe_core.capture.custom import CustomApis
 from msprobe_core.capture.modules import Model
 from msprobe_core.capture.saved_values import save_value
+from msprobe_core.capture.stacks import StackBook
 from msprobe_core.config import Config
 from msprobe_core.errors import ConfigError, LifecycleError
 from msprobe_core.recorder import StepRecorder
 from msprobe_core.report import say
 from msprobe_core.writer.rank_dir import current_rank, rename_to_rank
+
+_MOST_STACKS = 100_000
 
 
 class Service:
@@ -32,6 +35,7 @@ class Service:
         self._unranked: list[Path] = []
         self._ended = False
         self._custom = CustomApis()
+        self._stacks = StackBook()
         self._seen = _Seen()
         atexit.register(self.close)
 
@@ -176,7 +180,10 @@ class Service:
 
     def _open(self) -> StepRecorder | None:
         try:
-            return StepRecorder(self.config, self._step, self._rank(), self._custom)
+            if len(self._stacks) > _MOST_STACKS:  # a run that makes code all the time
+                self._stacks = StackBook()
+            rank = self._rank()
+            return StepRecorder(self.config, self._step, rank, self._custom, self._stacks)
         except OSError as error:
             self._ended = True
             reason = error.strerror or error

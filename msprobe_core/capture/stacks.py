@@ -7,24 +7,29 @@ the frames up to its module.
 from __future__ import annotations
 
 import linecache
+import threading
 from functools import lru_cache
 from types import CodeType, FrameType
+
+from msprobe_core.values.text import quoted
 
 StackKey = tuple[int, ...]
 """Identity of the code and offset in it, for each frame; at the end the stack below, or -1."""
 
 
 class StackBook:
-    """Interns stacks: equal ones get one number."""
+    """Interns stacks: equal ones get one number, in one step and in those that follow."""
 
     def __init__(self) -> None:
         self._numbers: dict[StackKey, int] = {}
         self._codes: dict[int, CodeType] = {}
         self._lines: dict[tuple[int, int], str] = {}
         self._keys: list[StackKey] = []
+        self._lock = threading.Lock()
         self._texts_of: dict[int, int] = {}
         self._text_numbers: dict[tuple[str, ...], int] = {}
         self._texts: list[list[str]] = []
+        self._json: dict[int, str] = {}
 
     def capture(self, frame: FrameType | None, base: FrameType | None, base_stack: int) -> int:
         """The number of the stack from `frame` outwards.
@@ -58,6 +63,17 @@ class StackBook:
         """The frames as text, innermost first."""
         return self._texts[text_number]
 
+    def json(self, text_number: int) -> str:
+        """The frames as a JSON list, innermost first."""
+        known = self._json.get(text_number)
+        if known is None:
+            quoted_frames = ", ".join(quoted(frame) for frame in self._texts[text_number])
+            known = self._json[text_number] = f"[{quoted_frames}]"
+        return known
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
     def _frames(self, number: int) -> list[str]:
         lines: list[str] = []
         while number >= 0:
@@ -76,8 +92,10 @@ class StackBook:
         while frame is not None and frame is not base:  # held, so that no other gets its identity
             self._codes[id(frame.f_code)] = frame.f_code
             frame = frame.f_back
-        number = self._numbers[key] = len(self._keys)
-        self._keys.append(key)
+        with self._lock:
+            number = self._numbers.setdefault(key, len(self._keys))
+            if number == len(self._keys):
+                self._keys.append(key)
         return number
 
 

@@ -18,6 +18,8 @@ from msprobe_core.values.numbers import read_back
 from msprobe_core.values.tensors import PendingTensor, TensorBook
 from msprobe_core.values.text import quoted
 
+StackGroup = tuple[list[str], str]
+"""Names of entries and the stack that they share, as a JSON list of frames."""
 _WRITE_EVERY = 512
 """Entries between two writes: a killed process loses at most so many."""
 
@@ -87,12 +89,17 @@ class Trace:
     """
 
     def __init__(
-        self, selection: Selection, book: TensorBook, extra_info: bool, nested: bool
+        self,
+        selection: Selection,
+        book: TensorBook,
+        stacks: StackBook,
+        extra_info: bool,
+        nested: bool,
     ) -> None:
         self.selection = selection
         self.book = book
         self.arguments = ArgumentWriter(book)
-        self.stacks = StackBook()
+        self.stacks = stacks
         self.lock = threading.RLock()
         self.closed = False
         self.write: Callable[[], None] = _nothing
@@ -206,7 +213,7 @@ class Trace:
         """How many entries have not been taken yet."""
         return len(self._entries)
 
-    def group_stacks(self, entries: list[Entry]) -> list[tuple[list[str], list[str]]]:
+    def group_stacks(self, entries: list[Entry]) -> list[StackGroup]:
         """Group new entries by stack text; all groups since the step began are remembered."""
         fresh: dict[int, list[str]] = {}
         for entry in entries:
@@ -214,11 +221,11 @@ class Trace:
                 fresh.setdefault(self.stacks.text_number(entry.stack), []).append(entry.name)
         for stack, names in fresh.items():
             self._groups.setdefault(stack, []).extend(names)
-        return [(names, self.stacks.text(stack)) for stack, names in fresh.items()]
+        return [(names, self.stacks.json(stack)) for stack, names in fresh.items()]
 
-    def all_groups(self) -> list[tuple[list[str], list[str]]]:
+    def all_groups(self) -> list[StackGroup]:
         """All entries of the step grouped by stack text."""
-        return [(names, self.stacks.text(stack)) for stack, names in self._groups.items()]
+        return [(names, self.stacks.json(stack)) for stack, names in self._groups.items()]
 
     def _place(self, name: str, parent: str | None) -> None:
         if self.nested and name not in self._parents:

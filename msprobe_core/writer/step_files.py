@@ -48,9 +48,9 @@ class StepFiles:
         self,
         entries: list[str],
         parents: list[tuple[str, str | None]],
-        stacks: list[tuple[list[str], list[str]]],
+        stacks: list[tuple[list[str], str]],
     ) -> None:
-        """Add entries (member text), the parents of names, and groups of (names, frames)."""
+        """Add entries (member text), the parents of names, and groups (names, JSON of frames)."""
         self._dump.append(entries)
         if not self._extra:
             return
@@ -59,9 +59,7 @@ class StepFiles:
         stack.append([_group(self._stack_parts + n, *group) for n, group in enumerate(stacks)])
         self._stack_parts += len(stacks)
 
-    def complete(
-        self, notes: dict[str, str], groups: list[tuple[list[str], list[str]]] | None
-    ) -> int:
+    def complete(self, notes: dict[str, str], groups: list[tuple[list[str], str]] | None) -> int:
         """Close all files as complete; `groups` replaces stack.json. Returns the bytes written.
 
         `notes` are members of dump.json's top level beside `data`, as JSON text.
@@ -80,7 +78,7 @@ class StepFiles:
         for file in (self._dump, *self._extra):
             file.close(complete=False)
 
-    def _rewrite_stacks(self, groups: list[tuple[list[str], list[str]]]) -> None:
+    def _rewrite_stacks(self, groups: list[tuple[list[str], str]]) -> None:
         fresh = self._directory / f"{STACK_FILE}.partial"
         text = ",\n".join(_group(number, *group) for number, group in enumerate(groups))
         fresh.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
@@ -91,7 +89,6 @@ def _or_null(name: str | None) -> str:
     return "null" if name is None else quoted(name)
 
 
-def _group(number: int, names: list[str], frames: list[str]) -> str:
+def _group(number: int, names: list[str], frames: str) -> str:
     left = ", ".join(quoted(name) for name in names)
-    right = ", ".join(quoted(frame) for frame in frames)
-    return f'"{number}": [[{left}], [{right}]]'
+    return f'"{number}": [[{left}], {frames}]'
