@@ -18,7 +18,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract screenshots zoo bench bench-build bench-dump bench-server bench-ui clean
+        contract docs soak sbom coverage lower-bounds screenshots zoo bench bench-build bench-dump bench-server bench-ui clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -106,6 +106,26 @@ e2e: venv build | $(CHROMIUM)  ## the journeys of a person in a real browser
 contract: venv  ## calls of SGLang, vLLM-Ascend, verl, transformers, Lightning; installs the last two
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
 	$(BIN)/pytest --quiet tests/contract
+
+docs: venv  ## the documentation as a site, in build/site; warnings are errors
+	$(BIN)/mkdocs build --strict --quiet
+
+soak: venv build  ## load, faults and hostile input; writes the table of docs/reliability.md
+	$(BIN)/python -m benchmarks.soak docs/reliability.md
+
+sbom: venv node_modules/.package-lock.json  ## what we ship, as CycloneDX JSON in build/sbom.cdx.json
+	$(BIN)/python build_backend/bill_of_materials.py build/sbom.cdx.json
+
+coverage: venv build  ## lines that the Python tests reach; 90 % at least in the packages that count
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest --quiet
+	$(BIN)/coverage combine --quiet
+	for package in msprobe_core builder tb_graph_ascend/server; do \
+	    echo "$$package"; \
+	    $(BIN)/coverage report --include="$$package/*" --fail-under=90 || exit 1; done
+
+lower-bounds: $(STAMP)/python  ## the tests of builder and server with the oldest dependencies allowed
+	$(BIN)/python build_backend/lower_bounds.py build/lower-bounds
 
 screenshots: e2e  ## the pictures of the README, as the browser journeys take them
 

@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bill_of_materials import LICENSES, SBOM, write_bill
+
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "tb_graph_ascend" / "static"
 MINIMUM_NODE = 20
@@ -32,7 +34,7 @@ def build_bundle() -> None:
     if carries_bundle():
         return
     digest = _sources_digest()
-    if _ENTRY.is_file() and _STAMP.is_file() and _STAMP.read_text() == digest:
+    if _STAMP.is_file() and _STAMP.read_text() == digest and _is_whole():
         return
     environment = _node_environment()
     if not _modules_current():
@@ -40,6 +42,7 @@ def build_bundle() -> None:
     _npm(["run", "build"], environment)
     if not _ENTRY.is_file():
         raise FrontEndError(f"npm run build ended without writing {_ENTRY}; see webpack.config.js")
+    write_bill(STATIC)
     _STAMP.write_text(digest)
 
 
@@ -56,6 +59,10 @@ def find_node() -> Path | None:
     answer = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
     version = re.match(r"v(\d+)\.", answer.stdout)
     return Path(node) if version and int(version[1]) >= MINIMUM_NODE else None
+
+
+def _is_whole() -> bool:
+    return all((STATIC / name).is_file() for name in (_ENTRY.name, LICENSES, SBOM))
 
 
 def _sources_digest() -> str:

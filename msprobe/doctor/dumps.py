@@ -22,8 +22,8 @@ _NEVER = (
 )
 
 
-def check_config(file: Path) -> Iterator[Check]:
-    """A configuration file, and the dump that it names."""
+def check_config(file: Path, dump: Path | None = None) -> Iterator[Check]:
+    """A configuration file, and its dump: the given one, or the one that it names."""
     from msprobe_core.config import read_config
     from msprobe_core.errors import ConfigError
 
@@ -35,7 +35,7 @@ def check_config(file: Path) -> Iterator[Check]:
         return
     yield ok(str(file), f"task {config.task}, level {config.level}, dump_path {config.dump_path}")
     yield from _level(config)
-    folder = Path(config.dump_path)
+    folder = dump or Path(config.dump_path)
     if not folder.is_dir():
         yield _no_folder(folder)
         return

@@ -12,25 +12,24 @@ _DUMP_FILES = ("dump.json", "construct.json", "stack.json")
 
 
 def examine(path: Path | None, config: Path | None = None) -> Iterator[Check]:
-    """The environment, then the path, then the configuration."""
+    """The environment, then the path or the configuration; with both, one against the other."""
+    from msprobe.doctor.dumps import check_config
+
     yield from check_environment()
-    if path is not None:
-        yield from _path(path, config)
     if config is not None:
-        from msprobe.doctor.dumps import check_config
+        yield from check_config(config, path)
+    elif path is not None:
+        yield from _path(path)
 
-        yield from check_config(config)
 
-
-def _path(path: Path, config: Path | None) -> Iterator[Check]:
+def _path(path: Path) -> Iterator[Check]:
     from msprobe.doctor.dumps import check_config, check_dump
     from msprobe.doctor.results import check_logdir, check_result
 
     if not path.exists():
         yield problem(str(path), "does not exist", "correct the path; relative ones start here")
     elif path.is_dir() and _looks_like_dump(path):
-        if config is None:
-            yield from check_dump(path)
+        yield from check_dump(path)
     elif path.is_dir():
         yield from check_logdir(path)
     elif path.suffix == ".json":

@@ -44,6 +44,7 @@ class Checkout:
             self.root / "build_backend",
             ignore=shutil.ignore_patterns("__pycache__"),
         )
+        shutil.copyfile(ROOT / "pyproject.toml", self.root / "pyproject.toml")
         (self.root / "package.json").write_text("{}")
         (self.root / "package-lock.json").write_text("{}")
         self.source.write_text("let a = 1;")

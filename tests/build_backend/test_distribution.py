@@ -107,6 +107,8 @@ def test_wheel_carries_bundle_types_and_entry_points(wheel: Path) -> None:
     assert PAGE in names
     for package in ("msprobe", "msprobe_core", "builder", "tb_graph_ascend"):
         assert f"{package}/py.typed" in names
+    for name in ("licenses.json", "sbom.cdx.json"):
+        assert f"tb_graph_ascend/static/{name}" in names
     assert "tb_graph_ascend = tb_graph_ascend.plugin:GraphAscendLoader" in points
     assert "msprobe = msprobe.cli:main" in points
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
@@ -125,6 +127,11 @@ def test_installed_command_builds_and_diagnoses(
     call(msprobe, "graph_visualize", *places, cwd=tmp_path, path=path)
     (made,) = (tmp_path / "out").glob("*.vis.db")
     assert "Tensor.__mul__.0.forward" in call(msprobe, "diagnose", made, cwd=tmp_path, path=path)
+
+
+def test_requirements_fit_together(installed: Path) -> None:
+    said = call(installed / "python", "-m", "pip", "check", cwd=installed)
+    assert said.strip() == "No broken requirements found."
 
 
 def test_tensorboard_of_the_installed_environment_finds_the_plugin(

@@ -113,3 +113,6 @@ def test_command_takes_dump_and_configuration(run: Run, tmp_path: Path) -> None:
     checks = json.loads(answer.out)["checks"]
     assert [c["subject"] for c in checks if c["state"] == "problem"] == ["step"]
     assert run("doctor", tmp_path / "dump").code == 0
+    (tmp_path / "dump").rename(tmp_path / "moved")
+    answer = run("doctor", tmp_path / "moved", "--config", file)
+    assert f"{tmp_path / 'moved'}: 1 (step, rank) folders" in answer.out
