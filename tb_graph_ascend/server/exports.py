@@ -11,7 +11,8 @@ import msgspec
 from flask import Response, request
 
 from builder.database.node_filter import NodeFilter
-from builder.database.records import Finding, Node, Pair, ValuePair
+from builder.database.records import AcrossCell, Finding, Node, Pair, ValuePair
+from builder.diagnosis.html import html_report
 from builder.match.manual_file import MappedPair
 from builder.reasons import sentence
 from tb_graph_ascend.server.findings import FindingQuery
@@ -84,6 +85,22 @@ def resource(place: Workplace) -> Resource:
         details = place.open(db).database.details(node)
         return _download("values", form, [_value_row(pair) for pair in details.values], ("role",))
 
+    @routes.route(
+        "/databases/<db>/nodes/<int:node>/export/across.<any(csv, json):form>",
+        media_type=_ANY_FORM,
+    )
+    def across(db: str, node: int, form: str) -> Response:
+        """The same node in every step and rank."""
+        found = place.open(db).database.across(node)
+        rows = [msgspec.structs.asdict(cell) for cell in found.cells]
+        return _download("across", form, rows, AcrossCell.__struct_fields__)
+
+    @routes.route("/databases/<db>/export/report.html", media_type="text/html")
+    def report(db: str) -> Response:
+        """The diagnosis as one self-contained page."""
+        answer = Response(html_report(place.open(db).file.path), mimetype="text/html")
+        return _as_file(answer, "report.html")
+
     return routes
 
 
@@ -119,7 +136,11 @@ def _download(table: str, form: str, rows: Sequence[Row], columns: Sequence[str]
         answer = Response(msgspec.json.encode(rows), mimetype="application/json")
     else:
         answer = Response(_csv(rows, columns), mimetype="text/csv")
-    answer.headers["Content-Disposition"] = f'attachment; filename="{table}.{form}"'
+    return _as_file(answer, f"{table}.{form}")
+
+
+def _as_file(answer: Response, name: str) -> Response:
+    answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
 
 

@@ -93,7 +93,7 @@ def _responses(route: Route) -> Iterable[tuple[str, Json]]:
     if route.answer is not None:
         content = {"schema": {"$ref": _TEMPLATE.format(name=route.answer.__name__)}}
     media = [route.media_type]
-    if route.answer is None and "export" in route.path:
+    if route.answer is None and route.media_type == "text/csv":
         media.append("application/json")
     answers = {
         kind: content if kind != "application/json" or route.answer else {} for kind in media

@@ -14,12 +14,14 @@ from builder.options import BuildOptions
 
 SAMPLES = Path(__file__).resolve().parents[3] / "shared" / "samples" / "msprobe-26.2.0"
 PLAIN = BuildOptions(workers=1)
+MANY_STEPS = 30
 OVERFLOW = BuildOptions(workers=1, overflow_check=True)
 
 
 def main(logdir: Path, empty: Path) -> None:
     """Build one folder per case."""
     shutil.copytree(SAMPLES / "statistics", empty / "dumps")
+    repeat_steps(empty / "dumps", empty / "long", MANY_STEPS)
     bench = SAMPLES / "statistics" / "bench"
     for name in ("statistics", "ranks", "tensor", "md5"):
         build(logdir / name, SAMPLES / name / "problem", SAMPLES / name / "bench")
@@ -29,6 +31,13 @@ def main(logdir: Path, empty: Path) -> None:
     build(logdir / "single", SAMPLES / "communication" / "bench", None)
     build_partly(logdir / "failed")
     build(logdir / "micro", SAMPLES / "micro-steps" / "bench", SAMPLES / "micro-steps" / "bench")
+
+
+def repeat_steps(dumps: Path, folder: Path, count: int) -> None:
+    """Dumps of many steps, so that a build takes long enough to be watched and cancelled."""
+    for side in ("problem", "bench"):
+        for step in range(count):
+            shutil.copytree(dumps / side / "step0", folder / side / f"step{step}")
 
 
 def build_partly(folder: Path) -> None:

@@ -42,28 +42,9 @@ describe("standing alone", () => {
     expect(complaints).toEqual([]);
     await page.context().close();
   });
-
-  it("maps two nodes, measures anew, and a reload keeps the mapping; unmap takes it back", async () => {
-    const { page, complaints } = await open(await addressOf(places.standalone, "mapping"));
-    await graphsShown(page);
-    await map(page);
-    await page.reload();
-    await graphsShown(page);
-    await page.getByRole("tab", { name: "Mapping" }).click();
-    await page.locator(".mapped li").first().waitFor();
-    expect(await page.locator(".mapped li").innerText()).toContain("Module.layers.0.ffn");
-    await page.locator(".mapped li button").last().click();
-    await expect.poll(() => page.locator(".mapped li").count()).toBe(0);
-    await page.getByRole("button", { name: "Undo" }).click();
-    await expect.poll(() => page.locator(".mapped li").count()).toBe(1);
-    await page.getByRole("button", { name: "Redo" }).click();
-    await expect.poll(() => page.locator(".mapped li").count()).toBe(0);
-    expect(complaints).toEqual([]);
-    await page.context().close();
-  });
 });
 
-describe("inside TensorBoard, behind a path prefix", () => {
+describe("inside TensorBoard, behind a path prefix, of named log folders, on all interfaces", () => {
   it("walks the same way", async () => {
     const { page } = await open(`${places.tensorboard}#tb_graph_ascend`);
     const frame = await pluginFrame(page);
@@ -115,16 +96,6 @@ async function walk(view: Page | Frame, page = view as Page): Promise<void> {
   await expect.poll(() => selectedName(view)).toContain("layers.0.attn.qkv");
   await page.keyboard.press("Escape");
   await page.waitForTimeout(500);
-}
-
-async function map(page: Page): Promise<void> {
-  await page.getByRole("tab", { name: "Unmatched" }).click();
-  await page.getByRole("button", { name: "Use Module.layers.0.mlp.MLP.forward.0" }).click();
-  await page.getByRole("tab", { name: "Unmatched" }).click();
-  await page.getByRole("button", { name: "Use Module.layers.0.ffn" }).first().click();
-  await page.getByRole("button", { name: "Map", exact: true }).click();
-  await page.locator(".mapped li").first().waitFor();
-  expect(await page.locator(".outcome").innerText()).toMatch(/\d+ nodes? measured anew/);
 }
 
 async function pluginFrame(page: Page): Promise<Frame> {

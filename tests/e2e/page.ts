@@ -1,6 +1,7 @@
 /* A browser page that fails the test when the page itself complains, and what journeys do on it. */
+import { readFileSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, type Frame, type Page, chromium } from "playwright-core";
-import { afterAll, beforeAll, expect } from "vitest";
+import { afterAll, beforeAll, expect, inject } from "vitest";
 
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
@@ -21,15 +22,20 @@ export interface Opened {
   complaints: string[];
 }
 
-/** A fresh page in its own context, as a second person would have it. */
-export async function open(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
+/** An empty page in its own context, as a second person would have it. */
+export async function openBlank(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
     locale: "en-US",
     reducedMotion: "reduce",
     ...options,
   });
-  const page = await context.newPage();
+  return context.newPage();
+}
+
+/** A fresh page that has opened an address. */
+export async function open(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
+  const page = await openBlank(options);
   const complaints: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error") complaints.push(message.text());
@@ -37,6 +43,32 @@ export async function open(url: string, options: BrowserContextOptions = {}): Pr
   page.on("pageerror", (error) => complaints.push(String(error)));
   await page.goto(url);
   return { page, complaints };
+}
+
+/** Open a database, run a journey on it, and see that the page never complained. */
+export async function on(
+  name: string,
+  journey: (page: Page, opened: Opened) => Promise<void>,
+  options: BrowserContextOptions = {},
+): Promise<void> {
+  const opened = await open(await addressOf(inject("places").standalone, name), options);
+  await graphsShown(opened.page);
+  await journey(opened.page, opened);
+  expect(opened.complaints).toEqual([]);
+  await opened.page.context().close();
+}
+
+/** Show a list of the left panel or a part of the details. */
+export function tab(page: Page, name: string): Promise<void> {
+  return page.getByRole("tab", { name, exact: true }).click();
+}
+
+/** Click something that downloads, and return the file's name and content. */
+export async function downloaded(page: Page, click: () => Promise<void>) {
+  const waiting = page.waitForEvent("download");
+  await click();
+  const download = await waiting;
+  return { name: download.suggestedFilename(), content: readFileSync(await download.path()) };
 }
 
 /** The address of a database of the log folder. */

@@ -1,11 +1,12 @@
 /* Takes the pictures of the documentation, at two sizes, light and dark. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { describe, inject, it } from "vitest";
+import { afterAll, describe, inject, it } from "vitest";
 
-import { addressOf, graphsShown, open, withBrowser } from "./page";
-import { ROOT } from "./setup";
+import { neutralise } from "./neutral";
+import { addressOf, graphsShown, openBlank, withBrowser } from "./page";
+import { ROOT, python } from "./setup";
 
 withBrowser();
 const places = inject("places");
@@ -18,6 +19,7 @@ interface Screen {
 }
 
 const SCREENS: Record<string, Screen> = {
+  first: { database: "tensor", enter: () => Promise.resolve() },
   matrix: { database: "ranks", enter: () => Promise.resolve() },
   divergence: {
     database: "tensor",
@@ -41,10 +43,12 @@ const SCREENS: Record<string, Screen> = {
   mapping: {
     database: "mapping",
     enter: async (page) => {
-      await page.keyboard.press("4");
-      await page.getByRole("button", { name: "Use Module.layers.0.mlp.MLP.forward.0" }).click();
-      await page.keyboard.press("4");
-      await page.getByRole("button", { name: "Use Module.layers.0.ffn" }).first().click();
+      await pick(page, "Module.layers.0.mlp.MLP.forward.0");
+      await pick(page, "Module.layers.0.ffn.MLP.forward.0");
+      await page.getByRole("button", { name: "Map", exact: true }).click();
+      await page.locator(".mapped li button").first().click();
+      await pick(page, "Module.layers.1.mlp.MLP.forward.0");
+      await pick(page, "Module.layers.1.ffn.MLP.forward.0");
     },
   },
   search: {
@@ -73,10 +77,18 @@ const SCREENS: Record<string, Screen> = {
   empty: { database: "", enter: () => Promise.resolve() },
 };
 
+/** Choose a node of the list of unmatched ones. */
+async function pick(page: Page, name: string): Promise<void> {
+  await page.getByRole("tab", { name: "Unmatched" }).click();
+  await page.getByRole("button", { name: `Use ${name}`, exact: false }).first().click();
+}
+
 const SIZES = [
   { width: 1440, height: 900 },
   { width: 1024, height: 700 },
 ];
+
+afterAll(() => void python(["-m", "tests.e2e.shrink", FOLDER]));
 
 describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
   it.each(Object.entries(SCREENS))("%s", async (name, { database, enter }) => {
@@ -84,7 +96,10 @@ describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
       const url = database
         ? await addressOf(places.standalone, database)
         : `${places.empty}index.html`;
-      const { page } = await open(url, { colorScheme, viewport });
+      rmSync(join(places.logdir, "mapping/mapping.mapping.json"), { force: true });
+      const page = await openBlank({ colorScheme, viewport });
+      await neutralise(page, places);
+      await page.goto(url);
       if (database) await graphsShown(page);
       else await page.locator(".empty").waitFor();
       await enter(page);

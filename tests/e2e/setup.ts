@@ -1,7 +1,7 @@
 /* Before all journeys: databases from the samples by the real builder, the server standing alone
  * and TensorBoard with the plugin; after them both are ended. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -12,8 +12,12 @@ export interface Places {
   standalone: string;
   /** Address of TensorBoard behind a path prefix, with a final slash. */
   tensorboard: string;
-  /** Address of a server over an empty folder. */
+  /** Address of a server over a folder that holds dumps but no result files. */
   empty: string;
+  emptyFolder: string;
+  /** Address of a server that may not write into its log folder. */
+  readonly: string;
+  readonlyFolder: string;
   /** The log folder of the first two. */
   logdir: string;
 }
@@ -32,28 +36,42 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const work = mkdtempSync(join(tmpdir(), "tb-graph-ascend-"));
   const logdir = join(work, "logs");
   const empty = join(work, "empty");
+  const readonly = join(work, "readonly");
   python(["-m", "tests.e2e.databases", logdir, empty]);
+  forbidWriting(join(logdir, "renamed"), readonly);
   const processes: ChildProcess[] = [];
-  const start = (args: string[], address: string) => launch(processes, args, address);
-  const [alone, board, bare] = [await freePort(), await freePort(), await freePort()];
+  // The largest comparison is ready some tests later; the server shows it then.
+  processes.push(spawn(pythonPath(), ["-m", "tests.e2e.large", join(logdir, "large")], { cwd: ROOT, stdio: "ignore" }));
+  const start = (args: string[], address: string, before: string[] = []) =>
+    launch(processes, [...before, pythonPath(), "-m", ...args], address);
+  const [alone, board, bare, locked] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   const places: Places = {
     logdir,
     standalone: `http://localhost:${alone}/`,
     tensorboard: `http://localhost:${board}${PREFIX}/`,
     empty: `http://localhost:${bare}/`,
+    emptyFolder: empty,
+    readonly: `http://localhost:${locked}/`,
+    readonlyFolder: readonly,
   };
-  const board_args = ["--path_prefix", PREFIX, "--load_fast", "false", "--host", "localhost"];
+  const board_args = ["--logdir_spec", `runs:${logdir}`, "--path_prefix", PREFIX, "--bind_all"];
   await Promise.all([
-    start(["-m", "msprobe", "serve", logdir, "--port", String(alone)], `${places.standalone}api/databases`),
-    start(["-m", "msprobe", "serve", empty, "--port", String(bare)], `${places.empty}api/databases`),
+    start(["msprobe", "serve", logdir, "--port", String(alone)], `${places.standalone}api/databases`),
+    start(["msprobe", "serve", empty, "--port", String(bare)], `${places.empty}api/databases`),
     start(
-      ["-m", "tensorboard.main", "--logdir", logdir, "--port", String(board), ...board_args],
+      ["msprobe", "serve", readonly, "--port", String(locked)],
+      `${places.readonly}api/databases`,
+      WITHOUT_OVERRIDE,
+    ),
+    start(
+      ["tensorboard.main", "--load_fast", "false", "--port", String(board), ...board_args],
       `${places.tensorboard}data/plugin/tb_graph_ascend/api/databases`,
     ),
   ]);
   project.provide("places", places);
   return () => {
     processes.forEach((one) => one.kill("SIGKILL"));
+    chmodSync(join(readonly, "renamed"), 0o755);
     rmSync(work, { recursive: true, force: true });
   };
 }
@@ -70,8 +88,17 @@ export function python(args: string[]): string {
   return done.stdout;
 }
 
-async function launch(processes: ChildProcess[], args: string[], address: string): Promise<void> {
-  const started = spawn(pythonPath(), args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+/** Root writes where it may not; without this capability it is held to the folder's permissions. */
+const WITHOUT_OVERRIDE = process.getuid?.() === 0 ? ["setpriv", "--bounding-set=-dac_override"] : [];
+
+function forbidWriting(folder: string, logdir: string): void {
+  cpSync(folder, join(logdir, "renamed"), { recursive: true });
+  chmodSync(join(logdir, "renamed"), 0o555);
+}
+
+async function launch(processes: ChildProcess[], command: string[], address: string): Promise<void> {
+  const [program = "", ...args] = command;
+  const started = spawn(program, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
   processes.push(started);
   let said = "";
   const listen = (text: Buffer): void => void (said += text.toString());
@@ -83,7 +110,7 @@ async function launch(processes: ChildProcess[], args: string[], address: string
     if (answer?.ok) return;
     await new Promise((next) => setTimeout(next, 200));
   }
-  throw new Error(`${args.join(" ")} did not answer at ${address}\n${said}`);
+  throw new Error(`${command.join(" ")} did not answer at ${address}\n${said}`);
 }
 
 function freePort(): Promise<number> {

@@ -1,11 +1,12 @@
-/* Browser journeys: real server, real databases, headless Chromium, one after the other. */
+/* Browser journeys: real server, real databases, headless Chromium, two files at a time. */
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
     include: ["**/*.test.ts"],
     globalSetup: ["./setup.ts"],
-    fileParallelism: false,
+    // Two browsers on two cores: most of the time they wait for what they look at.
+    maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 8000 } },

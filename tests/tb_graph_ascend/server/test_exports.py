@@ -45,6 +45,21 @@ def test_values_hold_both_sides_and_all_measures(statistics: Site) -> None:
     assert float(rows[0]["NormRelativeErr"]) == details[0]["measures"]["NormRelativeErr"]
 
 
+def test_node_across_steps(statistics: Site) -> None:
+    node = statistics.named("Module.layers.1.mlp.fc2.Linear.forward.0")["id"]
+    rows = table(statistics, f"/nodes/{node}/export/across.csv")
+    assert [(row["step"], row["rank"]) for row in rows] == [("0", "0"), ("1", "0")]
+    assert float(rows[0]["score"]) == statistics.get(f"/nodes/{node}")["node"]["score"]
+
+
+def test_report_is_one_page_with_the_findings(statistics: Site) -> None:
+    answer = statistics.client.get(f"/api/databases/{statistics.db}/export/report.html")
+    assert (answer.status_code, answer.mimetype) == (200, "text/html")
+    assert "report.html" in answer.headers["Content-Disposition"]
+    assert "Tensor.__mul__.0.forward" in answer.text
+    assert not [mark for mark in ("<script", " src=", " href=") if mark in answer.text.lower()]
+
+
 def test_pairs_and_mappings(statistics: Site) -> None:
     assert [row["step"] for row in table(statistics, "/export/pairs.csv")] == ["0", "1"]
     assert table(statistics, "/export/mappings.csv") == []

@@ -49,15 +49,25 @@ export function address(path: string, query: Record<string, Argument> = {}): str
   return url.href;
 }
 
-/** Send a request and read its JSON; everything that goes wrong becomes a RequestError. */
-export async function request<Answer>(url: string, init: RequestInit = {}): Promise<Answer> {
-  let response: Response;
+async function send(url: string, init: RequestInit = {}): Promise<Response> {
   try {
-    response = await fetch(url, { credentials: "same-origin", ...init, headers: headers(url, init) });
+    return await fetch(url, { credentials: "same-origin", ...init, headers: headers(url, init) });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new RequestError("unreachable", null, 0, url);
   }
+}
+
+/** Fetch a file that the server makes, to be handed to the person. */
+export async function requestFile(url: string): Promise<Blob> {
+  const response = await send(url);
+  if (!response.ok) throw failure(response, await response.json().catch(() => null));
+  return response.blob();
+}
+
+/** Send a request and read its JSON; everything that goes wrong becomes a RequestError. */
+export async function request<Answer>(url: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await send(url, init);
   const body: unknown = await response.json().catch(() => null);
   if (!response.ok) throw failure(response, body);
   return body as Answer;
@@ -112,6 +122,16 @@ export interface MappingWish {
 }
 
 export type NodeQuery = Record<string, Argument>;
+
+/** Whole tables, and the report, as files; `form` is csv, json or html. */
+export const files = {
+  report: (db: string) => requestFile(address(`${database(db)}/export/report.html`)),
+  pairs: (db: string, form: string) => requestFile(address(`${database(db)}/export/pairs.${form}`)),
+  nodes: (db: string, step: number, rank: number, show: string, form: string) =>
+    requestFile(address(`${pair(db, step, rank)}/export/nodes.${form}`, { show })),
+  across: (db: string, node: number, form: string) =>
+    requestFile(address(`${database(db)}/nodes/${node}/export/across.${form}`)),
+};
 
 /** One function per resource. */
 export const api = {

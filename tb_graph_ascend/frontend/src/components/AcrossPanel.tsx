@@ -12,6 +12,7 @@ import { openPair, selectNode } from "../state/actions";
 import { ranksOf, stepsOf } from "../state/pairs";
 import { useApp } from "../state/store";
 import { FailureNotice } from "./FailureNotice";
+import { SeriesKeys } from "./SeriesKeys";
 
 const Plot = lazy(() => import(/* webpackChunkName: "plot" */ "./Plot"));
 /** Lines of a chart that can still be told apart. */
@@ -112,15 +113,19 @@ function ScoreOverSteps({ across, steps }: { across: Across; steps: number[] }) 
   );
   return (
     <Suspense fallback={<p className="message">{t("loading")}</p>}>
-      <Plot
-        label={t("across.plot", { name: across.name })}
-        x={steps}
-        series={series}
-        range={SCORES}
-        integers
-        width={520}
-        height={150}
-      />
+      <figure>
+        <figcaption>
+          {t("across.title")}
+          <SeriesKeys series={series} />
+        </figcaption>
+        <Plot
+          label={t("across.plot", { name: across.name })}
+          x={steps}
+          series={series}
+          range={SCORES}
+          integers
+        />
+      </figure>
     </Suspense>
   );
 }

@@ -45,23 +45,27 @@ export function App() {
   );
 }
 
+/** Wide enough for the names of all lists, narrower where the window is. */
+const LISTS_PX = `${Math.min(372, Math.max(354, window.innerWidth * 0.26))}px`;
+
 function Workspace() {
+  const { t } = useTranslation();
   return (
     <main className="workspace">
       <Group orientation="vertical" id="rows">
         <Panel id="upper" minSize="30%">
           <Group orientation="horizontal" id="columns">
-            <Panel id="lists" defaultSize="372px" minSize="220px" groupResizeBehavior="preserve-pixel-size">
+            <Panel id="lists" defaultSize={LISTS_PX} minSize="220px" groupResizeBehavior="preserve-pixel-size">
               <LeftPanel />
             </Panel>
-            <Separator className="separator vertical" />
+            <Separator className="separator vertical" aria-label={t("frame.lists")} />
             <Panel id="graphs" minSize="30%">
               <GraphArea />
             </Panel>
           </Group>
         </Panel>
-        <Separator className="separator horizontal" />
-        <Panel id="details" defaultSize="264px" minSize="90px" groupResizeBehavior="preserve-pixel-size">
+        <Separator className="separator horizontal" aria-label={t("frame.details")} />
+        <Panel id="details" defaultSize="30%" minSize="90px" groupResizeBehavior="preserve-pixel-size">
           <BottomPanel />
         </Panel>
       </Group>

@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import type { NodeDetails } from "../api/types";
 import { useSelection } from "../hooks/useSelection";
 import { BOTTOM_TABS, type BottomTab, useApp } from "../state/store";
+import { AboutComparison } from "./AboutComparison";
 import { AcrossPanel } from "./AcrossPanel";
 import { CommunicationPanel } from "./CommunicationPanel";
 import { FailureNotice } from "./FailureNotice";
@@ -56,7 +57,7 @@ function TabBody({ tab }: { tab: BottomTab }) {
   const { t } = useTranslation();
   const { selected, details } = useSelection();
   const Content = PANELS[tab];
-  if (selected === null) return <p className="message">{t("details.none")}</p>;
+  if (selected === null) return <AboutComparison />;
   if (details.isError) {
     return <FailureNotice error={details.error} retry={() => void details.refetch()} />;
   }

@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import type { Finding } from "../api/types";
 import { scoreText } from "../graph/numbers";
 import { useDatabase } from "../hooks/useDatabase";
-import { wordOf } from "../i18n/reason";
+import { kindText } from "../i18n/reason";
 import { openFinding } from "../state/actions";
 import { useApp } from "../state/store";
 import { NodeName } from "./NodeName";
@@ -18,6 +18,7 @@ export function FindingCard({ finding, number }: { finding: Finding; number: num
   const { data } = useDatabase();
   const current = useApp((state) => state.selected === finding.node.id);
   const first = finding.id === 1 || number === 1;
+  const introduced = introducedOf(finding);
   return (
     <li className={current ? "finding current" : "finding"}>
       <button
@@ -33,12 +34,12 @@ export function FindingCard({ finding, number }: { finding: Finding; number: num
         </span>
         <span className="finding-meta">
           {first && <span className="tag start">{t("findings.startHere")}</span>}
-          <span className="tag">{wordOf(t, "findingKind", finding.kind)}</span>
+          <span className="tag">{kindText(t, finding)}</span>
           {(data?.pairs.length ?? 0) > 1 && (
             <span>{t("findings.place", { step: finding.step, rank: finding.rank })}</span>
           )}
-          {finding.introduced !== null && finding.introduced > 0 && (
-            <span>{t("findings.introduced", { score: scoreText(finding.introduced) })}</span>
+          {introduced !== null && (
+            <span>{t("findings.introduced", { score: scoreText(introduced) })}</span>
           )}
         </span>
         <ReasonList reasons={finding.reasons} />
@@ -46,4 +47,10 @@ export function FindingCard({ finding, number }: { finding: Finding; number: num
       {finding.propagated_to > 0 && <Propagated finding={finding} />}
     </li>
   );
+}
+
+/** What the node adds to the error of its inputs, where that is not its score once more. */
+function introducedOf({ score, introduced }: Finding): number | null {
+  const telling = introduced !== null && introduced > 0;
+  return telling && scoreText(introduced) !== scoreText(score) ? introduced : null;
 }

@@ -14,11 +14,13 @@ export function GraphPane({ session, side }: { session: GraphSession; side: Side
   const { data } = useDatabase();
   const name = (side === "problem" ? data?.problem : data?.benchmark) ?? "";
   const graph = session.pair[side];
-  const label = t("graph.label", { side: t(`side.${side}`), name });
+  const alone = data?.comparison === false;
+  const shownSide = alone ? t("side.single") : t(`side.${side}`);
+  const label = alone ? t("graph.labelSingle", { name }) : t("graph.label", { side: shownSide, name });
   return (
     <section className="pane" aria-label={label}>
       <header className="pane-head">
-        <h2 className={`side-tag ${side}`}>{t(`side.${side}`)}</h2>
+        <h2 className={`side-tag ${alone ? "single" : side}`}>{shownSide}</h2>
         <span className="pane-name" title={graph?.dump_dir ?? name}>
           {lastParts(name)}
         </span>

@@ -15,9 +15,11 @@ import { SearchBox } from "./SearchBox";
 import { ShareMenu } from "./ShareMenu";
 
 export function Header({ databases }: { databases: Databases }) {
+  const { t } = useTranslation();
   const db = useApp((state) => state.db);
   return (
     <header className="header">
+      {db === null && <span className="app-name">{t("app")}</span>}
       {db !== null && (
         <>
           <DatabaseChoice databases={databases} />

@@ -20,8 +20,8 @@ export function HeatMap({ heat }: { heat: Heat }) {
   return (
     <figure>
       <figcaption>{label}</figcaption>
-      <div role="img" aria-label={label}>
-        <canvas ref={canvas} className="heat" />
+      <div role="img" aria-label={label} className="heat">
+        <canvas ref={canvas} />
       </div>
       <p className="muted">{t("pictures.largest", { value: shortNumber(largest) })}</p>
     </figure>

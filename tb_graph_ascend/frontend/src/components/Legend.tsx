@@ -44,7 +44,7 @@ function ScoreLegend() {
         <span>1</span>
       </span>
       <span className="legend-count">{t("legend.divergent", { count: pair?.divergent ?? 0 })}</span>
-      <span className="legend-count">
+      <span className="legend-count minor">
         <i className="swatch hatched" aria-hidden />
         {t("legend.unmatchedCount", { count: unmatched })}
       </span>

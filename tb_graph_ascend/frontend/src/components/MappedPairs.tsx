@@ -10,6 +10,7 @@ import { download, mappingFile, readMappingFile } from "../state/export";
 import { guarded, selectNode } from "../state/actions";
 import { replaceMappings, unmap } from "../state/mapping";
 import { useApp } from "../state/store";
+import { BreakableName } from "./BreakableName";
 
 export function MappedPairs({ mappings }: { mappings: Mappings }) {
   const { t } = useTranslation();
@@ -48,8 +49,12 @@ function MappedRow({ pair }: { pair: MappedPair }) {
         title={`${pair.problem} ↔ ${pair.benchmark}`}
         onClick={() => void guarded(() => undefined, () => go((id) => selectNode(id)))}
       >
-        <span className="node-tail">{pair.problem}</span>
-        <span className="muted">↔ {pair.benchmark}</span>
+        <span className="node-tail">
+          <BreakableName name={pair.problem} />
+        </span>
+        <span className="muted">
+          ↔ <BreakableName name={pair.benchmark} />
+        </span>
         {pair.descendants && <span className="tag">{t("mapping.withDescendants")}</span>}
       </button>
       <button

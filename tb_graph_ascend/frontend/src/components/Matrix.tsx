@@ -16,7 +16,7 @@ export function Matrix({ database }: { database: Database }) {
   const byPlace = new Map(database.pairs.map((pair) => [`${pair.step} ${pair.rank}`, pair]));
   return (
     <section className="matrix">
-      <p className="muted">{t("matrix.hint")}</p>
+      <p className="muted">{t(database.comparison ? "matrix.hint" : "matrix.hintSingle")}</p>
       <div className="matrix-scroll">
         <table aria-label={t("matrix.label")}>
           <thead>
@@ -68,7 +68,12 @@ function Cell({ pair }: { pair: Pair | undefined }) {
       style={style}
       onClick={() => void choosePair(step, rank)}
     >
-      {status === "ok" ? scoreText(worst) : status === "failed" ? "✕" : "–"}
+      {cellText(pair)}
     </button>
   );
+}
+
+function cellText({ status, worst }: Pair): string {
+  if (status === "failed") return "✕";
+  return status === "ok" && worst !== null ? scoreText(worst) : "–";
 }

@@ -58,6 +58,13 @@ function Stepper({ label, before, after, values, value, choose }: StepperProps) 
     const next = values[index + shift];
     if (next !== undefined) choose(next);
   };
+  if (values.length < 2) {
+    return (
+      <span className="stepper">
+        <span className="stepper-label">{label}</span> {value}
+      </span>
+    );
+  }
   return (
     <div className="stepper" role="group" aria-label={label}>
       <span className="stepper-label" aria-hidden>
@@ -76,7 +83,6 @@ function Stepper({ label, before, after, values, value, choose }: StepperProps) 
       <select
         aria-label={label}
         value={value}
-        disabled={values.length < 2}
         onChange={(event) => choose(Number(event.target.value))}
       >
         {values.map((one) => (

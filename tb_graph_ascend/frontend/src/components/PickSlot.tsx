@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 
 import type { Side } from "../api/types";
 import { useApp } from "../state/store";
+import { BreakableName } from "./BreakableName";
 
 export function PickSlot({ side }: { side: Side }) {
   const { t } = useTranslation();
@@ -15,7 +16,7 @@ export function PickSlot({ side }: { side: Side }) {
     <div className={node ? "pick-slot filled" : "pick-slot"}>
       <span className={`side-tag ${side}`}>{t(`side.${side}`)}</span>
       <span className={node ? "pick-name" : "muted"} title={node?.name}>
-        {node?.name ?? t("mapping.choose")}
+        {node ? <BreakableName name={node.name} /> : t("mapping.choose")}
       </span>
       {node && (
         <button

@@ -11,10 +11,9 @@ import { useDatabase } from "../hooks/useDatabase";
 import { useApp } from "../state/store";
 import { FailureNotice } from "./FailureNotice";
 import { HeatMap } from "./HeatMap";
+import { SeriesKeys } from "./SeriesKeys";
 
 const Plot = lazy(() => import(/* webpackChunkName: "plot" */ "./Plot"));
-const WIDTH = 380;
-const HEIGHT = 150;
 
 export function PicturesPanel({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();
@@ -65,8 +64,8 @@ function PictureRow({ picture }: { picture: Picture }) {
           <Distribution
             title={t("pictures.values")}
             parts={[
-              { histogram: benchmark, label: t("side.benchmark"), colour: "benchmark" },
               { histogram: problem, label: t("side.problem"), colour: "problem" },
+              { histogram: benchmark, label: t("side.benchmark"), colour: "benchmark" },
             ]}
           />
         )}
@@ -103,15 +102,21 @@ function Distribution({ title, parts }: { title: string; parts: Part[] }) {
   if (!first) return null;
   return (
     <figure>
-      <figcaption>{title}</figcaption>
+      <figcaption>
+        {title}
+        {series.length > 1 && <SeriesKeys series={series} />}
+        {series.length === 1 && (
+          <span className="muted range">
+            {shortNumber(first.edges[0])} … {shortNumber(first.edges[first.edges.length - 1])}
+          </span>
+        )}
+      </figcaption>
       {first.counts.length > 0 && (
         <Plot
           label={title}
           x={first.edges}
           series={series}
           log={first.scale === "log"}
-          width={WIDTH}
-          height={HEIGHT}
         />
       )}
       {parts.map(({ histogram, label }) => (
@@ -122,9 +127,6 @@ function Distribution({ title, parts }: { title: string; parts: Part[] }) {
             t("pictures.nonfinite", { count: histogram.nonfinite, label })}
         </p>
       ))}
-      <p className="muted">
-        {shortNumber(first.edges[0])} … {shortNumber(first.edges[first.edges.length - 1])}
-      </p>
     </figure>
   );
 }

@@ -28,40 +28,69 @@ interface Props {
   integers?: boolean;
   /** Fixed range of y. */
   range?: [number, number];
-  height: number;
-  width: number;
 }
 
-type Look = Pick<Props, "series" | "log" | "integers" | "width" | "height"> & {
+type Look = Pick<Props, "series" | "log" | "integers"> & {
   range: [number, number] | undefined;
 };
 
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000, 1_000_000];
 
-export default function Plot({ label, x, series, log = false, integers = false, range, height, width }: Props) {
+export default function Plot({ label, x, series, log = false, integers = false, range }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const theme = usePreferences((state) => state.theme);
   useEffect(() => {
-    if (!frame.current) return undefined;
-    const options = optionsOf({ series, log, integers, range, width, height });
-    const plot = new uPlot(options, [x, ...series.map(({ values }) => values)], frame.current);
-    return () => plot.destroy();
-  }, [x, series, log, integers, range, height, width, theme]);
+    const place = frame.current;
+    if (!place) return undefined;
+    const options = { ...sizeOf(place), ...optionsOf({ series, log, integers, range }) };
+    const plot = new uPlot(options, [x, ...series.map(({ values }) => values)], place);
+    const watch = new ResizeObserver(() => plot.setSize(sizeOf(place)));
+    watch.observe(place);
+    return () => {
+      watch.disconnect();
+      plot.destroy();
+    };
+  }, [x, series, log, integers, range, theme]);
   return <div ref={frame} role="img" aria-label={label} className="plot" />;
 }
 
-function optionsOf({ series, log, integers, range, width, height }: Look): uPlot.Options {
+function sizeOf({ clientWidth: width, clientHeight: height }: Element) {
+  return { width, height };
+}
+
+function optionsOf({ series, log, integers, range }: Look): Omit<uPlot.Options, "width" | "height"> {
   const ink = colour("muted");
   const axis = { stroke: ink, grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
   return {
-    width,
-    height,
-    legend: { show: series.length > 1, live: false },
+    legend: { show: false },
     cursor: { drag: { x: false, y: false } },
     scales: { x: { time: false, ...(log ? LOGARITHMIC : {}) }, y: range ? { range } : {} },
-    axes: [{ ...axis, size: 30, ...(integers ? { incrs: WHOLE } : {}) }, { ...axis, size: 54 }],
+    axes: [axisOfX(axis, log === true, integers === true), { ...axis, size: 50 }],
     series: [{}, ...series.map(styleOf)],
   };
+}
+
+function axisOfX(axis: uPlot.Axis, log: boolean, integers: boolean): uPlot.Axis {
+  const placed = { ...axis, size: 26 };
+  if (integers) return { ...placed, incrs: WHOLE };
+  // Only decades: lines between them would hide the bars, and 0.0001 must not read as 0.
+  if (log) return { ...placed, splits: (_, __, low, high) => decades(low, high), values: (_, at) => at.map(shortTick) };
+  return placed;
+}
+
+function decades(low: number, high: number): number[] {
+  const first = Math.ceil(Math.log10(low));
+  const last = Math.floor(Math.log10(high));
+  const stride = Math.max(1, Math.ceil((last - first + 1) / 8));
+  const count = Math.max(0, Math.floor((last - first) / stride) + 1);
+  return Array.from({ length: count }, (_, index) => 10 ** (first + index * stride));
+}
+
+/** uPlot blanks ticks that would touch with null. */
+function shortTick(value: number | null): string {
+  if (value === null) return "";
+  const near = value >= 0.01 && value <= 1000;
+  return near ? String(Number(value.toPrecision(3))) : value.toExponential(0).replace("e+", "e");
 }
 
 function styleOf({ label, colour: name, stepped }: PlotSeries): uPlot.Series {

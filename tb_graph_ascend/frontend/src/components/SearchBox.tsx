@@ -6,7 +6,7 @@ import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from "re
 import { useTranslation } from "react-i18next";
 
 import { useLeave } from "../hooks/useLeave";
-import { useSearch } from "../hooks/useSearch";
+import { prepareSearch, useSearch } from "../hooks/useSearch";
 import { selectNode } from "../state/actions";
 import { useApp } from "../state/store";
 import { SearchHits } from "./SearchHits";
@@ -71,7 +71,10 @@ export function SearchBox() {
         spellCheck={false}
         placeholder={t("search.placeholder")}
         value={query}
-        onFocus={() => setOpen(true)}
+        onFocus={() => {
+          setOpen(true);
+          prepareSearch();
+        }}
         onKeyDown={onKey}
         onChange={({ target }) => {
           set({ query: target.value });

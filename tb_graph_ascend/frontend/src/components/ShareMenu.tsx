@@ -14,7 +14,7 @@ export function ShareMenu() {
   const box = useRef<HTMLDivElement>(null);
   useLeave(box, shut);
   const menu = useRef<HTMLDivElement>(null);
-  const actions = useShareActions();
+  const groups = useShareActions();
   useEffect(() => {
     if (open) menu.current?.querySelector("button")?.focus();
   }, [open]);
@@ -49,19 +49,23 @@ export function ShareMenu() {
             event.stopPropagation();
           }}
         >
-          {actions.map(({ key, run }) => (
-            <button
-              key={key}
-              type="button"
-              role="menuitem"
-              disabled={run === null}
-              onClick={() => {
-                setOpen(false);
-                run?.();
-              }}
-            >
-              {t(`share.${key}`)}
-            </button>
+          {groups.map((actions, index) => (
+            <div key={index} role="group" className="menu-group">
+              {actions.map(({ key, label: text, run }) => (
+                <button
+                  key={key}
+                  type="button"
+                  role="menuitem"
+                  disabled={run === null}
+                  onClick={() => {
+                    setOpen(false);
+                    run?.();
+                  }}
+                >
+                  {text}
+                </button>
+              ))}
+            </div>
           ))}
         </div>
       )}

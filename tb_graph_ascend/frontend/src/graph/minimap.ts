@@ -56,7 +56,7 @@ export function unstretch(y: number, world: Rect, size: Size): number {
 }
 
 function collect(scene: MinimapScene, box: OpenBox, marks: Mark[]): void {
-  marks.push({ rect: box, fill: scene.palette.border, weight: box.node.depth - 1000 });
+  marks.push({ rect: box, fill: scene.palette.line, weight: box.node.depth - 1000 });
   for (const item of box.items) {
     if (item.kind === "box") collect(scene, item, marks);
     else collectRun(scene, item, marks);

@@ -13,6 +13,7 @@ export interface Palette {
   canvas: string;
   surface: string;
   nested: string;
+  line: string;
   border: string;
   ink: string;
   muted: string;

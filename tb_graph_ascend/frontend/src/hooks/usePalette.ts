@@ -18,6 +18,7 @@ function readPalette(theme: Theme): Palette {
     canvas: read("canvas"),
     surface: read("box"),
     nested: read("nested"),
+    line: read("line"),
     border: read("box-border"),
     ink: read("ink"),
     muted: read("muted"),

@@ -2,7 +2,7 @@
 
 import type { TFunction } from "i18next";
 
-import type { Reason } from "../api/types";
+import type { Finding, Reason } from "../api/types";
 import { reasonsEn } from "./reasons.en";
 
 /** The sentence of a reason; an unknown code (a newer file) is shown with its arguments. */
@@ -13,6 +13,15 @@ export function reasonText(t: TFunction, reason: Reason): string {
     return [code.replaceAll("_", " "), listed.join(", ")].filter(Boolean).join(" – ");
   }
   return t(`reasons.${code}`, facts);
+}
+
+/** Reasons that say more exactly than the kind of a finding what it is. */
+const TELLING = new Set(["extra_calls", "missing_calls", "batch_differs", "optimizer"]);
+
+/** What a finding is, in a word or two. */
+export function kindText(t: TFunction, { kind, reasons }: Finding): string {
+  const told = reasons.find(({ code }) => TELLING.has(code))?.code;
+  return wordOf(t, "findingKind", told ?? kind);
 }
 
 /** Why two nodes cannot be mapped. */

@@ -1,0 +1,62 @@
+/* Building in the page: progress while it runs, a cancel that ends it, errors in full, the result opened. */
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { describe, expect, inject, it } from "vitest";
+
+import { open, selectedName, withBrowser } from "./page";
+
+withBrowser();
+const places = inject("places");
+const build = (page: Page) => page.getByRole("button", { name: "Build", exact: true });
+const status = (page: Page) => page.locator(".build-progress [role=status]").innerText();
+const results = () => readdirSync(places.emptyFolder).filter((name) => name.includes(".vis.db"));
+
+/** Choose both sides by the part of the path that tells them apart. */
+async function choose(page: Page, folder: string): Promise<void> {
+  const choices = page.locator(".build-form select");
+  const dumps = await choices.first().locator("option").allInnerTexts();
+  for (const [index, side] of ["problem", "bench"].entries()) {
+    const label = dumps.find((one) => one.includes(`${folder}/${side} `));
+    if (label === undefined) throw new Error(`${folder}/${side} is not offered in ${dumps.join("; ")}`);
+    await choices.nth(index).selectOption({ label });
+  }
+}
+
+describe("building", () => {
+  it("shows progress, is cancelled, fails in words, and opens what it built", async () => {
+    const { page, complaints } = await open(`${places.empty}index.html`);
+    await page.getByRole("heading", { name: "No result files yet" }).waitFor();
+    const text = await page.locator(".empty").innerText();
+    expect(text).toContain("msprobe graph_visualize");
+    expect(text).toContain("<name>.vis.db");
+    expect(text).toContain(places.emptyFolder);
+
+    await choose(page, "long");
+    await build(page).click();
+    await expect.poll(() => status(page), { timeout: 30_000 }).toMatch(/Building [1-9]\d* of 30 pairs/);
+    await page.getByRole("button", { name: "Cancel the build" }).click();
+    await expect.poll(() => status(page)).toMatch(/^Cancelled/);
+    expect(results()).toEqual([]);
+
+    await choose(page, "dumps");
+    await page.getByLabel("Layer mapping file (-lm)").fill("nowhere.yaml");
+    await build(page).click();
+    await page.locator(".failure, .build-progress .refused").first().waitFor();
+    expect(await page.locator(".build-form").innerText()).toContain("nowhere.yaml");
+    expect(complaints.splice(0).join()).toMatch(/^(|.*40\d.*)$/);
+
+    await page.getByLabel("Layer mapping file (-lm)").fill("");
+    await page.getByLabel("Overflow levels (-oc)").check();
+    await build(page).click();
+    await page.locator("canvas[data-side=problem]").waitFor({ timeout: 40_000 });
+    await page.keyboard.press("f");
+    await expect.poll(() => selectedName(page)).toContain("__mul__");
+    await page.getByRole("tab", { name: "Overflow" }).click();
+    expect(await page.locator(".command").count()).toBe(0);
+    expect(results()).toHaveLength(1);
+    expect(existsSync(join(places.emptyFolder, results()[0] ?? ""))).toBe(true);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+});

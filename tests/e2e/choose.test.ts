@@ -1,0 +1,85 @@
+/* Which file, step, rank and micro-step: new files appear, and the choice keeps what is open. */
+import { copyFileSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, inject, it } from "vitest";
+
+import { on, open, selectedName, stateIs, tab, withBrowser } from "./page";
+
+withBrowser();
+const places = inject("places");
+/** Writing 100,000 entries a side and comparing them goes on beside the first journeys. */
+const LARGE_MS = 180_000;
+
+describe("choosing", () => {
+  it("offers new result files without a reload, at any depth, several in a folder", () =>
+    on("statistics", async (page) => {
+      const folder = join(places.logdir, "late/and/deep");
+      const labels = () => page.locator("select.database option").allInnerTexts();
+      expect(await labels()).not.toContain("late/and/deep/one.vis.db");
+      mkdirSync(folder, { recursive: true });
+      for (const name of ["one", "two"]) {
+        copyFileSync(join(places.logdir, "nan/nan.vis.db"), join(folder, `${name}.vis.db`));
+      }
+      const found = expect.poll(labels, { timeout: 20_000 });
+      await found.toEqual(expect.arrayContaining(["late/and/deep/one.vis.db", "late/and/deep/two.vis.db"]));
+      await page.locator("select.database").selectOption({ label: "late/and/deep/two.vis.db" });
+      await page.keyboard.press("f");
+      await expect.poll(() => selectedName(page)).toContain("log");
+      rmSync(join(places.logdir, "late"), { recursive: true });
+    }));
+
+  it("keeps what is selected and open when step and rank change", () =>
+    on("ranks", async (page) => {
+      await page.keyboard.press("f");
+      await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");
+      await stateIs(page, "open", /\(/);
+      const opened = new URL(page.url()).searchParams.get("open") ?? "";
+      for (const [key, what] of [["]", "step"], ["}", "rank"]] as const) {
+        await page.keyboard.press(key);
+        await stateIs(page, what, "1");
+        await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");
+        await expect.poll(() => new URL(page.url()).searchParams.get("open")).toBe(opened);
+      }
+      await page.getByRole("button", { name: "Show the matrix of steps and ranks" }).click();
+      await page.getByRole("button", { name: /^step 0, rank 1: worst/ }).click();
+      await stateIs(page, "step", "0");
+      await expect.poll(() => page.locator(".matrix").count()).toBe(0);
+    }));
+
+  it("brings a micro-step forward", () =>
+    on("micro", async (page) => {
+      await page.locator("label.stepper select").selectOption("1");
+      await stateIs(page, "micro", "1");
+      await page.locator(".selected-name").waitFor();
+    }));
+
+  it("works on a comparison of 100,000 nodes a side, in answers of at most 300 KB", async () => {
+    const { page, complaints } = await open(`${places.standalone}index.html`);
+    const label = "large/large.vis.db";
+    const labels = () => page.locator("select.database option").allInnerTexts();
+    await expect.poll(labels, { timeout: LARGE_MS }).toContain(label);
+    await page.locator("select.database").selectOption({ label });
+    await expect.poll(() => page.locator(".pane-head .muted").first().innerText()).toMatch(/^100\d{3} nodes/);
+    await page.keyboard.press("f");
+    await page.locator(".value-table").waitFor();
+    await page.keyboard.press("e");
+    await page.locator("#search").fill("layers.7.");
+    await page.locator(".search-hits .row").first().waitFor();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => selectedName(page)).toContain("layers.7.");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await tab(page, "Outline");
+    await page.getByRole("treeitem", { selected: true }).waitFor();
+    const sizes = await page.evaluate(() =>
+      performance
+        .getEntriesByType("resource")
+        .filter(({ name }) => name.includes("/api/"))
+        .map((entry) => (entry as PerformanceResourceTiming).encodedBodySize),
+    );
+    expect(sizes.length).toBeGreaterThan(8);
+    expect(Math.max(...sizes)).toBeLessThan(300_000);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  }, LARGE_MS);
+});

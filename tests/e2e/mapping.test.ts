@@ -1,0 +1,98 @@
+/* Manual mapping: pick, map, refuse, undo, hand on and take in, where the folder is read-only too. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { describe, expect, inject, it } from "vitest";
+
+import { addressOf, downloaded, graphsShown, on, open, selectedName, tab, withBrowser } from "./page";
+
+withBrowser();
+const places = inject("places");
+const OURS = "Module.layers.0.ffn.MLP.forward.0";
+const THEIRS = "Module.layers.0.mlp.MLP.forward.0";
+
+async function pick(page: Page, name: string): Promise<void> {
+  await tab(page, "Unmatched");
+  await page.getByRole("button", { name: `Use ${name} for a mapping`, exact: true }).click();
+}
+
+async function mapPicked(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Map", exact: true }).click();
+  await page.locator(".mapped li").first().waitFor();
+}
+
+const pairs = (page: Page) => page.locator(".mapped li");
+const anew = async (page: Page): Promise<number> =>
+  Number(/\d+/.exec(await page.locator(".outcome").innerText())?.[0]);
+
+describe("mapping", () => {
+  it("measures anew and is kept by a reload, with or without descendants, in either order of picks", () =>
+    on("mapping", async (page) => {
+      await pick(page, THEIRS);
+      await pick(page, OURS);
+      await page.getByLabel("Map everything below too").uncheck();
+      await mapPicked(page);
+      const alone = await anew(page);
+      await page.getByRole("button", { name: "Undo" }).click();
+      await expect.poll(() => pairs(page).count()).toBe(0);
+      await pick(page, OURS);
+      await pick(page, THEIRS);
+      await mapPicked(page);
+      expect(await anew(page)).toBeGreaterThan(alone);
+      await page.locator(".mapped li button").first().click();
+      await expect.poll(() => selectedName(page)).toBe(OURS);
+      await expect.poll(() => page.locator(".selected-head").innerText()).toContain("mapped by hand");
+      await expect.poll(() => page.locator(".value-table .chip").last().innerText()).toBe("0.00");
+      const file = join(places.logdir, "mapping/mapping.mapping.json");
+      expect(readFileSync(file, "utf8")).toContain(OURS);
+
+      await page.reload();
+      await graphsShown(page);
+      await tab(page, "Mapping");
+      await expect.poll(() => pairs(page).count()).toBe(1);
+      const saved = await downloaded(page, () => page.getByRole("button", { name: "Download mapping file" }).click());
+      expect(saved.name).toBe("mapping.mapping.json");
+      await page.getByRole("button", { name: `Unmap ${OURS}` }).click();
+      await expect.poll(() => pairs(page).count()).toBe(0);
+      await page.keyboard.press("Control+z");
+      await expect.poll(() => pairs(page).count()).toBe(1);
+      await page.keyboard.press("Control+Shift+z");
+      await expect.poll(() => pairs(page).count()).toBe(0);
+      const input = page.locator('input[type="file"]');
+      await input.setInputFiles({ name: "my.json", mimeType: "application/json", buffer: saved.content });
+      await expect.poll(() => pairs(page).count()).toBe(1);
+      await input.setInputFiles({ name: "bad.json", mimeType: "application/json", buffer: Buffer.from("{}") });
+      expect(await page.locator(".notice").innerText()).toContain("bad.json is not a mapping file");
+    }));
+
+  it("says why a pair is refused", () =>
+    on("renamed", async (page) => {
+      await pick(page, THEIRS);
+      await tab(page, "Unmatched");
+      await page.getByRole("button", { name: /^Use Functional\.linear/ }).first().click();
+      await page.getByRole("button", { name: "Map", exact: true }).click();
+      expect(await page.locator(".refused").first().innerText()).toMatch(
+        /one is (module|api), the other (api|module)/,
+      );
+    }));
+
+  it("stays in the page where the folder is read-only, and offers the download", async () => {
+    const { page, complaints } = await open(await addressOf(places.readonly, "renamed"));
+    await graphsShown(page);
+    await pick(page, OURS);
+    await pick(page, THEIRS);
+    await mapPicked(page);
+    await page.getByText("The folder cannot be written").waitFor();
+    await page.locator(".mapped li button").first().click();
+    await expect.poll(() => page.locator(".selected-head").innerText()).toContain("mapped by hand");
+    const { content } = await downloaded(page, () => page.getByRole("button", { name: "Download mapping file" }).click());
+    expect(content.toString()).toContain(OURS);
+    expect(existsSync(join(places.readonlyFolder, "renamed/renamed.mapping.json"))).toBe(false);
+    await page.reload();
+    await graphsShown(page);
+    await tab(page, "Mapping");
+    await expect.poll(() => pairs(page).count()).toBe(1);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+});

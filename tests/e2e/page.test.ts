@@ -1,0 +1,108 @@
+/* The page as a whole: language, theme, keys, and what it says when something fails. */
+import type { Page } from "playwright-core";
+import { describe, expect, inject, it } from "vitest";
+
+import { addressOf, graphsShown, on, open, selectedName, withBrowser } from "./page";
+
+withBrowser();
+const places = inject("places");
+
+/** Names of all controls that can be used now and are no part of a composite with its own keys. */
+function controls(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const all = document.querySelectorAll<HTMLElement>("button, select, input, a[href], [tabindex]");
+    return [...all]
+      // A list of tabs hands the focus on to the tab in front.
+      .filter((one) => one.tabIndex >= 0 && !one.matches(":disabled, [role=tablist]"))
+      .filter((one) => one.checkVisibility())
+      .map((one) => one.getAttribute("aria-label") ?? one.innerText);
+  });
+}
+
+describe("language, theme, keys", () => {
+  it("speaks Chinese to a Chinese browser and remembers another choice", () =>
+    on(
+      "tensor",
+      async (page) => {
+        await page.getByRole("tab", { name: "差异" }).waitFor();
+        await page.getByRole("button", { name: "Switch to English" }).click();
+        await page.getByRole("tab", { name: "Divergences" }).waitFor();
+        await page.reload();
+        await page.getByRole("tab", { name: "Divergences" }).waitFor();
+      },
+      { locale: "zh-CN" },
+    ));
+
+  it("follows the system's theme until another is chosen", () =>
+    on(
+      "tensor",
+      async (page) => {
+        const theme = () => page.locator("html").getAttribute("data-theme");
+        expect(await theme()).toBe("dark");
+        await page.getByRole("button", { name: /between light and dark/ }).click();
+        expect(await theme()).toBe("light");
+        await page.reload();
+        await graphsShown(page);
+        expect(await theme()).toBe("light");
+      },
+      { colorScheme: "dark" },
+    ));
+
+  it("lists its keys with ?, and reaches every control with Tab", () =>
+    on("ranks", async (page) => {
+      await page.keyboard.press("?");
+      await page.getByRole("dialog").waitFor();
+      expect(await page.getByRole("dialog").innerText()).toContain("go to where it begins");
+      await page.keyboard.press("Escape");
+      await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
+      await page.keyboard.press("f");
+      await page.locator(".value-table").waitFor();
+      const wanted = new Set(await controls(page));
+      expect(wanted.size).toBeGreaterThan(35);
+      expect([...wanted]).not.toContain("");
+      const reached = new Set<string>();
+      const left = () => [...wanted].filter((name) => !reached.has(name));
+      for (let press = 0; press < 160 && left().length > 0; press += 1) {
+        await page.keyboard.press("Tab");
+        reached.add(
+          await page.evaluate(() => {
+            const at = document.activeElement as HTMLElement | null;
+            return at?.getAttribute("aria-label") ?? at?.innerText ?? "";
+          }),
+        );
+      }
+      expect(left()).toEqual([]);
+    }));
+
+  it("walks the outline as a tree, by keys alone", () =>
+    on("tensor", async (page) => {
+      await page.keyboard.press("2");
+      await page.getByRole("tree").focus();
+      for (const key of ["Home", ...Array<string>(5).fill("ArrowDown"), "ArrowRight", "ArrowRight"]) {
+        await page.keyboard.press(key);
+        await page.waitForTimeout(120);
+      }
+      await expect.poll(() => selectedName(page)).toMatch(/^Module\.layers\.[01]\./);
+      const current = page.getByRole("treeitem", { selected: true });
+      expect(await current.getAttribute("aria-level")).toBe("3");
+      await page.keyboard.press("ArrowLeft");
+      await expect.poll(() => current.getAttribute("aria-expanded")).toBe("true");
+      await page.keyboard.press("ArrowLeft");
+      await expect.poll(() => current.getAttribute("aria-expanded")).toBe("false");
+    }));
+});
+
+describe("trouble", () => {
+  it("says which request failed and tries again", async () => {
+    const { page } = await open(await addressOf(places.standalone, "tensor"));
+    await graphsShown(page);
+    await page.route("**/nodes/*", (route) => route.abort());
+    await page.keyboard.press("f");
+    await page.locator(".failure").first().waitFor();
+    expect(await page.locator(".failure").first().innerText()).toContain("/nodes/");
+    await page.unroute("**/nodes/*");
+    await page.getByRole("button", { name: "Try again" }).first().click();
+    await page.locator(".value-table").waitFor();
+    await page.context().close();
+  });
+});

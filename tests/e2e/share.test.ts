@@ -1,0 +1,77 @@
+/* Handing on: the link, pictures, tables, the report; and two pages that do not disturb each other. */
+import type { Page } from "playwright-core";
+import { PNG } from "pngjs";
+import { describe, expect, it } from "vitest";
+
+import { downloaded, on, open, selectedName, stateIs, tab, withBrowser } from "./page";
+
+withBrowser();
+
+function taken(page: Page, item: string) {
+  return downloaded(page, async () => {
+    await page.getByRole("button", { name: "Share and export" }).click();
+    await page.getByRole("menuitem", { name: item, exact: true }).click();
+  });
+}
+
+describe("sharing", () => {
+  it("opens the same view from a copied link, in a fresh browser", () =>
+    on(
+      "ranks",
+      async (page) => {
+        await page.keyboard.press("f");
+        await expect.poll(() => selectedName(page)).toContain("__mul__");
+        await tab(page, "Stack");
+        await tab(page, "Outline");
+        await stateIs(page, "panel", "stack");
+        await stateIs(page, "open", /\(/);
+        await page.waitForTimeout(600);
+        await page.getByRole("button", { name: "Share and export" }).click();
+        await page.getByRole("menuitem", { name: "Copy the link to this view" }).click();
+        await page.getByText("The link to this view is copied.").waitFor();
+        const link = await page.evaluate(() => navigator.clipboard.readText());
+        const second = await open(link);
+        await expect.poll(() => selectedName(second.page)).toBe(await selectedName(page));
+        await second.page.waitForTimeout(800);
+        expect(second.page.url()).toBe(link);
+        expect(await second.page.locator(".stacks").count()).toBe(1);
+        await second.page.context().close();
+      },
+      { permissions: ["clipboard-read", "clipboard-write"] },
+    ));
+
+  it("hands out pictures, any table, and the report", () =>
+    on("ranks", async (page) => {
+      await page.keyboard.press("f");
+      await page.locator(".value-table").waitFor();
+      for (const [item, start] of [
+        ["Findings as CSV", "step,rank,kind"],
+        ["Values of the selected node as CSV", "value,problem dtype"],
+        ["All nodes of this step and rank as CSV", "\ufeffid,"],
+        ["Matrix of steps and ranks as CSV", "\ufeffstep,rank"],
+        ["Selected node in all steps and ranks as CSV", "\ufeffstep,rank"],
+        ["Findings as an HTML report", "<!doctype html>"],
+      ] as const) {
+        const { content } = await taken(page, item);
+        expect([item, content.toString().slice(0, start.length)]).toEqual([item, start]);
+      }
+      const findings = JSON.parse((await taken(page, "Findings as JSON")).content.toString()) as unknown[];
+      expect(findings).toHaveLength(2);
+      await tab(page, "Unmatched");
+      const unmatched = JSON.parse((await taken(page, "Unmatched nodes as JSON")).content.toString()) as unknown[];
+      expect(unmatched).toHaveLength(2);
+      const { name, content } = await taken(page, "Problem graph as PNG");
+      expect(name).toBe("ranks-problem.png");
+      expect(PNG.sync.read(content).width).toBeGreaterThan(300);
+    }));
+
+  it("keeps two pages on two files apart", () =>
+    on("tensor", (page) =>
+      on("nan", async (other) => {
+        await other.keyboard.press("f");
+        await expect.poll(() => selectedName(other)).toContain("log");
+        await page.keyboard.press("f");
+        await expect.poll(() => selectedName(page)).toContain("__mul__");
+        expect(await selectedName(other)).toContain("log");
+      })));
+});
