@@ -71,14 +71,13 @@ class StepRecorder:
         if self._capture is None:
             self._capture = Capture(self.config, self.trace, self._custom, self._isolation)
         capture = self._capture
-        watched = model if self.config.records_modules else None
         self.running = True
         if tokens is None:
-            capture.start(watched)
+            capture.start(model)
             return
         assert isinstance(model, torch.nn.Module)
         if self._tokens is None:
-            start = partial(capture.start, watched)
+            start = partial(capture.start, model)
             self._tokens = TokenRange(model, *tokens, start, capture.stop)
         self._tokens.start()
 
@@ -96,6 +95,11 @@ class StepRecorder:
     def capture(self) -> Capture | None:
         """What watches the run, once it was started."""
         return self._capture
+
+    @property
+    def saved_tensors(self) -> int:
+        """How many tensor files the step has."""
+        return self._tensors.count
 
     def flush(self, last: bool) -> None:
         """Write the entries that are finished. A disk that fails ends the dump, not the run."""

@@ -112,7 +112,7 @@ class Service:
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
             recorder.complete()
-            self._seen.entries += recorder.trace.entry_count
+            self._seen.count(recorder)
             if recorder.failed:
                 self._ended = True
             elif not dump:
@@ -135,7 +135,7 @@ class Service:
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
             recorder.complete()
-            self._seen.entries += recorder.trace.entry_count
+            self._seen.count(recorder)
             if not recorder.failed:
                 self._name_by_rank(recorder.directory)
         if not self._ended:
@@ -211,9 +211,17 @@ class _Seen:
     def __init__(self) -> None:
         self.steps: set[int] = set()
         self.ranks: set[int | None] = set()
-        self.entries = 0
+        self.entries = self.saved = 0
+
+    def count(self, recorder: StepRecorder) -> None:
+        """Add a step that has ended."""
+        self.entries += recorder.trace.entry_count
+        self.saved += recorder.saved_tensors
 
     def say_unmatched(self, config: Config) -> None:
+        """Say which selection left nothing over."""
+        if config.tensor_list and self.entries and not self.saved:
+            say(f"no tensor was saved: no entry matched {list(config.tensor_list)}")
         if self.entries or not self.steps:
             return
         ranks = {rank for rank in self.ranks if rank is not None}

@@ -30,6 +30,8 @@ _DATA = inspect.getattr_static(torch.Tensor, "data").__get__
 class CallMode(TorchFunctionMode):
     """Records each outermost API call of the thread that entered it."""
 
+    _depth = 1  # frames between the handler and the call that it handles
+
     def __init__(
         self,
         trace: Trace,
@@ -59,7 +61,7 @@ class CallMode(TorchFunctionMode):
             return self._unrecorded(func, args, kwargs)
         if self.is_quiet():
             return func(*args, **kwargs)
-        frame = sys._getframe(1)
+        frame = sys._getframe(self._depth)
         api, caller, body = self._sites.resolve(func, args, frame)
         if api is None:
             return self._inside(table.unwrapped.get(func, func), func, args, kwargs)
@@ -158,7 +160,7 @@ class CallMode(TorchFunctionMode):
     ) -> Any:  # noqa: ANN401
         """Run a call of risk level ALL; it leaves an entry only when it returns a tensor."""
         trace, local = self._trace, self._threads.local
-        caller = sys._getframe(3)
+        caller = sys._getframe(self._depth + 2)
         parent = local.running[-1] if local.running else self._regions.region_of(caller)
         name = f"{api.owner}.{trace.calls_of(api.owner)}"
         entry = begin_call(trace, f"{name}.forward", api, parent, (args, kwargs), caller)
@@ -187,6 +189,20 @@ class CallMode(TorchFunctionMode):
             return func(*args, **kwargs)
         with self:
             return inner(*args, **kwargs)
+
+
+def call_mode_type() -> type[CallMode]:
+    """CallMode, hidden from dynamo where anything was compiled in this process.
+
+    Dynamo would trace the mode into the user's graphs. Code that it compiles under the hidden one
+    runs call by call and is recorded.
+    """
+    dynamo = sys.modules.get("torch._dynamo")
+    backends = getattr(getattr(dynamo, "eval_frame", None), "cached_backends", {})
+    if dynamo is None or not any(backend is not None for backend in backends.values()):
+        return CallMode
+    hidden = dynamo.disable(CallMode.__torch_function__)
+    return type("CallMode", (CallMode,), {"__torch_function__": hidden, "_depth": 2})
 
 
 def _take_off(wanted: object) -> None:

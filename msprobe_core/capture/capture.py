@@ -6,7 +6,7 @@ import torch
 
 from msprobe_core.capture.backward_runs import BackwardRuns
 from msprobe_core.capture.call_site import call_sites
-from msprobe_core.capture.calls import CallMode
+from msprobe_core.capture.calls import CallMode, call_mode_type
 from msprobe_core.capture.collectives import CollectiveWatch
 from msprobe_core.capture.custom import CustomApis
 from msprobe_core.capture.everything import AutogradFunctions, unlisted_api
@@ -25,6 +25,7 @@ class Capture:
     def __init__(
         self, config: Config, trace: Trace, custom: CustomApis, isolation: Isolation | None
     ) -> None:
+        self._records_modules = config.records_modules
         self._threads = ThreadState()
         self._trace = trace
         self._gradients = GradientWatch(trace)
@@ -39,8 +40,10 @@ class Capture:
 
     def start(self, model: Model | None) -> None:
         """Watch from here on."""
-        if model is not None:
+        if model is not None and self._records_modules:
             self._modules.start(model)
+        elif model is not None:
+            self._modules.start_borders(model)
         self._regions.start()
         for other in self._others:
             other.start()
@@ -75,7 +78,8 @@ class Capture:
 
     def _watch_calls(self, risk_level: str) -> None:
         sites = call_sites(risk_level)
-        self._mode = CallMode(self._trace, sites, self._threads, self._gradients, self._regions)
+        make = call_mode_type()
+        self._mode = make(self._trace, sites, self._threads, self._gradients, self._regions)
         others: list[BackwardRuns | CollectiveWatch | AutogradFunctions] = [
             BackwardRuns(self._mode.enter_again, self._mode.leave),
             CollectiveWatch(self._trace, self._threads, self._regions, risk_level),

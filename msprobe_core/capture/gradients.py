@@ -218,7 +218,7 @@ def edge_of(value: object) -> Edge | None:
     """Where the gradient of a tensor goes: a node and the number of its input; None without."""
     if not isinstance(value, torch.Tensor) or not value.requires_grad:
         return None
-    node = value.grad_fn
+    node = _node_of(value)
     if node is not None:
         return node, value.output_nr
     if not torch.is_grad_enabled():
@@ -272,12 +272,19 @@ def _outputs(result: object) -> list[object]:
 
 def _first_node(result: object) -> Node | None:
     if isinstance(result, torch.Tensor):
-        return result.grad_fn if result.requires_grad else None
+        return _node_of(result) if result.requires_grad else None
     if isinstance(result, (tuple, list)):
         for value in result:
             if isinstance(value, torch.Tensor) and value.requires_grad:
-                return value.grad_fn
+                return _node_of(value)
     return None
+
+
+def _node_of(tensor: torch.Tensor) -> Node | None:
+    try:
+        return tensor.grad_fn
+    except RuntimeError:  # a view whose base changed where no gradients are kept has none
+        return None
 
 
 def _sum(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:

@@ -63,15 +63,33 @@ class ModuleWatch:
         self._trace, self._threads, self._gradients = trace, threads, gradients
         self._parameters = ParameterWatch(trace)
         self._paths: dict[int, tuple[str, torch.nn.Module]] = {}
+        self._borders: set[int] = set()
         self._handles: list[Any] = []
 
     def start(self, model: Model) -> None:
         """Watch the modules inside a model, or inside each model of a list."""
         self._paths = {id(module): (path, module) for path, module in named_modules(model)}
+        self._find_borders(model)
         if self._isolation is not None:
             for path in self._isolation.missing({path for path, _ in self._paths.values()}):
                 say(f"load: the model has no module {path!r}; nothing is loaded for it")
         self._hook()
+
+    def start_borders(self, model: Model) -> None:
+        """Watch no module, but let the compiled ones of a model run as without a dump."""
+        self._find_borders(model)
+        if self._borders:
+            self._hook()
+
+    def _find_borders(self, model: Model) -> None:
+        roots = [model] if isinstance(model, torch.nn.Module) else model
+        if any(is_wrapper(root) or (self._mode is None and is_compiled(root)) for root in roots):
+            say(
+                "the model given to start is compiled: what runs inside is not seen; give the "
+                "model itself, or call torch.compiler.set_stance('force_eager') before the step"
+            )
+        inside = [module for root in roots for module in root.modules() if is_wrapper(module)]
+        self._borders = {id(module) for module in inside}
 
     def start_single(self, module: torch.nn.Module, name: str) -> None:
         """Watch one module alone, under a name of the user's."""
@@ -82,7 +100,7 @@ class ModuleWatch:
     def _hook(self) -> None:
         before: Any = self._before
         after: Any = self._after
-        if any(is_compiled(module) for _, module in self._paths.values()):
+        if self._borders or any(is_compiled(module) for _, module in self._paths.values()):
             # Dynamo must not look into the hooks; torch warns of them at each compiled module.
             before, after = torch._dynamo.disable(before), torch._dynamo.disable(after)
             warnings.filterwarnings("ignore", message=_HOOK_WARNING)
@@ -97,10 +115,16 @@ class ModuleWatch:
             handle.remove()
         self._handles = []
         self._paths = {}
+        self._borders = set()
 
     def _before(self, module: torch.nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         known = self._paths.get(id(module))
-        if known is None or self._is_quiet():
+        if known is None and id(module) not in self._borders:
+            return None
+        if self._is_quiet():
+            return None
+        if known is None:
+            self._enter_border(module)
             return None
         with torch._C.DisableTorchFunction():
             return self._begin(known[0], module, args)
@@ -144,7 +168,7 @@ class ModuleWatch:
         running = _Running(module, call, entry, begun)
         running.entered = self._mode is not None and self._mode.enter_again()
         local.open.append(running)
-        if is_compiled(module) and isinstance(module, torch._dynamo.OptimizedModule):
+        if id(module) in self._borders:
             self._enter_border(module)
         return fresh
 
@@ -203,8 +227,12 @@ def is_compiled(module: torch.nn.Module) -> bool:
     """Whether torch.compile runs the module, as a wrapper or in place."""
     if "torch._dynamo" not in sys.modules:
         return False
-    in_place = getattr(module, "_compiled_call_impl", None) is not None
-    return in_place or isinstance(module, torch._dynamo.OptimizedModule)
+    return getattr(module, "_compiled_call_impl", None) is not None or is_wrapper(module)
+
+
+def is_wrapper(module: torch.nn.Module) -> bool:
+    """Whether the module is what `torch.compile(module)` returned."""
+    return "torch._dynamo" in sys.modules and isinstance(module, torch._dynamo.OptimizedModule)
 
 
 def named_modules(model: Model) -> list[tuple[str, torch.nn.Module]]:

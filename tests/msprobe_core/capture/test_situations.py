@@ -127,30 +127,6 @@ def test_threads_have_trees_of_their_own(debugger: Make, dumps: Read) -> None:
     assert len([n for n in dump.names if n.startswith("Functional.linear")]) == 80
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_a_compiled_submodule_is_recorded_at_its_border(debugger: Make, dumps: Read) -> None:
-    class Outer(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.plain = nn.Linear(4, 4)
-            self.fast: Any = torch.compile(Net(), backend="eager")
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return self.fast(self.plain(x)).sum()
-
-    model = Outer()
-    expected = model(torch.ones(2, 4))
-    found: list[torch.Tensor] = []
-    one_step(debugger(level="mix"), model, lambda: found.append(model(torch.ones(2, 4))))
-    found[0].backward()
-    assert found[0].equal(expected)
-    dump = dumps()[0]
-    assert "Module.fast.OptimizedModule.forward.0" in dump.names
-    assert dump.data["Module.fast.OptimizedModule.forward.0"]["output"][0]["shape"] == [2, 4]
-    assert not any(".first." in name for name in dump.names)
-    assert dump.names[-2:] == ["Module.fast.OptimizedModule.forward.0", "Tensor.sum.0.forward"]
-
-
 def test_functional_transforms(debugger: Make, dumps: Read) -> None:
     model = Net()
     parameters = dict(model.named_parameters())
