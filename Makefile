@@ -111,7 +111,8 @@ docs: venv  ## the documentation as a site, in build/site; warnings are errors
 	$(BIN)/mkdocs build --strict --quiet
 
 soak: venv build  ## load, faults and hostile input; writes the table of docs/reliability.md
-	$(BIN)/python -m benchmarks.soak docs/reliability.md
+	$(BIN)/python -m benchmarks.soak docs/reliability.md faults
+	$(BIN)/python -m benchmarks.soak docs/reliability.md load
 
 sbom: venv node_modules/.package-lock.json  ## what we ship, as CycloneDX JSON in build/sbom.cdx.json
 	$(BIN)/python build_backend/bill_of_materials.py build/sbom.cdx.json
@@ -127,7 +128,8 @@ coverage: venv build  ## lines that the Python tests reach; 90 % at least in the
 lower-bounds: $(STAMP)/python  ## the tests of builder and server with the oldest dependencies allowed
 	$(BIN)/python build_backend/lower_bounds.py build/lower-bounds
 
-screenshots: e2e  ## the pictures of the README, as the browser journeys take them
+screenshots: venv build | $(CHROMIUM)  ## the pictures below docs/screenshots, in two sizes, light and dark
+	CHROMIUM=$(CHROMIUM) npm run --silent screenshots
 
 zoo: venv  ## seeded bugs: how often the diagnosis names the culprit
 	$(BIN)/python -m tests.zoo

@@ -32,6 +32,16 @@ const SCREENS: Record<string, (page: Page) => Promise<void>> = {
     await page.locator(".panel .toolbar .icon").last().click();
   },
   help: (page) => page.keyboard.press("?"),
+  build: async (page) => {
+    await page.keyboard.press("Escape");
+    await page.locator(".header-tools > .icon").first().click();
+    await page.locator(".build-form").waitFor();
+  },
+  share: async (page) => {
+    await page.keyboard.press("Escape");
+    await page.locator(".menu > .icon").click();
+    await page.locator("[role=menuitem]").first().waitFor();
+  },
   search: async (page) => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+k");
@@ -47,24 +57,42 @@ describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
     const found: string[] = [];
     for (const [name, enter] of Object.entries(SCREENS)) {
       await enter(page);
-      await page.waitForTimeout(350);
+      await settled(page);
       found.push(...(await serious(page, name)));
     }
-    await page.goto(`${places.empty}index.html`);
-    await page.locator(".empty, canvas[data-side]").first().waitFor();
-    found.push(...(await serious(page, "empty")));
+    for (const [name, [address, shown]] of Object.entries(await otherPages())) {
+      await page.goto(address);
+      await page.locator(shown).first().waitFor();
+      await settled(page);
+      found.push(...(await serious(page, name)));
+    }
     expect(found).toEqual([]);
     await page.context().close();
   });
 });
 
+/** Screens that need an address of their own, and what tells that they are there. */
+async function otherPages(): Promise<Record<string, [string, string]>> {
+  return {
+    failed: [await addressOf(places.standalone, "failed", "&step=1&rank=1"), ".pair-failed"],
+    single: [await addressOf(places.standalone, "single"), "canvas[data-side=problem]"],
+    empty: [`${places.empty}index.html`, ".build-form, canvas[data-side]"],
+  };
+}
+
+/** Nothing is being loaded any more. */
+async function settled(page: Page): Promise<void> {
+  await page.waitForFunction(() => !/Loading…|加载中/.test(document.body.innerText));
+  await page.waitForTimeout(100);
+}
+
 async function serious(page: Page, screen: string): Promise<string[]> {
   await page.evaluate(AXE);
   const violations = await page.evaluate(async () => {
     const { axe } = window as unknown as {
-      axe: { run: () => Promise<{ violations: Violation[] }> };
+      axe: { run: (options: object) => Promise<{ violations: Violation[] }> };
     };
-    return (await axe.run()).violations;
+    return (await axe.run({ resultTypes: ["violations"] })).violations;
   });
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")

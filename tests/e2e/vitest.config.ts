@@ -7,6 +7,8 @@ export default defineConfig({
     globalSetup: ["./setup.ts"],
     // Two browsers on two cores: most of the time they wait for what they look at.
     maxWorkers: 2,
+    // The files share nothing but the browser, which each opens and closes for itself.
+    isolate: false,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 8000 } },

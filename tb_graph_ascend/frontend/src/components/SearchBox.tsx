@@ -6,8 +6,9 @@ import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from "re
 import { useTranslation } from "react-i18next";
 
 import { useLeave } from "../hooks/useLeave";
-import { prepareSearch, useSearch } from "../hooks/useSearch";
+import { useSearch } from "../hooks/useSearch";
 import { selectNode } from "../state/actions";
+import { prepareSearch } from "../state/prepare";
 import { useApp } from "../state/store";
 import { SearchHits } from "./SearchHits";
 
@@ -16,6 +17,7 @@ export function SearchBox() {
   const query = useApp((state) => state.query);
   const regex = useApp((state) => state.regex);
   const set = useApp((state) => state.set);
+  const session = useApp((state) => state.session);
   const { answer, hits, total } = useSearch();
   const [active, setActive] = useState(-1);
   const [open, setOpen] = useState(false);
@@ -73,7 +75,7 @@ export function SearchBox() {
         value={query}
         onFocus={() => {
           setOpen(true);
-          prepareSearch();
+          if (session) prepareSearch(session);
         }}
         onKeyDown={onKey}
         onChange={({ target }) => {

@@ -7,13 +7,6 @@ import { useApp } from "../state/store";
 
 const PAGE = 200;
 
-/** Let the server load its names before the first letter is typed. */
-export function prepareSearch(): void {
-  const { db, step, rank } = useApp.getState();
-  if (db === null || step === null || rank === null) return;
-  void api.search(db, step, rank, { q: "", regex: false, limit: 1 }).catch(() => undefined);
-}
-
 export function useSearch() {
   const db = useApp((state) => state.db);
   const step = useApp((state) => state.step);

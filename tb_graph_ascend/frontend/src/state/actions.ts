@@ -6,6 +6,7 @@ import { databaseQuery, findingsQuery, queryClient } from "../api/queries";
 import type { Database, Finding, Node, Side } from "../api/types";
 import type { Move } from "./outlinekeys";
 import { reopen, shapeOf, textToShape } from "./openshape";
+import { prepareSearchSoon } from "./prepare";
 import { GraphSession, SIDES } from "./session";
 import { useApp } from "./store";
 import type { Linked } from "./url";
@@ -57,6 +58,7 @@ async function switchPair(step: number, rank: number, options: OpenOptions): Pro
     const select = options.select ?? options.linked?.selected ?? (await twin(session, before));
     if (ticket !== opening) return;
     state().set({ session, selected: null });
+    prepareSearchSoon(session);
     await session.link.ready;
     const view = options.linked?.view;
     if (view) session.link.view("problem")?.follow(view);
