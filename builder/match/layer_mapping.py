@@ -108,6 +108,8 @@ def read_layer_mapping(path: Path) -> LayerMapping:
         document = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         raise MappingError(f"{path}: no valid YAML ({' '.join(str(error).split())})") from None
+    except RecursionError:
+        raise MappingError(f"{path}: nests too deep; a mapping has two levels") from None
     mapping = LayerMapping(path)
     for owner, rules in _pairs(path, document, "a mapping of classes"):
         for problem, benchmark in _pairs(path, rules, f"the rules of {owner.value}"):

@@ -113,12 +113,15 @@ def _load_with_torch(path: str, reason: str) -> TensorData:
         raise TensorFileError(_refusal(error)) from error
     if not isinstance(tensor, torch.Tensor):
         raise TensorFileError(f"holds a {type(tensor).__name__}, no tensor")
-    tensor = tensor.detach().to_dense().resolve_conj().resolve_neg().contiguous()
-    if tensor.is_complex():
-        tensor = torch.view_as_real(tensor)
-    if tensor.dtype is torch.bfloat16 or "float8" in str(tensor.dtype):
-        tensor = tensor.to(torch.float32)
-    return data_of(tensor.numpy())
+    try:
+        tensor = tensor.detach().to_dense().resolve_conj().resolve_neg().contiguous()
+        if tensor.is_complex():
+            tensor = torch.view_as_real(tensor)
+        if tensor.dtype is torch.bfloat16 or "float8" in str(tensor.dtype):
+            tensor = tensor.to(torch.float32)
+        return data_of(tensor.numpy())
+    except (TypeError, RuntimeError) as error:  # a dtype or layout that NumPy does not have
+        raise TensorFileError(_refusal(error)) from error
 
 
 def _refusal(error: Exception) -> str:

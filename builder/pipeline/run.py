@@ -10,6 +10,7 @@ import gc
 import multiprocessing
 import os
 import signal
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -132,6 +133,9 @@ def _attempt(plan: PairPlan, database: Database, instructions: Instructions) -> 
             return store(database, result, instructions, values)
     except BuilderError as error:
         return store_failure(database, plan, str(error))
+    except sqlite3.OperationalError as error:
+        text = f"{database.final}: cannot be written ({error}); free space or choose another -o"
+        return store_failure(database, plan, text)
     except Exception as error:  # one pair's defect must not take the others' results with it
         text = f"{plan.problem}: {type(error).__name__}: {error}; please report this"
         return store_failure(database, plan, text)
