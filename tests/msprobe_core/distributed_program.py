@@ -1,4 +1,4 @@
-"""Run by the tests in each rank: python … OUT KIND, where KIND is ddp, fsdp, plain or async."""
+"""Run by the tests in each of two ranks: python … OUT; one dump for each kind of model."""
 
 from __future__ import annotations
 
@@ -59,13 +59,17 @@ def train(kind: str, debugger: PrecisionDebugger | None) -> list[float]:
     return losses
 
 
+KINDS = ("ddp", "fsdp", "async")
+
+
 def main() -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    plain = train(sys.argv[2], None)
-    debugger = PrecisionDebugger(dump_path=sys.argv[1], level="mix")
-    assert train(sys.argv[2], debugger) == plain
-    debugger.close()
+    for kind in KINDS:
+        plain = train(kind, None)
+        debugger = PrecisionDebugger(dump_path=f"{sys.argv[1]}/{kind}", level="mix")
+        assert train(kind, debugger) == plain
+        debugger.close()
     dist.destroy_process_group()
 
 

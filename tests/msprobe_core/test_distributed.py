@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.msprobe_core.dump_reading import RankDump, read_rank_dumps
+from tests.msprobe_core.dump_reading import read_rank_dumps
 from tests.msprobe_core.two_ranks import run_two_ranks
 
 pytestmark = pytest.mark.skipif(
@@ -15,14 +15,17 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def run(kind: str, out: Path) -> list[RankDump]:
-    run_two_ranks(Path(__file__).with_name("distributed_program.py"), str(out), kind)
-    return read_rank_dumps(out)
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Dumps of all kinds, written by one pair of processes."""
+    folder = tmp_path_factory.mktemp("ranks")
+    run_two_ranks(Path(__file__).with_name("distributed_program.py"), str(folder))
+    return folder
 
 
 @pytest.mark.parametrize("kind", ["ddp", "fsdp"])
-def test_parallel_models(kind: str, tmp_path: Path) -> None:
-    dumps = run(kind, tmp_path)
+def test_parallel_models(kind: str, out: Path) -> None:
+    dumps = read_rank_dumps(out / kind)
     assert [f"{d.path.parent.name}/{d.path.name}" for d in dumps] == [
         "step0/rank0",
         "step0/rank1",
@@ -39,8 +42,8 @@ def test_parallel_models(kind: str, tmp_path: Path) -> None:
             assert any(".parameters_grad.0" in name for name in names), dump.names
 
 
-def test_asynchronous_collectives_show_what_arrived(tmp_path: Path) -> None:
-    for dump in run("async", tmp_path):
+def test_asynchronous_collectives_show_what_arrived(out: Path) -> None:
+    for dump in read_rank_dumps(out / "async"):
         record = dump.data["Distributed.all_reduce.0.forward"]
         assert record["input_args"][0]["Max"] == 1.0
         assert record["output"][0]["Max"] == 2.0

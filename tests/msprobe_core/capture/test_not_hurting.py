@@ -6,6 +6,7 @@ import copy
 import io
 import pickle
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -135,6 +136,75 @@ def test_views_and_in_place_operations(debugger: Make, dumps: Read) -> None:
     names = dumps()[0].names
     assert "Module.act.ReLU.backward.0" in names
     assert "Module.split.Splitting.backward.0" in names
+
+
+def change_the_base(parts: tuple[torch.Tensor, ...]) -> torch.Tensor:
+    base = parts[0]._base
+    assert base is not None
+    return base.mul_(2.0).sum()
+
+
+def change_a_copy(parts: tuple[torch.Tensor, ...]) -> torch.Tensor:
+    left = parts[0] * 2.0
+    left += parts[1]
+    return left.sum()
+
+
+def change_without_gradients(parts: tuple[torch.Tensor, ...]) -> torch.Tensor:
+    parts[0].add_(1.0)
+    return (parts[0] * parts[1]).sum()
+
+
+class SplitInput(nn.Module):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x.split(2, -1)
+
+
+class Slices(Splitting):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = self.inner(x)
+        return y[:, :4], y[:, 4:]
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "inference"),
+    [
+        (Splitting, change_the_base, False),
+        (Splitting, change_a_copy, False),
+        (Splitting, change_without_gradients, True),
+        (SplitInput, change_a_copy, False),
+        (SplitInput, change_without_gradients, True),
+        (Slices, change_without_gradients, False),
+        (Slices, change_the_base, False),
+    ],
+)
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_split_views_changed_in_place(
+    kind: type[nn.Module], change: Any, inference: bool, level: str, debugger: Make
+) -> None:
+    class Whole(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(4)
+            self.split = kind()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            with torch.inference_mode(inference):
+                return change(self.split(x))  # type: ignore[no-any-return]
+
+    def run(model: nn.Module) -> list[torch.Tensor]:
+        x = torch.linspace(-1, 1, 12).view(3, 4).requires_grad_()
+        y = model(x)
+        if inference:
+            return [y]
+        y.backward()
+        assert x.grad is not None
+        return [y, x.grad, *(p.grad for p in model.parameters() if p.grad is not None)]
+
+    expected, found = run(Whole()), []
+    model = Whole()
+    one_step(debugger(level=level), model, lambda: found.extend(run(model)))
+    assert all(ours.equal(theirs) for ours, theirs in zip(found, expected, strict=True))
 
 
 class InPlaceOnOutput(nn.Module):

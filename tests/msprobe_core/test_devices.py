@@ -1,0 +1,118 @@
+"""Statistics are computed where the tensor lies and read back together, not call by call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from msprobe_core import PrecisionDebugger
+from msprobe_core.values.numbers import defer_measure, measure_now, read_back
+from tests.msprobe_core.dump_reading import RankDump, tensors
+
+Make = Callable[..., PrecisionDebugger]
+Read = Callable[[], list[RankDump]]
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
+needs_npu = pytest.mark.skipif(
+    not (hasattr(torch, "npu") and torch.npu.is_available()), reason="no NPU with torch_npu here"
+)
+DTYPES = [
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.float8_e5m2,
+    torch.int32,
+    torch.uint16,
+    torch.bool,
+    torch.complex64,
+]
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.sampled_from(DTYPES), min_size=1, max_size=6), st.integers(0, 40))
+def test_deferred_numbers_are_those_measured_at_once(dtypes: list[torch.dtype], size: int) -> None:
+    values = [(torch.arange(size) % 7 - 3).abs().to(dtype) for dtype in dtypes]
+    with torch.no_grad():
+        pending = [defer_measure(value) for value in values]
+        read_back(pending)
+        for value, deferred in zip(values, pending, strict=True):
+            now = json.loads(f'{{"at": 0{measure_now(value).text}}}')
+            then = json.loads(f'{{"at": 0{deferred.found.text}}}')
+            assert list(then) == list(now)
+            assert all(near(then[key], now[key]) for key in now)
+
+
+def near(ours: float | None, theirs: float | None, rel: float = 1e-6) -> bool:
+    if ours is None or theirs is None:
+        return ours is theirs
+    return ours == pytest.approx(theirs, rel=rel, abs=1e-5)
+
+
+def test_deferred_numbers_count_what_is_not_finite() -> None:
+    pending = [defer_measure(torch.tensor([1.0, float("nan"), float("inf")]))]
+    read_back(pending)
+    assert pending[0].found.abnormal
+    assert pending[0].found.counts == ', "nan_count": 1, "inf_count": 1'
+
+
+@pytest.fixture
+def no_waiting() -> Iterator[None]:
+    """Makes every synchronisation with the GPU an error."""
+    torch.cuda.synchronize()
+    torch.cuda.set_sync_debug_mode("error")
+    yield
+    torch.cuda.set_sync_debug_mode("default")
+
+
+def model() -> nn.Module:
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 2))
+
+
+@needs_cuda
+def test_a_recording_does_not_wait_for_the_gpu(
+    debugger: Make, no_waiting: None, tmp_path: Path
+) -> None:
+    net = model().cuda()
+    value = torch.ones(4, 8, device="cuda")
+    target = debugger(level="mix")
+    target.start(net)
+    net(value).sum().backward()
+    torch.cuda.set_sync_debug_mode("default")  # from here on numbers are read back
+    target.stop()
+    target.step()
+
+
+@needs_cuda
+def test_a_gpu_gives_the_names_and_numbers_of_the_cpu(debugger: Make, dumps: Read) -> None:
+    check_device("cuda", debugger, dumps)
+
+
+@needs_npu
+def test_an_npu_gives_the_names_and_numbers_of_the_cpu(debugger: Make, dumps: Read) -> None:
+    check_device("npu", debugger, dumps)
+
+
+def check_device(device: str, debugger: Make, dumps: Read) -> None:
+    target = debugger(level="mix", task="tensor")
+    for where in ("cpu", device):
+        net = model().to(where)
+        value = torch.ones(4, 8, device=where)
+        with target.recording(net):
+            net(value).sum().backward()
+    here, there = dumps()
+    assert here.names == there.names
+    for name in here.names:
+        pairs = zip(tensors(here.data[name]), tensors(there.data[name]), strict=True)
+        for ours, theirs in pairs:
+            for key in ("Max", "Min", "Mean", "Norm"):
+                assert near(theirs[key], ours[key], rel=1e-3)
+            saved = torch.load(there.path / "dump_tensor_data" / theirs["data_name"])
+            assert saved.device.type == "cpu"
