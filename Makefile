@@ -111,8 +111,8 @@ docs: venv  ## the documentation as a site, in build/site; warnings are errors
 	$(BIN)/mkdocs build --strict --quiet
 
 soak: venv build  ## load, faults and hostile input; writes the table of docs/reliability.md
-	$(BIN)/python -m benchmarks.soak docs/reliability.md faults
-	$(BIN)/python -m benchmarks.soak docs/reliability.md load
+	for part in hostile faults load; do \
+	    $(BIN)/python -m benchmarks.soak docs/reliability.md $$part || exit 1; done
 
 sbom: venv node_modules/.package-lock.json  ## what we ship, as CycloneDX JSON in build/sbom.cdx.json
 	$(BIN)/python build_backend/bill_of_materials.py build/sbom.cdx.json

@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 _BOUND = re.compile(r'^\s*"([A-Za-z0-9._-]+)>=([0-9.]+)"', re.MULTILINE)
 # The torch is the newest: the oldest one has no build for the NumPy that goes with new Pythons.
 _TESTS = ("tests/builder", "tests/tb_graph_ascend", "tests/msprobe")
-_TOOLS = ("pytest>=8.2", "hypothesis>=6.100", "schemathesis>=4.0")
+# TensorBoard before 2.21 imports pkg_resources, which later releases of setuptools do not have.
+_TOOLS = ("pytest>=8.2", "hypothesis>=6.100", "schemathesis>=4.0", "setuptools<81")
 # What was deprecated by newer Pythons since those releases is not ours to mend.
 _PYTEST = ("--quiet", "-W", "default", "-p", "no:cacheprovider")
 

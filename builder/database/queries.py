@@ -51,6 +51,7 @@ _NODE_COLUMNS = tuple("exec_order" if f == "order" else f for f in _FIELDS if f 
 
 # SQLite before 3.32 takes no more in one statement.
 _MOST_PARAMETERS = 900
+_LARGEST = 2**63 - 1  # of SQLite; a request may ask for more
 
 
 class UnknownNodeError(LookupError):
@@ -151,7 +152,7 @@ class ResultDatabase:
 
     def nodes_by_id(self, ids: Iterable[int]) -> list[Node]:
         """The nodes with these ids in the order given; unknown ones are left out."""
-        wanted = list(ids)
+        wanted = [id_ for id_ in ids if id_ <= _LARGEST]
         found: dict[int, Node] = {}
         for start in range(0, len(wanted), _MOST_PARAMETERS):
             part = wanted[start : start + _MOST_PARAMETERS]
@@ -170,7 +171,8 @@ class ResultDatabase:
         # A parent always has a smaller id; anything else is a cycle in a file made by hand.
         above = node.c.id == step.c.parent, node.c.id < step.c.id
         step = step.union_all(select(node.c.id, node.c.parent).where(*above))
-        found = self._select(node.c.id.in_(select(step.c.id)), order=[node.c.id])
+        ids = node.c.id.in_(select(step.c.id))
+        found = self._select(ids, order=[node.c.id]) if id_ <= _LARGEST else []
         if not found:
             raise UnknownNodeError(f"{self.file.name} has no node {id_}")
         return NodePath(found)

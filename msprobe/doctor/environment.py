@@ -35,10 +35,19 @@ def _versions() -> Iterator[Check]:
         )
     else:
         yield _version("tensorboard", "pip install --force-reinstall tensorboard")
+        yield from _pkg_resources()
     if util.find_spec("torch") is None:
         yield note("torch", "not installed; only recording needs it", "pip install torch to record")
     else:
         yield _version("torch", "pip install --force-reinstall torch")
+
+
+def _pkg_resources() -> Iterator[Check]:
+    """TensorBoard before 2.21 does not start without a module that setuptools 81 removed."""
+    release = tuple(int(part) for part in metadata.version("tensorboard").split(".")[:2])
+    if release < (2, 21) and util.find_spec("pkg_resources") is None:
+        text = "does not start: it needs pkg_resources, which the installed setuptools has not"
+        yield problem("tensorboard", text, "pip install 'setuptools<81', or a newer tensorboard")
 
 
 def _version(name: str, mend: str) -> Check:

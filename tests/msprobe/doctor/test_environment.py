@@ -56,6 +56,21 @@ def test_missing_packages_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     assert "msprobe serve" in (tensorboard.next_step or "")
 
 
+def test_old_tensorboard_beside_new_setuptools_is_a_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    version = metadata.version
+    old = {"tensorboard": "2.16.2"}
+    monkeypatch.setattr(metadata, "version", lambda name: old.get(name) or version(name))
+    find_spec = environment.util.find_spec
+    monkeypatch.setattr(
+        environment.util, "find_spec", lambda n: None if n == "pkg_resources" else find_spec(n)
+    )
+    first, second = checks_of("tensorboard")
+    assert (first.state, second.state) == ("ok", "problem")
+    assert "setuptools<81" in (second.next_step or "")
+
+
 def test_second_installation_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     twin = tmp_path / "tb_graph_ascend-0.0.9.dist-info"
     twin.mkdir()

@@ -1,0 +1,1 @@
+"""The trials of `make soak` in small numbers."""
