@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -13,7 +14,7 @@ from builder.communication import Link
 from builder.database.tables import COMMUNICATION, FINDING, SCHEMA_VERSION
 from builder.database.writer import Database, insert_rows, write_meta
 from builder.dump.sources import find_sources
-from builder.errors import InputError, MappingError
+from builder.errors import InputError, MappingError, OutputError
 from builder.extensions import load_extensions
 from builder.match.layer_mapping import read_layer_mapping
 from builder.match.manual_file import read_mapping
@@ -80,6 +81,11 @@ def build(
         facts = _meta(problem, benchmark, options, mode, summary)
         _write_whole(database, findings, links, facts)
         path = database.finish()
+    except sqlite3.OperationalError as error:
+        database.discard()
+        raise OutputError(
+            f"{output}: cannot be written ({error}); free space or choose another -o"
+        ) from error
     except BaseException:
         database.discard()
         raise

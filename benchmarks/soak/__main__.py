@@ -23,7 +23,7 @@ def trials(part: str, quick: bool) -> list[_Trial]:
     """The trials of one part; the quick ones are the same with smaller numbers."""
     few = 10 if quick else 400
     if part == "load":
-        crowd = (5, 5.0, 2_000) if quick else (50, 120.0, 100_000)
+        crowd = (5, 5.0, 2_000) if quick else (50, 120.0, 50_000)
         return [lambda work: viewers.view(work, *crowd)]
     if part == "faults":
         return [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import resource
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.generate import Size, generate
-from benchmarks.soak.outcome import ROOT, Outcome, finished, half_written, msprobe
+from benchmarks.soak.outcome import ROOT, Outcome, finished, half_written, msprobe, parses, serve
 
 _TRAINING = """
 import sys, torch
@@ -63,7 +62,7 @@ def full_disk(work: Path, entries: int) -> Outcome:
         code, said = _limited(command, limit)
         outcome.check(code == 0 and "trained to the end" in said, f"training: {code}: {said}")
         for path in (folder / "dump").rglob("*.json"):
-            outcome.check(_parses(path), f"{path} is no JSON after the disk was full")
+            outcome.check(parses(path), f"{path} is no JSON after the disk was full")
         kind = "a tmpfs of 1 MB" if limit is None else f"files of at most {limit // 1000} kB"
     outcome.seen = f"{kind}; the training ran to its end, all JSON parses"
     return outcome
@@ -107,11 +106,8 @@ def unreliable_logdir(work: Path) -> Outcome:
     generate(work / "dump", Size(300))
     logs = work / "logs"
     finished(msprobe("graph_visualize", "-tp", work / "dump" / "problem", "-o", logs))
-    server = msprobe("serve", logs, "--port", 0)
-    assert server.stdout is not None
-    found = re.search(r":(\d+)/", server.stdout.readline())
-    assert found is not None
-    ask = _Asker(int(found[1]))
+    server, port = serve(logs)
+    ask = _Asker(port)
     try:
         status, answer = ask("/api/databases")
         place = f"/api/databases/{answer['databases'][0]['id']}"
@@ -175,11 +171,3 @@ def _limited(command: list[object], limit: int | None) -> tuple[int, str]:
         check=False,
     )
     return done.returncode, done.stdout + done.stderr
-
-
-def _parses(path: Path) -> bool:
-    try:
-        json.loads(path.read_text())
-    except ValueError:
-        return False
-    return True

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from benchmarks.generate import Size, generate
-from benchmarks.soak.outcome import ROOT, Outcome, finished, half_written, msprobe
+from benchmarks.soak.outcome import ROOT, Outcome, finished, half_written, msprobe, parses
 
 _ANNOUNCED = re.compile(r"step (\d+): (\d+) entries, .* s to write, (.+)")
 _TRAINING = """
@@ -65,7 +65,7 @@ def kill_dumper(work: Path, times: int) -> Outcome:
         said = _train_until_killed(folder, task, chance.uniform(0.05, 1.5))
         for path in folder.rglob("*.json"):
             readable += 1
-            outcome.check(_parses(path), f"{path.relative_to(work)} is no JSON")
+            outcome.check(parses(path), f"{path.relative_to(work)} is no JSON")
         for _, entries, place in _ANNOUNCED.findall(said):
             complete += 1
             count = len(json.loads((Path(place) / "dump.json").read_text())["data"])
@@ -87,11 +87,3 @@ def _train_until_killed(folder: Path, task: str, seconds: float) -> str:
     time.sleep(seconds)
     process.kill()
     return process.communicate()[1]
-
-
-def _parses(path: Path) -> bool:
-    try:
-        json.loads(path.read_text())
-    except ValueError:
-        return False
-    return True

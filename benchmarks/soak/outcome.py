@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -42,6 +43,24 @@ def msprobe(*arguments: object, **environment: str) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+
+
+def serve(logs: Path) -> tuple[subprocess.Popen[str], int]:
+    """Start a server over a folder; the process and its port."""
+    server = msprobe("serve", logs, "--port", 0)
+    assert server.stdout is not None
+    found = re.search(r":(\d+)/", server.stdout.readline())
+    assert found is not None, "the server says its address"
+    return server, int(found[1])
+
+
+def parses(path: Path) -> bool:
+    """Whether a file is JSON."""
+    try:
+        json.loads(path.read_text())
+    except ValueError:
+        return False
+    return True
 
 
 def finished(process: subprocess.Popen[str]) -> tuple[int, str]:

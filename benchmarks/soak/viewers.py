@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import random
 import re
 import statistics
@@ -15,7 +16,7 @@ from urllib.parse import quote
 
 import builder
 from benchmarks.generate import Size, generate
-from benchmarks.soak.outcome import Outcome, msprobe
+from benchmarks.soak.outcome import Outcome, serve
 
 _THINKING_SECONDS = (0.5, 1.5)
 _MOST_MILLISECONDS = 100.0
@@ -25,11 +26,8 @@ def view(work: Path, viewers: int, seconds: float, entries: int) -> Outcome:
     """Each viewer opens the page, then walks, searches and reads values with pauses to look."""
     generate(work / "dump", Size(entries))
     builder.build(work / "dump" / "problem", work / "dump" / "benchmark", work / "logs")
-    server = msprobe("serve", work / "logs", "--port", 0)
-    assert server.stdout is not None
-    found = re.search(r":(\d+)/", server.stdout.readline())
-    assert found is not None, "the server says its address"
-    crowd = [_Viewer(int(found[1]), seed) for seed in range(viewers)]
+    server, port = serve(work / "logs")
+    crowd = [_Viewer(port, seed) for seed in range(viewers)]
     try:
         crowd[0].open_page()  # the first visit reads the file from the disk
         memory = _watch(crowd, server.pid, seconds)
@@ -38,7 +36,7 @@ def view(work: Path, viewers: int, seconds: float, entries: int) -> Outcome:
         server.communicate()
     times = [each for viewer in crowd for each in viewer.milliseconds]
     p95 = statistics.quantiles(times, n=20)[-1]
-    outcome = Outcome(f"{viewers} viewers of {entries:,} entries a side for {seconds:.0f} s")
+    outcome = Outcome(f"{viewers} viewers of {2 * entries:,} entries for {seconds:.0f} s")
     outcome.tried = len(times)
     outcome.lost = [failure for viewer in crowd for failure in viewer.failures]
     if p95 > _MOST_MILLISECONDS:
@@ -46,7 +44,8 @@ def view(work: Path, viewers: int, seconds: float, entries: int) -> Outcome:
     outcome.seen = (
         f"median {statistics.median(times):.0f} ms, p95 {p95:.0f} ms, p99 "
         f"{statistics.quantiles(times, n=100)[-1]:.0f} ms; memory {memory[0]:.0f} MB after a "
-        f"quarter of the time, {memory[1]:.0f} MB at the end"
+        f"quarter of the time, {memory[1]:.0f} MB at the end; {os.getloadavg()[0]:.1f} processes "
+        "were running at the end"
     )
     return outcome
 
