@@ -26,6 +26,10 @@ from msprobe_core.capture.trace import Trace
 _DATA = inspect.getattr_static(torch.Tensor, "data").__get__
 """`x.data` shares the elements of x but not its version: x may change without a sign."""
 
+_COLLECTIVES = "_c10d_functional"
+_WAIT = "_c10d_functional.wait_tensor"
+"""Functional collectives return before their result is there; waiting for it gives the result."""
+
 
 class CallMode(TorchFunctionMode):
     """Records each outermost API call of the thread that entered it."""
@@ -172,7 +176,10 @@ class CallMode(TorchFunctionMode):
         if not holds_tensor(result):
             return result
         trace.next_call(api.owner)
-        if entry is not None:
+        arrives_later = api.name.startswith(_COLLECTIVES)
+        if arrives_later:  # what fills the tensors leaves their versions as they are
+            trace.book.distrust([*args, result])
+        if entry is not None and not (arrives_later and not api.name.startswith(_WAIT)):
             write_output(trace, entry, result)
         end_call(trace, f"{name}.forward", entry, parent)
         self._gradients.watch_call(f"{name}.backward", result, parent, True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
 from torch import nn
 
 from msprobe.pytorch import PrecisionDebugger, seed_all
@@ -52,6 +55,7 @@ def train(kind: str, debugger: PrecisionDebugger | None) -> list[float]:
             work = dist.all_reduce(value, async_op=True)
             assert work is not None
             work.wait()
+            functional.wait_tensor(functional.all_reduce(value, "sum", dist.group.WORLD))
         if debugger is not None:
             debugger.stop()
             debugger.step()
@@ -67,7 +71,10 @@ def main() -> None:
     dist.init_process_group("gloo")
     for kind in KINDS:
         plain = train(kind, None)
-        debugger = PrecisionDebugger(dump_path=f"{sys.argv[1]}/{kind}", level="mix")
+        config = Path(sys.argv[1]) / f"{kind}{dist.get_rank()}.json"
+        risk = "ALL" if kind == "async" else "FOCUS"
+        config.write_text(json.dumps({"level": "mix", "risk_level": risk}), encoding="utf-8")
+        debugger = PrecisionDebugger(config, dump_path=f"{sys.argv[1]}/{kind}")
         assert train(kind, debugger) == plain
         debugger.close()
     dist.destroy_process_group()

@@ -47,3 +47,10 @@ def test_asynchronous_collectives_show_what_arrived(out: Path) -> None:
         record = dump.data["Distributed.all_reduce.0.forward"]
         assert record["input_args"][0]["Max"] == 1.0
         assert record["output"][0]["Max"] == 2.0
+
+
+def test_functional_collectives_are_recorded_at_risk_level_all(out: Path) -> None:
+    for dump in read_rank_dumps(out / "async"):
+        name = "Aten._c10d_functional.all_reduce.0.forward"
+        assert name in dump.names
+        assert dump.data["Aten._c10d_functional.wait_tensor.0.forward"]["output"][0]["Max"] == 4.0
