@@ -10,7 +10,7 @@ withBrowser();
 const places = inject("places");
 const build = (page: Page) => page.getByRole("button", { name: "Build", exact: true });
 const status = (page: Page) => page.locator(".build-progress [role=status]").innerText();
-const results = () => readdirSync(places.emptyFolder).filter((name) => name.includes(".vis.db"));
+const results = () => readdirSync(places.buildingFolder).filter((name) => name.includes(".vis.db"));
 
 /** Choose both sides by the part of the path that tells them apart. */
 async function choose(page: Page, folder: string): Promise<void> {
@@ -25,19 +25,20 @@ async function choose(page: Page, folder: string): Promise<void> {
 
 describe("building", () => {
   it("shows progress, is cancelled, fails in words, and opens what it built", async () => {
-    const { page, complaints } = await open(`${places.empty}index.html`);
+    const { page, complaints } = await open(`${places.building}index.html`);
     await page.getByRole("heading", { name: "No result files yet" }).waitFor();
     const text = await page.locator(".empty").innerText();
     expect(text).toContain("msprobe graph_visualize");
     expect(text).toContain("<name>.vis.db");
-    expect(text).toContain(places.emptyFolder);
+    expect(text).toContain(places.buildingFolder);
 
     await choose(page, "long");
     await build(page).click();
     await expect.poll(() => status(page), { timeout: 30_000 }).toMatch(/Building [1-9]\d* of 30 pairs/);
     await page.getByRole("button", { name: "Cancel the build" }).click();
     await expect.poll(() => status(page)).toMatch(/^Cancelled/);
-    expect(results()).toEqual([]);
+    // What it had written goes once its processes have ended.
+    await expect.poll(results).toEqual([]);
 
     await choose(page, "dumps");
     await page.getByLabel("Layer mapping file (-lm)").fill("nowhere.yaml");
@@ -55,7 +56,7 @@ describe("building", () => {
     await page.getByRole("tab", { name: "Overflow" }).click();
     expect(await page.locator(".command").count()).toBe(0);
     expect(results()).toHaveLength(1);
-    expect(existsSync(join(places.emptyFolder, results()[0] ?? ""))).toBe(true);
+    expect(existsSync(join(places.buildingFolder, results()[0] ?? ""))).toBe(true);
     expect(complaints).toEqual([]);
     await page.context().close();
   });

@@ -8,7 +8,7 @@ import { on, open, selectedName, stateIs, tab, withBrowser } from "./page";
 withBrowser();
 const places = inject("places");
 /** Writing 100,000 entries a side and comparing them goes on beside the first journeys. */
-const LARGE_MS = 180_000;
+const LARGE_MS = 300_000;
 
 describe("choosing", () => {
   it("offers new result files without a reload, at any depth, several in a folder", () =>

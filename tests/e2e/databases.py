@@ -1,6 +1,7 @@
 """Builds the databases that the browser journeys open, from the sample dumps.
 
-`python -m tests.e2e.databases LOGDIR EMPTY` writes them below LOGDIR and makes the folder EMPTY.
+`python -m tests.e2e.databases LOGDIR EMPTY BUILDING` writes them below LOGDIR, and dumps that wait
+to be built into the two others.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ MANY_STEPS = 30
 OVERFLOW = BuildOptions(workers=1, overflow_check=True)
 
 
-def main(logdir: Path, empty: Path) -> None:
+def main(logdir: Path, empty: Path, building: Path) -> None:
     """Build one folder per case."""
-    shutil.copytree(SAMPLES / "statistics", empty / "dumps")
-    repeat_steps(empty / "dumps", empty / "long", MANY_STEPS)
+    for folder in (empty, building):
+        shutil.copytree(SAMPLES / "statistics", folder / "dumps")
+    repeat_steps(building / "dumps", building / "long", MANY_STEPS)
     bench = SAMPLES / "statistics" / "bench"
     for name in ("statistics", "ranks", "tensor", "md5"):
         build(logdir / name, SAMPLES / name / "problem", SAMPLES / name / "bench")
@@ -58,4 +60,4 @@ def build(
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(*(Path(argument) for argument in sys.argv[1:4]))

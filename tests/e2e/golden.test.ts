@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 import { PNG } from "pngjs";
 import { describe, expect, inject, it } from "vitest";
 
-import { neutralise } from "./neutral";
+import { leave, neutralise } from "./neutral";
 import { addressOf, graphsShown, openBlank, selectedName, withBrowser } from "./page";
 
 withBrowser();
@@ -49,7 +49,7 @@ describe("golden screenshots", () => {
     const page = await shown(screen);
     const drawn = await still(page);
     const fonts = await fontWidths(page);
-    await page.context().close();
+    await leave(page);
     const path = join(FOLDER, `${name}.png`);
     if (UPDATE) {
       mkdirSync(FOLDER, { recursive: true });

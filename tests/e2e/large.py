@@ -18,7 +18,7 @@ ENTRIES = 100_000
 
 def main(folder: Path) -> None:
     """Write the dumps beside, and remove them afterwards."""
-    with tempfile.TemporaryDirectory() as work:
+    with tempfile.TemporaryDirectory(dir=folder.parents[1]) as work:
         dumps = Path(work)
         generate(dumps, Size(ENTRIES))
         sides = (dumps / "problem", dumps / "benchmark")

@@ -20,3 +20,9 @@ export async function neutralise(page: Page, places: Places): Promise<void> {
     await route.fulfill({ response: answer, body });
   });
 }
+
+/** Close a page whose answers are replaced; some may still be on their way. */
+export async function leave(page: Page): Promise<void> {
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await page.context().close();
+}

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, describe, inject, it } from "vitest";
 
-import { neutralise } from "./neutral";
+import { leave, neutralise } from "./neutral";
 import { addressOf, graphsShown, openBlank, withBrowser } from "./page";
 import { ROOT, python } from "./setup";
 
@@ -107,7 +107,7 @@ describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
       const folder = join(FOLDER, `${viewport.width}-${colorScheme}`);
       mkdirSync(folder, { recursive: true });
       await page.screenshot({ path: join(folder, `${name}.png`) });
-      await page.context().close();
+      await leave(page);
     }
   });
 });

@@ -14,7 +14,9 @@ export interface Places {
   tensorboard: string;
   /** Address of a server over a folder that holds dumps but no result files. */
   empty: string;
-  emptyFolder: string;
+  /** The same, to be built in. */
+  building: string;
+  buildingFolder: string;
   /** Address of a server that may not write into its log folder. */
   readonly: string;
   readonlyFolder: string;
@@ -36,38 +38,45 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const work = mkdtempSync(join(tmpdir(), "tb-graph-ascend-"));
   const logdir = join(work, "logs");
   const empty = join(work, "empty");
+  const building = join(work, "building");
   const readonly = join(work, "readonly");
-  python(["-m", "tests.e2e.databases", logdir, empty]);
+  python(["-m", "tests.e2e.databases", logdir, empty, building]);
   forbidWriting(join(logdir, "renamed"), readonly);
   const processes: ChildProcess[] = [];
   // The largest comparison is ready some tests later; the server shows it then.
   processes.push(spawn(pythonPath(), ["-m", "tests.e2e.large", join(logdir, "large")], { cwd: ROOT, stdio: "ignore" }));
   const start = (args: string[], address: string, before: string[] = []) =>
     launch(processes, [...before, pythonPath(), "-m", ...args], address);
-  const [alone, board, bare, locked] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
-  const places: Places = {
-    logdir,
-    standalone: `http://localhost:${alone}/`,
-    tensorboard: `http://localhost:${board}${PREFIX}/`,
-    empty: `http://localhost:${bare}/`,
-    emptyFolder: empty,
-    readonly: `http://localhost:${locked}/`,
-    readonlyFolder: readonly,
+  const serve = async (folder: string, before: string[] = []): Promise<string> => {
+    const port = await freePort();
+    const address = `http://localhost:${port}/`;
+    const args = ["msprobe", "serve", folder, "--port", String(port)];
+    await start(args, `${address}api/databases`, before);
+    return address;
   };
-  const board_args = ["--logdir_spec", `runs:${logdir}`, "--path_prefix", PREFIX, "--bind_all"];
-  await Promise.all([
-    start(["msprobe", "serve", logdir, "--port", String(alone)], `${places.standalone}api/databases`),
-    start(["msprobe", "serve", empty, "--port", String(bare)], `${places.empty}api/databases`),
+  const board = await freePort();
+  const tensorboard = `http://localhost:${board}${PREFIX}/`;
+  const flags = ["--logdir_spec", `runs:${logdir}`, "--path_prefix", PREFIX, "--bind_all"];
+  const [standalone, bare, site, locked] = await Promise.all([
+    serve(logdir),
+    serve(empty),
+    serve(building),
+    serve(readonly, WITHOUT_OVERRIDE),
     start(
-      ["msprobe", "serve", readonly, "--port", String(locked)],
-      `${places.readonly}api/databases`,
-      WITHOUT_OVERRIDE,
-    ),
-    start(
-      ["tensorboard.main", "--load_fast", "false", "--port", String(board), ...board_args],
-      `${places.tensorboard}data/plugin/tb_graph_ascend/api/databases`,
+      ["tensorboard.main", "--load_fast", "false", "--port", String(board), ...flags],
+      `${tensorboard}data/plugin/tb_graph_ascend/api/databases`,
     ),
   ]);
+  const places: Places = {
+    logdir,
+    standalone,
+    tensorboard,
+    empty: bare,
+    building: site,
+    buildingFolder: building,
+    readonly: locked,
+    readonlyFolder: readonly,
+  };
   project.provide("places", places);
   return () => {
     processes.forEach((one) => one.kill("SIGKILL"));

@@ -29,7 +29,7 @@ function Facts({ database }: { database: Database }) {
     [t("about.pairs"), pairs.length > 1 ? rangeText(database, t) : null],
     [
       t("about.matched"),
-      pair && comparison
+      comparison && pair?.status === "ok"
         ? t("about.matchedCount", { matched: pair.matched, unmatched, divergent: pair.divergent })
         : null,
     ],

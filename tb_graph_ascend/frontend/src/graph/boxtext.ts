@@ -35,7 +35,9 @@ export function paintLabel(
   if (hatched) halo(context, scene, shown, rect.x + INSET, middle);
   context.fillText(shown, rect.x + INSET, middle);
   const used = measure(context, shown) + 7;
-  paintDetail(context, scene, marks.filter(Boolean).join(" "), rect.x + INSET + used, middle, room - used, colour);
+  const aside = marks.filter(Boolean).join(" ");
+  const place = { x: rect.x + INSET + used, y: middle, room: room - used };
+  paintDetail(context, scene, aside, place, { colour, hatched });
 }
 
 /** The badge "3 ▾ 0.83" at the right end; returns the x where free space ends. */
@@ -116,16 +118,16 @@ function paintDetail(
   context: CanvasRenderingContext2D,
   scene: Scene,
   text: string,
-  x: number,
-  y: number,
-  room: number,
-  colour: string,
+  { x, y, room }: { x: number; y: number; room: number },
+  { colour, hatched }: { colour: string; hatched: boolean },
 ): void {
   if (text === "" || room < 24) return;
   context.font = `11.5px ${scene.palette.font}`;
   context.fillStyle = colour;
+  const shown = shorten(context, text, room);
+  if (hatched) halo(context, scene, shown, x, y);
   context.globalAlpha = 0.72;
-  context.fillText(shorten(context, text, room), x, y);
+  context.fillText(shown, x, y);
   context.globalAlpha = 1;
 }
 
