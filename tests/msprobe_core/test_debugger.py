@@ -17,18 +17,10 @@ from torch import nn
 from msprobe_core import AclGraphDumper, PrecisionDebugger, module_dump, module_dump_end
 from msprobe_core.errors import LifecycleError, UnsupportedError
 from tests.msprobe_core.dump_reading import RankDump, tensors
+from tests.msprobe_core.models import Net
 
 Make = Callable[..., PrecisionDebugger]
 Read = Callable[[], list[RankDump]]
-
-
-class Net(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.second(torch.relu(self.first(x)))
 
 
 def run(target: PrecisionDebugger, model: nn.Module, backward: bool = True) -> None:

@@ -11,19 +11,11 @@ from torch import nn
 
 from msprobe_core import PrecisionDebugger
 from tests.msprobe_core.dump_reading import RankDump
+from tests.msprobe_core.models import Net
 
 Make = Callable[..., PrecisionDebugger]
 Read = Callable[[], list[RankDump]]
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-class Net(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.second(torch.relu(self.first(x)))
 
 
 class Outer(nn.Module):

@@ -15,25 +15,10 @@ from torch.utils.checkpoint import checkpoint
 from msprobe_core import PrecisionDebugger
 from msprobe_core.errors import LifecycleError
 from tests.msprobe_core.dump_reading import RankDump
+from tests.msprobe_core.models import Net, one_step
 
 Make = Callable[..., PrecisionDebugger]
 Read = Callable[[], list[RankDump]]
-
-
-class Net(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.second(torch.relu(self.first(x)))
-
-
-def one_step(debugger: PrecisionDebugger, model: nn.Module, run: Callable[[], object]) -> None:
-    debugger.start(model)
-    run()
-    debugger.stop()
-    debugger.step()
 
 
 @pytest.mark.parametrize("reentrant", [True, False])
