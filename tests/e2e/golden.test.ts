@@ -3,22 +3,18 @@
  * machine with others the comparison is skipped and says so. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import pixelmatch from "pixelmatch";
 import type { Page } from "playwright-core";
-import { PNG } from "pngjs";
 import { describe, expect, inject, it } from "vitest";
 
 import { leave, neutralise } from "./neutral";
 import { addressOf, graphsShown, openBlank, selectedName, withBrowser } from "./page";
+import { MOST_DIFFERING, differing } from "./pictures";
 
 withBrowser();
 const places = inject("places");
 const FOLDER = join(import.meta.dirname, "golden");
 const FONTS = join(FOLDER, "fonts.json");
 const UPDATE = process.env.UPDATE_GOLDEN === "1";
-/** Share of pixels that may differ, and how far a colour is off before its pixel counts. */
-const MOST_DIFFERING = 1 / 500;
-const COLOUR_THRESHOLD = 0.1;
 const STILL_MS = 250;
 const TRIES = 20;
 
@@ -105,12 +101,4 @@ function fontWidths(page: Page): Promise<number[]> {
       return Math.round(context.measureText("Module.layers.1.mlp 0123 →").width);
     });
   });
-}
-
-function differing(drawn: Buffer, kept: Buffer): number {
-  const [a, b] = [PNG.sync.read(drawn), PNG.sync.read(kept)];
-  expect([a.width, a.height]).toEqual([b.width, b.height]);
-  const { width, height } = a;
-  const count = pixelmatch(a.data, b.data, undefined, width, height, { threshold: COLOUR_THRESHOLD });
-  return count / (width * height);
 }

@@ -4,6 +4,7 @@ import type { Frame, Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 
 import { addressOf, graphsShown, open, selectedName, stateIs, withBrowser } from "./page";
+import { keep } from "./pictures";
 import { ROOT } from "./setup";
 
 withBrowser();
@@ -31,7 +32,7 @@ describe("standing alone", () => {
     await page.keyboard.press("ArrowDown");
     await expect.poll(() => selectedName(page)).toBe("Module.layers.1.mlp.fc2.Linear.forward.0");
     await page.waitForTimeout(600);
-    await page.screenshot({ path: join(ROOT, "docs/screenshots/first-screen.png") });
+    keep(await page.screenshot(), join(ROOT, "docs/screenshots/first-screen.png"));
     expect(complaints).toEqual([]);
     await page.context().close();
   });

@@ -13,6 +13,7 @@ import { ranksOf, stepsOf } from "../state/pairs";
 import { useApp } from "../state/store";
 import { FailureNotice } from "./FailureNotice";
 import { SeriesKeys } from "./SeriesKeys";
+import { StepRankTable } from "./StepRankTable";
 
 const Plot = lazy(() => import(/* webpackChunkName: "plot" */ "./Plot"));
 /** Lines of a chart that can still be told apart. */
@@ -31,43 +32,14 @@ export function AcrossPanel({ details }: { details: NodeDetails }) {
   const steps = stepsOf(answer.data.cells);
   return (
     <div className="scroll across">
-      <AcrossMatrix across={answer.data} steps={steps} />
+      <div className="matrix plain">
+        <StepRankTable
+          label={t("across.label", { name: answer.data.name })}
+          cells={answer.data.cells}
+          draw={(cell) => <Cell cell={cell} />}
+        />
+      </div>
       {steps.length > 1 && <ScoreOverSteps across={answer.data} steps={steps} />}
-    </div>
-  );
-}
-
-function AcrossMatrix({ across, steps }: { across: Across; steps: number[] }) {
-  const { t } = useTranslation();
-  const byPlace = new Map(across.cells.map((cell) => [`${cell.step} ${cell.rank}`, cell]));
-  return (
-    <div className="matrix plain">
-      <table aria-label={t("across.label", { name: across.name })}>
-        <thead>
-          <tr>
-            <th scope="col">
-              {t("matrix.rank")} \ {t("matrix.step")}
-            </th>
-            {steps.map((step) => (
-              <th key={step} scope="col">
-                {step}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {ranksOf(across.cells).map((rank) => (
-            <tr key={rank}>
-              <th scope="row">{rank}</th>
-              {steps.map((step) => (
-                <td key={step}>
-                  <Cell cell={byPlace.get(`${step} ${rank}`)} />
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
     </div>
   );
 }

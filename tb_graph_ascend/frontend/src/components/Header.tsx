@@ -63,34 +63,34 @@ function MatrixButton() {
 function BuildButton() {
   const { t } = useTranslation();
   const set = useApp((state) => state.set);
-  const label = t("header.build");
-  return (
-    <button
-      type="button"
-      className="icon"
-      aria-label={label}
-      title={label}
-      onClick={() => set({ dialog: "build" })}
-    >
-      <FilePlus2 aria-hidden size={17} />
-    </button>
-  );
+  return <ToolButton icon={FilePlus2} label={t("header.build")} run={() => set({ dialog: "build" })} />;
 }
 
 function ThemeButton() {
   const { t } = useTranslation();
   const { theme, setTheme } = usePreferences();
-  const Icon = theme === "dark" ? Sun : Moon;
-  const label = t("header.theme");
+  const icon = theme === "dark" ? Sun : Moon;
   const other = theme === "dark" ? "light" : "dark";
+  return <ToolButton icon={icon} label={t("header.theme")} run={() => setTheme(other)} />;
+}
+
+function HelpButton() {
+  const { t } = useTranslation();
+  const set = useApp((state) => state.set);
+  return <ToolButton icon={CircleHelp} label={t("header.help")} keys="?" run={() => set({ dialog: "help" })} />;
+}
+
+interface ToolProps {
+  icon: typeof Sun;
+  label: string;
+  keys?: string;
+  run: () => void;
+}
+
+function ToolButton({ icon: Icon, label, keys, run }: ToolProps) {
+  const title = keys === undefined ? label : `${label} (${keys})`;
   return (
-    <button
-      type="button"
-      className="icon"
-      aria-label={label}
-      title={label}
-      onClick={() => setTheme(other)}
-    >
+    <button type="button" className="icon" aria-label={label} title={title} onClick={run}>
       <Icon aria-hidden size={17} />
     </button>
   );
@@ -111,23 +111,6 @@ function LanguageButton() {
       onClick={() => setLanguage(other)}
     >
       {t("header.languageShort")}
-    </button>
-  );
-}
-
-function HelpButton() {
-  const { t } = useTranslation();
-  const set = useApp((state) => state.set);
-  const label = t("header.help");
-  return (
-    <button
-      type="button"
-      className="icon"
-      aria-label={label}
-      title={`${label} (?)`}
-      onClick={() => set({ dialog: "help" })}
-    >
-      <CircleHelp aria-hidden size={17} />
     </button>
   );
 }

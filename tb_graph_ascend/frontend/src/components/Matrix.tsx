@@ -6,44 +6,20 @@ import type { Database, Pair } from "../api/types";
 import { scoreText } from "../graph/numbers";
 import { inkOn, rampColor } from "../graph/ramp";
 import { choosePair } from "../state/actions";
-import { ranksOf, stepsOf } from "../state/pairs";
 import { useApp } from "../state/store";
+import { StepRankTable } from "./StepRankTable";
 
 export function Matrix({ database }: { database: Database }) {
   const { t } = useTranslation();
-  const steps = stepsOf(database.pairs);
-  const ranks = ranksOf(database.pairs);
-  const byPlace = new Map(database.pairs.map((pair) => [`${pair.step} ${pair.rank}`, pair]));
   return (
     <section className="matrix">
       <p className="muted">{t(database.comparison ? "matrix.hint" : "matrix.hintSingle")}</p>
       <div className="matrix-scroll">
-        <table aria-label={t("matrix.label")}>
-          <thead>
-            <tr>
-              <th scope="col">
-                {t("matrix.rank")} \ {t("matrix.step")}
-              </th>
-              {steps.map((step) => (
-                <th key={step} scope="col">
-                  {step}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {ranks.map((rank) => (
-              <tr key={rank}>
-                <th scope="row">{rank}</th>
-                {steps.map((step) => (
-                  <td key={step}>
-                    <Cell pair={byPlace.get(`${step} ${rank}`)} />
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <StepRankTable
+          label={t("matrix.label")}
+          cells={database.pairs}
+          draw={(pair) => <Cell pair={pair} />}
+        />
       </div>
     </section>
   );
