@@ -34,9 +34,9 @@ WITH_COMMANDS = [
     if any(block.kind == "commands" for block in blocks_of(page))
     and str(page.relative_to(ROOT)) not in TRANSLATIONS
 ]
-# Our own commands run in this process where a page is not about the program as a whole: starting
+# Our own commands run in this process in all pages but one: starting
 # Python and torch anew for each would take most of the time.
-IN_SHELL = ("tutorial.md", "plain-loop.md")
+IN_SHELL = ("batch-jobs.md",)
 PLAIN = re.compile(r"msprobe [^|<>$&;()]*")
 NEEDS = {"hugging-face.md": "transformers", "lightning.md": "lightning"}
 MAKE = re.compile(r"^make ([a-z-]+)", re.MULTILINE)
