@@ -209,7 +209,10 @@ function installProbe() {
       setter.call(input, query);
       input.dispatchEvent(new Event("input", { bubbles: true }));
       const answered = () =>
-        performance.getEntriesByType("resource").slice(entries).some(({ name }) => name.includes("/search"));
+        performance
+          .getEntriesByType("resource")
+          .slice(entries)
+          .some(({ name, responseStatus }) => responseStatus === 200 && new URL(name).searchParams.get("q") === query);
       while (!answered()) await frame();
       await frame();
       return performance.now() - start;
@@ -217,7 +220,8 @@ function installProbe() {
     answers() {
       return performance
         .getEntriesByType("resource")
-        .filter(({ name }) => name.includes("/api/"))
+        // What was given up for a later letter has no times.
+        .filter(({ name, responseStatus }) => name.includes("/api/") && responseStatus > 0)
         .map((entry) => ({
           name: entry.name,
           ms: entry.responseEnd - entry.requestStart,
