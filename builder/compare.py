@@ -358,8 +358,7 @@ def _tolerances(
     def epsilon(p: Record, b: Record) -> float:
         return coarsest_epsilon((p.dtype, b.dtype, *setting.precision))
 
-    growth = tolerance.growth ** setting.depth[nodes]
-    return np.asarray(tolerance.factor * growth * kinds.spread(epsilon))
+    return np.asarray(tolerance.grown(setting.depth[nodes]) * kinds.spread(epsilon))
 
 
 def _worst_by_node(

@@ -18,6 +18,9 @@ from builder.tree import Tree, TreeNode
 from msprobe_core.format import canonical_dtype, machine_epsilon
 
 _FALLBACK_DTYPE = "float32"
+# The formula is calibrated on stacks of layers. In a generation loop or a very deep stack an
+# exponential would soon excuse anything.
+_DEEPEST = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,10 @@ class Tolerance:
 
     factor: float = 4.0
     growth: float = 1.03
+
+    def grown(self, depth: Floats) -> Floats:
+        """k · C^depth; after _DEEPEST blocks it grows no further."""
+        return np.asarray(self.factor * self.growth ** np.minimum(depth, _DEEPEST))
 
 
 def score_of(error: Floats, tolerance: Floats) -> Floats:

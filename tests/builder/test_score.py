@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from builder.dump.reader import read_dump
 from builder.dump.values import Record
-from builder.score import base_precision, block_depths, coarsest_epsilon, score_of
+from builder.score import Tolerance, base_precision, block_depths, coarsest_epsilon, score_of
 from builder.tree import build_tree
 from tests.builder.dumps import write_dump
 
@@ -75,3 +75,10 @@ def test_depth_counts_the_outermost_repeated_blocks_of_each_pass(tmp_path: Path)
     assert depths[inner] == 2
     assert depths["Module.head.Linear.forward.0"] == 2
     assert [depths[block(i, "backward")] for i in (1, 0)] == [1, 2]
+
+
+def test_a_thousand_blocks_excuse_no_more_than_a_deep_model() -> None:
+    depths = np.array([0.0, 10.0, 128.0, 1000.0])
+    grown = Tolerance(factor=1.0, growth=1.03).grown(depths)
+    assert grown[:2] == pytest.approx([1.0, 1.03**10])
+    assert grown[3] == grown[2]
