@@ -31,7 +31,7 @@ class Tolerance:
     growth: float = 1.03
 
     def grown(self, depth: Floats) -> Floats:
-        """k · C^depth; after _DEEPEST blocks it grows no further."""
+        """K · C^depth; after _DEEPEST blocks it grows no further."""
         return np.asarray(self.factor * self.growth ** np.minimum(depth, _DEEPEST))
 
 
