@@ -31,7 +31,7 @@ class Tolerance:
     growth: float = 1.03
 
     def grown(self, depth: Floats) -> Floats:
-        """K · C^depth; after _DEEPEST blocks it grows no further."""
+        """The tolerance k · C^depth in units of epsilon; depths above _DEEPEST count as that."""
         return np.asarray(self.factor * self.growth ** np.minimum(depth, _DEEPEST))
 
 
