@@ -45,6 +45,11 @@ def call(*command: object, cwd: Path, path: str | None = None) -> str:
     return done.stdout
 
 
+def pip_for(python: Path) -> tuple[object, ...]:
+    """The pip of the running environment, at work on another."""
+    return (sys.executable, "-m", "pip", "--python", python)
+
+
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An sdist built from a copy of the checkout, with the installed node_modules lent to it."""
@@ -75,10 +80,11 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fresh environment with the wheel; what it depends on is lent from this environment."""
     folder = tmp_path_factory.mktemp("environment")
-    call(sys.executable, "-m", "venv", folder, cwd=folder)
+    # Without pip, for it brings a setuptools of its own that hides the one that torch asks for.
+    call(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder)
     python = folder / "bin" / "python"
-    path = path_without_node()
-    call(python, "-m", "pip", "install", "--quiet", "--no-deps", wheel, cwd=folder, path=path)
+    install = (*pip_for(python), "install", "--quiet", "--no-deps", wheel)
+    call(*install, cwd=folder, path=path_without_node())
     where = call(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder)
     lent = f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n"
     (Path(where.strip()) / "lent.pth").write_text(lent)
@@ -130,7 +136,7 @@ def test_installed_command_builds_and_diagnoses(
 
 
 def test_requirements_fit_together(installed: Path) -> None:
-    said = call(installed / "python", "-m", "pip", "check", cwd=installed)
+    said = call(*pip_for(installed / "python"), "check", cwd=installed)
     assert said.strip() == "No broken requirements found."
 
 
