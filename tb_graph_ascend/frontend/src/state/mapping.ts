@@ -43,30 +43,47 @@ export function replaceMappings(pairs: MappedPair[]): Promise<void> {
   return change((db) => api.replaceMappings(db, pairs));
 }
 
-export async function undoMapping(): Promise<void> {
-  const { undo, redo } = useMappingHistory.getState();
-  const earlier = undo[undo.length - 1];
-  if (!earlier) return;
-  const now = await currentPairs();
-  await apply((db) => api.replaceMappings(db, earlier));
-  useMappingHistory.setState({ undo: undo.slice(0, -1), redo: [...redo, now] });
+export function undoMapping(): Promise<void> {
+  return inTurn(async () => {
+    const { undo, redo } = useMappingHistory.getState();
+    const earlier = undo[undo.length - 1];
+    if (!earlier) return;
+    const now = await currentPairs();
+    await apply((db) => api.replaceMappings(db, earlier));
+    useMappingHistory.setState({ undo: undo.slice(0, -1), redo: [...redo, now] });
+  });
 }
 
-export async function redoMapping(): Promise<void> {
-  const { undo, redo } = useMappingHistory.getState();
-  const later = redo[redo.length - 1];
-  if (!later) return;
-  const now = await currentPairs();
-  await apply((db) => api.replaceMappings(db, later));
-  useMappingHistory.setState({ undo: [...undo, now], redo: redo.slice(0, -1) });
+export function redoMapping(): Promise<void> {
+  return inTurn(async () => {
+    const { undo, redo } = useMappingHistory.getState();
+    const later = redo[redo.length - 1];
+    if (!later) return;
+    const now = await currentPairs();
+    await apply((db) => api.replaceMappings(db, later));
+    useMappingHistory.setState({ undo: [...undo, now], redo: redo.slice(0, -1) });
+  });
+}
+
+let latest: Promise<void> = Promise.resolve();
+
+/** One change after the other: undo pressed while a change is still on its way undoes that change. */
+function inTurn(task: () => Promise<void>): Promise<void> {
+  const run = latest.then(task);
+  latest = run.catch(() => undefined);
+  return run;
 }
 
 async function change(request: (db: string) => Promise<MappingResult>): Promise<void> {
-  await guarded(() => change(request), async () => {
-    const before = await currentPairs();
-    await apply(request);
-    useMappingHistory.setState(({ undo }) => ({ undo: [...undo, before], redo: [] }));
-  });
+  await guarded(
+    () => change(request),
+    () =>
+      inTurn(async () => {
+        const before = await currentPairs();
+        await apply(request);
+        useMappingHistory.setState(({ undo }) => ({ undo: [...undo, before], redo: [] }));
+      }),
+  );
 }
 
 async function apply(request: (db: string) => Promise<MappingResult>): Promise<void> {
