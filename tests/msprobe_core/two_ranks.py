@@ -10,6 +10,16 @@ from pathlib import Path
 
 from tests.msprobe_core.conftest import ROOT
 
+# A process that ends with its groups alive may be aborted by gloo's threads after all work is done.
+_RUN = """
+import runpy, sys
+import torch.distributed as dist
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+if dist.is_initialized():
+    dist.destroy_process_group()
+"""
+
 
 def run_two_ranks(program: Path, *arguments: str) -> None:
     """Start both processes, wait for them, and fail with what the first failing one said."""
@@ -26,7 +36,7 @@ def run_two_ranks(program: Path, *arguments: str) -> None:
     }
     running = [
         subprocess.Popen(
-            [sys.executable, str(program), *arguments],
+            [sys.executable, "-c", _RUN, str(program), *arguments],
             env={**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
