@@ -1,11 +1,13 @@
 # Everything a developer or CI does. `make demo` and `make test` work on a fresh clone with
-# Python 3.11, Node 20 and make. PORT and SERVE apply to `demo`, PEER to `bench-*`.
+# Python 3.11, Node 20 and make. PORT and SERVE apply to `demo`, WORKERS to `pytest`,
+# PEER to `bench-*`.
 
 PYTHON   ?= python3.11
 PORT     ?= 6006
 SERVE    ?= 1
 PEER     ?= /tmp/peer
 CHROMIUM ?= /usr/bin/chromium
+WORKERS  ?= 2
 TORCH     = torch==2.13.0
 
 VENV  := .venv
@@ -95,7 +97,7 @@ imports: venv  ## the one way that imports run
 	$(BIN)/lint-imports
 
 pytest: venv build  ## Python tests, packaging included
-	$(BIN)/pytest --quiet
+	$(BIN)/pytest --quiet --numprocesses $(WORKERS) --dist loadfile
 
 unit: node_modules/.package-lock.json  ## front-end unit tests
 	npm run --silent test
