@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import TypeVar
 
-from builder.interrupts import interrupts_held
+from builder.interrupts import interrupts_held, leave_interrupts_to_parent
 
 _T = TypeVar("_T")
 # A forked process has all data at hand; where there is no safe fork, moving it costs too much.
@@ -58,8 +57,7 @@ def beside(task: Callable[[], _T], *, fork: bool = CAN_FORK) -> Iterator[Callabl
 
 
 def _answer(task: Callable[[], object], answer: Connection) -> None:
-    # An interrupt from the keyboard reaches all processes; the first one ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_interrupts_to_parent()
     try:
         answer.send((task(), None))
     except Exception as error:  # whatever it is, it is raised where the result is waited for

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
-import signal
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from pathlib import Path
 
 from builder.database.writer import Database
 from builder.errors import BuilderError
-from builder.interrupts import interrupts_held
+from builder.interrupts import interrupts_held, leave_interrupts_to_parent
 from builder.parallel import CAN_FORK
 from builder.pipeline.memory import affordable_workers, available_bytes
 from builder.pipeline.pair import Instructions, work_on
@@ -105,8 +104,7 @@ def _start(
 
 
 def _work(plan: PairPlan, final: Path, instructions: Instructions, answer: Connection) -> None:
-    # An interrupt from the keyboard reaches all processes; the first one ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_interrupts_to_parent()
     with _no_collection():
         answer.send(_attempt(plan, Database(final), instructions))
     answer.close()

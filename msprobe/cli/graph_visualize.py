@@ -130,17 +130,19 @@ def _add_measuring(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Exit:
     """Build, and say where the file is, what it covers and where the difference begins."""
     from builder import build
+    from builder.interrupts import stopped_by_sigterm
     from msprobe.cli.progress import Progress
 
     progress = Progress(sys.stderr)
     try:
-        result = build(
-            options.target_path,
-            options.golden_path,
-            options.output_path,
-            _build_options(options),
-            progress,
-        )
+        with stopped_by_sigterm():
+            result = build(
+                options.target_path,
+                options.golden_path,
+                options.output_path,
+                _build_options(options),
+                progress,
+            )
     finally:
         progress.close()
     _print_summary(result, comparison=options.golden_path is not None)

@@ -5,7 +5,6 @@ It can be killed at any moment without harm to the server.
 
 from __future__ import annotations
 
-import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,19 +12,19 @@ from pathlib import Path
 import msgspec
 
 from builder import BuilderError, BuildOptions, build
+from builder.interrupts import stopped_by_sigterm
 from builder.pipeline.store import PairOutcome
 from tb_graph_ascend.server.build_messages import BuildRequest, Progress
 
 
 def main() -> None:
     """Build what stdin asks for."""
-    # The builder removes its unfinished file when it is interrupted.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     wanted = msgspec.json.decode(sys.stdin.buffer.read(), type=BuildRequest)
     try:
-        made = build(
-            wanted.problem, wanted.benchmark, wanted.output or ".", _options(wanted), _report
-        )
+        with stopped_by_sigterm():
+            made = build(
+                wanted.problem, wanted.benchmark, wanted.output or ".", _options(wanted), _report
+            )
         _say(Progress(file=str(made.path)))
     except BuilderError as error:
         _say(Progress(error=str(error)))

@@ -1,4 +1,4 @@
-"""Ctrl-C while a process is forked: late, never lost."""
+"""Ctrl-C and SIGTERM while a process is forked: late, never lost."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import threading
 
 import pytest
 
-from builder.interrupts import interrupts_held
+from builder.interrupts import interrupts_held, stopped_by_sigterm
 
 
-def test_interrupt_arrives_when_the_block_is_left() -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_arrives_when_the_block_is_left(stop: signal.Signals) -> None:
     reached = False
-    with pytest.raises(KeyboardInterrupt):  # noqa: SIM117
+    with pytest.raises(KeyboardInterrupt), stopped_by_sigterm():  # noqa: SIM117
         with interrupts_held():
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), stop)
             reached = True
     assert reached
 
@@ -25,6 +26,12 @@ def test_handler_is_as_before() -> None:
     with interrupts_held():
         assert signal.getsignal(signal.SIGINT) is not before
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_sigterm_that_nobody_handles_still_ends_a_process() -> None:
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    with interrupts_held():
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_other_threads_have_nothing_to_hold() -> None:

@@ -140,14 +140,17 @@ def test_terminal_gets_a_bar(samples: Path, tmp_path: Path) -> None:
     assert "[##############################] 2/2" in shown
 
 
-def test_interrupt_ends_promptly_and_leaves_nothing(program: Program, tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_ends_promptly_and_leaves_nothing(
+    program: Program, tmp_path: Path, stop: signal.Signals
+) -> None:
     generate(tmp_path / "dump", Size(entries=20_000, ranks=4))
     out = tmp_path / "out"
     sides = ("-tp", tmp_path / "dump" / "problem", "-gp", tmp_path / "dump" / "benchmark")
     process = program("graph_visualize", *sides, "-o", out, "--workers", 2)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("[1/4]")
-    process.send_signal(signal.SIGINT)
+    process.send_signal(stop)
     _, err = process.communicate(timeout=10)
     assert process.returncode == 130
     assert "interrupted" in err
