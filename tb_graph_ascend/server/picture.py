@@ -101,7 +101,7 @@ def _shared_edges(sides: list[TensorData], bins: int) -> Floats:
         low, high = low - margin, high + margin
     # The difference of two huge numbers may be infinite, their halves are not.
     steps = np.linspace(0.0, 1.0, bins + 1)
-    return np.asarray(low * (1.0 - steps) + high * steps)
+    return _rising(low * (1.0 - steps) + high * steps, low, high)
 
 
 def _histogram(flat: TensorData, edges: Floats) -> Histogram:
@@ -124,15 +124,19 @@ def _error_histogram(problem: TensorData, benchmark: TensorData, bins: int) -> H
         low, high = 1e-12, 1.0
     if low == high:
         low, high = low / 2, min(high * 2, np.finfo(np.float64).max)
-    edges = np.exp(np.linspace(np.log(low), np.log(high), bins + 1))
-    # Rounding of the logarithm must not push the extremes out of the last bins.
-    edges[0], edges[-1] = low, high
+    edges = _rising(np.exp(np.linspace(np.log(low), np.log(high), bins + 1)), low, high)
     counts, zeros, infinite = np.zeros(bins, dtype=np.int64), 0, 0
     for error in _errors(problem, benchmark):
         zeros += int(np.count_nonzero(error == 0))
         infinite += int(np.count_nonzero(np.isinf(error)))
         counts += _counted(error[np.isfinite(error) & (error > 0)], edges)
     return Histogram("log", edges.tolist(), counts.tolist(), zeros, infinite)
+
+
+def _rising(edges: Floats, low: float, high: float) -> Floats:
+    # Rounding must not push the extremes out of the last bins, nor an edge past the next.
+    edges[0], edges[-1] = low, high
+    return np.clip(np.maximum.accumulate(edges), low, high)
 
 
 def _counted(numbers: Floats, edges: Floats) -> NDArray[np.int64]:

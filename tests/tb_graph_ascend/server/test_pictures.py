@@ -43,6 +43,16 @@ def test_every_element_is_counted_once(pair: tuple[Any, Any], parts: int) -> Non
     assert picture.problem.nonfinite == int((~np.isfinite(ours)).sum())
 
 
+@pytest.mark.parametrize("bins", [2, 7, 8])
+def test_edges_rise_where_the_errors_are_a_rounding_apart(bins: int) -> None:
+    ours = np.array([7.0455236e26, 7.0455236e26], dtype=np.float32)
+    theirs = np.array([1.3743895e11, 0.0], dtype=np.float32)
+    picture = draw(data_of(ours), data_of(theirs), [2], bins, bins)
+    for histogram in (picture.problem, picture.benchmark, picture.error):
+        assert histogram is not None
+        assert histogram.edges == sorted(histogram.edges)
+
+
 def test_heat_shows_where_the_error_sits() -> None:
     benchmark = np.zeros((2, 6, 10), dtype=np.float32)
     problem = benchmark.copy()
