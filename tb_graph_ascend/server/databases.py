@@ -29,7 +29,8 @@ def resource(place: Workplace) -> Resource:
             **msgspec.structs.asdict(opened.database.summary()),
             id=opened.file.token,
             path=opened.file.shown,
-            writable=opened.writable,
+            writable=opened.writable and not place.settings.read_only,
+            read_only=place.settings.read_only,
         )
 
     return routes

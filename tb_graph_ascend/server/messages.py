@@ -39,11 +39,16 @@ class Databases(msgspec.Struct, frozen=True):
 
 
 class DatabaseAnswer(Summary, frozen=True):
-    """A database as a whole; `writable` is false for files that another tool wrote."""
+    """A database as a whole.
+
+    `writable`: it takes manual pairs; a file that another tool wrote or a read-only server
+    (`read_only`) takes none.
+    """
 
     id: str
     path: str
     writable: bool
+    read_only: bool
 
 
 class SearchHits(msgspec.Struct, frozen=True):

@@ -95,4 +95,18 @@ describe("mapping", () => {
     expect(complaints).toEqual([]);
     await page.context().close();
   });
+
+  it("is shown but not offered by a server that was started read-only", async () => {
+    const { page, complaints } = await open(await addressOf(places.viewing, "renamed"));
+    await graphsShown(page);
+    await tab(page, "Unmatched");
+    await page.getByText(OURS).first().waitFor();
+    expect(await page.getByRole("button", { name: /for a mapping/ }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Build a comparison" }).count()).toBe(0);
+    await tab(page, "Mapping");
+    await page.getByText("This server was started read-only").waitFor();
+    expect(await page.getByRole("button", { name: "Map", exact: true }).count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
 });

@@ -20,6 +20,8 @@ export interface Places {
   /** Address of a server that may not write into its log folder. */
   readonly: string;
   readonlyFolder: string;
+  /** Address of a server that was started with --read-only over the log folder. */
+  viewing: string;
   /** The log folder of the first two. */
   logdir: string;
 }
@@ -47,21 +49,22 @@ export default async function setup(project: TestProject): Promise<() => void> {
   processes.push(spawn(pythonPath(), ["-m", "tests.e2e.large", join(logdir, "large")], { cwd: ROOT, stdio: "ignore" }));
   const start = (args: string[], address: string, before: string[] = []) =>
     launch(processes, [...before, pythonPath(), "-m", ...args], address);
-  const serve = async (folder: string, before: string[] = []): Promise<string> => {
+  const serve = async (folder: string, before: string[] = [], flags: string[] = []): Promise<string> => {
     const port = await freePort();
     const address = `http://localhost:${port}/`;
-    const args = ["msprobe", "serve", folder, "--port", String(port)];
+    const args = ["msprobe", "serve", folder, "--port", String(port), ...flags];
     await start(args, `${address}api/databases`, before);
     return address;
   };
   const board = await freePort();
   const tensorboard = `http://localhost:${board}${PREFIX}/`;
   const flags = ["--logdir_spec", `runs:${logdir}`, "--path_prefix", PREFIX, "--bind_all"];
-  const [standalone, bare, site, locked] = await Promise.all([
+  const [standalone, bare, site, locked, viewing] = await Promise.all([
     serve(logdir),
     serve(empty),
     serve(building),
     serve(readonly, WITHOUT_OVERRIDE),
+    serve(logdir, [], ["--read-only"]),
     start(
       ["tensorboard.main", "--load_fast", "false", "--port", String(board), ...flags],
       `${tensorboard}data/plugin/tb_graph_ascend/api/databases`,
@@ -76,6 +79,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
     buildingFolder: building,
     readonly: locked,
     readonlyFolder: readonly,
+    viewing,
   };
   project.provide("places", places);
   return () => {

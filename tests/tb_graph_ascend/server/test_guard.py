@@ -82,6 +82,7 @@ def test_read_only_server_changes_nothing(site_of: Callable[..., Site]) -> None:
     assert answer.status_code == 403
     assert "read-only" in answer.json["error"]
     assert site.get("/mappings")["saved"] is False
+    assert (site.get("")["writable"], site.get("")["read_only"]) == (False, True)
     assert site.client.get("/api/databases").json["read_only"] is True  # type: ignore[index]
 
 

@@ -35,6 +35,7 @@ export interface Database {
   overflow_checked: boolean;
   /** False for files that another tool wrote. */
   writable: boolean;
+  read_only: boolean;
   summary: Reason[];
   pairs: Pair[];
 }

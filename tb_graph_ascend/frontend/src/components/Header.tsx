@@ -30,7 +30,7 @@ export function Header({ databases }: { databases: Databases }) {
         </>
       )}
       <div className="header-tools">
-        <BuildButton />
+        {!databases.read_only && <BuildButton />}
         {db !== null && <ShareMenu />}
         {tensorBoardWindow() === null && <ThemeButton />}
         <LanguageButton />

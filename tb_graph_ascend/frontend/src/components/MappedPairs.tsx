@@ -12,7 +12,12 @@ import { replaceMappings, unmap } from "../state/mapping";
 import { useApp } from "../state/store";
 import { BreakableName } from "./BreakableName";
 
-export function MappedPairs({ mappings }: { mappings: Mappings }) {
+interface PairsProps {
+  mappings: Mappings;
+  changeable: boolean;
+}
+
+export function MappedPairs({ mappings, changeable }: PairsProps) {
   const { t } = useTranslation();
   const { pairs, saved, file } = mappings;
   return (
@@ -23,19 +28,28 @@ export function MappedPairs({ mappings }: { mappings: Mappings }) {
       ) : (
         <ul className="mapped">
           {pairs.map((pair) => (
-            <MappedRow key={`${pair.step} ${pair.rank} ${pair.problem}`} pair={pair} />
+            <MappedRow
+              key={`${pair.step} ${pair.rank} ${pair.problem}`}
+              pair={pair}
+              changeable={changeable}
+            />
           ))}
         </ul>
       )}
-      <p className={saved ? "muted" : "warning"}>
-        {saved ? t("mapping.savedTo", { file }) : t("mapping.notSaved")}
-      </p>
-      <FileButtons pairs={pairs} file={file} />
+      {changeable && (
+        <p className={saved ? "muted" : "warning"}>
+          {saved ? t("mapping.savedTo", { file }) : t("mapping.notSaved")}
+        </p>
+      )}
+      <div className="toolbar plain">
+        <DownloadButton pairs={pairs} file={file} />
+        {changeable && <LoadButton />}
+      </div>
     </section>
   );
 }
 
-function MappedRow({ pair }: { pair: MappedPair }) {
+function MappedRow({ pair, changeable }: { pair: MappedPair; changeable: boolean }) {
   const { t } = useTranslation();
   const go = async (then: (id: number) => Promise<void>): Promise<void> => {
     const id = await problemNode(pair);
@@ -57,38 +71,46 @@ function MappedRow({ pair }: { pair: MappedPair }) {
         </span>
         {pair.descendants && <span className="tag">{t("mapping.withDescendants")}</span>}
       </button>
-      <button
-        type="button"
-        className="icon small"
-        aria-label={`${t("mapping.unmap")} ${pair.problem}`}
-        title={t("mapping.unmap")}
-        onClick={() => void guarded(() => undefined, () => go(unmap))}
-      >
-        <Unlink aria-hidden size={15} />
-      </button>
+      {changeable && (
+        <button
+          type="button"
+          className="icon small"
+          aria-label={`${t("mapping.unmap")} ${pair.problem}`}
+          title={t("mapping.unmap")}
+          onClick={() => void guarded(() => undefined, () => go(unmap))}
+        >
+          <Unlink aria-hidden size={15} />
+        </button>
+      )}
     </li>
   );
 }
 
-function FileButtons({ pairs, file }: { pairs: MappedPair[]; file: string }) {
+function DownloadButton({ pairs, file }: { pairs: MappedPair[]; file: string }) {
+  const { t } = useTranslation();
+  const name = file.split(/[\\/]/).pop() ?? "mapping.json";
+  return (
+    <button
+      type="button"
+      className="button"
+      disabled={pairs.length === 0}
+      onClick={() => download(name, mappingFile(pairs), "application/json")}
+    >
+      <Download aria-hidden size={14} /> {t("mapping.download")}
+    </button>
+  );
+}
+
+function LoadButton() {
   const { t } = useTranslation();
   const input = useRef<HTMLInputElement>(null);
-  const name = file.split(/[\\/]/).pop() ?? "mapping.json";
   const load = async (chosen: File): Promise<void> => {
     const read = readMappingFile(await chosen.text());
     if (read) await replaceMappings(read);
     else useApp.getState().set({ notice: t("mapping.badFile", { file: chosen.name }) });
   };
   return (
-    <div className="toolbar plain">
-      <button
-        type="button"
-        className="button"
-        disabled={pairs.length === 0}
-        onClick={() => download(name, mappingFile(pairs), "application/json")}
-      >
-        <Download aria-hidden size={14} /> {t("mapping.download")}
-      </button>
+    <>
       <button type="button" className="button" onClick={() => input.current?.click()}>
         <Upload aria-hidden size={14} /> {t("mapping.import")}
       </button>
@@ -104,7 +126,7 @@ function FileButtons({ pairs, file }: { pairs: MappedPair[]; file: string }) {
           target.value = "";
         }}
       />
-    </div>
+    </>
   );
 }
 

@@ -6,6 +6,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { mappingsQuery } from "../api/queries";
+import type { Mappings } from "../api/types";
 import { useDatabase } from "../hooks/useDatabase";
 import { refusalText } from "../i18n/reason";
 import { mapPicked, redoMapping, undoMapping, useMappingHistory } from "../state/mapping";
@@ -25,12 +26,23 @@ export function MappingPanel() {
   }
   if (!database || !mappings.data) return <p className="message">{t("loading")}</p>;
   if (!database.comparison) return <p className="message">{t("lists.unmatchedSingle")}</p>;
+  if (database.read_only) return <ReadOnly mappings={mappings.data} />;
   if (!database.writable) return <p className="message">{t("mapping.foreign")}</p>;
   return (
     <div className="scroll mapping">
       <MapForm />
       <Outcome />
-      <MappedPairs mappings={mappings.data} />
+      <MappedPairs mappings={mappings.data} changeable />
+    </div>
+  );
+}
+
+function ReadOnly({ mappings }: { mappings: Mappings }) {
+  const { t } = useTranslation();
+  return (
+    <div className="scroll mapping">
+      <p className="muted">{t("mapping.readOnly")}</p>
+      <MappedPairs mappings={mappings} changeable={false} />
     </div>
   );
 }

@@ -54,7 +54,7 @@ function PartnerActions({ details: { node, partner } }: { details: NodeDetails }
         >
           <ArrowLeftRight aria-hidden size={15} />
         </button>
-        {node.match_reason === "manual" && (
+        {data.writable && node.match_reason === "manual" && (
           <button type="button" className="button small" onClick={() => void unmap(problem.id)}>
             <Unlink aria-hidden size={13} /> {t("details.unmap")}
           </button>

@@ -246,6 +246,7 @@ export const en = {
     done_one: "{{count}} node measured anew",
     done_other: "{{count}} nodes measured anew",
     foreign: "Another tool wrote this file; mappings need a file that msprobe graph_visualize made.",
+    readOnly: "This server was started read-only: manual pairs are shown, not changed.",
     pick: "Use {{name}} for a mapping",
     badFile: "{{file}} is not a mapping file: it needs a list of {problem, benchmark} pairs.",
   },

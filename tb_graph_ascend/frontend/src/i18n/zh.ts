@@ -247,6 +247,7 @@ export const zh: Texts = {
     done_one: "重新度量了 {{count}} 个节点",
     done_other: "重新度量了 {{count}} 个节点",
     foreign: "此文件由其他工具写成；映射需要由 msprobe graph_visualize 生成的文件。",
+    readOnly: "此服务以只读方式启动：手动配对只能查看，不能更改。",
     pick: "将 {{name}} 用于映射",
     badFile: "{{file}} 不是映射文件：需要由 {problem, benchmark} 组成的列表。",
   },

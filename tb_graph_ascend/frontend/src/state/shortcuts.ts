@@ -119,9 +119,10 @@ function selectPartner(): void {
 }
 
 function pickSelected(): void {
-  const { session, selected } = state();
+  const { db, session, selected } = state();
   const node = selected === null ? undefined : session?.get(selected);
-  if (node && session?.comparison && node.match === null) pickNode(node);
+  const database = db === null ? undefined : queryClient.getQueryData(databaseQuery(db).queryKey);
+  if (database?.writable && node && session?.comparison && node.match === null) pickNode(node);
 }
 
 function shiftPair(what: "step" | "rank", shift: number): void {
