@@ -20,6 +20,11 @@ describe("divergences", () => {
       await expect.poll(() => selectedName(page)).toContain("__mul__");
       await page.keyboard.press("p");
       await stateIs(page, "rank", "0");
+      for (const key of ["n", "p", "n", "n", "n"]) await page.keyboard.press(key);
+      await stateIs(page, "rank", "1");
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
+      await page.keyboard.press("n");
+      await stateIs(page, "rank", "0");
       await page.getByRole("button", { name: "Filter and sort" }).click();
       await page.locator(".filter-form .wide select").selectOption("this");
       await expect.poll(() => cards(page).count()).toBe(1);

@@ -17,6 +17,8 @@ const state = useApp.getState;
 let opening = 0;
 /** The opening under way: what is selected meanwhile belongs to the pair that comes. */
 let settled: Promise<void> = Promise.resolve();
+/** The finding under way: a key pressed meanwhile goes on from there, not from what is still shown. */
+let heading: { finding: Finding } | null = null;
 
 /** Open a database at the pair of a link, else where its first finding is. */
 export async function openDatabase(db: string, linked?: Linked): Promise<void> {
@@ -148,11 +150,15 @@ export async function openFinding(finding: Finding): Promise<void> {
 /** Go to the finding after (+1) or before (−1) the selected one, around the end. */
 export async function stepFinding(findings: readonly Finding[], direction: 1 | -1): Promise<void> {
   if (findings.length === 0) return;
-  const { selected } = state();
-  const current = findings.findIndex((finding) => finding.node.id === selected);
+  const here = heading?.finding.node.id ?? state().selected;
+  const current = findings.findIndex((finding) => finding.node.id === here);
   const start = current < 0 && direction < 0 ? 0 : current;
   const next = findings[(start + direction + findings.length) % findings.length];
-  if (next) await openFinding(next);
+  if (!next) return;
+  const mine = { finding: next };
+  heading = mine;
+  await openFinding(next);
+  if (heading === mine) heading = null;
 }
 
 /** Expand everything below the selected node (or the root), on both sides when synchronised. */
