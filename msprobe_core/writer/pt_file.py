@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import struct
 import sys
-import zlib
 from functools import lru_cache
 from pathlib import Path
 
 import torch
+
+from msprobe_core.values.crc import crc32
 
 _LARGEST = 2**31 - 1
 _ALIGNMENT = 64
@@ -62,7 +63,7 @@ def _write(target: Path, parts: list[memoryview]) -> int:
 def _archive(dtype: torch.dtype, shape: tuple[int, ...], elements: memoryview) -> list[memoryview]:
     """A zip archive without compression: the small members first, then the elements."""
     head, directory = _small_members(dtype, shape)
-    checksum, size = zlib.crc32(elements), elements.nbytes
+    checksum, size = crc32(elements), elements.nbytes
     local = _local_header(b"archive/data/0", checksum, size, len(head))
     directory += _directory_entry(b"archive/data/0", checksum, size, len(head))
     start = len(head) + len(local) + size
@@ -78,7 +79,7 @@ def _small_members(dtype: torch.dtype, shape: tuple[int, ...]) -> tuple[bytes, b
         (b"archive/byteorder", sys.byteorder.encode()),
         (b"archive/version", b"3\n"),
     ):
-        checksum = zlib.crc32(data)
+        checksum = crc32(data)
         directory += _directory_entry(name, checksum, len(data), len(head))
         head += _local_header(name, checksum, len(data), len(head)) + data
     return head, directory
