@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Engine, text
 from builder.database.legacy_graph import COLUMNS, THRESHOLD, LegacyPair, Row, listed, make_pair
 from builder.database.legacy_values import cells_of, messages, pair_values
 from builder.database.opening import DatabaseError, open_engine
+from builder.database.pair_cells import by_column
 from builder.database.pair_columns import packed
 from builder.database.pair_index import PairIndex
 from builder.database.patches import Patches
@@ -206,7 +207,7 @@ class LegacyDatabase:
         """All nodes of a pair as lists and searches need them."""
         nodes = self._load(step, rank).nodes.values()
         sides = [[_index_row(n) for n in nodes if n.side == side] for side in _SOURCES]
-        return PairIndex.from_rows(*sides)
+        return PairIndex.from_cells(*(by_column(rows) for rows in sides))
 
     def dump_folder(self, graph_id: int) -> Path | None:
         """Such a file's dumps are not looked at."""

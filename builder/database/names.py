@@ -36,7 +36,11 @@ class NameIndex:
     def __init__(self, names: Sequence[str]) -> None:
         places: dict[str, int] = {}
         self._place = np.array([places.setdefault(n, len(places)) for n in names], np.int64)
-        self._names = [name.replace("\n", " ") for name in places]
+        self._names = list(places)
+        self._joined = "\n".join(self._names)
+        if self._joined.count("\n") >= max(1, len(self._names)):
+            self._names = [name.replace("\n", " ") for name in places]
+            self._joined = "\n".join(self._names)
 
     @cached_property
     def rank(self) -> Indices:
@@ -48,20 +52,20 @@ class NameIndex:
 
     @cached_property
     def _exact(self) -> _Text:
-        return _Text(self._names)
+        return _Text(self._joined, len(self._names))
 
     @cached_property
     def _lower(self) -> _Text:
-        return _Text([name.lower() for name in self._names])
-
-    @cached_property
-    def _joined(self) -> str:
-        return "\n".join(self._names)
+        return _Text(self._joined.lower(), len(self._names))
 
     @cached_property
     def _starts(self) -> Indices:
         lengths = np.array([len(name) + 1 for name in self._names], dtype=np.int64)
         return np.cumsum(lengths) - lengths
+
+    def prepare(self) -> None:
+        """Lay out now what the first search by text needs."""
+        _ = self._lower
 
     def containing(self, text: str, *, case: bool) -> Bools:
         """For each node whether its name contains a text."""
@@ -120,14 +124,13 @@ class NameIndex:
 
 
 class _Text:
-    """Names in one piece of UTF-8, with the place where each begins."""
+    """Names, one a line, in one piece of UTF-8, with the place where each begins."""
 
-    def __init__(self, names: list[str]) -> None:
-        encoded = [name.encode("utf-8", "replace") for name in names]
-        lengths = np.array([len(name) + 1 for name in encoded], dtype=np.int64)
-        self.starts = np.cumsum(lengths) - lengths
-        raw = b"\n".join([*encoded, b""]) + bytes(_WORD)
-        self.bytes = np.frombuffer(raw, dtype=np.uint8)[: len(raw) - _WORD]
+    def __init__(self, lines: str, count: int) -> None:
+        text = lines.encode("utf-8", "replace") + b"\n" if count else b""
+        raw = text + bytes(_WORD)
+        self.bytes = np.frombuffer(raw, dtype=np.uint8)[: len(text)]
+        self.starts = np.append(0, np.flatnonzero(self.bytes == ord("\n")) + 1)[:-1]
         # Every place of the text as eight bytes at once: one look instead of eight.
         self.words = np.ndarray(len(self.bytes), dtype="<u8", buffer=raw, strides=(1,))
         self.frequency = np.bincount(self.bytes, minlength=256)

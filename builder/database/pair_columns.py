@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,6 @@ from builder.database.patches import NodePatch
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Row: TypeAlias = tuple[Any, ...]
 
 KINDS = ("root", "module", "api", "collection")
 DIRECTIONS = ("forward", "backward")
@@ -49,9 +47,14 @@ def _packing() -> str:
     return " + ".join([*digits, f"{_MATCHED} * (match IS NOT NULL)"])
 
 
-# What `from_rows` wants of each node, in SQL: two hundred thousand rows of few cells each.
-WANTED = (
-    f"id, coalesce(exec_order, -1), {_packing()}, score, introduced, coalesce(source, -1), name"
+# What `from_cells` wants of each node, in SQL.
+SQL_CELLS = (
+    "id",
+    "coalesce(exec_order, -1)",
+    _packing(),
+    "score",
+    "introduced",
+    "coalesce(source, -1)",
 )
 
 
@@ -138,15 +141,13 @@ class PairColumns:
         return np.asarray(~self.matched & ~views)
 
 
-def from_rows(problem: Sequence[Row], benchmark: Sequence[Row]) -> PairColumns:
-    """Columns of plain rows with the cells of WANTED."""
-    rows = [*problem, *benchmark]
-    cells: Sequence[Sequence[object]] = list(zip(*rows)) if rows else [()] * 7
+def from_cells(cells: Sequence[Sequence[object]], problem: int) -> PairColumns:
+    """Columns of the cells of SQL_CELLS; the first `problem` nodes are the problem's."""
     state = _integers(cells[2])
     words = {name: state // _BASE**place % _BASE - 1 for place, (name, _) in enumerate(_WORDS)}
     return PairColumns(
         id=_integers(cells[0]),
-        problem=np.arange(len(rows)) < len(problem),
+        problem=np.arange(len(state)) < problem,
         order=_integers(cells[1]),
         matched=state >= _MATCHED,
         score=_numbers(cells[3]),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from builder.database.names import NameIndex
 from builder.database.node_filter import NodeFilter
-from builder.database.pair_columns import Bools, Ints, PairColumns, from_rows
+from builder.database.pair_cells import Cells
+from builder.database.pair_columns import Bools, Ints, PairColumns, from_cells
 from builder.database.patches import Patches
 from builder.database.records import Side
 
@@ -23,10 +22,10 @@ class PairIndex:
     names: NameIndex
 
     @classmethod
-    def from_rows(cls, problem: Sequence[Any], benchmark: Sequence[Any]) -> PairIndex:
-        """An index of plain rows with the cells of `pair_columns.WANTED`."""
-        names = [str(row[-1]) for side in (problem, benchmark) for row in side]
-        return cls(from_rows(problem, benchmark), NameIndex(names))
+    def from_cells(cls, problem: Cells, benchmark: Cells) -> PairIndex:
+        """An index of what both sides hold: `pair_columns.SQL_CELLS`, and the names."""
+        *cells, names = ([*p, *b] for p, b in zip(problem, benchmark, strict=True))
+        return cls(from_cells(cells, len(problem[0])), NameIndex([str(name) for name in names]))
 
     def select(self, wanted: NodeFilter, patches: Patches, threshold: float | None) -> Ints:
         """The ids of the nodes that a filter lets through, in its order."""

@@ -6,6 +6,7 @@ A reader sees the file through patches, which lie over it without being in it.
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, select
 
 from builder.database.across import find_everywhere
 from builder.database.opening import open_engine
-from builder.database.pair_columns import WANTED
+from builder.database.pair_cells import read_cells
 from builder.database.pair_index import PairIndex
 from builder.database.patches import GraphChange, NodeSource, Patches
 from builder.database.records import (
@@ -227,21 +228,12 @@ class ResultDatabase:
     def pair_index(self, step: int, rank: int) -> PairIndex:
         """All nodes of a pair as lists and searches need them, to be kept by the caller."""
         graphs = {row.side: row.id for row in self._pair_rows(step, rank)}
-        # Plain tuples from the driver, in half the time. The range of ids, for there is no need of
-        # an index where the rows of a graph stand together.
-        root = "(SELECT root FROM graph WHERE id = ?1)"
-        text = (
-            f"SELECT {WANTED} FROM node WHERE +graph = ?1 AND id BETWEEN {root} "
-            f"AND (SELECT last FROM node WHERE id = {root}) ORDER BY id"
-        )
         with self._engine.connect() as connection:
-            cursor = connection.connection.cursor()
-            sides = [
-                cursor.execute(text, (graphs.get(side, -1),)).fetchall()
-                for side in ("problem", "benchmark")
-            ]
+            # The driver's own cursor: what is read is text, not records.
+            cursor = cast("sqlite3.Cursor", connection.connection.cursor())
+            sides = [read_cells(cursor, graphs.get(side)) for side in ("problem", "benchmark")]
             cursor.close()
-        return PairIndex.from_rows(*sides)
+        return PairIndex.from_cells(*sides)
 
     def _by_pair(self) -> dict[tuple[int, int], list[Row[Any]]]:
         pairs: dict[tuple[int, int], list[Row[Any]]] = {}

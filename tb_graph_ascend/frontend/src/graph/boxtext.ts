@@ -6,10 +6,10 @@ import { labelOf } from "./labels";
 import { HEADER, type OpenBox, type Rect } from "./layout";
 import type { Scene } from "./paint";
 import { inkOn, rampColor } from "./ramp";
+import { measure, shorten } from "./textwidth";
 
 const INSET = 9;
 const BADGE_HEIGHT = 18;
-const widths = new Map<string, number>();
 
 /** Label, class and score inside a rectangle whose right end is taken from `right` on. */
 export function paintLabel(
@@ -29,12 +29,13 @@ export function paintLabel(
   const room = scoreLeft - rect.x - INSET - 8;
   context.textAlign = "left";
   context.textBaseline = "middle";
-  context.font = `${hatched ? "italic " : ""}600 12.5px ${scene.palette.font}`;
+  const font = `${hatched ? "italic " : ""}600 12.5px ${scene.palette.font}`;
+  context.font = font;
   context.fillStyle = colour;
-  const shown = shorten(context, text, room);
+  const shown = shorten(context, font, text, room);
   if (hatched) halo(context, scene, shown, rect.x + INSET, middle);
   context.fillText(shown, rect.x + INSET, middle);
-  const used = measure(context, shown) + 7;
+  const used = measure(context, font, shown) + 7;
   const aside = marks.filter(Boolean).join(" ");
   const place = { x: rect.x + INSET + used, y: middle, room: room - used };
   paintDetail(context, scene, aside, place, { colour, hatched });
@@ -51,8 +52,9 @@ export function paintBadge(
   const end = rect.x + rect.width - INSET;
   if (!badge) return node.children > 0 ? paintMore(context, scene, node, rect, end) : end;
   const text = `${badge.count} ▾ ${badge.worst.toFixed(2)}`;
-  context.font = `600 11px ${scene.palette.font}`;
-  const width = measure(context, text) + 12;
+  const font = `600 11px ${scene.palette.font}`;
+  context.font = font;
+  const width = measure(context, font, text) + 12;
   const left = end - width + 3;
   context.beginPath();
   context.roundRect(left, rect.y + (rect.height - BADGE_HEIGHT) / 2, width, BADGE_HEIGHT, 9);
@@ -87,13 +89,14 @@ function paintMore(
 ): number {
   const { ink } = appearanceOf(node, scene.recolour, scene.comparison);
   const text = `▸ ${node.children}`;
-  context.font = `11px ${scene.palette.font}`;
+  const font = `11px ${scene.palette.font}`;
+  context.font = font;
   context.fillStyle = ink ?? scene.palette.muted;
   context.textAlign = "right";
   context.textBaseline = "middle";
   const open = scene.tree.isOpen(node.id);
   context.fillText(open ? "▾" : text, end, rect.y + rect.height / 2 + 0.5);
-  return end - measure(context, text) - 8;
+  return end - measure(context, font, text) - 8;
 }
 
 function paintScore(
@@ -106,12 +109,13 @@ function paintScore(
 ): number {
   const text = scene.recolour === "overflow" ? (node.overflow ?? "") : formatScore(node.score);
   if (text === "") return right;
-  context.font = `600 12px ${scene.palette.font}`;
+  const font = `600 12px ${scene.palette.font}`;
+  context.font = font;
   context.fillStyle = colour;
   context.textAlign = "right";
   context.textBaseline = "middle";
   context.fillText(text, right, middle);
-  return right - measure(context, text) - 4;
+  return right - measure(context, font, text) - 4;
 }
 
 function paintDetail(
@@ -122,9 +126,10 @@ function paintDetail(
   { colour, hatched }: { colour: string; hatched: boolean },
 ): void {
   if (text === "" || room < 24) return;
-  context.font = `11.5px ${scene.palette.font}`;
+  const font = `11.5px ${scene.palette.font}`;
+  context.font = font;
   context.fillStyle = colour;
-  const shown = shorten(context, text, room);
+  const shown = shorten(context, font, text, room);
   if (hatched) halo(context, scene, shown, x, y);
   context.globalAlpha = 0.72;
   context.fillText(shown, x, y);
@@ -147,24 +152,4 @@ function halo(
 
 function formatScore(score: number | null): string {
   return score === null ? "" : score.toFixed(2);
-}
-
-/** Cut a text to a width with an ellipsis. */
-function shorten(context: CanvasRenderingContext2D, text: string, room: number): string {
-  if (measure(context, text) <= room) return text;
-  let keep = text.length;
-  while (keep > 1 && measure(context, `${text.slice(0, keep)}…`) > room) keep -= 1;
-  return `${text.slice(0, keep)}…`;
-}
-
-function measure(context: CanvasRenderingContext2D, text: string): number {
-  // measureText dominates a frame with thousands of labels, and the same labels come again.
-  const key = `${context.font}|${text}`;
-  let width = widths.get(key);
-  if (width === undefined) {
-    if (widths.size > 50_000) widths.clear();
-    width = context.measureText(text).width;
-    widths.set(key, width);
-  }
-  return width;
 }

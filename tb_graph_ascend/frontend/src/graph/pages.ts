@@ -1,10 +1,10 @@
-/* Loads children page by page as they come into view, each page once, a few requests at a time. */
+/* Loads children page by page as they come into view, each page once, two requests at a time. */
 
 import type { Children } from "../api/types";
 import type { GraphTree } from "./tree";
 
 export const PAGE = 500;
-const PARALLEL = 4;
+const PARALLEL = 2;
 
 export type FetchPage = (parent: number, offset: number, limit: number) => Promise<Children>;
 

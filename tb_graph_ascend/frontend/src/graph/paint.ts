@@ -67,7 +67,8 @@ function paintOpenBox(context: CanvasRenderingContext2D, scene: Scene, box: Open
   context.clip();
   fillNode(context, scene, box.node, { ...box, height: HEADER });
   context.restore();
-  stroke(context, scene, box.node, box);
+  outline(context, box, radiusAt(view.scale));
+  stroke(context, scene, box.node);
   if (view.scale > TEXT_SCALE) paintOpenHeader(context, scene, box);
 }
 
@@ -118,7 +119,7 @@ function paintCell(
   }
   outline(context, rect, radiusAt(scale));
   fillShape(context, scene, node);
-  stroke(context, scene, node, rect);
+  stroke(context, scene, node);
   if (scale > TEXT_SCALE) {
     const right = paintBadge(context, scene, node, rect);
     paintLabel(context, scene, node, rect, right);
@@ -156,15 +157,10 @@ function fillShape(context: CanvasRenderingContext2D, scene: Scene, node: Node):
   context.fill();
 }
 
-function stroke(
-  context: CanvasRenderingContext2D,
-  scene: Scene,
-  node: Node,
-  rect: Rect,
-): void {
+/** Draw the line around the path that was filled. */
+function stroke(context: CanvasRenderingContext2D, scene: Scene, node: Node): void {
   const { palette, view } = scene;
   const marked = markOf(scene, node);
-  outline(context, rect, radiusAt(view.scale));
   context.strokeStyle = marked ?? palette.border;
   context.lineWidth = (marked ? 2.5 : 1) / Math.min(1, view.scale);
   context.stroke();
