@@ -121,7 +121,7 @@ sbom: venv node_modules/.package-lock.json  ## what we ship, as CycloneDX JSON i
 
 coverage: venv build  ## lines that the Python tests reach; 90 % at least in the packages that count
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --quiet
+	$(BIN)/coverage run -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile
 	$(BIN)/coverage combine --quiet
 	for package in msprobe_core builder tb_graph_ascend/server; do \
 	    echo "$$package"; \

@@ -29,9 +29,12 @@ def test_handler_is_as_before() -> None:
 
 
 def test_sigterm_that_nobody_handles_still_ends_a_process() -> None:
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    with interrupts_held():
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    former = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with interrupts_held():
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, former)
 
 
 def test_other_threads_have_nothing_to_hold() -> None:
