@@ -140,13 +140,20 @@ def test_terminal_gets_a_bar(samples: Path, tmp_path: Path) -> None:
     assert "[##############################] 2/2" in shown
 
 
+@pytest.fixture(scope="module")
+def long_work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Dumps of both sides that take a while to compare."""
+    folder = tmp_path_factory.mktemp("long")
+    generate(folder, Size(entries=20_000, ranks=4))
+    return folder
+
+
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_ends_promptly_and_leaves_nothing(
-    program: Program, tmp_path: Path, stop: signal.Signals
+    program: Program, long_work: Path, tmp_path: Path, stop: signal.Signals
 ) -> None:
-    generate(tmp_path / "dump", Size(entries=20_000, ranks=4))
     out = tmp_path / "out"
-    sides = ("-tp", tmp_path / "dump" / "problem", "-gp", tmp_path / "dump" / "benchmark")
+    sides = ("-tp", long_work / "problem", "-gp", long_work / "benchmark")
     process = program("graph_visualize", *sides, "-o", out, "--workers", 2)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("[1/4]")
