@@ -37,6 +37,10 @@ class _File(msgspec.Struct):
     pairs: list[MappedPair]
 
 
+# Made at once: msgspec crashes when two threads are the first to use a type.
+_decode = msgspec.json.Decoder(_File).decode
+
+
 def mapping_path(database: Path) -> Path:
     """The mapping file that belongs to a result database: `x.vis.db` has `x.mapping.json`."""
     stem = database.name.removesuffix(".vis.db")
@@ -46,7 +50,7 @@ def mapping_path(database: Path) -> Path:
 def read_mapping(path: Path) -> list[MappedPair]:
     """Read a mapping file; raises MappingError when it is missing or of another form."""
     try:
-        content = msgspec.json.decode(path.read_bytes(), type=_File)
+        content = _decode(path.read_bytes())
     except FileNotFoundError:
         raise MappingError(f"{path}: no such file; export one from the interface") from None
     except OSError as error:

@@ -73,6 +73,11 @@ class Resource:
 
 
 def _view(route: Route, handler: Callable[..., Any]) -> Callable[..., Response]:
+    # msgspec learns a type when it is first used, and crashes when two threads do so at once.
+    for parsed in (route.query, route.body):
+        if parsed is not None:
+            msgspec.json.Decoder(parsed)
+
     def view(**variables: object) -> Response:
         given: list[object] = []
         query = _parse_query(route.query)
