@@ -67,17 +67,52 @@ describe("search", () => {
       await stateIs(page, "q", "mlp.fc1.Linear.forward");
     }));
 
+  it("goes to a hit of what was typed last, however slow its answer", () =>
+    on("tensor", async (page) => {
+      await page.route("**/search?*", async (route) => {
+        if (route.request().url().includes("q=gelu")) await new Promise((next) => setTimeout(next, 1500));
+        await route.continue();
+      });
+      await page.locator("#search").fill("linear");
+      await expect.poll(() => count(page)).toMatch(/^\d+ hits/);
+      await page.locator("#search").fill("gelu");
+      await page.keyboard.press("Shift+Enter");
+      expect(await count(page)).toBe("…");
+      await expect.poll(() => count(page)).toMatch(/^(\d+) of \1$/);
+      await expect.poll(() => selectedName(page)).toMatch(/gelu/i);
+    }));
+
+  it("keeps the hit chosen last where the way to an earlier one was longer", () =>
+    on("tensor", async (page) => {
+      let ways = 0;
+      let late: Promise<unknown> | undefined;
+      await page.route("**/path", (route) => {
+        const pause = ways++ === 0 ? 1500 : 0;
+        const passed = new Promise((next) => setTimeout(next, pause)).then(() => route.continue());
+        late ??= passed.then(() => route.request().response()).then((answer) => answer?.finished());
+      });
+      await page.locator("#search").fill("gelu");
+      await expect.poll(() => count(page)).toMatch(/^\d+ hits/);
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Shift+Enter");
+      await expect.poll(() => selectedName(page)).toMatch(/gelu/i);
+      const last = await selectedName(page);
+      await late;
+      await page.waitForTimeout(300);
+      expect(await selectedName(page)).toBe(last);
+    }));
+
   it("counts, steps through, takes regular expressions, and says what is wrong with one", () =>
     on("tensor", async (page, { complaints }) => {
       await page.keyboard.press("/");
       await page.keyboard.type("GELU");
-      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^\d+ hits/);
+      await expect.poll(() => count(page)).toMatch(/^\d+ hits/);
       await page.keyboard.press("Enter");
-      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/1 of \d+/);
+      await expect.poll(() => count(page)).toMatch(/1 of \d+/);
       await expect.poll(() => selectedName(page)).toContain("gelu");
       await page.getByRole("button", { name: "Regular expression" }).click();
       await page.locator("#search").fill("fc[12].*forward");
-      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/8 hits/);
+      await expect.poll(() => count(page)).toMatch(/8 hits/);
       await page.locator("#search").fill("fc[");
       await page.locator(".search-hits.message").waitFor();
       complaints.length = 0; // the refused expression is a failed request

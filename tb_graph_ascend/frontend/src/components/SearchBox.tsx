@@ -18,27 +18,32 @@ export function SearchBox() {
   const regex = useApp((state) => state.regex);
   const set = useApp((state) => state.set);
   const session = useApp((state) => state.session);
-  const { answer, hits, total } = useSearch();
-  const [active, setActive] = useState(-1);
+  const { answer, hits, total, asked, current } = useSearch();
+  const [chosen, setChosen] = useState({ asked: "", index: -1 });
+  const active = chosen.asked === asked ? chosen.index : -1;
   const [open, setOpen] = useState(false);
   const shut = useCallback(() => setOpen(false), []);
-  const eager = useRef(false);
+  const eager = useRef<0 | 1 | -1>(0);
   const box = useRef<HTMLDivElement>(null);
   useLeave(box, shut);
   const input = useRef<HTMLInputElement>(null);
 
-  const go = (shift: number): void => {
-    eager.current = hits.length === 0 && answer.isFetching;
-    if (hits.length === 0) return;
-    const next = (active + shift + hits.length) % hits.length;
-    setActive(next);
-    const hit = hits[next];
+  const choose = (index: number): void => {
+    setChosen({ asked, index });
+    const hit = hits[index];
     if (hit) void selectNode(hit.id);
+  };
+  const go = (shift: 1 | -1): void => {
+    eager.current = !current && answer.isFetching ? shift : 0;
+    if (!current || hits.length === 0) return;
+    const start = active < 0 && shift < 0 ? 0 : active;
+    const next = (start + shift + hits.length) % hits.length;
+    choose(next);
     if (next > hits.length - 20 && answer.hasNextPage) void answer.fetchNextPage();
   };
-  // Enter pressed before the answer came: go to the first hit once it is there.
+  // Enter pressed before the answer came: go to its first hit, never to one of an older text.
   useEffect(() => {
-    if (eager.current && hits.length > 0) go(1);
+    if (eager.current !== 0 && current) go(eager.current);
   });
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === "ArrowDown") go(1);
@@ -80,13 +85,13 @@ export function SearchBox() {
         onKeyDown={onKey}
         onChange={({ target }) => {
           set({ query: target.value });
-          setActive(-1);
+          eager.current = 0;
           setOpen(true);
         }}
       />
       {query !== "" && (
         <span className="search-count" role="status">
-          {countText(t, total, active, answer.isFetching)}
+          {countText(t, total, active, answer.isFetching && !current)}
         </span>
       )}
       {query !== "" && (
@@ -114,10 +119,8 @@ export function SearchBox() {
           pending={answer.isFetching}
           more={() => void answer.fetchNextPage()}
           choose={(index) => {
-            setActive(index);
+            choose(index);
             setOpen(false);
-            const hit = hits[index];
-            if (hit) void selectNode(hit.id);
           }}
         />
       )}
@@ -125,8 +128,8 @@ export function SearchBox() {
   );
 }
 
-function countText(t: TFunction, total: number, active: number, fetching: boolean): string {
-  if (fetching && total === 0) return "…";
+function countText(t: TFunction, total: number, active: number, pending: boolean): string {
+  if (pending) return "…";
   if (active >= 0) return t("search.position", { position: active + 1, count: total });
   return t("search.count", { count: total });
 }

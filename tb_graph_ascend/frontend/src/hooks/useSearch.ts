@@ -34,5 +34,13 @@ export function useSearch() {
   });
   const pages = answer.data?.pages;
   const hits = query === "" ? [] : (pages?.flatMap((page) => page.hits) ?? []);
-  return { answer, hits, total: query === "" ? 0 : (pages?.[0]?.total ?? 0) };
+  return {
+    answer,
+    hits,
+    total: query === "" ? 0 : (pages?.[0]?.total ?? 0),
+    /** What was asked: a place in the list of another question means nothing. */
+    asked: JSON.stringify([step, rank, query, regex]),
+    /** Whether the hits are of this question: those of the last one stay in the list until then. */
+    current: answer.isSuccess && !answer.isPlaceholderData,
+  };
 }

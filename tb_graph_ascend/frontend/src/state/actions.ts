@@ -17,6 +17,8 @@ const state = useApp.getState;
 let opening = 0;
 /** The opening under way: what is selected meanwhile belongs to the pair that comes. */
 let settled: Promise<void> = Promise.resolve();
+/** Counts selections, so that a slow earlier one cannot overwrite a later one. */
+let selecting = 0;
 /** The finding under way: a key pressed meanwhile goes on from there, not from what is still shown. */
 let heading: { finding: Finding } | null = null;
 
@@ -100,10 +102,14 @@ export async function selectChild(parent: Node, position: number): Promise<void>
 }
 
 async function selectIn(session: GraphSession, id: number, options: SelectOptions): Promise<void> {
+  const ticket = ++selecting;
+  const overtaken = (): boolean => ticket !== selecting || state().session !== session;
   const node = await session.reveal(id);
-  if (!node || state().session !== session) return;
+  if (!node || overtaken()) return;
   state().set({ selected: id, outlineSide: node.side });
-  session.link.setAnchor(state().sync ? await anchorOf(session, node) : null);
+  const anchor = state().sync ? await anchorOf(session, node) : null;
+  if (overtaken()) return;
+  session.link.setAnchor(anchor);
   if (!options.keepView) session.link.view(node.side)?.show(node, !options.still);
   session.link.moved(node.side);
 }
