@@ -16,7 +16,7 @@ from builder.database.writer import Database, insert_rows, write_meta
 from builder.dump.sources import find_sources
 from builder.errors import InputError, MappingError, OutputError
 from builder.extensions import load_extensions
-from builder.match.layer_mapping import read_layer_mapping
+from builder.match.layer_mapping import LayerMapping
 from builder.match.manual_file import read_mapping
 from builder.match.nodes import MatchRules
 from builder.options import BuildOptions
@@ -106,6 +106,13 @@ def _plan(problem: Path, benchmark: Path | None, options: BuildOptions) -> Plan:
     return plan_pairs(found, find_sources(benchmark), options.rank_map, options.step_map)
 
 
+def _layer_mapping(path: Path) -> LayerMapping:
+    # Few builds need YAML, and loading its parser takes as long as reading a small dump.
+    from builder.match.layer_file import read_layer_mapping
+
+    return read_layer_mapping(path)
+
+
 def _match_rules(options: BuildOptions, comparison: bool) -> MatchRules:
     mapping, manual = options.layer_mapping, options.manual_mapping
     wanted = mapping or manual or options.fuzzy_match or options.match_by_position
@@ -114,7 +121,7 @@ def _match_rules(options: BuildOptions, comparison: bool) -> MatchRules:
     if mapping is not None and options.match_by_position:
         raise InputError(f"{mapping}: a mapping file and matching by position exclude each other")
     return MatchRules(
-        layer_mapping=read_layer_mapping(mapping) if mapping is not None else None,
+        layer_mapping=_layer_mapping(mapping) if mapping is not None else None,
         by_position=options.match_by_position,
         fuzzy=options.fuzzy_match,
         manual=read_mapping(manual) if manual is not None else (),

@@ -111,10 +111,11 @@ class Setting:
     depth: Floats
 
 
-def setting_of(matching: Matching) -> Setting:
+def setting_of(matching: Matching, columns: tuple[Columns, Columns], forms: Forms) -> Setting:
     """The setting that two whole trees give."""
-    sides = (matching.problem.dump, matching.benchmark.dump)
-    ours, theirs = (base_precision(dump.values.records) for dump in sides)
+    dtypes = [form.dtype for form in forms.listed()]
+    counts = (np.bincount(side.forms, minlength=len(dtypes)).tolist() for side in columns)
+    ours, theirs = (base_precision(zip(dtypes, numbers)) for numbers in counts)
     return Setting((ours, theirs), block_depths(matching.problem))
 
 
@@ -122,23 +123,21 @@ def compare(
     matching: Matching, tolerance: Tolerance, setting: Setting | None = None, cores: int = 1
 ) -> Comparison:
     """Measure and score every value pair of two matched trees; `cores` read tensor files."""
-    setting = setting or setting_of(matching)
     problem, benchmark = matching.problem.dump, matching.benchmark.dump
     pairs = pair_values(matching)
-    ours = _records(problem, pairs.problem)
-    theirs = _records(benchmark, pairs.benchmark)
+    ours = _records(problem, pairs.problem.tolist())
+    theirs = _records(benchmark, pairs.benchmark.tolist())
     mode = mode_of(problem, benchmark)
     forms = Forms()
     columns = (columns_of(problem.values, forms), columns_of(benchmark.values, forms))
+    setting = setting or setting_of(matching, columns, forms)
     kinds = _Kinds(columns, pairs, (ours, theirs))
-    left = columns[0].statistics.take(_array(pairs.problem))
-    right = columns[1].statistics.take(_array(pairs.benchmark))
+    left = columns[0].statistics.take(pairs.problem)
+    right = columns[1].statistics.take(pairs.benchmark)
     tensors, unreadable = _measure_tensors(mode, (problem, benchmark), (ours, theirs), cores)
-    nodes = _array(pairs.node)
+    nodes = pairs.node
     error = _errors(mode, kinds, (ours, theirs), (left, right), tensors)
-    keys = _keys(matching, pairs)
-    outputs = {key for key in set(keys) if key.startswith(OUTPUT_ROLES)}
-    is_output = np.array([key in outputs for key in keys], dtype=bool)
+    is_output = kinds.are_outputs(forms)
     error = _without_other_kernels(error, matching, nodes, is_output, (ours, theirs))
     limit = _tolerances(kinds, setting, nodes, tolerance)
     if mode != "md5":
@@ -158,7 +157,7 @@ def compare(
         pairs=pairs,
         records=(ours, theirs),
         statistics=(left, right),
-        keys=keys,
+        keys=_keys(matching, pairs),
         precision=setting.precision,
         depth=setting.depth,
         error=error,
@@ -201,10 +200,6 @@ def columns_of(values: Values, forms: Forms) -> Columns:
     return Columns(numbers, statistics_of(values.records, sizes[numbers]))
 
 
-def _array(indices: list[int]) -> NDArray[np.int64]:
-    return np.array(indices, dtype=np.int64)
-
-
 _NOTHING = Record()
 
 
@@ -227,12 +222,19 @@ class _Kinds:
         records: tuple[list[Record], list[Record]],
     ) -> None:
         ours, theirs = (
-            np.append(side.forms, SURPLUS)[_array(indices)]
+            np.append(side.forms, SURPLUS)[indices]
             for side, indices in zip(columns, (pairs.problem, pairs.benchmark), strict=True)
         )
+        # The sides of a pair have the same key, so either tells what the value is.
+        self._form = np.where(ours == SURPLUS, theirs, ours)
         code = (ours + 1) * (max(theirs.max(initial=0), 0) + 2) + theirs + 1
         _, examples, self.of_row = np.unique(code, return_index=True, return_inverse=True)
         self.examples = [(records[0][row], records[1][row]) for row in examples.tolist()]
+
+    def are_outputs(self, forms: Forms) -> NDArray[np.bool_]:
+        """Which rows are what a call put out."""
+        outputs = [form.key.startswith(OUTPUT_ROLES) for form in forms.listed()]
+        return np.array(outputs, dtype=bool)[self._form]
 
     def spread(self, told: Callable[[Record, Record], float]) -> Floats:
         """What a function says of each row, asked once per kind."""
@@ -244,7 +246,7 @@ def _keys(matching: Matching, pairs: ValuePairs) -> list[str]:
     theirs = matching.benchmark.dump.values.keys
     return [
         ours[p] if p != SURPLUS else theirs[b]
-        for p, b in zip(pairs.problem, pairs.benchmark, strict=True)
+        for p, b in zip(pairs.problem.tolist(), pairs.benchmark.tolist(), strict=True)
     ]
 
 

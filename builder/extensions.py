@@ -98,7 +98,7 @@ def apply_extensions(
 ) -> None:
     """Add what extensions measure and say to the judgements of the nodes."""
     by_node: dict[int, list[PairFacts]] = {}
-    for row, node in enumerate(comparison.pairs.node):
+    for row, node in enumerate(comparison.pairs.node.tolist()):
         facts = _pair_facts(comparison, row)
         if facts is not None:
             by_node.setdefault(node, []).append(facts)

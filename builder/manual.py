@@ -104,7 +104,7 @@ def _tree(stored: StoredNode) -> Tree:
 def _measured(
     comparison: Comparison, row: int, problem: StoredNode, benchmark: StoredNode
 ) -> MeasuredValue:
-    ours, theirs = comparison.pairs.problem[row], comparison.pairs.benchmark[row]
+    ours, theirs = int(comparison.pairs.problem[row]), int(comparison.pairs.benchmark[row])
     return MeasuredValue(
         problem=problem.values[ours].id if ours != SURPLUS else None,
         benchmark=benchmark.values[theirs].id if theirs != SURPLUS else None,

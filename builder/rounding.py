@@ -86,7 +86,7 @@ def reduced_gradients(
         if entry is None or entry.direction != "backward":
             norm[node.exec_order] = np.nan
         elif entry.kind == "parameters_grad":
-            module = matching.problem.by_name.get(entry.twin("backward")) or node.parent
+            module = node.backward or node.parent
             assert module is not None
             norm[node.exec_order] = norm[module.exec_order]
             size[node.exec_order] = size[module.exec_order]
@@ -109,14 +109,13 @@ def forgive_products(
     cancel. dy is the first input of the module's backward call, x that of its forward call.
     """
     error = error.copy()
-    by_name = matching.problem.by_name
     for row in np.flatnonzero((error > limit) & np.isfinite(error)).tolist():
-        entry = matching.problem.in_order[nodes[row]].entry
+        node = matching.problem.in_order[nodes[row]]
         shape: tuple[int, ...] = shapes[row] or ()
-        if entry is None or entry.kind != "parameters_grad" or len(shape) < 2:
+        if node.entry is None or node.entry.kind != "parameters_grad" or len(shape) < 2:
             continue
-        flowing, _ = _first_input(by_name.get(entry.twin("backward")), nodes, benchmark)
-        norm, size = _first_input(by_name.get(entry.twin("forward")), nodes, benchmark)
+        flowing, _ = _first_input(node.backward, nodes, benchmark)
+        norm, size = _first_input(node.forward, nodes, benchmark)
         positions = max(1.0, size / max(1, shape[1]))
         if distance[row] <= 2 * limit[row] * flowing * norm / np.sqrt(positions):
             error[row] = limit[row]

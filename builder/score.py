@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.dump.values import Record
 from builder.measure.statistics import Floats
 from builder.tree import Tree, TreeNode
 from msprobe_core.format import canonical_dtype, machine_epsilon
@@ -48,15 +47,14 @@ def score_of(error: Floats, tolerance: Floats) -> Floats:
     return np.asarray(np.where(np.isnan(error), np.nan, np.where(error == 0, 0.0, score)))
 
 
-def base_precision(records: Iterable[Record]) -> str:
-    """The floating dtype that most values of one side carry; float32 where none does.
+def base_precision(dtypes: Iterable[tuple[str | None, int]]) -> str:
+    """The floating dtype that most values carry, of dtypes with counts; float32 where none is.
 
     A loss computed on `logits.float()` is fp32 by name and bf16 by content: this tells.
     """
-    counts = Counter(record.dtype for record in records if record.dtype is not None)
     floating: Counter[str] = Counter()
-    for dtype, count in counts.items():
-        if machine_epsilon(dtype) is not None:
+    for dtype, count in dtypes:
+        if count and dtype is not None and machine_epsilon(dtype) is not None:
             floating[canonical_dtype(dtype)] += count
     return floating.most_common(1)[0][0] if floating else _FALLBACK_DTYPE
 

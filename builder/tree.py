@@ -20,7 +20,8 @@ class TreeNode:
     """One entry of a dump in its place; `entry` is None where a name is outside the grammar.
 
     `owner` is the name without direction and call number; `direction` is None at the root and at
-    collections.
+    collections. `forward` is the forward call of a backward entry or of gradients, `backward` the
+    backward entry of a forward call or of gradients.
     """
 
     name: str
@@ -29,6 +30,8 @@ class TreeNode:
     owner: str = ""
     direction: Direction | None = None
     parent: TreeNode | None = None
+    forward: TreeNode | None = None
+    backward: TreeNode | None = None
     children: list[TreeNode] = field(default_factory=list)
     values: tuple[int, int] = (0, 0)
     stack: int | None = None
@@ -69,12 +72,15 @@ def build_tree(dump: Dump) -> Tree:
     for name, node in by_name.items():
         parent = dump.parents.get(name)
         node.parent = root if parent is None or parent == name else by_name[parent]
+    _link_passes(by_name)
     _place_gradients(root, by_name)
     _place_recomputed(by_name)
     _adopt(root, by_name)
-    if len(subtree(root)) <= len(by_name):
+    parents_first = subtree(root)
+    if len(parents_first) <= len(by_name):
         _cut_cycles(root, by_name)
-    in_order = _arrange(root)
+        parents_first = subtree(root)
+    in_order = _arrange(parents_first)
     _inherit_stacks(by_name)
     if not dump.micro_steps:
         _count_micro_steps(root)
@@ -133,13 +139,21 @@ def make_node(dump: Dump, name: str, began: float) -> TreeNode:
     )
 
 
+def _link_passes(by_name: dict[str, TreeNode]) -> None:
+    for node in by_name.values():
+        if node.direction != "backward" or node.entry is None:
+            continue
+        node.forward = by_name.get(node.entry.twin("forward"))
+        if node.entry.kind == "parameters_grad":
+            node.backward = by_name.get(node.entry.twin("backward"))
+        elif node.forward is not None:
+            node.forward.backward = node
+
+
 def _place_gradients(root: TreeNode, by_name: dict[str, TreeNode]) -> None:
     for node in by_name.values():
-        entry = node.entry
-        if entry is None or entry.kind != "parameters_grad" or node.parent is not root:
-            continue
-        own = by_name.get(entry.twin("backward"))
-        node.parent = own or by_name.get(f"{entry.owner}.backward.0") or root
+        if node.parent is root and node.entry is not None and node.entry.kind == "parameters_grad":
+            node.parent = node.backward or by_name.get(f"{node.owner}.backward.0") or root
 
 
 def _place_recomputed(by_name: dict[str, TreeNode]) -> None:
@@ -188,8 +202,7 @@ def _adopt(root: TreeNode, by_name: dict[str, TreeNode]) -> None:
         node.parent.children.append(node)
 
 
-def _arrange(root: TreeNode) -> list[TreeNode]:
-    parents_first = subtree(root)
+def _arrange(parents_first: list[TreeNode]) -> list[TreeNode]:
     for node in reversed(parents_first):
         if node.parent is not None and node.began < node.parent.began:
             node.parent.began = node.began
@@ -198,7 +211,7 @@ def _arrange(root: TreeNode) -> list[TreeNode]:
         for child in node.children:
             child.depth = node.depth + 1
             child.recomputed = child.recomputed or node.recomputed
-    return _complete(root)
+    return _complete(parents_first[0])
 
 
 def _began(node: TreeNode) -> float:
@@ -229,9 +242,8 @@ def _complete(root: TreeNode) -> list[TreeNode]:
 
 def _inherit_stacks(by_name: dict[str, TreeNode]) -> None:
     for node in by_name.values():
-        if node.stack is None and node.direction == "backward" and node.entry is not None:
-            forward = by_name.get(node.entry.twin("forward"))
-            node.stack = forward.stack if forward is not None else None
+        if node.stack is None and node.forward is not None:
+            node.stack = node.forward.stack
 
 
 def _count_micro_steps(root: TreeNode) -> None:

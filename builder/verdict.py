@@ -5,6 +5,7 @@ Kept beside the score because users know them; the worst rule that applies wins.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,7 +15,6 @@ from builder.compare import Comparison
 from builder.dump.values import Record
 from builder.measure.statistics import Floats
 from builder.reasons import Reason
-from builder.tree import TreeNode
 from msprobe_core.format import canonical_dtype, machine_epsilon
 
 Verdict = Literal["pass", "warning", "error"]
@@ -52,21 +52,23 @@ class Judgement:
 
 def judge(comparison: Comparison) -> dict[int, Judgement]:
     """Apply all rules; returns a judgement for every compared node by its execution order."""
-    nodes = comparison.pairs.node
-    judged = {node: Judgement() for node in nodes}
-    in_order = comparison.matching.problem.in_order
-    exempt = {node for node in judged if _name(in_order[node]) in _NO_RULES}
+    nodes = comparison.pairs.node.tolist()
+    judged = {node: Judgement() for node in dict.fromkeys(nodes)}
+    names = _names(comparison, judged)
+    exempt = {node for node, name in names.items() if name in _NO_RULES}
     for row, reason in _row_reasons(comparison):
         if nodes[row] not in exempt:
             verdict: Verdict = "warning" if reason["code"] == "parameter_unmatched" else "error"
             judged[nodes[row]].add(verdict, reason)
-    by_input = {node for node in judged if _name(in_order[node]) not in _NO_INPUT_RULES}
-    _apply_input_rules(comparison, judged, by_input - exempt)
+    without = {node for node, name in names.items() if name in _NO_INPUT_RULES}
+    _apply_input_rules(comparison, judged, exempt | without)
     return judged
 
 
-def _name(node: TreeNode) -> str:
-    return node.entry.type_name if node.entry is not None else ""
+def _names(comparison: Comparison, nodes: Iterable[int]) -> dict[int, str]:
+    in_order = comparison.matching.problem.in_order
+    entries = ((node, in_order[node].entry) for node in nodes)
+    return {node: entry.type_name for node, entry in entries if entry is not None}
 
 
 def _row_reasons(comparison: Comparison) -> list[tuple[int, Reason]]:
@@ -120,24 +122,25 @@ def _nonfinite(comparison: Comparison) -> list[tuple[int, Reason]]:
 
 
 def _apply_input_rules(
-    comparison: Comparison, judged: dict[int, Judgement], allowed: set[int]
+    comparison: Comparison, judged: dict[int, Judgement], exempt: set[int]
 ) -> None:
     if comparison.mode == "statistics":
-        _apply_norm_rules(comparison, judged, allowed)
+        _apply_norm_rules(comparison, judged, exempt)
     elif comparison.mode == "tensor":
-        _apply_tensor_rules(comparison, judged, allowed)
+        _apply_tensor_rules(comparison, judged, exempt)
 
 
 def _apply_norm_rules(
-    comparison: Comparison, judged: dict[int, Judgement], allowed: set[int]
+    comparison: Comparison, judged: dict[int, Judgement], exempt: set[int]
 ) -> None:
     error = comparison.norm_error
     worst_in = _worst_input(comparison, error)
     # An input without any error still carries rounding: ten times nothing is no warning.
     rounding = max(machine_epsilon(dtype) or 0.0 for dtype in comparison.precision)
+    nodes = comparison.pairs.node.tolist()
     for row in np.flatnonzero(comparison.is_output & (error > 10 * rounding)).tolist():
-        node = comparison.pairs.node[row]
-        if node not in allowed:
+        node = nodes[row]
+        if node in exempt:
             continue
         e, before = float(error[row]), float(worst_in[node])
         key = comparison.keys[row]
@@ -150,23 +153,24 @@ def _apply_norm_rules(
 def _worst_input(comparison: Comparison, error: Floats) -> Floats:
     worst = np.zeros(len(comparison.matching.problem.in_order))
     usable = ~comparison.is_output & ~np.isnan(error)
-    np.maximum.at(worst, np.array(comparison.pairs.node, dtype=np.int64)[usable], error[usable])
+    np.maximum.at(worst, comparison.pairs.node[usable], error[usable])
     return worst
 
 
 def _apply_tensor_rules(
-    comparison: Comparison, judged: dict[int, Judgement], allowed: set[int]
+    comparison: Comparison, judged: dict[int, Judgement], exempt: set[int]
 ) -> None:
+    nodes = comparison.pairs.node.tolist()
     thousandth: dict[int, float] = {}
     cosine: dict[int, float] = {}
     for row, measures in comparison.tensors.items():
-        node = comparison.pairs.node[row]
+        node = nodes[row]
         if not comparison.is_output[row]:
             thousandth[node] = min(thousandth.get(node, 1.0), measures.one_thousandth)
             cosine[node] = min(cosine.get(node, 1.0), measures.cosine)
     for row, measures in comparison.tensors.items():
-        node = comparison.pairs.node[row]
-        if not comparison.is_output[row] or node not in allowed:
+        node = nodes[row]
+        if not comparison.is_output[row] or node in exempt:
             continue
         key = comparison.keys[row]
         if thousandth.get(node, 1.0) > 0.9 and measures.one_thousandth < 0.6:

@@ -19,7 +19,7 @@ import builder
 from benchmarks.generate import Size, generate
 from benchmarks.soak.outcome import Outcome, tensor_record, write_dump
 from builder.errors import BuilderError
-from builder.match.layer_mapping import read_layer_mapping
+from builder.match.layer_file import read_layer_mapping
 from builder.match.manual_file import read_mapping
 from builder.match.nodes import MatchRules
 from builder.measure.tensor_files import TensorFileError, open_tensor

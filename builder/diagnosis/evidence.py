@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import isnan
 
 import numpy as np
 
 from builder.compare import Comparison
 from builder.dump.values import Record
+from builder.match.values import SURPLUS
+from builder.measure.statistics import Floats
 from builder.reasons import Reason
 from builder.tree import TreeNode
 from msprobe_core.format import canonical_dtype
@@ -42,7 +46,10 @@ class Evidence:
         self.comparison = comparison
         self.threshold = threshold
         self.ours, self.theirs = comparison.records
-        nodes = np.array(comparison.pairs.node, dtype=np.int64)
+        nodes = comparison.pairs.node
+        self._ours, self._theirs = (
+            indices.tolist() for indices in (comparison.pairs.problem, comparison.pairs.benchmark)
+        )
         bounds = np.searchsorted(nodes, np.arange(len(comparison.matching.problem.in_order) + 1))
         self._bounds = bounds.tolist()
         with np.errstate(invalid="ignore"):
@@ -51,13 +58,16 @@ class Evidence:
         ratio = comparison.error / comparison.limit
         self._strain = np.where(np.isnan(ratio), 0.0, ratio)
         self._forgiven = (comparison.error == comparison.limit).tolist()
+        self._integer = self._integer_rows()
         self._surplus_arguments = {
             row
-            for row, (p, b) in enumerate(zip(self.ours, self.theirs))
-            if p.dtype is None and b.dtype is None and comparison.is_surplus(row)
+            for row in self._surplus_rows()
+            if self.ours[row].dtype is None and self.theirs[row].dtype is None
         }
-        self._any |= {comparison.pairs.node[row] for row in self._surplus_arguments}
+        self._any |= set(nodes[sorted(self._surplus_arguments)].tolist())
         self._found: dict[int, DivergentRows] = {}
+        self._scores = _numbers(comparison.node_score)
+        self._input_scores = _numbers(comparison.node_input_score)
         ours, theirs = comparison.statistics
         made_nonfinite = ours.nonfinite & ~theirs.nonfinite
         self._making_nonfinite = set(nodes[made_nonfinite].tolist())
@@ -66,14 +76,33 @@ class Evidence:
         self._rare_precision = self._precision_is_rare()
         inexact = nodes[comparison.error > 0]
         self._first_inexact = int(inexact[0]) if inexact.size else -1
-        changed = {comparison.pairs.node[row] for row in comparison.differs}
-        integers = {
-            int(nodes[row])
-            for row in np.flatnonzero(comparison.error > 0)
-            if not comparison.is_output[row] and self.is_integer(int(row))
-        }
+        changed = set(nodes[list(comparison.differs)].tolist())
+        integer = np.array(self._integer, dtype=bool)
+        integers = set(nodes[(comparison.error > 0) & ~comparison.is_output & integer].tolist())
         self._changing_integers = integers
         self._noteworthy = self._any | self._forgiving | changed | integers
+
+    def _surplus_rows(self) -> list[int]:
+        pairs = self.comparison.pairs
+        absent = (pairs.problem == SURPLUS) | (pairs.benchmark == SURPLUS)
+        return list(np.flatnonzero(absent).tolist())
+
+    def _integer_rows(self) -> list[bool]:
+        comparison = self.comparison
+        integer = [_is_integer(form.dtype) for form in comparison.forms.listed()]
+        # SURPLUS is -1: a stand-in at the end serves the rows without a value of the problem side.
+        of_value = np.append(np.array(integer, dtype=bool)[comparison.columns[0].forms], False)
+        return list(of_value[comparison.pairs.problem].tolist())
+
+    @cached_property
+    def _nonfinite(self) -> list[bool]:
+        statistics = self.comparison.columns[0].statistics
+        extremes = statistics.recorded[:2] & ~np.isfinite(statistics.table[:2])
+        return list(np.asarray(extremes.any(axis=0)).tolist())
+
+    def is_nonfinite(self, index: int) -> bool:
+        """Whether an extreme of one of the problem side's values is NaN or Inf."""
+        return self._nonfinite[index]
 
     def is_noteworthy(self, node: TreeNode) -> bool:
         """Whether anything about a matched node is not as in its partner."""
@@ -85,9 +114,7 @@ class Evidence:
 
     def scores(self, node: TreeNode) -> tuple[float | None, float | None]:
         """The score and the input score of a node."""
-        score = float(self.comparison.node_score[node.exec_order])
-        before = float(self.comparison.node_input_score[node.exec_order])
-        return None if np.isnan(score) else score, None if np.isnan(before) else before
+        return self._scores[node.exec_order], self._input_scores[node.exec_order]
 
     def reads(self, node: TreeNode) -> float:
         """The worst score of all that a node computes from.
@@ -95,16 +122,11 @@ class Evidence:
         A backward call reads its forward call's values, and a parameter's gradient comes from the
         gradient that flows into the module; neither stands in the entry itself.
         """
-        by_name = self.comparison.matching.problem.by_name
-        _, before = self.scores(node)
-        known = [before]
-        entry = node.entry
-        if entry is not None and entry.direction == "backward":
-            forward = by_name.get(entry.twin("forward"))
-            known += self.scores(forward) if forward is not None else ()
-            module = by_name.get(entry.twin("backward"))
-            if entry.kind == "parameters_grad" and module is not None:
-                known.append(self.scores(module)[1])
+        known = [self.scores(node)[1]]
+        if node.direction == "backward":
+            known += self.scores(node.forward) if node.forward is not None else ()
+            # Gradients alone have a backward entry beside them.
+            known += [self.scores(node.backward)[1]] if node.backward is not None else ()
         return max((score for score in known if score is not None), default=0.0)
 
     def forgiven(self, node: TreeNode) -> list[int]:
@@ -187,11 +209,11 @@ class Evidence:
 
     def problem_values(self, rows: list[int]) -> list[int]:
         """The problem side's value indices of rows."""
-        return [self.comparison.pairs.problem[row] for row in rows]
+        return [self._ours[row] for row in rows]
 
     def value_pair(self, row: int) -> tuple[int, int]:
         """The value indices of a row, problem first."""
-        return self.comparison.pairs.problem[row], self.comparison.pairs.benchmark[row]
+        return self._ours[row], self._theirs[row]
 
     def score_reason(self, code: str, rows: list[int]) -> Reason:
         """A reason that names the worst of some rows."""
@@ -245,7 +267,7 @@ class Evidence:
         entry, outputs = node.entry, self.divergent(node).outputs
         if entry is None or entry.type_name.rstrip("_") not in _PICKING:
             return False
-        forward = self.comparison.matching.problem.by_name.get(entry.twin("forward"))
+        forward = node.forward
         same_size = all(self.comparison.norm_error[r] <= self.comparison.limit[r] for r in outputs)
         return same_size and forward is not None and self._is_rounded(self.rows(forward))
 
@@ -257,8 +279,7 @@ class Evidence:
 
     def is_integer(self, row: int) -> bool:
         """Whether a row compares integers: token ids, labels, masks."""
-        dtype = canonical_dtype(self.ours[row].dtype or "")
-        return "int" in dtype or dtype == "bool"
+        return self._integer[row]
 
     def share_a_value(self, left: list[int], right: list[int]) -> bool:
         """Whether the same tensor of the problem side stands in both lists of rows."""
@@ -301,9 +322,9 @@ class Evidence:
         }
 
     def _precision_is_rare(self) -> bool:
-        node = self.comparison.pairs.node
-        changed = {node[row] for row, what in self.comparison.differs.items() if "dtype" in what}
-        return 0 < len(changed) <= len(set(node)) / 2
+        nodes = self.comparison.pairs.node
+        rows = [row for row, what in self.comparison.differs.items() if "dtype" in what]
+        return 0 < len(np.unique(nodes[rows])) <= len(np.unique(nodes)) / 2
 
     def _dtype_differs(self, row: int) -> bool:
         return "dtype" in self.comparison.differs.get(row, ())
@@ -319,6 +340,15 @@ def nonfinite_state(record: Record) -> str:
         if not np.isfinite(number):
             return "NaN" if np.isnan(number) else "Inf"
     return ""
+
+
+def _numbers(scores: Floats) -> list[float | None]:
+    return [None if isnan(score) else score for score in scores.tolist()]
+
+
+def _is_integer(dtype: str | None) -> bool:
+    name = canonical_dtype(dtype or "")
+    return "int" in name or name == "bool"
 
 
 def _argument(record: Record) -> str:

@@ -6,11 +6,20 @@ made it to the calls that read it; transposes and reshapes in between change nei
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
+from functools import cached_property
 from math import isnan
 
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.compare import OUTPUT_ROLES, Columns
+from builder.dump.forms import Form
 from builder.dump.values import Record
 from builder.tree import Tree, TreeNode
+
+NO_PRINT = -1
 
 
 def fingerprint(record: Record) -> Hashable:
@@ -29,40 +38,92 @@ def fingerprint(record: Record) -> Hashable:
     return (record.Max, record.Min, record.Mean, record.Norm)
 
 
-class Producers:
-    """The latest call that put out a value, among those before a point in execution order.
+class Fingerprints:
+    """The fingerprints of one side's values as numbers; equal ones have equal numbers.
 
     Nothing is looked at until the first question: most runs agree nearly everywhere.
     """
 
-    def __init__(self, tree: Tree) -> None:
-        self._values = tree.dump.values
-        self._in_order = tree.in_order
-        self._reached = 0
-        self._added = 0
-        self._by_print: dict[Hashable, TreeNode] = {}
+    def __init__(self, tree: Tree, columns: Columns, forms: list[Form]) -> None:
+        self._records = tree.dump.values.records
+        self._columns = columns
+        self._forms = forms
 
-    def reach(self, node: TreeNode) -> None:
-        """Let later questions know all nodes up to and with this one."""
-        self._reached = max(self._reached, node.exec_order + 1)
+    @cached_property
+    def numbers(self) -> list[int]:
+        """The number of each value's fingerprint; NO_PRINT where it has none, and for index -1."""
+        known: defaultdict[Hashable, int] = defaultdict()
+        known.default_factory = known.__len__
+        if any(record.md5 is not None for record in self._records):
+            odd = np.arange(len(self._records))
+            numbers = np.full(len(self._records), NO_PRINT)
+        else:
+            table, recorded = self._columns.statistics.table, self._columns.statistics.recorded
+            # What is not recorded becomes a number that no other cell of such a value can be; the
+            # addition makes -0.0 the 0.0 that it equals.
+            cells = np.ascontiguousarray(np.where(recorded, table, np.inf).T) + 0.0
+            four = cells.view(np.dtype((np.void, cells.itemsize * 4))).ravel()
+            numbers = np.array([known[key] for key in four.tolist()], dtype=np.int64)
+            numbers[self._without()] = NO_PRINT
+            finite = (np.isfinite(table) | ~recorded).all(axis=0)
+            odd = np.flatnonzero(~finite & (numbers != NO_PRINT))
+        for index in odd.tolist():
+            key = fingerprint(self._records[index])
+            numbers[index] = NO_PRINT if key is None else known["odd", key]
+        return [*numbers.tolist(), NO_PRINT]
+
+    def keys(self, numbers: Iterable[int]) -> frozenset[Hashable]:
+        """The fingerprints behind numbers, which mean the same in every comparison."""
+        return frozenset(self._keys[number] for number in numbers)
+
+    @cached_property
+    def _keys(self) -> dict[int, Hashable]:
+        keys = {n: fingerprint(record) for n, record in zip(self.numbers, self._records)}
+        return {**keys, NO_PRINT: None}
+
+    def _without(self) -> NDArray[np.bool_]:
+        """Which values say too little, as `fingerprint` has it for values without a checksum."""
+        tensors = np.array([form.dtype is not None for form in self._forms], dtype=bool)
+        statistics = self._columns.statistics
+        highest, lowest = statistics.table[:2]
+        constant = (highest == lowest) & ((highest == 0) | (highest == 1))
+        return np.asarray(~tensors[self._columns.forms] | ~statistics.recorded[0] | constant)
+
+
+class Producers:
+    """The latest call that put out a value, among those before a point in execution order."""
+
+    def __init__(self, tree: Tree, columns: Columns, forms: list[Form]) -> None:
+        self.prints = Fingerprints(tree, columns, forms)
+        self.reached = 0  # later questions know the nodes before this place in execution order
+        self._in_order = tree.in_order
+        self._forms = forms
+        self._form_of = columns.forms
+        self._added = 0
+        self._by_print: dict[int, TreeNode] = {}
 
     def of(self, index: int) -> TreeNode | None:
         """The call that produced the value with this index, as far as the dump tells."""
-        while self._added < self._reached:
-            self._add(self._in_order[self._added])
-            self._added += 1
-        key = fingerprint(self._values.records[index])
-        return self._by_print.get(key) if key is not None else None
+        if self._added < self.reached:
+            for node in self._in_order[self._added : self.reached]:
+                self._add(node)
+            self._added = self.reached
+        return self._by_print.get(self.prints.numbers[index])
+
+    @cached_property
+    def _made(self) -> list[int]:
+        """The fingerprint of each value that its call put out, NO_PRINT for what it read."""
+        outputs = np.array([form.key.startswith(OUTPUT_ROLES) for form in self._forms], dtype=bool)
+        numbers = np.array(self.prints.numbers[:-1], dtype=np.int64)
+        return list(np.where(outputs[self._form_of], numbers, NO_PRINT).tolist())
 
     def _add(self, node: TreeNode) -> None:
         start, stop = node.values
-        for index in range(start, stop):
-            if self._values.keys[index].startswith(("output", "parameters_grad")):
-                key = fingerprint(self._values.records[index])
-                if key is not None and not self._made_inside(key, node):
-                    self._by_print[key] = node
+        for key in self._made[start:stop]:
+            if key != NO_PRINT and not self._made_inside(key, node):
+                self._by_print[key] = node
 
-    def _made_inside(self, key: Hashable, node: TreeNode) -> bool:
+    def _made_inside(self, key: int, node: TreeNode) -> bool:
         # A module does not hide the call inside it that made its output.
         if node.kind == "api":
             return False

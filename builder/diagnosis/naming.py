@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Literal
 
 from builder.diagnosis.evidence import DivergentRows, Evidence, nonfinite_state
 from builder.diagnosis.finding import Finding, FindingKind, phase_of
-from builder.diagnosis.lineage import Producers, fingerprint
+from builder.diagnosis.lineage import NO_PRINT, Producers
 from builder.diagnosis.scaling import ScaledGradients
 from builder.diagnosis.suspects import Suspect, Suspects
 from builder.match.nodes import Matching
@@ -24,7 +23,8 @@ class Findings:
     """The state of a walk: findings, what carries them, and what is tolerated.
 
     `source` maps a node to the finding that it belongs to. `tolerated` holds fingerprints of values
-    that differ without a finding, `rounding` those among them that differ by rounding alone.
+    that differ without a finding, by number; `rounding` those of them that differ by rounding
+    alone.
     """
 
     def __init__(self, evidence: Evidence) -> None:
@@ -34,12 +34,14 @@ class Findings:
         self.findings: list[Finding] = []
         self.source: dict[TreeNode, Finding] = {}
         self.suspects = Suspects(evidence, self.matching)
-        self.tolerated: set[Hashable] = set()
-        self.rounding: set[Hashable] = set()
+        self.tolerated: set[int] = set()
+        self.rounding: set[int] = set()
         self.scaled = ScaledGradients()
         self.reselected = False
-        self.producers = Producers(self.matching.problem)
-        self.benchmark_producers = Producers(self.matching.benchmark)
+        ours, theirs = evidence.comparison.columns
+        forms = evidence.comparison.forms.listed()
+        self.producers = Producers(self.matching.problem, ours, forms)
+        self.benchmark_producers = Producers(self.matching.benchmark, theirs, forms)
         self.compared = False
 
     def _is_rounding(self, node: TreeNode) -> bool:
@@ -50,7 +52,7 @@ class Findings:
         """Let a difference pass that is rounding, or grew too slowly to have begun here."""
         if not indices:
             return
-        keys = self.fingerprints(indices) - {None}
+        keys = self.fingerprints(indices) - {NO_PRINT}
         self.tolerated |= keys
         if rounding:
             self.rounding |= keys
@@ -58,9 +60,9 @@ class Findings:
             if index != SURPLUS and self.values.keys[index].startswith("parameters_grad"):
                 self.scaled.add(self.values.records[index])
 
-    def fingerprints(self, indices: list[int]) -> set[Hashable]:
-        records = self.values.records
-        return {fingerprint(records[index]) for index in indices if index != SURPLUS}
+    def fingerprints(self, indices: list[int]) -> set[int]:
+        numbers = self.producers.prints.numbers
+        return {numbers[index] for index in indices if index != SURPLUS}
 
     def start(
         self,
@@ -79,7 +81,8 @@ class Findings:
         if kind in ("parameter_differs", "input_differs") and affected is None:
             rows = self.evidence.divergent(node)
             indices = self.evidence.problem_values(rows.parameters or rows.inputs)
-            finding.inherits = frozenset(self.fingerprints(indices) - self.tolerated)
+            inherits = self.fingerprints(indices) - self.tolerated
+            finding.inherits = self.producers.prints.keys(inherits)
         self.findings.append(finding)
         if kind == "parameter_differs":
             finding.is_weak = not self.evidence.divergent(node).outputs
@@ -129,19 +132,14 @@ class Findings:
 
     def _suspect_in_forward(self, node: TreeNode) -> Suspect | None:
         """A forward twin with another argument or precision that only its gradient shows."""
-        if node.direction != "backward" or node.entry is None:
-            return None
-        forward = self.matching.problem.by_name.get(node.entry.twin("forward"))
+        forward = node.forward
         return self.suspects.named(forward, "argument", "precision") if forward else None
 
     def producing_suspect(self, rows: DivergentRows) -> Suspect | None:
         """The suspect whose very value is read here, on either side."""
-        pairs = self.evidence.comparison.pairs
         for row in rows.inputs or rows.outputs:
-            for producer in (
-                self.producers.of(pairs.problem[row]),
-                self.benchmark_producers.of(pairs.benchmark[row]),
-            ):
+            ours, theirs = self.evidence.value_pair(row)
+            for producer in (self.producers.of(ours), self.benchmark_producers.of(theirs)):
                 suspect = self.suspects.named(producer) if producer is not None else None
                 if suspect is not None:
                     return suspect
@@ -150,8 +148,7 @@ class Findings:
     def start_hidden(self, node: TreeNode, rows: DivergentRows) -> Finding | None:
         """Name the call that put infinities into an input: behind them statistics see nothing."""
         for row in self.evidence.hidden_inputs(node):
-            index = self.evidence.comparison.pairs.problem[row]
-            producer = self.producers.of(index)
+            producer = self.producers.of(self.evidence.value_pair(row)[0])
             if producer is None or producer in self.source:
                 continue
             worst = self.evidence.worst(rows.outputs)
@@ -164,9 +161,7 @@ class Findings:
     def reads_precision(self, node: TreeNode) -> bool:
         """Whether another dtype comes from a call that is a suspect for it already."""
         differing = self.evidence.differing_dtypes(node, outputs=False)
-        producers = (
-            self.producers.of(self.evidence.comparison.pairs.problem[r]) for r in differing
-        )
+        producers = (self.producers.of(index) for index in self.evidence.problem_values(differing))
         return any(
             producer is not None and self.evidence.differing_dtypes(producer, outputs=True)
             for producer in producers

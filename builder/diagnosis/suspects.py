@@ -38,21 +38,18 @@ class Suspects:
         self._evidence = evidence
         self._matching = matching
         self._listed: list[Suspect] = []
-        self._benchmark_seen = 0
+        calls = (n for n in matching.benchmark.in_order if n.kind == "api")
+        self._missing = [n for n in calls if n not in matching.partner][::-1]
         self._compared: list[TreeNode] = []
 
     def add(self, kind: SuspectKind, node: TreeNode) -> None:
         """Note a node of the problem side."""
         self._listed.append(Suspect(kind, node, node.exec_order))
 
-    def follow(self, node: TreeNode) -> None:
-        """Go along with a matched node: what the benchmark did before it becomes known."""
-        partner = self._matching.partner[node]
-        in_order = self._matching.benchmark.in_order
-        for other in in_order[self._benchmark_seen : partner.exec_order]:
-            if other not in self._matching.partner and other.kind == "api":
-                self._listed.append(Suspect("missing", other, node.exec_order))
-        self._benchmark_seen = max(self._benchmark_seen, partner.exec_order)
+    def follow(self, node: TreeNode, partner: TreeNode) -> None:
+        """Go along with a matched node: what the benchmark did before its partner becomes known."""
+        while self._missing and self._missing[-1].exec_order < partner.exec_order:
+            self._listed.append(Suspect("missing", self._missing.pop(), node.exec_order))
 
     def compared(self, node: TreeNode) -> None:
         """Note a node with values, after it was judged."""

@@ -10,12 +10,11 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from builder.compare import Comparison
-from builder.diagnosis.evidence import DivergentRows, Evidence, nonfinite_state
+from builder.diagnosis.evidence import DivergentRows, Evidence
 from builder.diagnosis.finding import Finding, phase_of
 from builder.diagnosis.naming import Findings
 from builder.match.values import SURPLUS
 from builder.tree import TreeNode
-from msprobe_core.format import EntryName
 
 THRESHOLD = 0.25
 
@@ -45,7 +44,8 @@ def walk(comparison: Comparison, threshold: float = THRESHOLD) -> Walked:
     for finding in state.findings:
         finding.propagated_to = len(finding.carriers)
     found = sorted(state.findings, key=Finding.sort_key)
-    return Walked(found, frozenset(state.tolerated), late)
+    tolerated = state.producers.prints.keys(state.tolerated)
+    return Walked(found, tolerated, late)
 
 
 class _Walk(Findings):
@@ -55,15 +55,16 @@ class _Walk(Findings):
         if partner is None:
             self._visit_unmatched(node)
         else:
-            self.benchmark_producers.reach(partner)
-            self.suspects.follow(node)
+            if partner.exec_order >= self.benchmark_producers.reached:
+                self.benchmark_producers.reached = partner.exec_order + 1
+                self.suspects.follow(node, partner)
             if self.evidence.is_noteworthy(node):
                 self._visit_matched(node)
                 self.tolerate(self.evidence.forgiven(node), rounding=True)
             if self.evidence.rows(node):
                 self.compared = True
                 self.suspects.compared(node)
-        self.producers.reach(node)
+        self.producers.reached = node.exec_order + 1
 
     # Unmatched nodes have no score: they matter as makers of NaN and as causes of what follows.
     def _visit_unmatched(self, node: TreeNode) -> None:
@@ -102,7 +103,7 @@ class _Walk(Findings):
         self, node: TreeNode, rows: DivergentRows, inside: Finding | None
     ) -> None:
         inputs = self.evidence.problem_values(rows.inputs)
-        scaled = [row for row in rows.inputs if self._is_scaled_gradient(node, row)]
+        scaled = self._scaled_gradients(node, rows.inputs)
         known = all(
             row in scaled
             or self._is_tolerated(row)
@@ -174,15 +175,17 @@ class _Walk(Findings):
         It was judged where it was made, unless the two sides read what different calls made.
         """
         ours, theirs = self.evidence.value_pair(row)
-        if self.fingerprints([ours]) <= self.tolerated:
+        if ours == SURPLUS or self.producers.prints.numbers[ours] in self.tolerated:
             return True
         producer = self.producers.of(ours)
         if producer is None or producer in self.source:
             return False
         return self.matching.partner.get(producer) is self.benchmark_producers.of(theirs)
 
-    def _is_scaled_gradient(self, node: TreeNode, row: int) -> bool:
-        return phase_of(node) == "after" and self.scaled.knows(self.evidence.ours[row])
+    def _scaled_gradients(self, node: TreeNode, rows: list[int]) -> list[int]:
+        if phase_of(node) != "after":
+            return []
+        return [row for row in rows if self.scaled.knows(self.evidence.ours[row])]
 
     def _carried(self, node: TreeNode, before: float, grown: bool) -> Finding | None:
         """The earlier finding that a difference grew out of, where nothing more precise is known.
@@ -211,7 +214,7 @@ class _Walk(Findings):
             producer = self.producers.of(index)
             if producer is not None and producer in self.source:
                 return self.source[producer]
-            if self.findings and nonfinite_state(self.values.records[index]):
+            if self.findings and self.evidence.is_nonfinite(index):
                 # NaN has no fingerprint; what made the latest one is the natural cause.
                 return self._latest_nonfinite()
         return None
@@ -231,10 +234,10 @@ class _Walk(Findings):
         if node.direction != "backward" or node.entry is None or not self.findings:
             return None
         if node.entry.kind == "parameters_grad":
-            carried = self._cause_of_gradient(node, node.entry)
+            carried = self._cause_of_gradient(node)
             if carried is not None:
                 return carried
-        forward = self.matching.problem.by_name.get(node.entry.twin("forward"))
+        forward = node.forward
         if forward is None:
             return None
         if forward in self.source:
@@ -243,13 +246,13 @@ class _Walk(Findings):
         diverged = max(score or 0.0, before or 0.0) > self.evidence.threshold
         return self._latest() if diverged else None
 
-    def _cause_of_gradient(self, node: TreeNode, entry: EntryName) -> Finding | None:
+    def _cause_of_gradient(self, node: TreeNode) -> Finding | None:
         # A parameter's gradient fires before its module's backward entry is complete, so the
         # gradient that flows into the module is looked up ahead of its turn.
         beside = self._cause_inside(node.parent) if node.parent is not None else None
         if beside is not None:
             return beside
-        module = self.matching.problem.by_name.get(entry.twin("backward")) or node.parent
+        module = node.backward or node.parent
         if module is None or module.kind == "root" or not self.evidence.rows(module):
             return self._latest()
         inputs = self.evidence.divergent(module).inputs

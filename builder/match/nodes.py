@@ -100,8 +100,8 @@ class _Matcher:
         return opened
 
     def _match_children(self, ours: TreeNode, theirs: TreeNode) -> list[_Pair]:
-        left = [c for c in ours.children if _stands_alone(c, self.matching.problem)]
-        right = [c for c in theirs.children if _stands_alone(c, self.matching.benchmark)]
+        left = [c for c in ours.children if _stands_alone(c)]
+        right = [c for c in theirs.children if _stands_alone(c)]
         known = [c for c in left if c in self.matching.partner]
         opened = [(c, self.matching.partner[c]) for c in known]
         new = self._match_modules(self._free_modules(left), self._free_modules(right))
@@ -172,9 +172,11 @@ class _Matcher:
 
     def _pair_translated(self) -> None:
         # A rule may lead to another level of the other tree, where no matched parent leads.
-        modules = [n for n in subtree(self.matching.benchmark.root) if n.kind == "module"]
         lost = [n for n in self.translated if n not in self.matching.partner and self._rule(n)]
-        left = [node for node in lost if _stands_alone(node, self.matching.problem)]
+        if not lost:
+            return
+        modules = [n for n in subtree(self.matching.benchmark.root) if n.kind == "module"]
+        left = [node for node in lost if _stands_alone(node)]
         self._descend(self._pair_in_turn(left, modules, self._wanted_path, _own_path))
 
     def _match_calls(
@@ -201,16 +203,11 @@ class _Matcher:
     def _match_backward(self) -> None:
         matching = self.matching
         for node in matching.problem.in_order:
-            entry = node.entry
-            if entry is None or entry.direction != "backward" or entry.kind == "parameters_grad":
+            if node.backward is None or node.direction != "forward":
                 continue
-            forward = matching.problem.by_name.get(entry.twin("forward"))
-            partner = matching.partner.get(forward) if forward is not None else None
-            if forward is None or partner is None or partner.entry is None:
-                continue
-            backward = matching.benchmark.by_name.get(partner.entry.twin("backward"))
-            if backward is not None:
-                matching.pair(node, backward, matching.reason[forward])
+            partner = matching.partner.get(node)
+            if partner is not None and partner.backward is not None:
+                matching.pair(node.backward, partner.backward, matching.reason[node])
 
     def _match_recomputed(self) -> None:
         # Recomputed calls stand under backward ones, whose partners are known only now.
@@ -244,10 +241,10 @@ def _is_flat(tree: Tree) -> bool:
 
 
 def _calls(tree: Tree) -> list[TreeNode]:
-    return [n for n in tree.in_order if n.kind == "api" and _stands_alone(n, tree)]
+    return [n for n in tree.in_order if n.kind == "api" and _stands_alone(n)]
 
 
-def _stands_alone(node: TreeNode, tree: Tree) -> bool:
+def _stands_alone(node: TreeNode) -> bool:
     # Backward calls go with their forward calls; only those without one stand for themselves.
     # A recomputed block is no part of the forward pass; inside, its calls align like any others.
     if node.direction == "forward":
@@ -256,7 +253,7 @@ def _stands_alone(node: TreeNode, tree: Tree) -> bool:
     entry = node.entry
     if entry is None or entry.kind == "parameters_grad":
         return False
-    return entry.twin("forward") not in tree.by_name
+    return node.forward is None
 
 
 def _own_key(node: TreeNode) -> object:

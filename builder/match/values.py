@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from builder.match.nodes import Matching
 
 SURPLUS = -1
@@ -17,18 +20,19 @@ class ValuePairs:
     problem's values of the same node. `node` is the execution order of the problem's node.
     """
 
-    node: list[int]
-    problem: list[int]
-    benchmark: list[int]
+    node: NDArray[np.int64]
+    problem: NDArray[np.int64]
+    benchmark: NDArray[np.int64]
 
 
 def pair_values(matching: Matching) -> ValuePairs:
     """Pair the values of all matched nodes that have any."""
-    pairs = ValuePairs([], [], [])
+    runs = _Runs([], [], [], [])
     ours = matching.problem.dump.values.keys
     theirs = matching.benchmark.dump.values.keys
+    find = matching.partner.get
     for node in matching.problem.in_order:
-        partner = matching.partner.get(node)
+        partner = find(node)
         if partner is None:
             continue
         (a, b), (c, d) = node.values, partner.values
@@ -36,14 +40,40 @@ def pair_values(matching: Matching) -> ValuePairs:
             # Values recorded on one side only (risk level, filter) compare as nothing.
             continue
         if ours[a:b] == theirs[c:d]:
-            _extend(pairs, node.exec_order, range(a, b), range(c, d))
+            runs.add(node.exec_order, a, c, b - a)
         else:
-            _pair_by_key(pairs, node.exec_order, ours, theirs, (a, b, c, d))
-    return pairs
+            _pair_by_key(runs, node.exec_order, ours, theirs, (a, b, c, d))
+    return runs.spread()
+
+
+@dataclass(slots=True)
+class _Runs:
+    """Pairs as runs of rows: their node, where they start on either side, and how long they are."""
+
+    node: list[int]
+    problem: list[int]
+    benchmark: list[int]
+    length: list[int]
+
+    def add(self, node: int, problem: int, benchmark: int, length: int = 1) -> None:
+        self.node.append(node)
+        self.problem.append(problem)
+        self.benchmark.append(benchmark)
+        self.length.append(length)
+
+    def spread(self) -> ValuePairs:
+        length = np.array(self.length, dtype=np.int64)
+        ends = np.cumsum(length)
+        within = np.arange(ends[-1] if ends.size else 0) - np.repeat(ends - length, length)
+        return ValuePairs(
+            np.repeat(np.array(self.node, dtype=np.int64), length),
+            np.repeat(np.array(self.problem, dtype=np.int64), length) + within,
+            np.repeat(np.array(self.benchmark, dtype=np.int64), length) + within,
+        )
 
 
 def _pair_by_key(
-    pairs: ValuePairs,
+    runs: _Runs,
     node: int,
     ours: list[str],
     theirs: list[str],
@@ -55,14 +85,6 @@ def _pair_by_key(
         waiting.setdefault(theirs[index], []).append(index)
     for index in range(a, b):
         candidates = waiting.get(ours[index])
-        _extend(pairs, node, [index], [candidates.pop() if candidates else SURPLUS])
-    left_over = sorted(index for rest in waiting.values() for index in rest)
-    _extend(pairs, node, [SURPLUS] * len(left_over), left_over)
-
-
-def _extend(
-    pairs: ValuePairs, node: int, problem: range | list[int], benchmark: range | list[int]
-) -> None:
-    pairs.node += [node] * len(problem)
-    pairs.problem += problem
-    pairs.benchmark += benchmark
+        runs.add(node, index, candidates.pop() if candidates else SURPLUS)
+    for index in sorted(index for rest in waiting.values() for index in rest):
+        runs.add(node, SURPLUS, index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from math import nan
 
 import numpy as np
@@ -12,17 +13,7 @@ from builder.measure.statistics import Floats
 from builder.tree import Tree, TreeNode, subtree
 
 
-@dataclass(slots=True)
-class Sizes:
-    """How many ids the trees of a pair need in each table."""
-
-    graphs: int = 0
-    nodes: int = 0
-    values: int = 0
-    stacks: int = 0
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Placed:
     """One tree with its ids: node `listed[i]` gets id `node_base + i`."""
 
@@ -37,48 +28,65 @@ class Placed:
         """The database id of a node."""
         return self.node_base + node.index
 
-    def move(self, first: Mapping[str, int]) -> None:
-        """Let the ids begin at the first free ones of each table."""
-        self.graph += first["graph"]
-        self.node_base += first["node"]
-        self.value_base += first["record"]
-        self.stack_base += first["stack"]
+    @property
+    def following(self) -> dict[str, int]:
+        """The first ids behind those of this tree, by table."""
+        return {
+            "graph": self.graph + 1,
+            "node": self.node_base + len(self.listed),
+            "record": self.value_base + len(self.tree.dump.values.records),
+            "stack": self.stack_base + len(self.tree.dump.frames),
+        }
 
 
-def place(tree: Tree, sizes: Sizes) -> Placed:
-    """Give a tree's nodes their order; its ids begin behind those that `sizes` has counted."""
+def place_pair(
+    problem: Tree, benchmark: Tree | None, first: Mapping[str, int]
+) -> tuple[Placed, Placed | None]:
+    """Place both trees of a pair; the benchmark's ids begin behind the problem's."""
+    placed = place(problem, first)
+    return placed, place(benchmark, placed.following) if benchmark is not None else None
+
+
+def place(tree: Tree, first: Mapping[str, int]) -> Placed:
+    """Give a tree's nodes their order, and ids that begin at the first of each table."""
     group_top_level(tree)
     listed = subtree(tree.root)
     for index, node in enumerate(listed):
         node.index = index
-    placed = Placed(tree, listed, sizes.graphs, sizes.nodes, sizes.values, sizes.stacks)
-    sizes.graphs += 1
-    sizes.nodes += len(listed)
-    sizes.values += len(tree.dump.values.records)
-    sizes.stacks += len(tree.dump.frames)
-    return placed
+    return Placed(tree, listed, first["graph"], first["node"], first["record"], first["stack"])
 
 
 def group_top_level(tree: Tree) -> None:
-    """Show runs of top-level calls between modules as collections, a view that matches nothing."""
-    if all(child.kind != "module" for child in tree.root.children):
-        return
+    """Show runs of top-level calls between modules as collections, a view that matches nothing.
+
+    Doing it again changes nothing.
+    """
     grouped: list[TreeNode] = []
-    run: list[TreeNode] = []
     number = 0
-    for child in [*tree.root.children, tree.root]:
-        if child.kind == "api":
-            run.append(child)
-            continue
+    for run in _runs(tree):
         if len(run) > 1:
             grouped.append(_collection(tree, number, run))
             number += 1
         else:
             grouped += run
-        run = []
-        if child is not tree.root:
-            grouped.append(child)
     tree.root.children = grouped
+
+
+def _runs(tree: Tree) -> list[list[TreeNode]]:
+    """The top level as runs of calls between modules, each module a run of its own."""
+    children = tree.root.children
+    if all(child.kind != "module" for child in children):
+        return [[child] for child in children]
+    return [
+        run
+        for is_call, found in groupby(children, key=lambda child: child.kind == "api")
+        for run in ([list(found)] if is_call else [[child] for child in found])
+    ]
+
+
+def count_nodes(tree: Tree) -> int:
+    """How many nodes a tree has once it is placed."""
+    return len(tree.in_order) + sum(len(run) > 1 for run in _runs(tree))
 
 
 def _collection(tree: Tree, number: int, run: list[TreeNode]) -> TreeNode:

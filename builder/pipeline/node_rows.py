@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.compare import Comparison
 from builder.pipeline.layout import Placed, last_below, worst_below
-from builder.pipeline.pair import PairResult
+from builder.pipeline.pair import ComparedPair, PairResult
 from builder.reasons import Reason, encode
 from builder.tree import TreeNode
 
@@ -16,21 +17,26 @@ Full = dict[str, Sequence[str | float]]
 Sparse = dict[str, Sequence[str | int | None]]
 
 
-def node_columns(
-    side: Placed, other: Placed | None, result: PairResult, threshold: float
-) -> tuple[Full, Sparse]:
-    """One side's nodes in pre-order as full and sparse columns of the table `node`."""
+def node_columns(side: Placed, other: Placed | None, pair: ComparedPair) -> tuple[Full, Sparse]:
+    """One side's nodes in pre-order as full and sparse columns of the table `node`.
+
+    These are all columns that a benchmark's node has.
+    """
     full, sparse = _place_columns(side)
-    sparse["match"], sparse["match_reason"] = _matches(side, other, result)
-    sparse["overflow"] = _overflow(side, result)
-    if side.tree is result.problem:
-        if result.comparison is not None:
-            depth = result.comparison.depth.astype(np.int64)
-            sparse["block"] = depth[_order(side)].tolist()
-            full |= _score_columns(side, result, threshold)
-        sparse["verdict"], sparse["reasons"] = _judged(side, result)
-        sparse["source"] = _sources(side, other, result)
+    sparse["match"], sparse["match_reason"] = _matches(side, other, pair)
+    sparse["overflow"] = _overflow(side, pair)
     return full, sparse
+
+
+def judged_columns(
+    problem: Placed, benchmark: Placed, comparison: Comparison, result: PairResult, threshold: float
+) -> tuple[Full, Sparse]:
+    """What the problem's nodes have beyond that: scores, verdicts, where a difference began."""
+    depth = comparison.depth.astype(np.int64)
+    sparse: Sparse = {"block": depth[_order(problem)].tolist()}
+    sparse["verdict"], sparse["reasons"] = _judged(problem, comparison, result)
+    sparse["source"] = _sources(problem, benchmark, result)
+    return _score_columns(problem, comparison, threshold), sparse
 
 
 def _place_columns(side: Placed) -> tuple[Full, Sparse]:
@@ -61,13 +67,12 @@ def _place_columns(side: Placed) -> tuple[Full, Sparse]:
     }
 
 
-def _score_columns(side: Placed, result: PairResult, threshold: float) -> Full:
+def _score_columns(side: Placed, comparison: Comparison, threshold: float) -> Full:
     """The scores of the problem's nodes; NaN where there is none."""
-    assert result.comparison is not None
     order = _order(side)
     shown = np.array([node.kind != "collection" for node in side.listed], dtype=bool)
-    score = np.where(shown, result.comparison.node_score[order], np.nan)
-    before = np.where(shown, result.comparison.node_input_score[order], np.nan)
+    score = np.where(shown, comparison.node_score[order], np.nan)
+    before = np.where(shown, comparison.node_input_score[order], np.nan)
     introduced = np.maximum(0.0, score - np.nan_to_num(before))
     worst, divergent = worst_below(side.listed, score, threshold)
     return {
@@ -93,11 +98,11 @@ def _positions(listed: list[TreeNode]) -> list[int]:
 
 
 def _matches(
-    side: Placed, other: Placed | None, result: PairResult
+    side: Placed, other: Placed | None, pair: ComparedPair
 ) -> tuple[list[int | None], list[str | None]]:
-    if result.comparison is None or other is None:
+    if pair.comparison is None or other is None:
         return [None] * len(side.listed), [None] * len(side.listed)
-    matching = result.comparison.matching
+    matching = pair.comparison.matching
     match: list[int | None] = []
     reason: list[str | None] = []
     for node in side.listed:
@@ -119,49 +124,45 @@ def _collection_partner(node: TreeNode, partners: dict[TreeNode, TreeNode]) -> T
     return None
 
 
-def _judged(side: Placed, result: PairResult) -> tuple[list[str | None], list[str | None]]:
+def _judged(
+    side: Placed, comparison: Comparison, result: PairResult
+) -> tuple[list[str | None], list[str | None]]:
     verdicts: list[str | None] = [None] * len(side.listed)
     reasons: list[str | None] = [None] * len(side.listed)
-    if side.tree is result.problem:
-        in_order = side.tree.in_order
-        for order, judgement in result.judgements.items():
-            index = in_order[order].index
-            verdicts[index] = judgement.verdict
-            if judgement.reasons:
-                reasons[index] = encode(judgement.reasons)
-        for node, facts in _guesses(result).items():
-            judged = result.judgements.get(node.exec_order)
-            reasons[node.index] = encode([facts, *(judged.reasons if judged is not None else [])])
+    in_order = side.tree.in_order
+    for order, judgement in result.judgements.items():
+        index = in_order[order].index
+        verdicts[index] = judgement.verdict
+        if judgement.reasons:
+            reasons[index] = encode(judgement.reasons)
+    for node, facts in _guesses(comparison).items():
+        judged = result.judgements.get(node.exec_order)
+        reasons[node.index] = encode([facts, *(judged.reasons if judged is not None else [])])
     return verdicts, reasons
 
 
-def _guesses(result: PairResult) -> dict[TreeNode, Reason]:
-    if result.comparison is None:
-        return {}
-    matching = result.comparison.matching
+def _guesses(comparison: Comparison) -> dict[TreeNode, Reason]:
+    matching = comparison.matching
     return {
         node: {"code": "fuzzy_guess", "partner": matching.partner[node].name, "score": score}
         for node, score in matching.guess.items()
     }
 
 
-def _overflow(side: Placed, result: PairResult) -> list[str | None]:
-    levels = result.overflow[0 if side.tree is result.problem else 1]
+def _overflow(side: Placed, pair: ComparedPair) -> list[str | None]:
+    levels = pair.overflow[0 if side.tree is pair.problem else 1]
     if not levels:
         return [None] * len(side.listed)
     return [None if n.kind == "collection" else levels[n.exec_order] for n in side.listed]
 
 
-def _sources(side: Placed, other: Placed | None, result: PairResult) -> list[int | None]:
-    sources: list[int | None] = [None] * len(side.listed)
-    if side.tree is not result.problem:
-        return sources
+def _sources(problem: Placed, benchmark: Placed, result: PairResult) -> list[int | None]:
+    sources: list[int | None] = [None] * len(problem.listed)
     for finding in result.walked.findings:
-        home = side if finding.side == "problem" else other
-        assert home is not None
+        home = problem if finding.side == "problem" else benchmark
         source = home.id_of(finding.node)
         for node in finding.carriers:
             sources[node.index] = source
-        if home is side:
+        if home is problem:
             sources[finding.node.index] = source
     return sources

@@ -22,11 +22,11 @@ from builder.database.writer import Database
 from builder.errors import BuilderError
 from builder.interrupts import interrupts_held, leave_interrupts_to_parent
 from builder.parallel import CAN_FORK
+from builder.pipeline.early_store import EarlyStore
 from builder.pipeline.memory import affordable_workers, available_bytes
 from builder.pipeline.pair import Instructions, work_on
 from builder.pipeline.plan import PairPlan
 from builder.pipeline.store import PairOutcome, store, store_failure
-from builder.pipeline.value_store import ValueStore
 
 # Forking spares every pair the imports; Windows and macOS have no safe fork.
 _CONTEXT: ForkContext | SpawnContext = (
@@ -126,9 +126,9 @@ def _collect(work: _Running, database: Database) -> PairOutcome:
 
 def _attempt(plan: PairPlan, database: Database, instructions: Instructions) -> PairOutcome:
     try:
-        with ValueStore(database, beside=instructions.cores > 1) as values:
-            result = work_on(plan, instructions, values.begin)
-            return store(database, result, instructions, values)
+        with EarlyStore(database, beside=instructions.cores > 1) as early:
+            result = work_on(plan, instructions, early.begin)
+            return store(database, result, instructions, early)
     except BuilderError as error:
         return store_failure(database, plan, str(error))
     except sqlite3.OperationalError as error:

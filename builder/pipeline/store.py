@@ -9,15 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from builder.communication import Message, messages
+from builder.compare import Comparison
 from builder.database.writer import Database, insert_columns, insert_record
 from builder.diagnosis.finding import Finding
 from builder.match.nodes import MatchRules
 from builder.options import BuildOptions
-from builder.pipeline.layout import Placed, Sizes, place
-from builder.pipeline.node_rows import node_columns
-from builder.pipeline.pair import Instructions, PairResult
+from builder.pipeline.early_store import EarlyStore
+from builder.pipeline.layout import Placed, place_pair
+from builder.pipeline.node_rows import judged_columns, node_columns
+from builder.pipeline.pair import ComparedPair, Instructions, PairResult
 from builder.pipeline.plan import Missing, PairPlan
-from builder.pipeline.value_store import ValueStore
 from builder.reasons import Reason
 
 
@@ -79,28 +80,23 @@ class PairOutcome:
 
 
 def store(
-    database: Database, result: PairResult, instructions: Instructions, values: ValueStore
+    database: Database, result: PairResult, instructions: Instructions, early: EarlyStore
 ) -> PairOutcome:
-    """Write both graphs of a pair whose values are being written; returns its outcome."""
-    sizes = Sizes()
-    problem = place(result.problem, sizes)
-    benchmark = place(result.benchmark, sizes) if result.benchmark is not None else None
-    first = {**values.first, **database.reserve({"graph": sizes.graphs, "node": sizes.nodes})}
-    sides = [side for side in (problem, benchmark) if side is not None]
-    for side in sides:
-        side.move(first)
-    for side in sides:
-        other = benchmark if side is problem else problem
-        # The columns are ready before the lock is taken, since other pairs wait for it; one side's
-        # at a time, since they are large.
-        columns = node_columns(side, other, result, instructions.options.threshold)
-        if side is problem:
-            values.finish()
-        with database.transaction() as connection:
-            insert_columns(connection, "node", *columns)
+    """Write the problem's nodes and all graphs of a pair; returns its outcome."""
+    pair, options = result.pair, instructions.options
+    problem, benchmark = place_pair(pair.problem, pair.benchmark, early.first)
+    # The columns are ready before the lock is taken, since other pairs wait for it.
+    full, sparse = node_columns(problem, benchmark, pair)
+    if benchmark is not None and pair.comparison is not None:
+        more, more_sparse = judged_columns(
+            problem, benchmark, pair.comparison, result, options.threshold
+        )
+        full, sparse = full | more, sparse | more_sparse
+    early.finish()
     with database.transaction() as connection:
+        insert_columns(connection, "node", full, sparse)
         # What makes the nodes and values part of a graph comes last.
-        _insert_graphs(connection, result, problem, benchmark, instructions.options)
+        _insert_graphs(connection, pair, problem, benchmark, options)
     return _outcome(result, problem, benchmark, instructions.rules)
 
 
@@ -128,12 +124,12 @@ def _store_state(
 
 def _insert_graphs(
     connection: sqlite3.Connection,
-    result: PairResult,
+    pair: ComparedPair,
     problem: Placed,
     benchmark: Placed | None,
     options: BuildOptions,
 ) -> None:
-    comparison = result.comparison
+    comparison = pair.comparison
     scores = comparison.node_score if comparison is not None else np.array([])
     known = scores[~np.isnan(scores)]
     matched = len(comparison.matching.partner) // 2 - 1 if comparison is not None else 0
@@ -144,8 +140,8 @@ def _insert_graphs(
         ours = side is problem
         row = {
             "id": side.graph,
-            "step": result.plan.step,
-            "rank": result.plan.rank,
+            "step": pair.plan.step,
+            "rank": pair.plan.rank,
             "side": "problem" if ours else "benchmark",
             "root": side.id_of(side.tree.root),
             "framework": dump.framework,
@@ -165,13 +161,13 @@ def _insert_graphs(
 def _outcome(
     result: PairResult, problem: Placed, benchmark: Placed | None, rules: MatchRules
 ) -> PairOutcome:
-    plan, comparison = result.plan, result.comparison
+    plan, comparison = result.pair.plan, result.pair.comparison
     if comparison is None or benchmark is None:
         own = _messages(problem)
         return PairOutcome(plan.step, plan.rank, graphs=(problem.graph,), messages=(own,))
     matched = len(comparison.matching.partner) // 2 - 1
     late = result.walked.late
-    tasks = {result.problem.dump.task, benchmark.tree.dump.task}
+    tasks = {problem.tree.dump.task, benchmark.tree.dump.task}
     return PairOutcome(
         step=plan.step,
         rank=plan.rank,
@@ -182,9 +178,9 @@ def _outcome(
         compared=int((~np.isnan(comparison.score)).sum()),
         precision=comparison.precision,
         statistics_only=tasks == {"tensor", "statistics"},
-        gradients_agree=_gradients_agree(result),
+        gradients_agree=_gradients_agree(comparison),
         rules=_rule_states(rules),
-        manual=_manual_states(result, rules),
+        manual=_manual_states(result.pair, rules),
         findings=tuple(_stored(f, result, problem, benchmark) for f in result.walked.findings),
         late=_stored(late, result, problem, benchmark) if late is not None else None,
         tolerated=result.walked.tolerated,
@@ -204,21 +200,20 @@ def _rule_states(rules: MatchRules) -> tuple[RuleState, ...]:
     return tuple(RuleState(rule.used, rule.reached) for rule in mapping.rules)
 
 
-def _manual_states(result: PairResult, rules: MatchRules) -> tuple[bool, ...]:
-    assert result.benchmark is not None
+def _manual_states(pair: ComparedPair, rules: MatchRules) -> tuple[bool, ...]:
+    assert pair.benchmark is not None
     return tuple(
-        pair.applies_to(result.plan.step, result.plan.rank)
-        and pair.problem in result.problem.by_name
-        and pair.benchmark in result.benchmark.by_name
-        for pair in rules.manual
+        mapped.applies_to(pair.plan.step, pair.plan.rank)
+        and mapped.problem in pair.problem.by_name
+        and mapped.benchmark in pair.benchmark.by_name
+        for mapped in rules.manual
     )
 
 
-def _gradients_agree(result: PairResult) -> bool | None:
-    assert result.comparison is not None
+def _gradients_agree(comparison: Comparison) -> bool | None:
     scores = [
-        result.comparison.node_score[node.exec_order]
-        for node in result.problem.in_order
+        comparison.node_score[node.exec_order]
+        for node in comparison.matching.problem.in_order
         if node.entry is not None and node.entry.kind == "parameters_grad"
     ]
     known = [score for score in scores if not np.isnan(score)]
@@ -230,8 +225,8 @@ def _stored(
 ) -> StoredFinding:
     side = problem if finding.side == "problem" else benchmark
     return StoredFinding(
-        step=result.plan.step,
-        rank=result.plan.rank,
+        step=result.pair.plan.step,
+        rank=result.pair.plan.rank,
         graph=side.graph,
         node=side.id_of(finding.node),
         name=finding.node.name,

@@ -48,8 +48,7 @@ def record_columns(
 
 def pair_columns(comparison: Comparison, count: int, benchmark_base: int) -> tuple[Full, Sparse]:
     """What the problem's `count` values have beyond their own: partner, error, score, measures."""
-    ours = np.array(comparison.pairs.problem, dtype=np.int64)
-    theirs = np.array(comparison.pairs.benchmark, dtype=np.int64)
+    ours, theirs = comparison.pairs.problem, comparison.pairs.benchmark
     rows = np.flatnonzero((ours != SURPLUS) & (theirs != SURPLUS))
     places = ours[rows]
     partner = np.full(count, -1, dtype=np.int64)

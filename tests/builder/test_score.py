@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.dump.reader import read_dump
-from builder.dump.values import Record
 from builder.score import Tolerance, base_precision, block_depths, coarsest_epsilon, score_of
 from builder.tree import build_tree
 from tests.builder.dumps import write_dump
@@ -45,8 +44,8 @@ def test_a_tolerance_of_everything_leaves_no_scale() -> None:
 
 def test_the_base_precision_is_what_most_floating_values_carry() -> None:
     kinds = ["torch.bfloat16"] * 3 + ["torch.float32"] * 2 + ["torch.int64"] * 9
-    assert base_precision(Record(dtype=kind) for kind in kinds) == "bfloat16"
-    assert base_precision([Record(dtype="torch.int64")]) == "float32"
+    assert base_precision((kind, 1) for kind in kinds) == "bfloat16"
+    assert base_precision([("torch.int64", 9), ("torch.float16", 0), (None, 3)]) == "float32"
 
 
 def test_the_coarsest_format_sets_the_epsilon() -> None:

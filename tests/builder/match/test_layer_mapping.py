@@ -8,7 +8,7 @@ import pytest
 
 from builder.dump.reader import read_dump
 from builder.errors import MappingError
-from builder.match.layer_mapping import read_layer_mapping
+from builder.match.layer_file import read_layer_mapping
 from builder.match.nodes import MatchRules, match_trees
 from builder.tree import Tree, build_tree
 from tests.builder.dumps import write_dump

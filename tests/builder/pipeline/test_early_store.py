@@ -15,7 +15,7 @@ from builder import BuildOptions
 from builder.database.opening import open_engine
 from builder.database.schema import value
 from builder.parallel import CAN_FORK
-from builder.pipeline import value_store
+from builder.pipeline import early_store
 from tests.builder.dumps import Json, forward, tensor, write_dump
 
 CALL, OTHER = "Torch.mm.0.forward", "Torch.relu.0.forward"
@@ -106,7 +106,7 @@ def test_the_values_of_a_node_are_found_by_their_place(tmp_path: Path) -> None:
 def test_a_second_process_writes_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = {CALL: forward([tensor()], [tensor(3.0)])}
     alone = rows(built(tmp_path / "a", data, data))
-    monkeypatch.setattr(value_store, "_MANY", 0)
+    monkeypatch.setattr(early_store, "_MANY", 0)
     sides = [write_dump(tmp_path / "b" / str(i), data, {CALL: None}) for i in range(2)]
     beside = builder.build(*sides, tmp_path / "out", BuildOptions(workers=2)).path
     assert rows(beside) == alone

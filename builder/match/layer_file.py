@@ -1,0 +1,50 @@
+"""Reads the YAML file of a layer mapping, with the line of whatever is wrong in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from builder.errors import MappingError
+from builder.match.layer_mapping import LayerMapping, Rule
+
+
+def read_layer_mapping(path: Path) -> LayerMapping:
+    """Read a mapping file; raises MappingError that names the file and line of what is wrong."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise MappingError(f"{path}: no such file; give a YAML file to -lm") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise MappingError(f"{path}: cannot be read ({error}); give a YAML file to -lm") from None
+    try:
+        document = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        raise MappingError(f"{path}: no valid YAML ({' '.join(str(error).split())})") from None
+    except RecursionError:
+        raise MappingError(f"{path}: nests too deep; a mapping has two levels") from None
+    mapping = LayerMapping(path)
+    for owner, rules in _pairs(path, document, "a mapping of classes"):
+        for problem, benchmark in _pairs(path, rules, f"the rules of {owner.value}"):
+            _check_text(path, problem)
+            _check_text(path, benchmark)
+            line = problem.start_mark.line + 1
+            mapping.add(Rule(str(owner.value), problem.value, benchmark.value, line))
+    return mapping
+
+
+def _pairs(
+    path: Path, node: yaml.Node | None, what: str
+) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+    if not isinstance(node, yaml.MappingNode):
+        line = f":{node.start_mark.line + 1}" if node is not None else ""
+        raise MappingError(f"{path}{line}: expected {what} as `key: value` lines")
+    yield from node.value
+
+
+def _check_text(path: Path, node: yaml.Node) -> None:
+    if not isinstance(node, yaml.ScalarNode) or not str(node.value).strip("."):
+        line = node.start_mark.line + 1
+        raise MappingError(f"{path}:{line}: expected a module path such as mlp.fc1")
