@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import math
-import random
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,18 +106,23 @@ class _Statistics:
     """Invents the statistics of a value: the same on both sides but for rounding and the fault."""
 
     def __init__(self, side: Side, seed: int) -> None:
-        self._random = random.Random(seed).random
-        self._noise = random.Random(f"{side}{seed}").random
+        self._seed = seed
         self._problem = side == "problem"
 
     def describe(self, value: Value, _name: str) -> str:
-        random_, count = self._random, math.prod(value.shape)
-        scale = 1 + ROUNDING * (self._noise() - 0.5)
+        first, second, third, fourth, *noise = _uniform(self._seed, value.number)
+        scale = 1 + ROUNDING * (noise[self._problem] - 0.5)
         if self._problem and value.diverged:
             scale *= FAULT_FACTOR
-        top, bottom = (2 + random_()) * scale, -(2 + random_()) * scale
-        mean, norm = 0.1 * (random_() - 0.5) * scale, scale * math.sqrt(count) * (0.8 + random_())
+        top, bottom, mean = (2 + first) * scale, -(2 + second) * scale, 0.1 * (third - 0.5) * scale
+        norm = scale * math.sqrt(math.prod(value.shape)) * (0.8 + fourth)
         return tensor_text(value, value.shape, (top, bottom, mean, norm))
+
+
+def _uniform(seed: int, number: int) -> tuple[float, ...]:
+    """Six numbers from [0, 1) that depend on the arguments alone."""
+    text = hashlib.blake2b(f"{seed} {number}".encode(), digest_size=24).digest()
+    return tuple(part / 2**32 for part in struct.unpack("6I", text))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """An invented transformer training step, emitted call by call the way a dumper would record it.
 
-Values are seeded random statistics; from the seeded fault on, the problem side's are off.
+A tensor keeps its number from the call that made it to those that read it. From the seeded fault
+on, the problem side's values are off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -44,6 +45,7 @@ class Module:
 class Value:
     """One tensor of an entry; `diverged` says that the fault has reached it."""
 
+    number: int
     shape: Shape
     requires_grad: bool
     diverged: bool
@@ -93,7 +95,9 @@ def record(model: tuple[Module | Call, ...]) -> Iterator[Entry]:
 class _Recorder:
     def __init__(self) -> None:
         self.diverged = False
-        self.activation: Shape = HIDDEN
+        self._made = 0
+        self._flowing = self._value(HIDDEN)
+        self._parameters: dict[str, dict[str, Value]] = {}
         self._counts: dict[str, int] = {}
         self._numbers: dict[int, str] = {}
 
@@ -105,42 +109,59 @@ class _Recorder:
     def _forward_call(self, call: Call, parent: str | None) -> Iterator[Entry]:
         number = self._counts.get(call.api, 0)
         self._counts[call.api] = number + 1
-        inputs = (self._value(), *(Value(shape, True, False) for shape in call.operands))
+        inputs = (self._flowing, *self._operands(call, parent or ""))
         self.diverged = self.diverged or call.faulty
-        self.activation = call.out
+        self._flowing = self._value(call.out)
         self._numbers[id(call)] = f"{call.api}.{number}"
-        yield Entry(f"{call.api}.{number}.forward", parent, call.api, inputs, (self._value(),))
+        yield Entry(f"{call.api}.{number}.forward", parent, call.api, inputs, (self._flowing,))
+
+    def _operands(self, call: Call, parent: str) -> Iterable[Value]:
+        parameters = self._parameters.get(parent, {}).values()
+        if tuple(value.shape for value in parameters) == call.operands:
+            return parameters
+        return (self._value(shape, diverged=False) for shape in call.operands)
 
     def _forward_module(self, module: Module, parent: str | None) -> Iterator[Entry]:
         name = f"Module.{module.path}.{module.type_name}.forward.0"
-        inputs = (self._value(),)
+        inputs = (self._flowing,)
+        parameters = {
+            key: self._value(shape, diverged=False) for key, shape in module.parameters.items()
+        }
+        self._parameters[name] = parameters
         for part in module.body:
             yield from self.forward(part, name)
-        parameters = {key: Value(shape, True, False) for key, shape in module.parameters.items()}
-        yield Entry(name, parent, _line(module), inputs, (self._value(),), parameters)
+        yield Entry(name, parent, _line(module), inputs, (self._flowing,), parameters)
 
     def backward(self, part: Module | Call, parent: str | None) -> Iterator[Entry]:
         if isinstance(part, Call):
             if part.backward:
                 name = f"{self._numbers[id(part)]}.backward"
-                yield Entry(name, parent, "", self._gradients(part.out), self._gradients(HIDDEN))
+                gradient = self._gradient(part.out)
+                self._flowing = self._value(HIDDEN, False)
+                yield Entry(name, parent, "", (gradient,), (self._flowing,))
             return
         stem = f"Module.{part.path}.{part.type_name}"
         name = f"{stem}.backward.0"
+        gradient = self._gradient(HIDDEN)
         for inner in reversed(part.body):
             yield from self.backward(inner, name)
         if part.parameters:
-            gradients = {
-                key: Value(shape, False, self.diverged) for key, shape in part.parameters.items()
-            }
+            gradients = {key: self._value(shape, False) for key, shape in part.parameters.items()}
             yield Entry(f"{stem}.parameters_grad.0", None, "", parameters=gradients)
-        yield Entry(name, parent, "", self._gradients(HIDDEN), self._gradients(HIDDEN))
+        yield Entry(name, parent, "", (gradient,), (self._flowing,))
 
-    def _value(self) -> Value:
-        return Value(self.activation, True, self.diverged)
+    def _gradient(self, shape: Shape) -> Value:
+        """The gradient that flows into a call; another one where its shape is not what flows."""
+        if self._flowing.shape != shape or self._flowing.requires_grad:
+            self._flowing = self._value(shape, False)
+        return self._flowing
 
-    def _gradients(self, shape: Shape) -> tuple[Value, ...]:
-        return (Value(shape, False, self.diverged),)
+    def _value(
+        self, shape: Shape, requires_grad: bool = True, diverged: bool | None = None
+    ) -> Value:
+        self._made += 1
+        off = self.diverged if diverged is None else diverged
+        return Value(self._made, shape, requires_grad, off)
 
 
 def _block(index: int, faulty: bool, reduce: bool) -> Module:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan
+from typing import Literal
 
 import numpy as np
 
 from builder.compare import Comparison
+from builder.dump.forms import Form
 from builder.dump.values import Record
 from builder.match.values import SURPLUS
-from builder.measure.statistics import Floats
+from builder.measure.statistics import Bools, Floats
 from builder.reasons import Reason
 from builder.tree import TreeNode
 from msprobe_core.format import canonical_dtype
@@ -53,12 +55,14 @@ class Evidence:
         bounds = np.searchsorted(nodes, np.arange(len(comparison.matching.problem.in_order) + 1))
         self._bounds = bounds.tolist()
         with np.errstate(invalid="ignore"):
-            self._divergent = (comparison.score > threshold).tolist()
+            self._divergent: list[bool] = (comparison.score > threshold).tolist()
         self._any = set(nodes[np.array(self._divergent, dtype=bool)].tolist())
         ratio = comparison.error / comparison.limit
         self._strain = np.where(np.isnan(ratio), 0.0, ratio)
         self._forgiven = (comparison.error == comparison.limit).tolist()
-        self._integer = self._integer_rows()
+        self._forms = comparison.forms.listed()
+        integer = self._rows_whose(lambda form: _is_integer(form.dtype))
+        self._integer: list[bool] = integer.tolist()
         self._surplus_arguments = {
             row
             for row in self._surplus_rows()
@@ -77,7 +81,6 @@ class Evidence:
         inexact = nodes[comparison.error > 0]
         self._first_inexact = int(inexact[0]) if inexact.size else -1
         changed = set(nodes[list(comparison.differs)].tolist())
-        integer = np.array(self._integer, dtype=bool)
         integers = set(nodes[(comparison.error > 0) & ~comparison.is_output & integer].tolist())
         self._changing_integers = integers
         self._noteworthy = self._any | self._forgiving | changed | integers
@@ -87,12 +90,32 @@ class Evidence:
         absent = (pairs.problem == SURPLUS) | (pairs.benchmark == SURPLUS)
         return list(np.flatnonzero(absent).tolist())
 
-    def _integer_rows(self) -> list[bool]:
-        comparison = self.comparison
-        integer = [_is_integer(form.dtype) for form in comparison.forms.listed()]
-        # SURPLUS is -1: a stand-in at the end serves the rows without a value of the problem side.
-        of_value = np.append(np.array(integer, dtype=bool)[comparison.columns[0].forms], False)
-        return list(of_value[comparison.pairs.problem].tolist())
+    def _rows_whose(self, holds: Callable[[Form], bool], side: Literal[0, 1] = 0) -> Bools:
+        """Of which rows the form on one side is of some kind; not where the value is surplus."""
+        kinds = np.array([holds(form) for form in self._forms], dtype=bool)
+        pairs = self.comparison.pairs
+        # SURPLUS is -1: a stand-in at the end serves the rows without a value.
+        of_value = np.append(kinds[self.comparison.columns[side].forms], False)
+        return np.asarray(of_value[(pairs.problem, pairs.benchmark)[side]])
+
+    @cached_property
+    def _plain_inputs(self) -> dict[int, int]:
+        comparison, divergent = self.comparison, np.array(self._divergent, dtype=bool)
+        if self._rare_precision:
+            return {}
+        tensors = self._rows_whose(_is_tensor, 0) & self._rows_whose(_is_tensor, 1)
+        parameters = self._rows_whose(lambda form: form.key.startswith("parameters."))
+        inputs = np.flatnonzero(divergent & tensors & ~parameters & ~comparison.is_output)
+        nodes, first = np.unique(comparison.pairs.node[inputs], return_index=True)
+        found = dict(zip(nodes.tolist(), inputs[first].tolist()))
+        others = set(comparison.pairs.node[divergent & parameters].tolist())
+        for node in found.keys() & (others | self._making_nonfinite):
+            del found[node]
+        return found
+
+    def plain_input(self, node: TreeNode) -> int | None:
+        """The first divergent input of a node whose parameters and precision raise no question."""
+        return self._plain_inputs.get(node.exec_order)
 
     @cached_property
     def _nonfinite(self) -> list[bool]:
@@ -344,6 +367,10 @@ def nonfinite_state(record: Record) -> str:
 
 def _numbers(scores: Floats) -> list[float | None]:
     return [None if isnan(score) else score for score in scores.tolist()]
+
+
+def _is_tensor(form: Form) -> bool:
+    return form.dtype is not None
 
 
 def _is_integer(dtype: str | None) -> bool:

@@ -59,7 +59,11 @@ class _Walk(Findings):
                 self.benchmark_producers.reached = partner.exec_order + 1
                 self.suspects.follow(node, partner)
             if self.evidence.is_noteworthy(node):
-                self._visit_matched(node)
+                cause = self._cause_at_once(node)
+                if cause is not None:
+                    self.carry(cause, node)
+                else:
+                    self._visit_matched(node)
                 self.tolerate(self.evidence.forgiven(node), rounding=True)
             if self.evidence.rows(node):
                 self.compared = True
@@ -79,6 +83,18 @@ class _Walk(Findings):
             self.start_nonfinite(node)
         if node.kind == "api":
             self.suspects.add("extra", node)
+
+    def _cause_at_once(self, node: TreeNode) -> Finding | None:
+        """What `_visit_matched` would find first for most nodes behind a divergence."""
+        row = self.evidence.plain_input(node)
+        if row is None or phase_of(node) == "after":
+            return None
+        ours, _ = self.evidence.value_pair(row)
+        reshaped = self.reselected and self.evidence.is_reshaped(row)
+        if reshaped or self.producers.prints.numbers[ours] in self.tolerated:
+            return None
+        producer = self.producers.of(ours)
+        return self.source.get(producer) if producer is not None else None
 
     def _visit_matched(self, node: TreeNode) -> None:
         rows = self.evidence.divergent(node)
