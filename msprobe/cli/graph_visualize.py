@@ -6,6 +6,7 @@ The short and long flags are those that users of msprobe have in their scripts.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,6 +130,8 @@ def _add_measuring(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Exit:
     """Build, and say where the file is, what it covers and where the difference begins."""
+    # Each process has a core to itself: the threads of numpy's BLAS would take it from the others.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from builder import build
     from builder.interrupts import stopped_by_sigterm
     from msprobe.cli.progress import Progress
