@@ -6,26 +6,26 @@ The result is arrays over value pairs and over nodes in execution order; nothing
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.attributes import NOTHING, differing_attributes, has_own_error, own_error
+from builder.columns import Columns, columns_of
 from builder.dump.forms import Forms
 from builder.dump.reader import Dump
-from builder.dump.values import Record, Values
+from builder.dump.values import Record
+from builder.kinds import Kinds
 from builder.match.nodes import Matching
 from builder.match.values import SURPLUS, ValuePairs, pair_values
 from builder.measure.dumped_tensors import measure_files
 from builder.measure.statistics import (
     Floats,
     Statistics,
-    element_count,
     norm_relative_error,
     relative_error,
-    statistics_of,
 )
 from builder.measure.tensors import TensorMeasures
 from builder.rounding import (
@@ -36,19 +36,10 @@ from builder.rounding import (
     statistical_distance,
 )
 from builder.score import Tolerance, base_precision, block_depths, coarsest_epsilon, score_of
-from msprobe_core.format import TENSOR_DIR, canonical_dtype
+from msprobe_core.format import TENSOR_DIR
 
 Mode = Literal["statistics", "tensor", "md5", "structure"]
 Role = Literal["input", "parameters", "parameters_grad", "output"]
-OUTPUT_ROLES = ("output", "parameters_grad")
-
-
-@dataclass(slots=True)
-class Columns:
-    """All values of one side as arrays: the numbers of their forms and their statistics."""
-
-    forms: NDArray[np.int64]
-    statistics: Statistics
 
 
 @dataclass(slots=True)
@@ -131,7 +122,7 @@ def compare(
     forms = Forms()
     columns = (columns_of(problem.values, forms), columns_of(benchmark.values, forms))
     setting = setting or setting_of(matching, columns, forms)
-    kinds = _Kinds(columns, pairs, (ours, theirs))
+    kinds = Kinds(columns, pairs, (ours, theirs))
     left = columns[0].statistics.take(pairs.problem)
     right = columns[1].statistics.take(pairs.benchmark)
     tensors, unreadable = _measure_tensors(mode, (problem, benchmark), (ours, theirs), cores)
@@ -193,52 +184,10 @@ def _without_other_kernels(
     return np.asarray(np.where(is_output & np.isin(nodes, list(other)), np.nan, error))
 
 
-def columns_of(values: Values, forms: Forms) -> Columns:
-    """Gather one side's values; their forms join those that are known."""
-    numbers = forms.numbers_of(values)
-    sizes = np.array([element_count(form.shape) for form in forms.listed()], dtype=np.float64)
-    return Columns(numbers, statistics_of(values.records, sizes[numbers]))
-
-
-_NOTHING = Record()
-
-
 def _records(dump: Dump, indices: list[int]) -> list[Record]:
     # SURPLUS is -1: a list with a stand-in at its end serves those too.
-    records = [*dump.values.records, _NOTHING]
+    records = [*dump.values.records, NOTHING]
     return [records[index] for index in indices]
-
-
-class _Kinds:
-    """The distinct pairs of forms among the value pairs: few, and each is looked at once.
-
-    `examples` holds the records of one pair of each kind, `of_row` the kind of each row.
-    """
-
-    def __init__(
-        self,
-        columns: tuple[Columns, Columns],
-        pairs: ValuePairs,
-        records: tuple[list[Record], list[Record]],
-    ) -> None:
-        ours, theirs = (
-            np.append(side.forms, SURPLUS)[indices]
-            for side, indices in zip(columns, (pairs.problem, pairs.benchmark), strict=True)
-        )
-        # The sides of a pair have the same key, so either tells what the value is.
-        self._form = np.where(ours == SURPLUS, theirs, ours)
-        code = (ours + 1) * (max(theirs.max(initial=0), 0) + 2) + theirs + 1
-        _, examples, self.of_row = np.unique(code, return_index=True, return_inverse=True)
-        self.examples = [(records[0][row], records[1][row]) for row in examples.tolist()]
-
-    def are_outputs(self, forms: Forms) -> NDArray[np.bool_]:
-        """Which rows are what a call put out."""
-        outputs = [form.key.startswith(OUTPUT_ROLES) for form in forms.listed()]
-        return np.array(outputs, dtype=bool)[self._form]
-
-    def spread(self, told: Callable[[Record, Record], float]) -> Floats:
-        """What a function says of each row, asked once per kind."""
-        return np.array([told(*pair) for pair in self.examples], dtype=np.float64)[self.of_row]
 
 
 def _keys(matching: Matching, pairs: ValuePairs) -> list[str]:
@@ -252,7 +201,7 @@ def _keys(matching: Matching, pairs: ValuePairs) -> list[str]:
 
 def _errors(
     mode: Mode,
-    kinds: _Kinds,
+    kinds: Kinds,
     records: tuple[list[Record], list[Record]],
     statistics: tuple[Statistics, Statistics],
     tensors: dict[int, TensorMeasures],
@@ -263,37 +212,7 @@ def _errors(
         error = np.where(np.isnan(by_checksum), error, by_checksum)
     for row, measures in tensors.items():
         error[row] = measures.relative_error
-    return np.where(kinds.spread(_has_own_error), kinds.spread(_own_error), error)
-
-
-def _has_own_error(p: Record, b: Record) -> bool:
-    """Whether the error follows from the forms alone: arguments, surplus values, other shapes."""
-    return p.dtype is None or b.dtype is None or p.shape != b.shape
-
-
-def _own_error(p: Record, b: Record) -> float:
-    if p.dtype is None or b.dtype is None:
-        return np.nan if p is _NOTHING or b is _NOTHING else argument_error(p, b)
-    return np.inf
-
-
-def argument_error(ours: Record, theirs: Record) -> float:
-    """0 where two non-tensor arguments mean the same, infinite where they differ.
-
-    Process groups compare by their ranks: group ids are drawn anew in every run.
-    """
-    if ours.group_ranks is not None and theirs.group_ranks is not None:
-        return 0.0 if ours.group_ranks == theirs.group_ranks else np.inf
-    if (ours.dtype is None) != (theirs.dtype is None):
-        return np.inf
-    if isinstance(ours.value, float) and isinstance(theirs.value, float):
-        close = abs(ours.value - theirs.value) <= 1e-12 * abs(theirs.value)
-        both_nan = ours.value != ours.value and theirs.value != theirs.value
-        return 0.0 if close or both_nan else np.inf
-    if ours.type == theirs.type == "torch.dtype":
-        same = canonical_dtype(str(ours.value)) == canonical_dtype(str(theirs.value))
-        return 0.0 if same else np.inf
-    return 0.0 if ours.value == theirs.value else np.inf
+    return np.where(kinds.spread(has_own_error), kinds.spread(own_error), error)
 
 
 def _checksum_errors(ours: list[Record], theirs: list[Record]) -> Floats:
@@ -331,31 +250,17 @@ def _measure_tensors(
     return measured, unreadable
 
 
-def _differences(kinds: _Kinds) -> dict[int, list[str]]:
+def _differences(kinds: Kinds) -> dict[int, list[str]]:
     found = [
-        [] if p is _NOTHING or b is _NOTHING else differing_attributes(p, b)
+        [] if p is NOTHING or b is NOTHING else differing_attributes(p, b)
         for p, b in kinds.examples
     ]
     some = np.array([bool(attributes) for attributes in found], dtype=bool)[kinds.of_row]
     return {row: found[kinds.of_row[row]] for row in np.flatnonzero(some).tolist()}
 
 
-def differing_attributes(p: Record, b: Record) -> list[str]:
-    """Which of type, dtype, shape, requires_grad and value differ between two values."""
-    if p.dtype is None or b.dtype is None:
-        return ["value"] if argument_error(p, b) else []
-    found = []
-    if p.dtype != b.dtype and canonical_dtype(p.dtype) != canonical_dtype(b.dtype):
-        found.append("dtype")
-    if p.shape != b.shape:
-        found.append("shape")
-    if p.requires_grad != b.requires_grad and None not in (p.requires_grad, b.requires_grad):
-        found.append("requires_grad")
-    return found
-
-
 def _tolerances(
-    kinds: _Kinds, setting: Setting, nodes: NDArray[np.int64], tolerance: Tolerance
+    kinds: Kinds, setting: Setting, nodes: NDArray[np.int64], tolerance: Tolerance
 ) -> Floats:
     def epsilon(p: Record, b: Record) -> float:
         return coarsest_epsilon((p.dtype, b.dtype, *setting.precision))

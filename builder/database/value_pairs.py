@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Row
 
-from builder.compare import differing_attributes
+from builder.attributes import differing_attributes
 from builder.database.records import ROLES, Measure, Value, ValuePair
 from builder.dump.values import Record
 from builder.manual import MeasuredValue

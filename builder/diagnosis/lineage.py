@@ -14,9 +14,10 @@ from math import isnan
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.compare import OUTPUT_ROLES, Columns
+from builder.columns import Columns
 from builder.dump.forms import Form
 from builder.dump.values import Record
+from builder.kinds import OUTPUT_ROLES
 from builder.tree import Tree, TreeNode
 
 NO_PRINT = -1

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from builder.diagnosis.evidence import DivergentRows, Evidence, nonfinite_state
+from builder.diagnosis.divergence import DivergentRows
+from builder.diagnosis.evidence import Evidence
 from builder.diagnosis.finding import Finding, FindingKind, phase_of
 from builder.diagnosis.lineage import NO_PRINT, Producers
+from builder.diagnosis.rows import nonfinite_state
 from builder.diagnosis.scaling import ScaledGradients
 from builder.diagnosis.suspects import Suspect, Suspects
 from builder.match.nodes import Matching
@@ -32,6 +34,9 @@ class Findings:
         self.matching = evidence.comparison.matching
         self.values = self.matching.problem.dump.values
         self.findings: list[Finding] = []
+        self._strong: Finding | None = None
+        self._nonfinite: Finding | None = None
+        self._in_forward: dict[int, Finding] = {}
         self.source: dict[TreeNode, Finding] = {}
         self.suspects = Suspects(evidence, self.matching)
         self.tolerated: set[int] = set()
@@ -88,8 +93,30 @@ class Findings:
             finding.is_weak = not self.evidence.divergent(node).outputs
         if affected is None:
             self.source[node] = finding
+        self._remember(finding)
         self.suspects.clear()
         return finding
+
+    def _remember(self, finding: Finding) -> None:
+        # There may be a finding per parameter and a question per node: nobody searches the list.
+        if not finding.is_weak:
+            self._strong = finding
+            if phase_of(finding.node) == "forward":
+                self._in_forward.setdefault(finding.node.micro_step, finding)
+        if finding.kind == "non_finite":
+            self._nonfinite = finding
+
+    def latest(self, weak: bool = False) -> Finding | None:
+        """The latest finding that may explain others; with `weak` any, where there is none."""
+        return self._strong or (self.findings[-1] if weak and self.findings else None)
+
+    def latest_nonfinite(self) -> Finding | None:
+        """The latest call that made NaN or Inf."""
+        return self._nonfinite
+
+    def first_in_forward(self, micro_step: int) -> Finding | None:
+        """The first finding of a forward pass that may explain others."""
+        return self._in_forward.get(micro_step)
 
     def carry(self, cause: Finding, node: TreeNode) -> None:
         if cause.node is not node and node not in self.source:

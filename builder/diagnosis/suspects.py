@@ -6,6 +6,7 @@ until values behind it begin to differ.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Literal
 
@@ -107,21 +108,20 @@ class Suspects:
         return found
 
     def _begins_after(self, suspect: Suspect, node: TreeNode) -> bool:
-        before: list[TreeNode] = []
-        after: list[TreeNode] = []
-        for compared in reversed(self._compared):
-            if compared.exec_order >= suspect.order:
-                after.insert(0, compared)
-            elif len(before) < _BEFORE:
-                before.append(compared)
-            else:
-                break
-        around = self._around(suspect)
-        near = [*after[:_SOON], *(other for other in after if other in around)]
-        if len(after) < _SOON:
+        place = bisect_left(self._compared, suspect.order, key=lambda other: other.exec_order)
+        before = self._compared[max(0, place - _BEFORE) : place]
+        near = self._compared[place : place + _SOON]
+        if len(near) < _SOON:
             near.append(node)
+        near += (other for other in self._around(suspect) if self._is_between(suspect.order, other))
         usual = max((self._evidence.strain(other) for other in before), default=0.0)
         return any(self._evidence.strain(other) > self._believable(usual) for other in near)
+
+    def _is_between(self, order: int, node: TreeNode) -> bool:
+        """Whether a node was compared since a place in execution order."""
+        reached = self._compared[-1].exec_order if self._compared else -1
+        compared = node in self._matching.partner and bool(self._evidence.rows(node))
+        return compared and order <= node.exec_order <= reached
 
     @staticmethod
     def _believable(usual: float) -> float:

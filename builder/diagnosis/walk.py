@@ -10,7 +10,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from builder.compare import Comparison
-from builder.diagnosis.evidence import DivergentRows, Evidence
+from builder.diagnosis.divergence import DivergentRows
+from builder.diagnosis.evidence import Evidence
 from builder.diagnosis.finding import Finding, phase_of
 from builder.diagnosis.naming import Findings
 from builder.match.values import SURPLUS
@@ -138,7 +139,7 @@ class _Walk(Findings):
             or self.start_from_suspect(node, rows)
             or self.start_from_parameter(node, rows)
             or self.start_fed(node, rows)
-            or self._latest(weak=True)
+            or self.latest(weak=True)
             or (self.start_input(node, rows) if self._is_unexplained(node, rows) else None)
         )
         if cause is not None:
@@ -211,15 +212,13 @@ class _Walk(Findings):
         forward = self._forward_finding(node)
         if forward is not None:
             return forward
-        return self._latest(weak=before > 0) if before > 0 or not grown else None
+        return self.latest(weak=before > 0) if before > 0 or not grown else None
 
     def _forward_finding(self, node: TreeNode) -> Finding | None:
         """The first finding of the forward pass before a gradient, which comes from its loss."""
         if node.direction != "backward":
             return None
-        strong = (f for f in self.findings if not f.is_weak)
-        of_step = (f for f in strong if f.node.micro_step == node.micro_step)
-        return next((f for f in of_step if phase_of(f.node) == "forward"), None)
+        return self.first_in_forward(node.micro_step)
 
     # --- what explains a divergence -------------------------------------------------------------
 
@@ -232,12 +231,8 @@ class _Walk(Findings):
                 return self.source[producer]
             if self.findings and self.evidence.is_nonfinite(index):
                 # NaN has no fingerprint; what made the latest one is the natural cause.
-                return self._latest_nonfinite()
+                return self.latest_nonfinite()
         return None
-
-    def _latest_nonfinite(self) -> Finding | None:
-        made = (finding for finding in reversed(self.findings) if finding.kind == "non_finite")
-        return next(made, None)
 
     def _cause_inside(self, node: TreeNode) -> Finding | None:
         if not self.findings:
@@ -260,7 +255,7 @@ class _Walk(Findings):
             return self.source[forward]
         score, before = self.evidence.scores(forward)
         diverged = max(score or 0.0, before or 0.0) > self.evidence.threshold
-        return self._latest() if diverged else None
+        return self.latest() if diverged else None
 
     def _cause_of_gradient(self, node: TreeNode) -> Finding | None:
         # A parameter's gradient fires before its module's backward entry is complete, so the
@@ -270,15 +265,11 @@ class _Walk(Findings):
             return beside
         module = node.backward or node.parent
         if module is None or module.kind == "root" or not self.evidence.rows(module):
-            return self._latest()
+            return self.latest()
         inputs = self.evidence.divergent(module).inputs
         if not inputs:
             return None
-        return self._cause_by_lineage(self.evidence.problem_values(inputs)) or self._latest()
-
-    def _latest(self, weak: bool = False) -> Finding | None:
-        strong = (finding for finding in reversed(self.findings) if not finding.is_weak)
-        return next(strong, self.findings[-1] if weak and self.findings else None)
+        return self._cause_by_lineage(self.evidence.problem_values(inputs)) or self.latest()
 
     def _makes_nonfinite(self, node: TreeNode, inside: Finding | None) -> bool:
         return (

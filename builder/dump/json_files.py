@@ -54,10 +54,25 @@ def _decode(data: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
     except msgspec.DecodeError:
         if b"NaN" not in data and b"Infinity" not in data:
             raise
-    try:
-        return decoder.decode(_NONFINITE.sub(rb'\1"\2"', data))
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        # The quoting spoils a file in which such a token stands inside a string.
-        return decoder.decode(json.dumps(json.loads(data, parse_constant=str)).encode())
+    for quoted in (_quote_members, _quote_all):
+        try:
+            return decoder.decode(quoted(data))
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            continue
+    # The quoting spoils a file in which such a token stands inside a string.
+    return decoder.decode(json.dumps(json.loads(data, parse_constant=str)).encode())
+
+
+def _quote_members(data: bytes) -> bytes:
+    # Where a statistic stands; many times as fast as a regular expression, and in a run that went
+    # to NaN there are a dozen in every entry.
+    for colon in (b": ", b":"):
+        for token in (b"NaN", b"Infinity", b"-Infinity"):
+            data = data.replace(colon + token, colon + b'"' + token + b'"')
+    return data
+
+
+def _quote_all(data: bytes) -> bytes:
+    return _NONFINITE.sub(rb'\1"\2"', data)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 
-from builder.compare import Columns, columns_of
+from builder.columns import Columns, columns_of
 from builder.database.tables import FORM
 from builder.database.writer import Database, insert_columns, insert_rows
 from builder.dump.forms import Forms

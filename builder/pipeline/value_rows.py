@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from builder.compare import Columns, Comparison
+from builder.columns import Columns
+from builder.compare import Comparison
 from builder.dump.forms import Form, Forms
 from builder.dump.values import Record
 from builder.match.values import SURPLUS

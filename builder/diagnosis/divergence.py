@@ -1,0 +1,165 @@
+"""Which nodes diverge, in which of their values, and how far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isnan
+
+import numpy as np
+
+from builder.compare import Comparison
+from builder.diagnosis.rows import Rows, is_tensor
+from builder.dump.values import Record
+from builder.measure.statistics import Floats
+from builder.reasons import Reason
+from builder.tree import TreeNode
+from msprobe_core.format import canonical_dtype
+
+
+@dataclass(slots=True)
+class DivergentRows:
+    """The divergent value pairs of one node, by what they mean; rows of the comparison."""
+
+    inputs: list[int] = field(default_factory=list)
+    arguments: list[int] = field(default_factory=list)
+    parameters: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+
+
+_NONE = DivergentRows()
+
+
+class Divergence(Rows):
+    """A comparison with a threshold above which a value diverges."""
+
+    def __init__(self, comparison: Comparison, threshold: float) -> None:
+        super().__init__(comparison)
+        self.threshold = threshold
+        nodes = comparison.pairs.node
+        with np.errstate(invalid="ignore"):
+            self._is_divergent = comparison.score > threshold
+        self._divergent: list[bool] = self._is_divergent.tolist()
+        surplus = nodes[sorted(self.surplus_arguments)].tolist()
+        self._any = {*nodes[self._is_divergent].tolist(), *surplus}
+        self._found: dict[int, DivergentRows] = {}
+        self._scores = _numbers(comparison.node_score)
+        self._input_scores = _numbers(comparison.node_input_score)
+        forgiven = comparison.error == comparison.limit
+        self._forgiven: list[bool] = forgiven.tolist()
+        self._forgiving = set(nodes[forgiven].tolist())
+        inexact_integers = (comparison.error > 0) & ~comparison.is_output & self.integer
+        self._changing_integers = set(nodes[inexact_integers].tolist())
+        changed = set(nodes[list(comparison.differs)].tolist())
+        self._noteworthy = self._any | self._forgiving | changed | self._changing_integers
+
+    def is_noteworthy(self, node: TreeNode) -> bool:
+        """Whether anything about a matched node is not as in its partner."""
+        return node.exec_order in self._noteworthy
+
+    def scores(self, node: TreeNode) -> tuple[float | None, float | None]:
+        """The score and the input score of a node."""
+        return self._scores[node.exec_order], self._input_scores[node.exec_order]
+
+    def reads(self, node: TreeNode) -> float:
+        """The worst score of all that a node computes from.
+
+        A backward call reads its forward call's values, and a parameter's gradient comes from the
+        gradient that flows into the module; neither stands in the entry itself.
+        """
+        known = [self.scores(node)[1]]
+        if node.direction == "backward":
+            known += self.scores(node.forward) if node.forward is not None else ()
+            # Gradients alone have a backward entry beside them.
+            known += [self.scores(node.backward)[1]] if node.backward is not None else ()
+        return max((score for score in known if score is not None), default=0.0)
+
+    def forgiven(self, node: TreeNode) -> list[int]:
+        """The problem side's output values whose difference is rounding and nothing else."""
+        if node.exec_order not in self._forgiving:
+            return []
+        rows = [r for r in self.rows(node) if self._forgiven[r] and self.comparison.is_output[r]]
+        return self.problem_values(rows)
+
+    def divergent(self, node: TreeNode) -> DivergentRows:
+        """The rows of a node whose score exceeds the threshold."""
+        if node.exec_order not in self._any:
+            return _NONE
+        found = self._found.get(node.exec_order)
+        if found is None:
+            found = self._found[node.exec_order] = self._classified(node)
+        return found
+
+    def _classified(self, node: TreeNode) -> DivergentRows:
+        found = DivergentRows()
+        for row in self.rows(node):
+            if row in self.surplus_arguments and not self.comparison.is_output[row]:
+                found.arguments.append(row)
+            if not self._divergent[row]:
+                continue
+            if self.comparison.is_output[row]:
+                found.outputs.append(row)
+            elif self.comparison.keys[row].startswith("parameters."):
+                found.parameters.append(row)
+            elif self.ours[row].dtype is None or self.theirs[row].dtype is None:
+                found.arguments.append(row)
+            else:
+                found.inputs.append(row)
+        return found
+
+    @cached_property
+    def _plain_inputs(self) -> dict[int, int]:
+        comparison, divergent = self.comparison, self._is_divergent
+        parameters = self.whose(lambda form: form.key.startswith("parameters."))
+        tensors = self.whose(is_tensor, 0) & self.whose(is_tensor, 1)
+        inputs = np.flatnonzero(divergent & tensors & ~parameters & ~comparison.is_output)
+        nodes, first = np.unique(comparison.pairs.node[inputs], return_index=True)
+        others = set(comparison.pairs.node[divergent & parameters].tolist())
+        found = zip(nodes.tolist(), inputs[first].tolist())
+        return {node: row for node, row in found if node not in others}
+
+    def plain_input(self, node: TreeNode) -> int | None:
+        """The first divergent input of a node whose own parameters agree."""
+        return self._plain_inputs.get(node.exec_order)
+
+    def worst(self, rows: list[int]) -> int:
+        """The row with the highest score."""
+        return max(rows, key=lambda row: float(self.comparison.score[row]))
+
+    def changed_integers(self, node: TreeNode) -> list[int]:
+        """The rows of integer inputs that differ at all: integers know no rounding."""
+        if node.exec_order not in self._changing_integers:
+            return []
+        return [row for row in self.inexact_inputs(node) if self.is_integer(row)]
+
+    def inexact_inputs(self, node: TreeNode) -> list[int]:
+        """The rows of inputs that differ at all, within the tolerance or not."""
+        is_output, error = self.comparison.is_output, self.comparison.error
+        return [row for row in self.rows(node) if not is_output[row] and error[row] > 0]
+
+    def score_reason(self, code: str, rows: list[int]) -> Reason:
+        """A reason that names the worst of some rows."""
+        row = self.worst(rows)
+        score = float(self.comparison.score[row])
+        return {"code": code, "value": self.comparison.keys[row], "score": score}
+
+    def argument_reason(self, row: int) -> Reason:
+        """A reason that shows both sides of a differing argument."""
+        return {
+            "code": "argument_differs",
+            "value": self.comparison.keys[row],
+            "problem": _argument(self.ours[row]),
+            "benchmark": _argument(self.theirs[row]),
+        }
+
+
+def _numbers(scores: Floats) -> list[float | None]:
+    return [None if isnan(score) else score for score in scores.tolist()]
+
+
+def _argument(record: Record) -> str:
+    if not record.type:
+        return "not given"
+    if record.dtype is not None:
+        return f"a {canonical_dtype(record.dtype)} tensor"
+    return repr(record.value)
