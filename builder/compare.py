@@ -187,7 +187,7 @@ def _without_other_kernels(
 def _records(dump: Dump, indices: list[int]) -> list[Record]:
     # SURPLUS is -1: a list with a stand-in at its end serves those too.
     records = [*dump.values.records, NOTHING]
-    return [records[index] for index in indices]
+    return list(map(records.__getitem__, indices))
 
 
 def _keys(matching: Matching, pairs: ValuePairs) -> list[str]:

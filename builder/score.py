@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from builder.measure.statistics import Floats
-from builder.tree import Tree, TreeNode
+from builder.tree import Tree, TreeNode, subtree
 from msprobe_core.format import canonical_dtype, machine_epsilon
 
 _FALLBACK_DTYPE = "float32"
 # The formula is calibrated on stacks of layers. In a generation loop or a very deep stack an
 # exponential would soon excuse anything.
 _DEEPEST = 128
+_NO_BLOCK = -1  # the depth of the block that the walk is in, when it is in none
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +75,18 @@ def block_depths(tree: Tree) -> Floats:
     A repeated block is a numbered submodule (`layers.3`) or a later call of the same module, not
     inside another repeated block. Each forward and each backward pass counts from 0.
     """
-    depths = np.zeros(len(tree.in_order))
-    counts: dict[tuple[str | None, int], int] = {}
-    pending: list[tuple[TreeNode, bool]] = [(tree.root, False)]
-    while pending:
-        node, inside = pending.pop()
+    depths = [0] * len(tree.in_order)
+    counts: Counter[tuple[str | None, int]] = Counter()
+    block = _NO_BLOCK
+    for node in subtree(tree.root):
         key = (node.direction, node.micro_step)
-        if not inside and _is_repeated(node):
-            counts[key] = counts.get(key, 0) + 1
-            inside = True
-        depths[node.exec_order] = counts.get(key, 0)
-        pending += [(child, inside) for child in reversed(node.children)]
-    return depths
+        if node.depth <= block:
+            block = _NO_BLOCK
+        if block == _NO_BLOCK and _is_repeated(node):
+            block = node.depth
+            counts[key] += 1
+        depths[node.exec_order] = counts[key]
+    return np.array(depths, dtype=np.float64)
 
 
 def _is_repeated(node: TreeNode) -> bool:

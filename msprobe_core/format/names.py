@@ -42,7 +42,8 @@ class EntryName(NamedTuple):
 
     `path` is the attribute path of a module and empty for an API call; `type_name` is the
     module's class or the API's name; `call` counts from 0 and is None only for the old,
-    unnumbered form of `parameters_grad`.
+    unnumbered form of `parameters_grad`; `owner` is the name without direction and call number:
+    what stays the same between calls.
     """
 
     kind: EntryKind
@@ -51,12 +52,7 @@ class EntryName(NamedTuple):
     type_name: str
     call: int | None
     direction: Direction
-
-    @property
-    def owner(self) -> str:
-        """The name without direction and call number: what stays the same between calls."""
-        middle = f"{self.path}." if self.path else ""
-        return f"{self.prefix}.{middle}{self.type_name}"
+    owner: str
 
     def twin(self, direction: Direction) -> str:
         """The entry name of the same call in the given direction."""
@@ -75,7 +71,7 @@ def parse_entry(name: str) -> EntryName:
         if direction is not None and _is_count(middle):
             prefix, _, api = head.partition(".")
             if api and prefix not in MODULE_PREFIXES:
-                return EntryName("api", prefix, "", api, int(middle), direction)
+                return EntryName("api", prefix, "", api, int(middle), direction, head)
         entry = _parse_module(name, head, middle, tail)
         if entry is not None:
             return entry
@@ -118,7 +114,7 @@ def _module(
     path, _, class_name = rest.rpartition(".")
     if prefix not in MODULE_PREFIXES or not class_name or ".." in owner:
         return None
-    return EntryName(kind, prefix, path, class_name, call, direction)
+    return EntryName(kind, prefix, path, class_name, call, direction, owner)
 
 
 def _is_count(text: str) -> bool:

@@ -19,7 +19,9 @@ STORED = st.recursive(
     st.none()
     | st.booleans()
     | st.floats()
-    | st.sampled_from(["NaN", "a, NaN, b", "c: NaN", ":-Infinity", "[Infinity]", "-Infinity ", "plain"]),
+    | st.sampled_from(
+        ["NaN", "a, NaN, b", "c: NaN", ":-Infinity", "[Infinity]", "-Infinity ", "plain"]
+    ),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner),
 )
 
