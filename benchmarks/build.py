@@ -40,6 +40,7 @@ WORKS = (
     Work("compare 2 x 100k entries, statistics", Size(100_000), repeats=2),
     Work("8 ranks x 2 x 20k entries", Size(20_000, ranks=8), repeats=2),
     Work("one module of 20,000 calls", Size(20_000, wide=True)),
+    Work("compare 2 x 20k entries, NaN from the middle on", Size(20_000, nan=True)),
     Work("tensors, 2 x 1.4 GB in 2,440 files a side", Size(950, tensor_elements=150_000)),
     Work("tensors, 2 x 12,700 tiny ones", Size(4_950, tensor_elements=64)),
     Work("msprobe --help", None, repeats=5),

@@ -6,6 +6,7 @@ Written directly, because json.dumps with an indent is ten times slower.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isnan
 
 from benchmarks.recording import Entry, Value
 
@@ -48,12 +49,12 @@ def tensor_text(
 ) -> str:
     """One tensor as a dumper writes it, indented by one blank a level; `extra` ends the object."""
     dims = ",\n      ".join(map(str, shape))
-    top, bottom, mean, norm = statistics
+    top, bottom, mean, norm = ("NaN" if isnan(number) else repr(number) for number in statistics)
     return (
         '{\n     "type": "torch.Tensor",\n     "dtype": "torch.float32",\n     "shape": '
         + (f"[\n      {dims}\n     ]" if shape else "[]")
-        + f',\n     "Max": {top!r},\n     "Min": {bottom!r},\n     "Mean": {mean!r},'
-        f'\n     "Norm": {norm!r},\n     "requires_grad": {str(value.requires_grad).lower()}'
+        + f',\n     "Max": {top},\n     "Min": {bottom},\n     "Mean": {mean},'
+        f'\n     "Norm": {norm},\n     "requires_grad": {str(value.requires_grad).lower()}'
         f"{extra}\n    }}"
     )
 

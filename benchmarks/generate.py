@@ -1,6 +1,7 @@
 """Writes a pair of large dumps, OUT/problem and OUT/benchmark, that differ from one seeded call on.
 
-`python -m benchmarks.generate OUT --entries 20000 [--ranks 8] [--steps 1] [--wide] [--tensor]`
+`python -m benchmarks.generate OUT --entries 20000 [--ranks 8] [--steps 1] [--wide] [--tensor]
+[--nan]`
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Size:
     ranks: int = 1
     steps: int = 1
     wide: bool = False
+    nan: bool = False
     tensor_elements: int = 0
 
 
@@ -55,11 +57,12 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--steps", type=int, default=1)
     parser.add_argument("--wide", action="store_true", help="all calls in one module")
+    parser.add_argument("--nan", action="store_true", help="the faulty call makes NaN")
     parser.add_argument("--tensor", action="store_true", help="write the tensors too (needs torch)")
     parser.add_argument("--elements", type=int, default=64, help="of each tensor, with --tensor")
     options = parser.parse_args()
     elements = options.elements if options.tensor else 0
-    size = Size(options.entries, options.ranks, options.steps, options.wide, elements)
+    size = Size(options.entries, options.ranks, options.steps, options.wide, options.nan, elements)
     count = generate(options.out, size)
     print(f"{options.out}: {count} entries in each of {size.ranks * size.steps} ranks a side")
 
@@ -76,7 +79,8 @@ def _model(size: Size) -> tuple[Module | object, ...]:
 def _describer(folder: Path, side: Side, size: Size, step: int, rank: int) -> Describe:
     if size.tensor_elements:
         return TensorFiles(folder / TENSOR_DIR, side, size.tensor_elements, FAULT_FACTOR).describe
-    return _Statistics(side, 1000 * step + rank).describe
+    factor = math.nan if size.nan else FAULT_FACTOR
+    return _Statistics(side, 1000 * step + rank, factor).describe
 
 
 def _write(folder: Path, entries: Iterable[Entry], describe: Describe) -> int:
@@ -105,15 +109,16 @@ def _write(folder: Path, entries: Iterable[Entry], describe: Describe) -> int:
 class _Statistics:
     """Invents the statistics of a value: the same on both sides but for rounding and the fault."""
 
-    def __init__(self, side: Side, seed: int) -> None:
+    def __init__(self, side: Side, seed: int, fault_factor: float) -> None:
         self._seed = seed
         self._problem = side == "problem"
+        self._fault = fault_factor
 
     def describe(self, value: Value, _name: str) -> str:
         first, second, third, fourth, *noise = _uniform(self._seed, value.number)
         scale = 1 + ROUNDING * (noise[self._problem] - 0.5)
         if self._problem and value.diverged:
-            scale *= FAULT_FACTOR
+            scale *= self._fault
         top, bottom, mean = (2 + first) * scale, -(2 + second) * scale, 0.1 * (third - 0.5) * scale
         norm = scale * math.sqrt(math.prod(value.shape)) * (0.8 + fourth)
         return tensor_text(value, value.shape, (top, bottom, mean, norm))

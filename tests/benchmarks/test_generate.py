@@ -19,6 +19,7 @@ IN_PROCESS = BuildOptions(workers=1)
     [
         (Size(500), "Functional.gelu.5.forward"),
         (Size(500, wide=True), "Tensor.__mul__.250.forward"),
+        (Size(500, nan=True), "Functional.gelu.5.forward"),
         (Size(300, tensor_elements=50), "Functional.gelu.3.forward"),
     ],
 )
