@@ -6,7 +6,6 @@ made it to the calls that read it; transposes and reshapes in between change nei
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from functools import cached_property
 from math import isnan
@@ -53,8 +52,6 @@ class Fingerprints:
     @cached_property
     def numbers(self) -> list[int]:
         """The number of each value's fingerprint; NO_PRINT where it has none, and for index -1."""
-        known: defaultdict[Hashable, int] = defaultdict()
-        known.default_factory = known.__len__
         if any(record.md5 is not None for record in self._records):
             odd = np.arange(len(self._records))
             numbers = np.full(len(self._records), NO_PRINT)
@@ -64,13 +61,16 @@ class Fingerprints:
             # addition makes -0.0 the 0.0 that it equals.
             cells = np.ascontiguousarray(np.where(recorded, table, np.inf).T) + 0.0
             four = cells.view(np.dtype((np.void, cells.itemsize * 4))).ravel()
-            numbers = np.array([known[key] for key in four.tolist()], dtype=np.int64)
+            _, numbers = np.unique(four, return_inverse=True)
             numbers[self._without()] = NO_PRINT
             finite = (np.isfinite(table) | ~recorded).all(axis=0)
             odd = np.flatnonzero(~finite & (numbers != NO_PRINT))
+        known: dict[Hashable, int] = {}
         for index in odd.tolist():
             key = fingerprint(self._records[index])
-            numbers[index] = NO_PRINT if key is None else known["odd", key]
+            # Behind the numbers of the others, which there are no more of than values.
+            other = len(self._records) + known.setdefault(key, len(known))
+            numbers[index] = NO_PRINT if key is None else other
         return [*numbers.tolist(), NO_PRINT]
 
     def keys(self, numbers: Iterable[int]) -> frozenset[Hashable]:
