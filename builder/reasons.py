@@ -70,10 +70,14 @@ SENTENCES = {
 }
 
 
+# json.dumps would make an encoder each time.
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def encode(reasons: Iterable[Reason]) -> str | None:
     """The JSON text that the database stores; None when there is nothing to say."""
     listed = list(reasons)
-    return json.dumps(listed, ensure_ascii=False) if listed else None
+    return _encode(listed) if listed else None
 
 
 def decode(text: str | None) -> list[Reason]:

@@ -88,7 +88,8 @@ class Fingerprints:
         statistics = self._columns.statistics
         highest, lowest = statistics.table[:2]
         constant = (highest == lowest) & ((highest == 0) | (highest == 1))
-        return np.asarray(~tensors[self._columns.forms] | ~statistics.recorded[0] | constant)
+        # An unrecorded maximum is NaN here, too.
+        return np.asarray(~tensors[self._columns.forms] | np.isnan(highest) | constant)
 
 
 class Producers:

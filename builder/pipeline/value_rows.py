@@ -75,10 +75,9 @@ def _measures(measures: TensorMeasures) -> list[float]:
 
 def _statistic_cells(statistics: Statistics) -> list[list[float | str]]:
     """What is not recorded stays NaN, which SQLite stores as NULL; a recorded NaN is text."""
-    cells: list[list[float | str]] = statistics.table.tolist()
-    for row, index in np.argwhere(statistics.recorded & np.isnan(statistics.table)).tolist():
-        cells[row][index] = "nan"
-    return cells
+    nan = statistics.recorded & np.isnan(statistics.table)
+    cells = np.where(nan, "nan", statistics.table.astype(object)) if nan.any() else statistics.table
+    return list(cells.tolist())
 
 
 def _form_cells(form: Form) -> tuple[object, ...]:
