@@ -6,7 +6,7 @@ made it to the calls that read it; transposes and reshapes in between change nei
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
 from math import isnan
 
@@ -20,6 +20,7 @@ from builder.kinds import OUTPUT_ROLES
 from builder.tree import Tree, TreeNode
 
 NO_PRINT = -1
+_UNRECORDED = np.uint64(0x7FF8_0000_0000_0001)  # a NaN that no computation makes
 
 
 def fingerprint(record: Record) -> Hashable:
@@ -31,11 +32,21 @@ def fingerprint(record: Record) -> Hashable:
         return None
     if record.md5 is not None:
         return record.md5
-    if record.Max is None or (record.Max == record.Min and record.Max in (0, 1)):
+    highest, lowest, mean, norm = map(_cell, (record.Max, record.Min, record.Mean, record.Norm))
+    if highest in (None, "nan") or (highest == lowest and highest in (0.0, 1.0)):
         return None
-    if isinstance(record.Max, str) or isnan(record.Max):
+    return (highest, lowest, mean, norm)
+
+
+def _cell(cell: float | bool | str | None) -> float | str | None:
+    """A statistic as a number, which text may stand for; NaN, no number's equal, as text."""
+    if cell is None:
         return None
-    return (record.Max, record.Min, record.Mean, record.Norm)
+    try:
+        number = float(cell)
+    except ValueError:
+        return "nan"
+    return "nan" if isnan(number) else number
 
 
 class Fingerprints:
@@ -53,25 +64,21 @@ class Fingerprints:
     def numbers(self) -> list[int]:
         """The number of each value's fingerprint; NO_PRINT where it has none, and for index -1."""
         if any(record.md5 is not None for record in self._records):
-            odd = np.arange(len(self._records))
-            numbers = np.full(len(self._records), NO_PRINT)
-        else:
-            table, recorded = self._columns.statistics.table, self._columns.statistics.recorded
-            # What is not recorded becomes a number that no other cell of such a value can be; the
-            # addition makes -0.0 the 0.0 that it equals.
-            cells = np.ascontiguousarray(np.where(recorded, table, np.inf).T) + 0.0
-            four = cells.view(np.dtype((np.void, cells.itemsize * 4))).ravel()
-            _, numbers = np.unique(four, return_inverse=True)
-            numbers[self._without()] = NO_PRINT
-            finite = (np.isfinite(table) | ~recorded).all(axis=0)
-            odd = np.flatnonzero(~finite & (numbers != NO_PRINT))
-        known: dict[Hashable, int] = {}
-        for index in odd.tolist():
-            key = fingerprint(self._records[index])
-            # Behind the numbers of the others, which there are no more of than values.
-            other = len(self._records) + known.setdefault(key, len(known))
-            numbers[index] = NO_PRINT if key is None else other
+            return [*self._by_record(), NO_PRINT]
+        table, recorded = self._columns.statistics.table, self._columns.statistics.recorded
+        # One pattern of bits for what is equal: the addition makes 0.0 of -0.0.
+        cells = np.ascontiguousarray(np.where(np.isnan(table), np.nan, table + 0.0).T)
+        bits = cells.view(np.uint64)
+        bits[~recorded.T] = _UNRECORDED
+        four = bits.view(np.dtype((np.void, bits.itemsize * 4))).ravel()
+        _, numbers = np.unique(four, return_inverse=True)
+        numbers[self._without()] = NO_PRINT
         return [*numbers.tolist(), NO_PRINT]
+
+    def _by_record(self) -> Iterator[int]:
+        known: dict[Hashable, int] = {None: NO_PRINT}
+        for record in self._records:
+            yield known.setdefault(fingerprint(record), len(known))
 
     def keys(self, numbers: Iterable[int]) -> frozenset[Hashable]:
         """The fingerprints behind numbers, which mean the same in every comparison."""
