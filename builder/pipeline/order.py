@@ -85,11 +85,11 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
         if found and not listed and late is not None and not _is_fed(found[0]):
             # Nothing showed while the optimizer ran; what its step left behind shows now.
             listed.append(replace(late, score=found[0].score, introduced=found[0].score))
-        for finding in found:
+        for finding in outcome.findings:
             if listed and listed[0].step < outcome.step and _is_inherited(finding):
                 count = listed[0].propagated_to + finding.propagated_to + 1
                 listed[0] = replace(listed[0], propagated_to=count)
-            else:
+            elif not _is_rounding(finding, previous):
                 listed.append(_with_optimizer(finding, previous))
         previous = outcome
     return listed

@@ -1,0 +1,49 @@
+"""What a step inherits counts as propagated, or as rounding where nothing came before."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+from builder.pipeline.order import order_findings
+from builder.pipeline.store import PairOutcome, StoredFinding
+
+FIRST = StoredFinding(
+    step=0,
+    rank=0,
+    graph=1,
+    node=1,
+    name="Torch.mm.0.forward",
+    kind="introduced",
+    is_api=True,
+    sort_key=(0, 3),
+    score=0.9,
+    input_score=0.0,
+    introduced=0.9,
+    reasons=[],
+    propagated_to=3,
+)
+WEIGHT: frozenset[Hashable] = frozenset([(1.0, 0.0, 0.5, 2.0)])
+INHERITED = replace(
+    FIRST, step=1, kind="parameter_differs", sort_key=(0, 1), propagated_to=5, inherits=WEIGHT
+)
+
+
+def outcome(step: int, *findings: StoredFinding, tolerated: bool = True) -> PairOutcome:
+    left = WEIGHT if tolerated else frozenset()
+    return PairOutcome(step, 0, findings=findings, tolerated=left)
+
+
+def test_a_weight_that_an_earlier_finding_moved_counts_with_it() -> None:
+    for tolerated in (True, False):
+        found = order_findings([outcome(0, FIRST, tolerated=tolerated), outcome(1, INHERITED)], [])
+        assert [(f.name, f.step, f.propagated_to) for f in found] == [(FIRST.name, 0, 3 + 5 + 1)]
+
+
+def test_a_weight_that_rounding_moved_is_no_finding() -> None:
+    assert order_findings([outcome(0), outcome(1, INHERITED)], []) == []
+
+
+def test_a_weight_that_nothing_moved_is_one() -> None:
+    found = order_findings([outcome(0, tolerated=False), outcome(1, INHERITED)], [])
+    assert [(f.step, f.kind) for f in found] == [(1, "parameter_differs")]
