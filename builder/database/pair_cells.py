@@ -9,11 +9,11 @@ read row by row, whatever they are.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 
 from builder.database.pair_columns import SQL_CELLS
@@ -24,6 +24,16 @@ Cells: TypeAlias = list[Sequence[Any]]
 # Names of this many nodes stay below the longest row that is read.
 _CHUNK = 16_384
 _MOST_NODES = 20_000_000
+_integers = msgspec.json.Decoder(list[int]).decode
+_numbers = msgspec.json.Decoder(list[float | None]).decode
+_DECODERS: tuple[Callable[[str], list[Any]], ...] = (
+    _integers,
+    _integers,
+    _integers,
+    _numbers,
+    _numbers,
+    _integers,
+)
 # A word that is no JSON sends a cell of another type to the slow way.
 _NUMBER = (
     "group_concat(CASE typeof({0}) WHEN 'real' THEN printf('%!.17g', {0}) WHEN 'integer' THEN {0} "
@@ -34,8 +44,8 @@ _GATHERED = ", ".join(
     [
         "count(*)",
         *(
-            (_NUMBER if cell in ("score", "introduced") else _INTEGER).format(cell)
-            for cell in SQL_CELLS
+            (_NUMBER if decode is _numbers else _INTEGER).format(cell)
+            for cell, decode in zip(SQL_CELLS, _DECODERS, strict=True)
         ),
         "group_concat(name, char(10))",
     ]
@@ -82,7 +92,9 @@ def _gathered(cursor: sqlite3.Cursor, graph: int | None, first: int, last: int) 
         count, *texts, names = cursor.execute(f"SELECT {_GATHERED} {_OF_GRAPH}", window).fetchone()
         if not count:
             continue
-        columns: list[list[Any]] = [json.loads(f"[{text}]") for text in texts]
+        columns: list[list[Any]] = [
+            decode(f"[{text}]") for decode, text in zip(_DECODERS, texts, strict=True)
+        ]
         columns.append(str(names).split("\n"))
         if any(len(column) != count for column in columns):
             raise _OddCellsError
