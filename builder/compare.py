@@ -39,7 +39,6 @@ from builder.score import Tolerance, base_precision, block_depths, coarsest_epsi
 from msprobe_core.format import TENSOR_DIR
 
 Mode = Literal["statistics", "tensor", "md5", "structure"]
-Role = Literal["input", "parameters", "parameters_grad", "output"]
 
 
 @dataclass(slots=True)

@@ -13,8 +13,6 @@ from builder.dump.values import Record
 from builder.match.values import SURPLUS, ValuePairs
 from builder.measure.statistics import Floats
 
-OUTPUT_ROLES = ("output", "parameters_grad")
-
 
 class Kinds:
     """The distinct pairs of forms among the value pairs: few, and each is looked at once.
@@ -40,7 +38,7 @@ class Kinds:
 
     def are_outputs(self, forms: Forms) -> NDArray[np.bool_]:
         """Which rows are what a call put out."""
-        outputs = [form.key.startswith(OUTPUT_ROLES) for form in forms.listed()]
+        outputs = [form.is_output for form in forms.listed()]
         return np.array(outputs, dtype=bool)[self._form]
 
     def spread(self, told: Callable[[Record, Record], float]) -> Floats:

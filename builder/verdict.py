@@ -137,9 +137,8 @@ def _apply_norm_rules(
     worst_in = _worst_input(comparison, error)
     # An input without any error still carries rounding: ten times nothing is no warning.
     rounding = max(machine_epsilon(dtype) or 0.0 for dtype in comparison.precision)
-    nodes = comparison.pairs.node.tolist()
     for row in np.flatnonzero(comparison.is_output & (error > 10 * rounding)).tolist():
-        node = nodes[row]
+        node = int(comparison.pairs.node[row])
         if node in exempt:
             continue
         e, before = float(error[row]), float(worst_in[node])
@@ -160,16 +159,15 @@ def _worst_input(comparison: Comparison, error: Floats) -> Floats:
 def _apply_tensor_rules(
     comparison: Comparison, judged: dict[int, Judgement], exempt: set[int]
 ) -> None:
-    nodes = comparison.pairs.node.tolist()
     thousandth: dict[int, float] = {}
     cosine: dict[int, float] = {}
     for row, measures in comparison.tensors.items():
-        node = nodes[row]
+        node = int(comparison.pairs.node[row])
         if not comparison.is_output[row]:
             thousandth[node] = min(thousandth.get(node, 1.0), measures.one_thousandth)
             cosine[node] = min(cosine.get(node, 1.0), measures.cosine)
     for row, measures in comparison.tensors.items():
-        node = nodes[row]
+        node = int(comparison.pairs.node[row])
         if not comparison.is_output[row] or node in exempt:
             continue
         key = comparison.keys[row]

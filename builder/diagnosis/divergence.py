@@ -9,7 +9,7 @@ from math import isnan
 import numpy as np
 
 from builder.compare import Comparison
-from builder.diagnosis.rows import Rows, is_tensor
+from builder.diagnosis.rows import Rows
 from builder.dump.values import Record
 from builder.measure.statistics import Floats
 from builder.reasons import Reason
@@ -110,9 +110,9 @@ class Divergence(Rows):
     @cached_property
     def _plain_inputs(self) -> dict[int, int]:
         comparison, divergent = self.comparison, self._is_divergent
-        parameters = self.whose(lambda form: form.key.startswith("parameters."))
-        tensors = self.whose(is_tensor, 0) & self.whose(is_tensor, 1)
-        inputs = np.flatnonzero(divergent & tensors & ~parameters & ~comparison.is_output)
+        parameters = self.whose(lambda form: form.is_parameter)
+        ours, theirs = self.tensors
+        inputs = np.flatnonzero(divergent & ours & theirs & ~parameters & ~comparison.is_output)
         nodes, first = np.unique(comparison.pairs.node[inputs], return_index=True)
         others = set(comparison.pairs.node[divergent & parameters].tolist())
         found = zip(nodes.tolist(), inputs[first].tolist())

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from builder.columns import Columns
 from builder.dump.forms import Form
 from builder.dump.values import Record
-from builder.kinds import OUTPUT_ROLES
+from builder.measure.statistics import number_of
 from builder.tree import Tree, TreeNode
 
 NO_PRINT = -1
@@ -42,10 +42,7 @@ def _cell(cell: float | bool | str | None) -> float | str | None:
     """A statistic as a number, which text may stand for; NaN, no number's equal, as text."""
     if cell is None:
         return None
-    try:
-        number = float(cell)
-    except ValueError:
-        return "nan"
+    number = number_of(cell)
     return "nan" if isnan(number) else number
 
 
@@ -91,7 +88,7 @@ class Fingerprints:
 
     def _without(self) -> NDArray[np.bool_]:
         """Which values say too little, as `fingerprint` has it for values without a checksum."""
-        tensors = np.array([form.dtype is not None for form in self._forms], dtype=bool)
+        tensors = np.array([form.is_tensor for form in self._forms], dtype=bool)
         statistics = self._columns.statistics
         highest, lowest = statistics.table[:2]
         constant = (highest == lowest) & ((highest == 0) | (highest == 1))
@@ -122,7 +119,7 @@ class Producers:
     @cached_property
     def _made(self) -> list[int]:
         """The fingerprint of each value that its call put out, NO_PRINT for what it read."""
-        outputs = np.array([form.key.startswith(OUTPUT_ROLES) for form in self._forms], dtype=bool)
+        outputs = np.array([form.is_output for form in self._forms], dtype=bool)
         numbers = np.array(self.prints.numbers[:-1], dtype=np.int64)
         return list(np.where(outputs[self._form_of], numbers, NO_PRINT).tolist())
 

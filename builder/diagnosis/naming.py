@@ -11,6 +11,7 @@ from builder.diagnosis.lineage import NO_PRINT, Producers
 from builder.diagnosis.rows import nonfinite_state
 from builder.diagnosis.scaling import ScaledGradients
 from builder.diagnosis.suspects import Suspect, Suspects
+from builder.dump.forms import OUTPUT_ROLES
 from builder.match.nodes import Matching
 from builder.match.values import SURPLUS
 from builder.overflow import is_exempt
@@ -302,7 +303,7 @@ class Findings:
     def _nonfinite_output(self, node: TreeNode) -> tuple[str, str]:
         for index in range(*node.values):
             key, state = self.values.keys[index], nonfinite_state(self.values.records[index])
-            if state and key.startswith(("output", "parameters_grad")):
+            if state and key.startswith(OUTPUT_ROLES):
                 return key, state
         return "", ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from math import isfinite, isnan
 from typing import Literal
 
 import numpy as np
@@ -12,9 +13,8 @@ from builder.compare import Comparison
 from builder.dump.forms import Form
 from builder.dump.values import Record
 from builder.match.values import SURPLUS
-from builder.measure.statistics import Bools
+from builder.measure.statistics import Bools, number_of
 from builder.tree import TreeNode
-from msprobe_core.format import canonical_dtype
 
 
 class Rows:
@@ -28,7 +28,7 @@ class Rows:
         self._benchmark: list[int] = pairs.benchmark.tolist()
         self._bounds: list[int] = np.searchsorted(pairs.node, np.arange(order + 1)).tolist()
         self._forms = comparison.forms.listed()
-        self.integer = self.whose(is_integer)
+        self.integer = self.whose(lambda form: form.is_integer)
         self._integer: list[bool] = self.integer.tolist()
 
     def rows(self, node: TreeNode) -> range:
@@ -52,12 +52,19 @@ class Rows:
         return np.asarray(of_value[(pairs.problem, pairs.benchmark)[side]])
 
     @cached_property
+    def tensors(self) -> tuple[Bools, Bools]:
+        """Which rows have a tensor on either side."""
+        return self.whose(lambda form: form.is_tensor, 0), self.whose(
+            lambda form: form.is_tensor, 1
+        )
+
+    @cached_property
     def surplus_arguments(self) -> set[int]:
         """The rows of arguments, no tensors, that one side alone was given."""
         pairs = self.comparison.pairs
         surplus = (pairs.problem == SURPLUS) | (pairs.benchmark == SURPLUS)
-        tensors = self.whose(is_tensor, 0) | self.whose(is_tensor, 1)
-        return set(np.flatnonzero(surplus & ~tensors).tolist())
+        ours, theirs = self.tensors
+        return set(np.flatnonzero(surplus & ~ours & ~theirs).tolist())
 
     def is_integer(self, row: int) -> bool:
         """Whether a row compares integers: token ids, labels, masks."""
@@ -83,26 +90,12 @@ class Rows:
         return self._nonfinite[index]
 
 
-def is_tensor(form: Form) -> bool:
-    """Whether values of a form are tensors, not arguments."""
-    return form.dtype is not None
-
-
-def is_integer(form: Form) -> bool:
-    """Whether values of a form are integers or booleans."""
-    name = canonical_dtype(form.dtype or "")
-    return "int" in name or name == "bool"
-
-
 def nonfinite_state(record: Record) -> str:
     """NaN or Inf where a tensor's extremes are not finite, else the empty text."""
     for cell in (record.Max, record.Min):
-        try:
-            number = float(cell) if cell is not None else 0.0
-        except ValueError:
-            return "NaN"
-        if not np.isfinite(number):
-            return "NaN" if np.isnan(number) else "Inf"
+        number = number_of(cell)
+        if cell is not None and not isfinite(number):
+            return "NaN" if isnan(number) else "Inf"
     return ""
 
 

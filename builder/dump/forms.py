@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.dump.values import Record, Values
+from msprobe_core.format import canonical_dtype
+
+OUTPUT_ROLES = ("output", "parameters_grad")
 
 
 class Form(NamedTuple):
@@ -24,6 +27,27 @@ class Form(NamedTuple):
     shape: tuple[int, ...] | None
     requires_grad: bool | None
     scalar: str | None
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether values of this form are tensors, not arguments."""
+        return self.dtype is not None
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether they are integers or booleans: token ids, labels, masks."""
+        name = canonical_dtype(self.dtype or "")
+        return "int" in name or name == "bool"
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether a module's entry lists them as its parameters."""
+        return self.key.startswith("parameters.")
+
+    @property
+    def is_output(self) -> bool:
+        """Whether a call put them out."""
+        return self.key.startswith(OUTPUT_ROLES)
 
 
 _Cells = tuple[str, str, str | None, tuple[int, ...] | None, bool | None, str | None]

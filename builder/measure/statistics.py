@@ -125,10 +125,11 @@ def _floats(column: list[float | bool | str | None]) -> Floats:
     try:
         return np.array(column, dtype=np.float64)
     except (TypeError, ValueError):
-        return np.array([_float(cell) for cell in column], dtype=np.float64)
+        return np.array([number_of(cell) for cell in column], dtype=np.float64)
 
 
-def _float(cell: float | bool | str | None) -> float:
+def number_of(cell: float | bool | str | None) -> float:
+    """A statistic as a dump may spell it; NaN where none is recorded or the text is no number."""
     try:
         return float(cell) if cell is not None else float("nan")
     except ValueError:

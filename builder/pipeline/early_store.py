@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from types import TracebackType
 
 from builder.columns import Columns, columns_of
@@ -16,7 +17,7 @@ from builder.database.tables import FORM
 from builder.database.writer import Database, insert_columns, insert_rows
 from builder.dump.forms import Forms
 from builder.parallel import CAN_FORK, beside
-from builder.pipeline.layout import count_nodes, place_pair
+from builder.pipeline.layout import Placed, count_nodes, place_pair
 from builder.pipeline.node_rows import Full, Sparse, node_columns
 from builder.pipeline.pair import ComparedPair
 from builder.pipeline.value_rows import form_rows, pair_columns, record_columns
@@ -28,8 +29,7 @@ _MANY = 10_000
 class EarlyStore:
     """The early writing of one pair; as a context manager it leaves no process behind.
 
-    With `beside` another process writes while this one goes on. `first` holds the first id of the
-    pair in each table.
+    With `beside` another process writes while this one goes on.
     """
 
     def __init__(self, database: Database, *, beside: bool) -> None:
@@ -37,7 +37,8 @@ class EarlyStore:
         self._beside = beside and CAN_FORK
         self._running = ExitStack()
         self._result: Callable[[], None] | None = None
-        self.first: dict[str, int] = {}
+        self._pair: ComparedPair | None = None
+        self._first: dict[str, int] = {}
 
     def __enter__(self) -> EarlyStore:
         return self
@@ -58,17 +59,27 @@ class EarlyStore:
         counts = {"record": values, "form": len(forms), "graph": len(dumps)}
         counts["stack"] = sum(len(dump.frames) for dump in dumps)
         counts["node"] = sum(count_nodes(tree) for tree in pair.trees)
-        self.first = self._database.reserve(counts)
+        self._pair, self._first = pair, self._database.reserve(counts)
 
         def write() -> None:
             # A connection of its own: SQLite's must not cross a fork.
             database = Database(self._database.final)
-            _write_values(database, pair, forms, columns, self.first)
-            _write_benchmark(database, pair, self.first)
+            _write_values(database, pair, forms, columns, self._first)
+            _write_benchmark(database, pair, *self.places)
             database.close()
 
         many = self._beside and values >= _MANY
         self._result = self._running.enter_context(beside(write, fork=many))
+
+    @cached_property
+    def places(self) -> tuple[Placed, Placed | None]:
+        """Both trees with their ids.
+
+        Not to be asked for before the pair is judged: the collections that it puts into the trees
+        are for the eye. A second process has trees of its own.
+        """
+        assert self._pair is not None
+        return place_pair(self._pair.problem, self._pair.benchmark, self._first)
 
     def finish(self) -> None:
         """Wait until all of it is in the database."""
@@ -110,8 +121,9 @@ def _write_values(
         insert_rows(connection, "stack", ("id", "text"), enumerate(frames, first["stack"]))
 
 
-def _write_benchmark(database: Database, pair: ComparedPair, first: dict[str, int]) -> None:
-    problem, benchmark = place_pair(pair.problem, pair.benchmark, first)
+def _write_benchmark(
+    database: Database, pair: ComparedPair, problem: Placed, benchmark: Placed | None
+) -> None:
     if benchmark is not None:
         columns = node_columns(benchmark, problem, pair)
         with database.transaction() as connection:

@@ -15,7 +15,7 @@ from builder.diagnosis.finding import Finding
 from builder.match.nodes import MatchRules
 from builder.options import BuildOptions
 from builder.pipeline.early_store import EarlyStore
-from builder.pipeline.layout import Placed, place_pair
+from builder.pipeline.layout import Placed
 from builder.pipeline.node_rows import judged_columns, node_columns
 from builder.pipeline.pair import ComparedPair, Instructions, PairResult
 from builder.pipeline.plan import Missing, PairPlan
@@ -84,7 +84,7 @@ def store(
 ) -> PairOutcome:
     """Write the problem's nodes and all graphs of a pair; returns its outcome."""
     pair, options = result.pair, instructions.options
-    problem, benchmark = place_pair(pair.problem, pair.benchmark, early.first)
+    problem, benchmark = early.places
     # The columns are ready before the lock is taken, since other pairs wait for it.
     full, sparse = node_columns(problem, benchmark, pair)
     if benchmark is not None and pair.comparison is not None:

@@ -13,8 +13,9 @@ export function useSearch() {
   const rank = useApp((state) => state.rank);
   const query = useApp((state) => state.query);
   const regex = useApp((state) => state.regex);
+  const queryKey = ["db", db, "search", step, rank, query, regex];
   const answer = useInfiniteQuery({
-    queryKey: ["db", db, "search", step, rank, query, regex],
+    queryKey,
     queryFn: ({ pageParam, signal }) =>
       api.search(
         db ?? "",
@@ -39,7 +40,7 @@ export function useSearch() {
     hits,
     total: query === "" ? 0 : (pages?.[0]?.total ?? 0),
     /** What was asked: a place in the list of another question means nothing. */
-    asked: JSON.stringify([step, rank, query, regex]),
+    asked: JSON.stringify(queryKey),
     /** Whether the hits are of this question: those of the last one stay in the list until then. */
     current: answer.isSuccess && !answer.isPlaceholderData,
   };
