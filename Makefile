@@ -20,7 +20,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract docs soak sbom coverage lower-bounds screenshots zoo bench bench-build bench-dump bench-server bench-ui clean
+        contract docs rooms soak models sbom coverage lower-bounds screenshots zoo models-zoo parallel bench bench-build bench-compare bench-dump bench-server bench-acc-check bench-ui clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -112,9 +112,16 @@ contract: venv  ## calls of SGLang, vLLM-Ascend, verl, transformers, Lightning; 
 docs: venv  ## the documentation as a site, in build/site; warnings are errors
 	$(BIN)/mkdocs build --strict --quiet
 
+rooms: venv  ## the picture of docs/architecture.md: who imports whom
+	$(BIN)/python docs/draw_rooms.py > docs/pictures/rooms.svg
+
 soak: venv build  ## load, faults and hostile input; writes the table of docs/reliability.md
 	for part in hostile faults load; do \
 	    $(BIN)/python -m benchmarks.soak docs/reliability.md $$part || exit 1; done
+
+models: venv  ## twelve models recorded at four levels, checked; installs transformers
+	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
+	$(BIN)/python -m benchmarks.models docs/reliability.md
 
 sbom: venv node_modules/.package-lock.json  ## what we ship, as CycloneDX JSON in build/sbom.cdx.json
 	$(BIN)/python build_backend/bill_of_materials.py build/sbom.cdx.json
@@ -133,21 +140,34 @@ lower-bounds: $(STAMP)/python  ## the tests of builder and server with the oldes
 screenshots: venv build | $(CHROMIUM)  ## the pictures below docs/screenshots, in two sizes, light and dark
 	CHROMIUM=$(CHROMIUM) npm run --silent screenshots
 
+parallel: venv  ## sound parallel layouts and seeded bugs in them against one process
+	$(BIN)/python -m tests.parallel
+
 zoo: venv  ## seeded bugs: how often the diagnosis names the culprit
 	$(BIN)/python -m tests.zoo
 
+models-zoo: venv  ## the same for eight models of transformers; installs them
+	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
+	$(BIN)/python -m tests.zoo --models --seed 1
+
 # --- measurements ----------------------------------------------------------------------------------
 
-bench: bench-build bench-dump bench-server bench-ui  ## all measurements
+bench: bench-build bench-compare bench-dump bench-server bench-acc-check bench-ui  ## all measurements
 
 bench-build: venv  ## comparing large dumps, against the peer in one run
 	$(BIN)/python -m benchmarks.build --peer $(PEER)
+
+bench-compare: venv  ## tables of 20,000 calls, against the peer in one run
+	$(BIN)/python -m benchmarks.compare $(if $(wildcard $(PEER)/bin/msprobe),--peer $(PEER))
 
 bench-dump: venv  ## cost of dumping a training step, against the peer in one run
 	$(BIN)/python benchmarks/dump.py $(if $(wildcard $(PEER)/bin/python),--peer $(PEER)/bin/python)
 
 bench-server: venv  ## every reading route of the server
 	$(BIN)/python -m benchmarks.server
+
+bench-acc-check: venv  ## the pre-check of single operators, against the peer in one run
+	$(BIN)/python -m benchmarks.acc_check --peer $(PEER)
 
 bench-ui: venv build | $(CHROMIUM)  ## the interface in a browser, on large comparisons
 	rm -rf build/bench && mkdir -p build/bench

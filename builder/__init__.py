@@ -9,35 +9,53 @@
 from typing import TYPE_CHECKING
 
 from builder.build import BuildResult, build
-from builder.diagnosis.report import Diagnosis, Suspect, diagnose
-from builder.errors import BuilderError, DumpError, InputError, MappingError, OutputError
-from builder.options import BuildOptions
-from builder.score import Tolerance
+from builder.compare.score import Tolerance
+from builder.errors import (
+    BuilderError,
+    DatabaseError,
+    DumpError,
+    ExpressionError,
+    InputError,
+    MappingError,
+    OutputError,
+    UnknownNodeError,
+)
+from builder.pipeline.options import BuildOptions
+from builder.results.report import Diagnosis, Suspect, diagnose
 
 if TYPE_CHECKING:
-    from builder.database.queries import ResultDatabase
+    from pathlib import Path
+
+    from builder.results.reading import Results
 
 __all__ = [
     "BuildOptions",
     "BuildResult",
     "BuilderError",
+    "DatabaseError",
     "Diagnosis",
     "DumpError",
+    "ExpressionError",
     "InputError",
     "MappingError",
     "OutputError",
     "Suspect",
     "Tolerance",
+    "UnknownNodeError",
     "build",
     "diagnose",
     "open",
 ]
 
 
-def open(path: str) -> "ResultDatabase":
-    """Open a result database to query it, from a notebook for instance."""
+def open(path: "Path | str") -> "Results":
+    """Open a result file, ours or one of msprobe's own builder, to query it.
+
+    Raises DatabaseError when it is no result file or cannot be read.
+    """
+    # Queries need SQLAlchemy, which takes longer to load than a diagnosis takes to read.
     from pathlib import Path
 
-    from builder.database.queries import ResultDatabase
+    from builder.results.open_results import open_results
 
-    return ResultDatabase(Path(path))
+    return open_results(Path(path))

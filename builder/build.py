@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from builder.communication import Link
-from builder.database.tables import COMMUNICATION, FINDING, SCHEMA_VERSION
-from builder.database.writer import Database, insert_rows, write_meta
+from builder.diagnosis.communication import Link
 from builder.dump.sources import find_sources
-from builder.errors import InputError, MappingError, OutputError
-from builder.extensions import load_extensions
-from builder.match.layer_mapping import LayerMapping
-from builder.match.manual_file import read_mapping
-from builder.match.nodes import MatchRules
-from builder.options import BuildOptions
+from builder.errors import InputError, OutputError
+from builder.judge.acc_check import Checks, read_checks
+from builder.judge.extensions import load_extensions
+from builder.pipeline.executor import run_pairs
+from builder.pipeline.merge_coverage import merged_summary, merged_values
+from builder.pipeline.merged import plan_merged, should_merge
+from builder.pipeline.options import BuildOptions
 from builder.pipeline.order import link_ranks, order_findings
+from builder.pipeline.outcome import PairOutcome, StoredFinding
 from builder.pipeline.pair import Instructions
 from builder.pipeline.plan import Plan, plan_pairs, plan_single
-from builder.pipeline.run import run_pairs
-from builder.pipeline.store import PairOutcome, StoredFinding, store_missing
+from builder.pipeline.rules import check_rules, match_rules
 from builder.reasons import Reason
+from builder.write.database import Database, insert_rows, write_meta
+from builder.write.pair_store import store_failure, store_missing
+from builder.write.pair_work import StoredPairs
+from builder.write.tables import COMMUNICATION, FINDING, SCHEMA_VERSION
 
 Progress = Callable[[int, int, PairOutcome], None]
 
@@ -45,6 +49,13 @@ class BuildResult:
     def failed(self) -> tuple[PairOutcome, ...]:
         """The pairs that have an error instead of graphs."""
         return tuple(outcome for outcome in self.outcomes if outcome.error is not None)
+
+    @property
+    def values(self) -> dict[str, int]:
+        """Of merged ranks: values compared, of these by bounds or assumed, and set aside."""
+        total = sum((Counter(outcome.values) for outcome in self.outcomes), Counter[str]())
+        aside = sum(sum(outcome.set_aside.values()) for outcome in self.outcomes)
+        return {**total, "set_aside": aside} if total else {}
 
     @property
     def compared_values(self) -> int:
@@ -67,24 +78,25 @@ def build(
     """
     options = options or BuildOptions()
     plan = _plan(Path(problem), Path(benchmark) if benchmark is not None else None, options)
-    rules = _match_rules(options, benchmark is not None)
-    instructions = Instructions(options, rules, load_extensions())
+    rules = match_rules(options, benchmark is not None)
+    checks = _checks(options, benchmark is not None)
+    instructions = Instructions(options, rules, load_extensions(), checks)
     stem = "compare" if benchmark is not None else "build"
     database = Database.create(Path(output), stem)
     try:
         outcomes = _run(plan, database, instructions, progress)
-        _check_rules(instructions.rules, options, outcomes)
+        check_rules(instructions.rules, options, outcomes)
         links, discords = link_ranks(outcomes)
         findings = order_findings(outcomes, discords)
         summary = _summary(plan, outcomes, benchmark is not None)
         mode = next((o.mode for o in outcomes if o.mode is not None), "structure")
-        facts = _meta(problem, benchmark, options, mode, summary)
+        facts = _meta(problem, benchmark, options, mode, summary) | merged_values(outcomes)
         _write_whole(database, findings, links, facts)
         path = database.finish()
     except sqlite3.OperationalError as error:
         database.discard()
         raise OutputError(
-            f"{output}: cannot be written ({error}); free space or choose another -o"
+            f"{output}: cannot be written ({error})", "free space or choose another -o"
         ) from error
     except BaseException:
         database.discard()
@@ -103,46 +115,22 @@ def _plan(problem: Path, benchmark: Path | None, options: BuildOptions) -> Plan:
     found = find_sources(problem)
     if benchmark is None:
         return plan_single(found)
-    return plan_pairs(found, find_sources(benchmark), options.rank_map, options.step_map)
+    other = find_sources(benchmark)
+    if should_merge(found, other, options.merging):
+        if options.rank_map:
+            raise InputError("--rank-map pairs ranks, which merging joins", "leave one of them out")
+        return plan_merged(found, other, options.step_map, options.merging)
+    return plan_pairs(found, other, options.rank_map, options.step_map)
 
 
-def _layer_mapping(path: Path) -> LayerMapping:
-    # Few builds need YAML, and loading its parser takes as long as reading a small dump.
-    from builder.match.layer_file import read_layer_mapping
-
-    return read_layer_mapping(path)
-
-
-def _match_rules(options: BuildOptions, comparison: bool) -> MatchRules:
-    mapping, manual = options.layer_mapping, options.manual_mapping
-    wanted = mapping or manual or options.fuzzy_match or options.match_by_position
-    if wanted and not comparison:
-        raise InputError("mappings and fuzzy matching pair two dumps; give a benchmark too")
-    if mapping is not None and options.match_by_position:
-        raise InputError(f"{mapping}: a mapping file and matching by position exclude each other")
-    return MatchRules(
-        layer_mapping=_layer_mapping(mapping) if mapping is not None else None,
-        by_position=options.match_by_position,
-        fuzzy=options.fuzzy_match,
-        manual=read_mapping(manual) if manual is not None else (),
-    )
-
-
-def _check_rules(rules: MatchRules, options: BuildOptions, outcomes: list[PairOutcome]) -> None:
-    done = [outcome for outcome in outcomes if outcome.error is None]
-    if not done:
-        return
-    if rules.layer_mapping is not None:
-        states = list(zip(*(outcome.rules for outcome in done)))
-        used = [any(state.used for state in column) for column in states]
-        reached = [any(state.reached for state in column) for column in states]
-        rules.layer_mapping.check(used, reached)
-    for pair, found in zip(rules.manual, zip(*(outcome.manual for outcome in done))):
-        if not any(found):
-            raise MappingError(
-                f"{options.manual_mapping}: no step and rank has both {pair.problem} and "
-                f"{pair.benchmark}; remove this pair"
-            )
+def _checks(options: BuildOptions, comparison: bool) -> Checks | None:
+    if options.acc_check is None:
+        return None
+    if comparison:
+        raise InputError(
+            f"{options.acc_check}: a pre-check belongs to one dump", "leave the benchmark out"
+        )
+    return read_checks(options.acc_check)
 
 
 def _run(
@@ -154,11 +142,15 @@ def _run(
         nonlocal done
         done += 1
         if progress is not None:
-            progress(done, len(plan.pairs), outcome)
+            progress(done, len(plan.pairs) + len(plan.broken), outcome)
 
     for missing in plan.missing:
         store_missing(database, missing)
-    return run_pairs(plan.pairs, database, instructions, report)
+    lost = [store_failure(database, broken.pair, broken.error) for broken in plan.broken]
+    for outcome in lost:
+        report(outcome)
+    work = StoredPairs(database.final, instructions)
+    return lost + run_pairs(plan.pairs, work, report, instructions.options.workers)
 
 
 def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[Reason]:
@@ -169,6 +161,7 @@ def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[
         said.append({"code": "precision_setting", "problem": ours, "benchmark": theirs})
     if any(outcome.statistics_only for outcome in outcomes):
         said.append({"code": "statistics_only"})
+    said += merged_summary(outcomes)
     for missing in plan.missing:
         place: Reason = {"code": "only_in", "step": missing.step, "rank": missing.rank}
         said.append({**place, "side": missing.side})
@@ -215,7 +208,7 @@ def _write_whole(
         insert_rows(connection, "communication", COMMUNICATION.columns, spoken)
         rows = [
             (
-                place,
+                number,
                 finding.graph,
                 finding.node,
                 finding.kind,
@@ -224,7 +217,8 @@ def _write_whole(
                 finding.introduced,
                 json.dumps(finding.reasons, ensure_ascii=False),
                 finding.propagated_to,
+                json.dumps([asdict(place) for place in finding.places]),
             )
-            for place, finding in enumerate(findings, 1)
+            for number, finding in enumerate(findings, 1)
         ]
         insert_rows(connection, "finding", FINDING.columns, rows)

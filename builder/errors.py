@@ -1,16 +1,30 @@
 """What can go wrong for a user of the builder, one class per kind of outcome.
 
-InputError
-├── DumpError      a dump folder or one of its files
-└── MappingError   a layer mapping or manual mapping
-OutputError        the place the result should go to
+BuilderError            what and where, and in `hint` the next step
+├── InputError          something that was given cannot be used
+│   ├── DumpError           a dump folder or one of its files
+│   ├── MappingError        a layer mapping or manual mapping
+│   ├── DatabaseError       a result file
+│   ├── ExpressionError     a search expression
+│   └── UnknownNodeError    a node, step or rank that the result file does not have
+└── OutputError         the place the result should go to
 """
 
 from __future__ import annotations
 
 
 class BuilderError(Exception):
-    """A mistake that the message explains in one line: what, where, and what to do."""
+    """A mistake that a user can mend: `message` says what and where, `hint` what to do.
+
+    As text it is one line, both with a semicolon between.
+    """
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message, hint)  # both, so that it travels between processes
+        self.message, self.hint = message, hint
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}"
 
 
 class InputError(BuilderError):
@@ -23,6 +37,21 @@ class DumpError(InputError):
 
 class MappingError(InputError):
     """A mapping file cannot be used as it is."""
+
+
+class DatabaseError(InputError):
+    """A result file cannot be read."""
+
+
+class ExpressionError(InputError):
+    """A search expression cannot be used."""
+
+
+class UnknownNodeError(InputError, LookupError):
+    """A result file does not have what was asked for."""
+
+    def __init__(self, message: str, hint: str = "open it again: it may have been rebuilt") -> None:
+        super().__init__(message, hint)
 
 
 class OutputError(BuilderError):

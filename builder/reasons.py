@@ -49,6 +49,20 @@ SENTENCES = {
     "infinities in it hide from statistics whether it agrees",
     "first_inexact": "everything before agrees to the last digit; the output {value} is the first "
     "that does not, and {reader} makes the difference grow",
+    "replica_differs": "{value} should be the same on all {axis} ranks and is not: rank {ranks} "
+    "({coordinates}) differs by {error:.3g}",
+    "other_axis": "{text}",
+    "gradients_scaled": "all gradients that the optimizer reads are {factor:.4g} times the "
+    "benchmark's: the loss, clipping or the reduction, no parameter of its own",
+    "updates_differ": "what the optimizer reads or writes differs for nearly all parameters "
+    "({count}): the step as a whole",
+    "shard_differs": "rank {ranks} ({coordinates}) has a part that is off",
+    "on_ranks": "on rank {ranks} ({coordinates}){there}",
+    "elements_moved": "{maker} puts out the same elements in both runs, the input {value} holds "
+    "them in other places: they were moved on the way here",
+    "elements_differ": "{value}: the four statistics agree, the elements do not: about {error:.0%} "
+    "apart",
+    "unwritten": "{value}: memory that nobody had written yet, which is not compared",
     "nonfinite_made": "makes {state} in {value} from finite inputs",
     "argument_differs": "the argument {value} is {problem} here and {benchmark} in the benchmark",
     "precision_differs": "computed in {problem} here and in {benchmark} in the benchmark",
@@ -60,8 +74,17 @@ SENTENCES = {
     "benchmark; tolerances follow the coarser one",
     "statistics_only": "a tensor dump against a statistics dump: compared on the statistics both "
     "have",
+    "merged": "the ranks are compared as one logical run: {problem} against {benchmark}",
+    "merged_little": "fewer than half of the values could be compared: {compared} of {total}",
+    "merged_values": "{compared} values compared, {bounded} of them by what a sum preserves, "
+    "{assumed} by an assumed layout; {set_aside} set aside ({reasons})",
     "only_in": "step {step} rank {rank} exists on the {side} side only",
     "nothing_comparable": "no values could be compared",
+    # what speaks for a manual pair
+    "same_place": "between the same neighbours",
+    "same_class": "same class {name}",
+    "same_shapes": "same shapes in and out",
+    "same_inside": "{count} nodes inside on both sides",
     # files of msprobe's own builder
     "msprobe_file": "written by msprobe's own builder: scores are its precision index",
     "msprobe_error": "msprobe's own rules call this node an error, and none of those below it",
@@ -86,9 +109,14 @@ def decode(text: str | None) -> list[Reason]:
 
 
 def sentence(reason: Reason) -> str:
-    """One reason in English; an unknown code (a newer file) is shown with its arguments."""
-    template = SENTENCES.get(str(reason["code"]))
+    """One reason in English.
+
+    An unknown code, or one without what its sentence needs (a newer file, or a foreign one), is
+    shown with its arguments.
+    """
+    code = str(reason.get("code", "?"))
     arguments = {key: value for key, value in reason.items() if key != "code"}
-    if template is None:
-        return f"{reason['code']} {json.dumps(arguments, ensure_ascii=False)}"
-    return template.format(**arguments)
+    try:
+        return SENTENCES[code].format(**arguments)
+    except (KeyError, ValueError, TypeError):
+        return f"{code} {json.dumps(arguments, ensure_ascii=False)}"

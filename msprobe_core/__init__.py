@@ -9,19 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from msprobe_core.acl_graph import AclGraphDumper
     from msprobe_core.debugger import PrecisionDebugger, module_dump, module_dump_end, save
-    from msprobe_core.randomness import random_save
-    from msprobe_core.seeding import seed_all
+    from msprobe_core.torch.acl_graph import AclGraphDumper
+    from msprobe_core.torch.randomness import random_save
+    from msprobe_core.torch.seeding import seed_all
 
 _HOMES = {
-    "AclGraphDumper": "msprobe_core.acl_graph",
+    "AclGraphDumper": "msprobe_core.torch.acl_graph",
     "PrecisionDebugger": "msprobe_core.debugger",
     "module_dump": "msprobe_core.debugger",
     "module_dump_end": "msprobe_core.debugger",
-    "random_save": "msprobe_core.randomness",
+    "random_save": "msprobe_core.torch.randomness",
     "save": "msprobe_core.debugger",
-    "seed_all": "msprobe_core.seeding",
+    "seed_all": "msprobe_core.torch.seeding",
 }
 
 __all__ = [

@@ -10,11 +10,12 @@ from typing import Any, Generic, TypeVar
 
 import torch
 
-from msprobe_core.capture.modules import Model
+from msprobe_core.capture.lifecycle import Service
 from msprobe_core.config import Config, read_config
 from msprobe_core.errors import LifecycleError
 from msprobe_core.report import say
-from msprobe_core.service import Service
+from msprobe_core.torch.framework import TorchFramework
+from msprobe_core.torch.watch.modules import Model
 
 _Result = TypeVar("_Result")
 
@@ -71,7 +72,9 @@ class PrecisionDebugger:
         if before is not None:
             before.close()
             say(f"a new PrecisionDebugger replaces the first; it writes to {config.dump_path}")
-        self.service = Service(config, partial(read_config, config_path, **arguments))
+        self._framework = TorchFramework()
+        reread = partial(read_config, config_path, **arguments)
+        self.service = Service(config, reread, self._framework)
         PrecisionDebugger.current = self
 
     @property
@@ -86,13 +89,15 @@ class PrecisionDebugger:
         token_range: list[int] | None = None,
         rank_id: int | None = None,
         scheduled_tokens: dict[str, Any] | None = None,
+        parallel: dict[str, Any] | None = None,
     ) -> None:
         """Begin to record. `model` is needed at levels L0 and mix and with `token_range`.
 
         `token_range` [first, last] records those calls of the model, `rank_id` names the folder,
-        `scheduled_tokens` is kept in dump.json as it is. Raises LifecycleError.
+        `scheduled_tokens` is kept in dump.json as it is, `parallel` says where the process stands
+        among others where torch cannot know. Raises LifecycleError.
         """
-        self.service.start(model, token_range, rank_id, scheduled_tokens)
+        self.service.start(model, token_range, rank_id, scheduled_tokens, parallel)
 
     @_OnInstance
     def stop(self) -> None:
@@ -117,12 +122,12 @@ class PrecisionDebugger:
     @_OnInstance
     def register_custom_api(self, module: object, api: str, api_prefix: str | None = None) -> None:
         """Record calls of `module.api` as `<prefix>.<api>`; the prefix is the module's name."""
-        self.service.custom.register(module, api, api_prefix)
+        self._framework.custom.register(module, api, api_prefix)
 
     @_OnInstance
     def restore_custom_api(self, module: object, api: str) -> None:
         """Record a registered function no longer."""
-        self.service.custom.unregister(module, api)
+        self._framework.custom.unregister(module, api)
 
     @_OnInstance
     def module_dump(self, module: torch.nn.Module, module_name: str) -> None:

@@ -13,7 +13,14 @@ class DumperError(Exception):
 
 
 class ConfigError(DumperError):
-    """A wrong key, value or combination in the configuration."""
+    """A wrong key, value or combination in the configuration; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message, hint)  # both, so that it travels between processes
+        self.message, self.hint = message, hint
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}"
 
 
 class UnsupportedError(DumperError):

@@ -1,1 +1,1 @@
-"""Package."""
+"""The TensorBoard plugin and its server: result files as graphs in a browser."""

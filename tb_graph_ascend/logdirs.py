@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SUFFIX = ".vis.db"
+# Folders in which the page's builds lie until they are complete.
+WORKSHOP = ".building-"
 _FRESH_SECONDS = 2.0
 _RESTS = 10
 _LONGEST_WAIT_SECONDS = 0.5
@@ -113,7 +115,7 @@ def _walk(folder: Path, deadline: float) -> Iterator[Path]:
         for entry in entries:
             if entry.name.endswith(SUFFIX):
                 yield Path(entry.path)
-            elif entry.is_dir(follow_symlinks=False):
+            elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith(WORKSHOP):
                 pending.append(entry.path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,30 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session")
 def samples() -> Path:
-    """The folder of real dumps and result files beside the repository."""
-    folder = ROOT.parent / "shared" / "samples" / "msprobe-26.2.0"
-    if not folder.is_dir():
-        pytest.fail(f"{folder} is missing: the sample dumps belong beside the repository")
-    return folder
+    """The folder of real dumps and result files."""
+    return ROOT / "tests" / "samples" / "msprobe-26.2.0"
+
+
+@pytest.fixture(scope="session")
+def tools() -> Path:
+    """The folder of what the tools of mindstudio-probe wrote."""
+    return ROOT / "tests" / "samples" / "tools-26.2.0"
+
+
+@pytest.fixture(scope="session")
+def compared_dumps(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The dumps that the recorded tables were made from, unpacked."""
+    return _unpacked(tools / "compare" / "inputs", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def overflowing_dumps(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Dumps of two ranks with one cause of NaN or infinity each, unpacked."""
+    return _unpacked(tools / "overflow", tmp_path_factory)
+
+
+def _unpacked(folder: Path, factory: pytest.TempPathFactory) -> Path:
+    target = factory.mktemp("dumps")
+    with tarfile.open(folder / "dumps.tar.xz") as archive:
+        archive.extractall(target, filter="data")
+    return target / "dumps"

@@ -14,16 +14,25 @@ PACKAGES = ("msprobe", "msprobe_core", "builder", "tb_graph_ascend")
 FOLDERS = (*PACKAGES, "tests", "benchmarks", "examples", "build_backend")
 BANNED = {"utils", "util", "common", "helper", "helpers", "manager", "const", "constants", "misc"}
 LONGEST = 400
+FEWEST_WORDS = 4
 
 
 def python_files() -> list[Path]:
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
-    return [path for path in files if "node_modules" not in path.parts]
+    return [path for path in files if not {"node_modules", "samples"} & set(path.parts)]
 
 
 @pytest.mark.parametrize(
     "module",
-    ["builder", "tb_graph_ascend.plugin", "msprobe", "msprobe.cli", "msprobe_core.format"],
+    [
+        "builder",
+        "tb_graph_ascend.plugin",
+        "msprobe",
+        "msprobe.cli",
+        "msprobe_core.format",
+        "msprobe_core.capture.lifecycle",
+        "msprobe_core.writer.step_files",
+    ],
 )
 def test_import_loads_no_torch(module: str) -> None:
     code = f"import {module}, sys; print('torch' in sys.modules, 'torch_npu' in sys.modules)"
@@ -65,14 +74,13 @@ def test_every_module_says_what_it_is_for() -> None:
         path
         for path in python_files()
         if path.read_text(encoding="utf-8").strip()
-        and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        and len((ast.get_docstring(_parsed(path)) or "").split()) < FEWEST_WORDS
     ]
     assert silent == []
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_package_ships_its_types(package: str) -> None:
-    assert (ROOT / package / "py.typed").is_file()
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _python(code: str) -> str:

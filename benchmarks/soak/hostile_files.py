@@ -18,12 +18,12 @@ from types import FrameType
 import builder
 from benchmarks.generate import Size, generate
 from benchmarks.soak.outcome import Outcome, tensor_record, write_dump
+from builder.dump.tensor_files import TensorFileError, open_tensor
 from builder.errors import BuilderError
 from builder.match.layer_file import read_layer_mapping
 from builder.match.manual_file import read_mapping
 from builder.match.nodes import MatchRules
-from builder.measure.tensor_files import TensorFileError, open_tensor
-from builder.options import BuildOptions
+from builder.pipeline.options import BuildOptions
 from builder.pipeline.pair import Instructions, work_on
 from builder.pipeline.plan import PairPlan
 

@@ -34,7 +34,7 @@ _HEADERS: tuple[dict[str, str], ...] = (
     {}, {}, {}, {"Origin": "http://evil.example"}, {"Host": "evil.example"},
     {"Host": "127.0.0.1.evil.example"},
     {"Sec-Fetch-Site": "cross-site"}, {"Content-Type": "text/plain"}, {"X-Manual-Pairs": "!!"},
-    {"X-Manual-Pairs": "W10"}, {"If-None-Match": '"x"'}, {"Accept-Encoding": "gzip;q=nan"},
+    {"X-Manual-Pairs": "0" * 32}, {"If-None-Match": '"x"'}, {"Accept-Encoding": "gzip;q=nan"},
     {"Range": "bytes=-1"},
 )  # fmt: skip
 

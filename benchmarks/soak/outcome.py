@@ -10,7 +10,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.database.opening import DatabaseError, format_of
+from builder.errors import DatabaseError
+from builder.results.opening import format_of
 from tb_graph_ascend.logdirs import SUFFIX
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -8,12 +8,12 @@ from math import isnan
 
 import numpy as np
 
-from builder.compare import Comparison
-from builder.diagnosis.rows import Rows
+from builder.compare.comparison import Comparison
+from builder.compare.statistics import Floats
+from builder.diagnosis.paired_values import PairedValues
 from builder.dump.values import Record
-from builder.measure.statistics import Floats
+from builder.match.tree import TreeNode
 from builder.reasons import Reason
-from builder.tree import TreeNode
 from msprobe_core.format import canonical_dtype
 
 
@@ -30,7 +30,7 @@ class DivergentRows:
 _NONE = DivergentRows()
 
 
-class Divergence(Rows):
+class Divergence(PairedValues):
     """A comparison with a threshold above which a value diverges."""
 
     def __init__(self, comparison: Comparison, threshold: float) -> None:
@@ -42,7 +42,7 @@ class Divergence(Rows):
         self._divergent: list[bool] = self._is_divergent.tolist()
         surplus = nodes[sorted(self.surplus_arguments)].tolist()
         self._any = {*nodes[self._is_divergent].tolist(), *surplus}
-        self._found: dict[int, DivergentRows] = {}
+        self._classes: dict[int, DivergentRows] = {}
         self._scores = _numbers(comparison.node_score)
         self._input_scores = _numbers(comparison.node_input_score)
         forgiven = comparison.error == comparison.limit
@@ -85,27 +85,27 @@ class Divergence(Rows):
         """The rows of a node whose score exceeds the threshold."""
         if node.exec_order not in self._any:
             return _NONE
-        found = self._found.get(node.exec_order)
-        if found is None:
-            found = self._found[node.exec_order] = self._classified(node)
-        return found
+        rows = self._classes.get(node.exec_order)
+        if rows is None:
+            rows = self._classes[node.exec_order] = self._classified(node)
+        return rows
 
     def _classified(self, node: TreeNode) -> DivergentRows:
-        found = DivergentRows()
+        classes = DivergentRows()
         for row in self.rows(node):
             if row in self.surplus_arguments and not self.comparison.is_output[row]:
-                found.arguments.append(row)
+                classes.arguments.append(row)
             if not self._divergent[row]:
                 continue
             if self.comparison.is_output[row]:
-                found.outputs.append(row)
+                classes.outputs.append(row)
             elif self.comparison.keys[row].startswith("parameters."):
-                found.parameters.append(row)
+                classes.parameters.append(row)
             elif self.ours[row].dtype is None or self.theirs[row].dtype is None:
-                found.arguments.append(row)
+                classes.arguments.append(row)
             else:
-                found.inputs.append(row)
-        return found
+                classes.inputs.append(row)
+        return classes
 
     @cached_property
     def _plain_inputs(self) -> dict[int, int]:
@@ -115,8 +115,8 @@ class Divergence(Rows):
         inputs = np.flatnonzero(divergent & ours & theirs & ~parameters & ~comparison.is_output)
         nodes, first = np.unique(comparison.pairs.node[inputs], return_index=True)
         others = set(comparison.pairs.node[divergent & parameters].tolist())
-        found = zip(nodes.tolist(), inputs[first].tolist())
-        return {node: row for node, row in found if node not in others}
+        firsts = zip(nodes.tolist(), inputs[first].tolist())
+        return {node: row for node, row in firsts if node not in others}
 
     def plain_input(self, node: TreeNode) -> int | None:
         """The first divergent input of a node whose own parameters agree."""

@@ -6,8 +6,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from builder.match.tree import TreeNode
 from builder.reasons import Reason
-from builder.tree import TreeNode
 
 FindingKind = Literal[
     "introduced",

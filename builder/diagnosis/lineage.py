@@ -13,11 +13,11 @@ from math import isnan
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.columns import Columns
+from builder.compare.columns import Columns
+from builder.compare.statistics import number_of
 from builder.dump.forms import Form
 from builder.dump.values import Record
-from builder.measure.statistics import number_of
-from builder.tree import Tree, TreeNode
+from builder.match.tree import Tree, TreeNode
 
 NO_PRINT = -1
 _UNRECORDED = np.uint64(0x7FF8_0000_0000_0001)  # a NaN that no computation makes
@@ -82,6 +82,21 @@ class Fingerprints:
         return frozenset(self._keys[number] for number in numbers)
 
     @cached_property
+    def sketches(self) -> list[int]:
+        """The number of each value's sketch; equal ones hold the same elements in the same order.
+
+        NO_PRINT where there is none, where the value has no fingerprint, and for index -1.
+        """
+        known = self._columns.sketches
+        if known is None:
+            return [NO_PRINT] * len(self.numbers)
+        packed = np.ascontiguousarray(known.astype(np.float32))
+        bits = packed.view(np.dtype((np.void, packed.itemsize * packed.shape[1]))).ravel()
+        _, numbers = np.unique(bits, return_inverse=True)
+        without = np.isnan(known[:, 0]) | (np.array(self.numbers[:-1]) == NO_PRINT)
+        return [*np.where(without, NO_PRINT, numbers).tolist(), NO_PRINT]
+
+    @cached_property
     def _keys(self) -> dict[int, Hashable]:
         keys = {n: fingerprint(record) for n, record in zip(self.numbers, self._records)}
         return {**keys, NO_PRINT: None}
@@ -107,33 +122,49 @@ class Producers:
         self._form_of = columns.forms
         self._added = 0
         self._by_print: dict[int, TreeNode] = {}
+        self._by_sketch: dict[int, TreeNode] = {}
 
     def of(self, index: int) -> TreeNode | None:
-        """The call that produced the value with this index, as far as the dump tells."""
+        """The call that produced the value with this index, as far as the dump tells.
+
+        One with the same elements in the same order comes before one with the same statistics.
+        """
         if self._added < self.reached:
             for node in self._in_order[self._added : self.reached]:
                 self._add(node)
             self._added = self.reached
-        return self._by_print.get(self.prints.numbers[index])
+        same = self._by_sketch.get(self.prints.sketches[index])
+        return same if same is not None else self._by_print.get(self.prints.numbers[index])
 
     @cached_property
     def _made(self) -> list[int]:
         """The fingerprint of each value that its call put out, NO_PRINT for what it read."""
+        return self._of_outputs(self.prints.numbers)
+
+    @cached_property
+    def _made_sketches(self) -> list[int]:
+        return self._of_outputs(self.prints.sketches)
+
+    def _of_outputs(self, numbers: list[int]) -> list[int]:
         outputs = np.array([form.is_output for form in self._forms], dtype=bool)
-        numbers = np.array(self.prints.numbers[:-1], dtype=np.int64)
-        return list(np.where(outputs[self._form_of], numbers, NO_PRINT).tolist())
+        known = np.array(numbers[:-1], dtype=np.int64)
+        return list(np.where(outputs[self._form_of], known, NO_PRINT).tolist())
 
     def _add(self, node: TreeNode) -> None:
         start, stop = node.values
-        for key in self._made[start:stop]:
-            if key != NO_PRINT and not self._made_inside(key, node):
-                self._by_print[key] = node
+        for made, makers in (
+            (self._made, self._by_print),
+            (self._made_sketches, self._by_sketch),
+        ):
+            for key in made[start:stop]:
+                if key != NO_PRINT and not self._made_inside(makers.get(key), node):
+                    makers[key] = node
 
-    def _made_inside(self, key: int, node: TreeNode) -> bool:
+    @staticmethod
+    def _made_inside(known: TreeNode | None, node: TreeNode) -> bool:
         # A module does not hide the call inside it that made its output.
         if node.kind == "api":
             return False
-        known = self._by_print.get(key)
         while known is not None and known is not node:
             known = known.parent
         return known is node

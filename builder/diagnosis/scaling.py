@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from math import sqrt
 
+from builder.compare.score import coarsest_epsilon
+from builder.compare.statistics import element_count
 from builder.dump.values import Record
-from builder.measure.statistics import element_count
-from builder.score import coarsest_epsilon
 
 # Roundings of the elements behind a statistic, on the way through the multiplication.
 _ROUNDINGS = 4.0

@@ -1,7 +1,6 @@
 """Walks one compared (step, rank) in execution order and names where a difference begins.
 
-Each divergent node either starts a finding or is a carrier of one: of the call that produced its
-divergent input, of a call inside it, or of the latest finding before it.
+Each divergent node either opens a finding or is a carrier of one: the rules say which.
 """
 
 from __future__ import annotations
@@ -9,23 +8,41 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from builder.compare import Comparison
+from builder.compare.comparison import Comparison
+from builder.compare.statistics import nonfinite_state
+from builder.diagnosis.candidates import Candidates
 from builder.diagnosis.divergence import DivergentRows
-from builder.diagnosis.evidence import Evidence
+from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding, phase_of
-from builder.diagnosis.naming import Findings
+from builder.diagnosis.ledger import Ledger
+from builder.diagnosis.rules import (
+    RULES_FOR_INPUTS,
+    RULES_FOR_OUTPUTS,
+    Case,
+    candidate_that_made,
+    contains_a_finding,
+    finding_behind,
+    finding_in_forward,
+    finding_inside,
+    first_answer,
+    open_candidate,
+)
+from builder.dump.forms import OUTPUT_ROLES
+from builder.judge.overflow import is_exempt
+from builder.match.layout_calls import REASON as LAYOUT
+from builder.match.tree import TreeNode
 from builder.match.values import SURPLUS
-from builder.tree import TreeNode
+from builder.reasons import Reason
 
 THRESHOLD = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """What a walk found.
+    """What a walk has established.
 
     `tolerated` are fingerprints of values that differ without a finding, which the next step may
-    inherit; `late` is a suspect of the optimizer that only the next step can confirm.
+    inherit; `late` is a candidate of the optimizer that only the next step can confirm.
     """
 
     findings: list[Finding]
@@ -35,245 +52,243 @@ class Walked:
 
 def walk(comparison: Comparison, threshold: float = THRESHOLD) -> Walked:
     """The findings of one comparison in order; carriers stand in each finding's `carriers`."""
-    state = _Walk(Evidence(comparison, threshold))
+    state = _Walk(Facts(comparison, threshold))
     nodes = [n for n in comparison.matching.problem.in_order if n.kind != "root"]
     for node in nodes:
         state.visit(node)
-    late = state.late_suspect() if not state.findings else None
-    if not state.findings:
+    ledger = state.ledger
+    late = state.late_candidate() if not ledger.findings else None
+    if not ledger.findings:
         state.find_drift(nodes)
-    for finding in state.findings:
+    for finding in ledger.findings:
         finding.propagated_to = len(finding.carriers)
-    found = sorted(state.findings, key=Finding.sort_key)
-    tolerated = state.producers.prints.keys(state.tolerated)
-    return Walked(found, tolerated, late)
+    ordered = sorted(ledger.findings, key=Finding.sort_key)
+    return Walked(ordered, ledger.tolerated_keys(), late)
 
 
-class _Walk(Findings):
+class _Walk:
+    """Visits the nodes in order and asks the rules; `ledger` holds what came of it."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.matching = facts.comparison.matching
+        self.ledger = Ledger(facts)
+        self.candidates = Candidates(facts, self.matching)
+
     def visit(self, node: TreeNode) -> None:
         """Judge one node; its outputs become known to the nodes after it."""
         partner = self.matching.partner.get(node)
         if partner is None:
             self._visit_unmatched(node)
         else:
-            if partner.exec_order >= self.benchmark_producers.reached:
-                self.benchmark_producers.reached = partner.exec_order + 1
-                self.suspects.follow(node, partner)
-            if self.evidence.is_noteworthy(node):
-                cause = self._cause_at_once(node)
-                if cause is not None:
-                    self.carry(cause, node)
-                else:
-                    self._visit_matched(node)
-                self.tolerate(self.evidence.forgiven(node), rounding=True)
-            if self.evidence.rows(node):
-                self.compared = True
-                self.suspects.compared(node)
-        self.producers.reached = node.exec_order + 1
+            benchmark = self.ledger.benchmark_producers
+            if partner.exec_order >= benchmark.reached:
+                benchmark.reached = partner.exec_order + 1
+                self.candidates.follow(node, partner)
+            if self.facts.is_noteworthy(node):
+                self._visit_noteworthy(node)
+            if self.facts.rows(node):
+                self.ledger.compared = True
+                self.candidates.compared(node)
+        self.ledger.producers.reached = node.exec_order + 1
 
     # Unmatched nodes have no score: they matter as makers of NaN and as causes of what follows.
     def _visit_unmatched(self, node: TreeNode) -> None:
         cause = (
-            self._cause_by_lineage(range(*node.values))
-            or self._cause_inside(node)
-            or self._cause_in_forward(node)
+            finding_behind(self.facts, self.ledger, range(*node.values))
+            or finding_inside(self.ledger, node)
+            or finding_in_forward(self.facts, self.ledger, node)
         )
         if cause is not None:
-            self.carry(cause, node)
-        elif self.unmatched_makes_nonfinite(node):
-            self.start_nonfinite(node)
-        if node.kind == "api":
-            self.suspects.add("extra", node)
+            self.ledger.carry(cause, node)
+        elif self._unmatched_makes_nonfinite(node):
+            self._open_nonfinite(node)
+        if node.kind == "api" and self.matching.reason.get(node) != LAYOUT:
+            self.candidates.add("extra", node)
+
+    def _visit_noteworthy(self, node: TreeNode) -> None:
+        cause = self._cause_at_once(node)
+        if cause is not None:
+            self.ledger.carry(cause, node)
+        else:
+            findings = len(self.ledger.findings)
+            self._visit_matched(node)
+            if len(self.ledger.findings) > findings:
+                # One of the candidates was named, or another cause was.
+                self.candidates.clear()
+        self.ledger.tolerate(self.facts.forgiven(node), rounding=True)
 
     def _cause_at_once(self, node: TreeNode) -> Finding | None:
-        """What `_visit_matched` would find first for most nodes behind a divergence."""
-        row = self.evidence.plain_input(node)
+        """What the rules would say of most nodes behind a divergence."""
+        row = self.facts.plain_input(node)
         if row is None or phase_of(node) == "after":
             return None
-        ours, _ = self.evidence.value_pair(row)
-        reshaped = self.reselected and self.evidence.is_reshaped(row)
-        if reshaped or self.producers.prints.numbers[ours] in self.tolerated:
+        ours, _ = self.facts.value_pair(row)
+        reshaped = self.ledger.reselected and self.facts.is_reshaped(row)
+        producers = self.ledger.producers
+        if reshaped or producers.prints.numbers[ours] in self.ledger.tolerated:
             return None
-        producer = self.producers.of(ours)
-        return self.source.get(producer) if producer is not None else None
+        producer = producers.of(ours)
+        return self.ledger.source.get(producer) if producer is not None else None
 
     def _visit_matched(self, node: TreeNode) -> None:
-        rows = self.evidence.divergent(node)
-        if self.evidence.changes_precision(node) and not self.reads_precision(node):
-            self.suspects.add("precision", node)
-        inside = self._cause_inside(node)
-        if rows.outputs and self._makes_nonfinite(node, inside):
-            self.start_nonfinite(node)
-        elif rows.parameters and node not in self.source:
-            reason = self.evidence.score_reason("parameter_differs", rows.parameters)
-            self.start(node, "parameter_differs", reason)
+        rows = self.facts.divergent(node)
+        case = Case(node, rows, self.facts, self.ledger, self.candidates)
+        if self.facts.changes_precision(node) and not self._reads_precision(node):
+            self.candidates.add("precision", node)
+        if rows.outputs and self._makes_nonfinite(case):
+            self._open_nonfinite(node)
+        elif rows.parameters and node not in self.ledger.source:
+            reason = self.facts.score_reason("parameter_differs", rows.parameters)
+            self.ledger.open(node, "parameter_differs", reason)
         elif rows.inputs:
-            self._visit_divergent_input(node, rows, inside)
-        elif self.start_other_data(node):
+            self._visit_divergent_input(case)
+        elif self._open_other_integers(node):
             pass
         elif rows.outputs:
-            self._visit_divergent_output(node, rows, inside)
+            self._visit_divergent_output(case)
         elif rows.arguments:
-            self.suspects.add("argument", node)
+            self.candidates.add("argument", node)
 
-    def _visit_divergent_input(
-        self, node: TreeNode, rows: DivergentRows, inside: Finding | None
-    ) -> None:
-        inputs = self.evidence.problem_values(rows.inputs)
-        scaled = self._scaled_gradients(node, rows.inputs)
+    def _visit_divergent_input(self, case: Case) -> None:
+        rows, ledger = case.rows, self.ledger
+        scaled = self._scaled_gradients(case.node, rows.inputs)
         known = all(
             row in scaled
             or self._is_tolerated(row)
-            or (self.reselected and self.evidence.is_reshaped(row))
+            or (ledger.reselected and self.facts.is_reshaped(row))
             for row in rows.inputs
         )
-        if known and not self.producing_suspect(rows):
-            others = self.evidence.problem_values([r for r in rows.inputs if r not in scaled])
-            rounding = self.fingerprints(others) <= self.rounding
-            self.tolerate(self.evidence.problem_values(rows.outputs), rounding)
+        outputs = self.facts.problem_values(rows.outputs)
+        if known and candidate_that_made(case) is None:
+            others = self.facts.problem_values([r for r in rows.inputs if r not in scaled])
+            ledger.tolerate(outputs, ledger.fingerprints(others) <= ledger.rounding)
             return
-        cause = (
-            self._cause_by_lineage(inputs)
-            or inside
-            or self._forward_finding(node)
-            or self.start_from_suspect(node, rows)
-            or self.start_from_parameter(node, rows)
-            or self.start_fed(node, rows)
-            or self.latest(weak=True)
-            or (self.start_input(node, rows) if self._is_unexplained(node, rows) else None)
-        )
+        cause = first_answer(RULES_FOR_INPUTS, case)
         if cause is not None:
-            self.carry(cause, node)
+            ledger.carry(cause, case.node)
         else:
-            self.tolerate(self.evidence.problem_values(rows.outputs))
+            ledger.tolerate(outputs)
 
-    def _visit_divergent_output(
-        self, node: TreeNode, rows: DivergentRows, inside: Finding | None
-    ) -> None:
-        outputs = self.evidence.problem_values(rows.outputs)
-        if inside is None and node.children and self.fingerprints(outputs) <= self.tolerated:
+    def _visit_divergent_output(self, case: Case) -> None:
+        ledger, node = self.ledger, case.node
+        outputs = self.facts.problem_values(case.rows.outputs)
+        let_off = ledger.fingerprints(outputs) <= ledger.tolerated
+        if node.children and let_off and contains_a_finding(case) is None:
             return  # a module hands on what a call inside it was let off with
-        cause = inside or self._cause_by_lineage(outputs) or self._cause_in_forward(node)
-        score, _ = self.evidence.scores(node)
-        assert score is not None
-        before = self.evidence.reads(node)
-        # What is off already may grow by as much again without a fault of its own.
-        grown = score - before > self.evidence.threshold + before
-        if phase_of(node) != "forward":
-            grown = grown and self.evidence.is_clear(rows.outputs)
-        if cause is None and rows.arguments:
-            cause = self.start(
-                node, "argument_differs", self.evidence.argument_reason(rows.arguments[0])
-            )
-        if cause is None:
-            cause = self._carried(node, before, grown)
-        if cause is None:
-            cause = self.start_from_suspect(node, rows)
-        if cause is None and grown and not self.evidence.is_selection(node):
-            cause = self.start_hidden(node, rows) or self.start_exact(node, rows)
-            reason = self.evidence.score_reason("introduced", rows.outputs)
-            cause = cause or self.start(node, "introduced", {**reason, "input_score": before})
+        cause = first_answer(RULES_FOR_OUTPUTS, case)
         if cause is not None:
-            self.carry(cause, node)
+            ledger.carry(cause, node)
         else:
-            self.reselected = self.reselected or self.evidence.is_selection(node)
-            self.tolerate(outputs, rounding=self.evidence.is_selection(node))
-
-    def _is_unexplained(self, node: TreeNode, rows: DivergentRows) -> bool:
-        # Where rounding picked other elements, their gradients differ and nothing recorded says so.
-        if self.reselected and phase_of(node) == "backward":
-            score = self.evidence.comparison.score[rows.inputs].max()
-            return bool(score > 3 * self.evidence.threshold)
-        return self.evidence.is_clear(rows.inputs)
+            selection = self.facts.is_selection(node) or bool(self.facts.changed_integers(node))
+            ledger.reselected = ledger.reselected or selection
+            ledger.tolerate(outputs, rounding=selection)
 
     def _is_tolerated(self, row: int) -> bool:
         """Whether an input is known to differ for no reason that would be a finding.
 
-        It was judged where it was made, unless the two sides read what different calls made.
+        It was judged where it was made, unless the two sides read what different calls made, or
+        what was made alike was moved since.
         """
-        ours, theirs = self.evidence.value_pair(row)
-        if ours == SURPLUS or self.producers.prints.numbers[ours] in self.tolerated:
+        ours, _ = self.facts.value_pair(row)
+        producers = self.ledger.producers
+        if ours == SURPLUS or producers.prints.numbers[ours] in self.ledger.tolerated:
             return True
-        producer = self.producers.of(ours)
-        if producer is None or producer in self.source:
+        producer = producers.of(ours)
+        if producer is None or producer in self.ledger.source:
             return False
-        return self.matching.partner.get(producer) is self.benchmark_producers.of(theirs)
+        return self.ledger.is_made_by_partners(row) and self.ledger.moved_from(row) is None
 
     def _scaled_gradients(self, node: TreeNode, rows: list[int]) -> list[int]:
         if phase_of(node) != "after":
             return []
-        return [row for row in rows if self.scaled.knows(self.evidence.ours[row])]
+        return [row for row in rows if self.ledger.scaled.knows(self.facts.ours[row])]
 
-    def _carried(self, node: TreeNode, before: float, grown: bool) -> Finding | None:
-        """The earlier finding that a difference grew out of, where nothing more precise is known.
-
-        Inputs outside the tolerance were touched by an earlier finding.
-        """
-        forward = self._forward_finding(node)
-        if forward is not None:
-            return forward
-        return self.latest(weak=before > 0) if before > 0 or not grown else None
-
-    def _forward_finding(self, node: TreeNode) -> Finding | None:
-        """The first finding of the forward pass before a gradient, which comes from its loss."""
-        if node.direction != "backward":
-            return None
-        return self.first_in_forward(node.micro_step)
-
-    # --- what explains a divergence -------------------------------------------------------------
-
-    def _cause_by_lineage(self, indices: range | list[int]) -> Finding | None:
-        for index in indices:
-            if index == SURPLUS:
-                continue
-            producer = self.producers.of(index)
-            if producer is not None and producer in self.source:
-                return self.source[producer]
-            if self.findings and self.evidence.is_nonfinite(index):
-                # NaN has no fingerprint; what made the latest one is the natural cause.
-                return self.latest_nonfinite()
-        return None
-
-    def _cause_inside(self, node: TreeNode) -> Finding | None:
-        if not self.findings:
-            return None
-        found = (self.source[child] for child in node.children if child in self.source)
-        return next(found, None)
-
-    def _cause_in_forward(self, node: TreeNode) -> Finding | None:
-        # A backward call reads activations that its own entry does not list.
-        if node.direction != "backward" or node.entry is None or not self.findings:
-            return None
-        if node.entry.kind == "parameters_grad":
-            carried = self._cause_of_gradient(node)
-            if carried is not None:
-                return carried
-        forward = node.forward
-        if forward is None:
-            return None
-        if forward in self.source:
-            return self.source[forward]
-        score, before = self.evidence.scores(forward)
-        diverged = max(score or 0.0, before or 0.0) > self.evidence.threshold
-        return self.latest() if diverged else None
-
-    def _cause_of_gradient(self, node: TreeNode) -> Finding | None:
-        # A parameter's gradient fires before its module's backward entry is complete, so the
-        # gradient that flows into the module is looked up ahead of its turn.
-        beside = self._cause_inside(node.parent) if node.parent is not None else None
-        if beside is not None:
-            return beside
-        module = node.backward or node.parent
-        if module is None or module.kind == "root" or not self.evidence.rows(module):
-            return self.latest()
-        inputs = self.evidence.divergent(module).inputs
-        if not inputs:
-            return None
-        return self._cause_by_lineage(self.evidence.problem_values(inputs)) or self.latest()
-
-    def _makes_nonfinite(self, node: TreeNode, inside: Finding | None) -> bool:
-        return (
-            self.evidence.makes_nonfinite(node)
-            and inside is None
-            and self._cause_in_forward(node) is None
+    def _reads_precision(self, node: TreeNode) -> bool:
+        """Whether another dtype comes from a call that is a candidate for it already."""
+        differing = self.facts.differing_dtypes(node, outputs=False)
+        producers = map(self.ledger.producers.of, self.facts.problem_values(differing))
+        return any(
+            producer is not None and self.facts.differing_dtypes(producer, outputs=True)
+            for producer in producers
         )
+
+    def _open_other_integers(self, node: TreeNode) -> Finding | None:
+        """Name a node whose integers differ inside the tolerance: they are not to be rounded."""
+        ledger = self.ledger
+        if ledger.findings or ledger.reselected or phase_of(node) != "forward":
+            return None
+        changed = self.facts.changed_integers(node)
+        foreign = next((row for row in changed if not ledger.is_made_by_partners(row)), None)
+        if foreign is None:
+            return None
+        key = self.facts.comparison.keys[foreign]
+        return ledger.open(node, "input_differs", {"code": "integers_differ", "value": key})
+
+    # --- NaN and infinity -------------------------------------------------------------------------
+
+    def _makes_nonfinite(self, case: Case) -> bool:
+        return (
+            self.facts.makes_nonfinite(case.node)
+            and contains_a_finding(case) is None
+            and finding_in_forward(self.facts, self.ledger, case.node) is None
+        )
+
+    def _open_nonfinite(self, node: TreeNode) -> None:
+        value, state = self._nonfinite_output(node)
+        reason: Reason = {"code": "nonfinite_made", "value": value, "state": state}
+        self.ledger.open(node, "non_finite", reason, score=1.0)
+
+    def _unmatched_makes_nonfinite(self, node: TreeNode) -> bool:
+        if is_exempt(node) or node.recomputed:
+            return False
+        values = self.facts.values
+        return bool(self._nonfinite_output(node)[0]) and not any(
+            nonfinite_state(values.records[index])
+            for index in range(*node.values)
+            if not values.keys[index].startswith("output")
+        )
+
+    def _nonfinite_output(self, node: TreeNode) -> tuple[str, str]:
+        values = self.facts.values
+        for index in range(*node.values):
+            key, state = values.keys[index], nonfinite_state(values.records[index])
+            if state and key.startswith(OUTPUT_ROLES):
+                return key, state
+        return "", ""
+
+    # --- at the end -------------------------------------------------------------------------------
+
+    def late_candidate(self) -> Finding | None:
+        """A call of the optimizer that one side alone makes: the next step shows its effect."""
+        left = [c for c in self.candidates.left_over() if phase_of(c.node) == "after"]
+        changed = [c for c in left if c.kind in ("extra", "missing", "argument")]
+        if not changed:
+            return None
+        last = self.matching.problem.in_order[-1]
+        case = Case(last, DivergentRows(), self.facts, self.ledger, self.candidates)
+        finding = open_candidate(case, changed[-1], 0.0)
+        self.ledger.discard()
+        return finding
+
+    def find_drift(self, nodes: list[TreeNode]) -> None:
+        """Name the steepest node of a difference that grew too slowly to begin anywhere."""
+        drifted = [n for n in nodes if self._has_drifted(n)]
+        if drifted:
+            steepest = max(drifted, key=self._steepness)
+            rows = self.facts.divergent(steepest).outputs
+            reason = self.facts.score_reason("drift", rows)
+            self.ledger.open(steepest, "introduced", reason)
+
+    def _steepness(self, node: TreeNode) -> float:
+        return (self.facts.scores(node)[0] or 0.0) - self.facts.reads(node)
+
+    def _has_drifted(self, node: TreeNode) -> bool:
+        # Gradients take the rounding of two passes along.
+        most = (2.0 if phase_of(node) == "forward" else 3.0) * self.facts.threshold
+        outputs = self.facts.divergent(node).outputs
+        prints = self.ledger.fingerprints(self.facts.problem_values(outputs))
+        if (self.facts.scores(node)[0] or 0.0) <= most or prints <= self.ledger.rounding:
+            return False
+        reshaped = all(self.facts.is_reshaped(row) for row in outputs)
+        return not (self.ledger.reselected and reshaped)

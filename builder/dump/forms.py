@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.dump.values import Record, Values
-from msprobe_core.format import canonical_dtype
+from msprobe_core.format import is_integer_dtype
 
 OUTPUT_ROLES = ("output", "parameters_grad")
 
@@ -36,8 +36,7 @@ class Form(NamedTuple):
     @property
     def is_integer(self) -> bool:
         """Whether they are integers or booleans: token ids, labels, masks."""
-        name = canonical_dtype(self.dtype or "")
-        return "int" in name or name == "bool"
+        return is_integer_dtype(self.dtype or "")
 
     @property
     def is_parameter(self) -> bool:

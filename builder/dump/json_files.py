@@ -33,16 +33,18 @@ def read_json(path: Path, decoder: msgspec.json.Decoder[_T]) -> _T:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise DumpError(f"{path}: missing; dump again or give the folder that has it") from None
+        raise DumpError(f"{path}: missing", "dump again or give the folder that has it") from None
     except OSError as error:
-        raise DumpError(f"{path}: {error.strerror}; check the file and its permissions") from error
+        raise DumpError(
+            f"{path}: {error.strerror}", "check the file and its permissions"
+        ) from error
     try:
         return _decode(data, decoder)
     except msgspec.ValidationError as error:
-        raise FormError(f"{path}: not the form of a dump ({error}); dump it again") from None
+        raise FormError(f"{path}: not the form of a dump ({error})", "dump it again") from None
     except (ValueError, RecursionError) as error:
         raise DumpError(
-            f"{path}: broken or truncated JSON ({error}); dump it again or leave this rank out"
+            f"{path}: broken or truncated JSON ({error})", "dump it again or leave this rank out"
         ) from None
 
 

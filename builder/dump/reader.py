@@ -5,15 +5,65 @@ Missing construct.json or stack.json is an outcome (a flat list, no stacks), not
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
+from builder.dump.joined_tensors import JoinedTensor
 from builder.dump.json_files import FormError, read_json
-from builder.dump.values import Entry, Ranges, Values, collect_loose, collect_values
+from builder.dump.values import (
+    Entry,
+    Ranges,
+    Record,
+    Values,
+    collect_loose,
+    collect_saved,
+    collect_values,
+)
 from builder.errors import DumpError
-from msprobe_core.format import CONSTRUCT_FILE, DUMP_FILE, STACK_FILE
+from msprobe_core.format import CONSTRUCT_FILE, DEBUG_FILE, DUMP_FILE, STACK_FILE, TENSOR_DIR
+
+
+class Axis(msgspec.Struct, frozen=True):
+    """A place on one axis of a parallel run."""
+
+    rank: int
+    size: int
+    ranks: tuple[int, ...] = ()
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """A model chunk of a pipeline stage: the real numbers of its layers by their local path."""
+
+    index: int = 0
+    layers: dict[str, int] = {}
+
+
+class ExpertShare(msgspec.Struct, frozen=True):
+    """The experts that a process has: the number of the first of them and how many."""
+
+    first: int
+    count: int
+
+
+class Parallel(msgspec.Struct, frozen=True):
+    """Where a process stands in a parallel run, as its dump.json says."""
+
+    axes: dict[str, Axis] = {}
+    world_size: int | None = None
+    rank: int | None = None
+    chunks: tuple[Chunk, ...] = ()
+    experts: ExpertShare | None = None
+    micro_batches: int | None = None
+    cp_order: str | None = None
+
+
+# Per optimizer step, by what the record is (input, parameters, output), by parameter name.
+OptimizerSteps: TypeAlias = dict[str, dict[str, dict[str, Record]]]
 
 
 @dataclass(slots=True)
@@ -21,7 +71,9 @@ class Dump:
     """What one process wrote in one step.
 
     `ranges` maps an entry to its slice of `values`; `parents` and `micro_steps` come from
-    construct.json, `stacks` maps an entry to an index of `frames`.
+    construct.json, `stacks` maps an entry to an index of `frames`. `sketch_version` is
+    None without sketches. `parallel` and `optimizer` are what our own dumps say of the layout;
+    `joined` has the tensors that lie elsewhere or that ranks have parts of.
     """
 
     path: Path
@@ -34,6 +86,16 @@ class Dump:
     micro_steps: dict[str, int]
     stacks: dict[str, int]
     frames: list[str]
+    sketch_version: int | None = None
+    parallel: Parallel | None = None
+    optimizer: OptimizerSteps = field(default_factory=dict)
+    joined: dict[str, str | JoinedTensor] = field(default_factory=dict)
+
+    def tensor_finder(self) -> Callable[[str], str | JoinedTensor]:
+        """A function that tells where the tensor behind a record's `data_name` lies."""
+        # The folder is taken from where dump.json lies: a dump is often moved after it was written.
+        folder, joined = f"{self.path / TENSOR_DIR}{os.sep}", self.joined
+        return lambda name: joined.get(name) or folder + name
 
 
 Names = dict[str, str]
@@ -43,6 +105,9 @@ class _Head(msgspec.Struct):
     task: str = "statistics"
     level: str = "mix"
     framework: str = "pytorch"
+    sketch_version: int | None = None
+    parallel: Parallel | None = None
+    optimizer: OptimizerSteps = {}
 
 
 class _DumpFile(_Head, kw_only=True):
@@ -53,24 +118,33 @@ class _LooseFile(_Head, kw_only=True):
     data: dict[str, object]
 
 
+class _PlaceFile(msgspec.Struct):
+    parallel: Parallel | None = None
+
+
 class _RawFile(msgspec.Struct):
     data: dict[str, msgspec.Raw]
 
 
 _dump_decoder = msgspec.json.Decoder(_DumpFile)
 _loose_decoder = msgspec.json.Decoder(_LooseFile)
+_place_decoder = msgspec.json.Decoder(_PlaceFile)
 _raw_decoder = msgspec.json.Decoder(_RawFile)
 _construct_decoder = msgspec.json.Decoder(dict[str, str | list[str | int | None] | int | None])
 _stack_decoder = msgspec.json.Decoder(dict[str, list[str | list[str]]])
 
 
 def read_dump(path: Path) -> Dump:
-    """Read a rank directory; raises DumpError when nothing of it can be used."""
+    """Read a rank directory, or the one file of it that is named in place of dump.json.
+
+    Raises DumpError when nothing of it can be used.
+    """
+    path, file = dump_file(path)
     # The three files spell every name anew; one text each serves them all.
     names: Names = {}
     parents, micro_steps = _read_construct(path / CONSTRUCT_FILE, names)
     stacks, frames = _read_stacks(path / STACK_FILE, names)
-    head, values, ranges = _read_values(path / DUMP_FILE, bool(parents))
+    head, values, ranges = _read_values(file, bool(parents))
     ranges = {names.get(name, name): place for name, place in ranges.items()}
     return Dump(
         path=path,
@@ -83,13 +157,51 @@ def read_dump(path: Path) -> Dump:
         micro_steps=micro_steps,
         stacks=stacks,
         frames=frames,
+        parallel=head.parallel,
+        optimizer=head.optimizer,
+        sketch_version=head.sketch_version,
     )
+
+
+def read_parallel(path: Path) -> Parallel | None:
+    """What a rank's dump.json says of its place in a parallel run; nothing else is kept of it."""
+    return read_json(path / DUMP_FILE, _place_decoder).parallel
+
+
+def dump_file(path: Path) -> tuple[Path, Path]:
+    """The rank directory behind a path and the file in it that holds the values."""
+    if path.is_file():
+        return path.parent, path
+    debug = path / DEBUG_FILE
+    saved = not (path / DUMP_FILE).exists() and debug.exists()
+    return path, debug if saved else path / DUMP_FILE
+
+
+def is_debug_file(path: Path) -> bool:
+    """Whether a file holds single saved values in place of calls."""
+    return path.name.endswith(DEBUG_FILE)
+
+
+def read_stacks(path: Path) -> dict[str, list[str]]:
+    """The stack of each entry, frame by frame as recorded; empty without stack.json."""
+    if not path.exists():
+        return {}
+    stacks: dict[str, list[str]] = {}
+    for key, content in read_json(path, _stack_decoder).items():
+        grouped = len(content) == 2 and all(isinstance(part, list) for part in content)
+        owners, lines = (content[0], content[1]) if grouped else ([key], content)
+        frames = [str(line) for line in lines]
+        stacks.update({str(owner): frames for owner in owners})
+    return stacks
 
 
 def _read_values(path: Path, structure_exists: bool) -> tuple[_Head, Values, Ranges]:
     if not path.exists() and structure_exists:
         return _Head(task="structure"), Values(), {}
     try:
+        if is_debug_file(path):
+            loose = read_json(path, _loose_decoder)
+            return loose, *collect_saved(loose.data)
         try:
             head = read_json(path, _dump_decoder)
             return head, *collect_values(head.data, _Whole(path))
@@ -97,7 +209,7 @@ def _read_values(path: Path, structure_exists: bool) -> tuple[_Head, Values, Ran
             loose = read_json(path, _loose_decoder)
             return loose, *collect_loose(loose.data)
     except (ValueError, RecursionError) as error:
-        raise DumpError(f"{path}: not the form of a dump ({error}); dump it again") from None
+        raise DumpError(f"{path}: not the form of a dump ({error})", "dump it again") from None
 
 
 class _Whole:

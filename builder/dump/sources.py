@@ -12,22 +12,25 @@ from typing import Literal
 from builder.errors import DumpError
 from msprobe_core.format import (
     CONSTRUCT_FILE,
+    DEBUG_FILE,
     DUMP_FILE,
     STACK_FILE,
     parse_rank_dir,
     parse_step_dir,
 )
 
+_OWN_FILES = (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE, DEBUG_FILE)
 Granularity = Literal["rank", "step", "root"]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One process's dump of one step."""
+    """One process's dump of one step; `has_values` tells whether its dump.json is there."""
 
     step: int
     rank: int
     path: Path
+    has_values: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +48,42 @@ def find_sources(path: Path) -> SourceSet:
     Raises DumpError when the path is missing, a file, or holds no dump.
     """
     if not path.exists():
-        raise DumpError(f"{path}: no such folder; give a dump's folder, its step<N> or its rank<N>")
+        raise DumpError(
+            f"{path}: no such folder", "give a dump's folder, its step<N> or its rank<N>"
+        )
     if not path.is_dir():
-        raise DumpError(f"{path}: is a file; give the folder that holds it")
+        raise DumpError(f"{path}: is a file", "give the folder that holds it")
     try:
         return _classify(path)
     except PermissionError as error:
-        raise DumpError(f"{error.filename}: not readable; check its permissions") from error
+        raise DumpError(f"{error.filename}: not readable", "check its permissions") from error
+
+
+def looks_like_dump(folder: Path) -> bool:
+    """Whether a folder is meant to be a dump, complete or not."""
+    if is_rank_folder(folder):
+        return True
+    names = [child.name for child in folder.iterdir() if child.is_dir()]
+    return any(parse_step_dir(name) is not None or parse_rank_dir(name) for name in names)
+
+
+def outermost(rank: Path, top: Path) -> Path:
+    """The whole dump that a rank's folder is part of; `step<N>/rank<N>` stand below it.
+
+    It lies in `top` or is `top` itself.
+    """
+    step = rank.parent
+    if rank == top or parse_rank_dir(rank.name) is None:
+        return rank
+    if step == top or parse_step_dir(step.name) is None:
+        return step
+    return step.parent
 
 
 def _classify(path: Path) -> SourceSet:
-    if _is_rank_folder(path):
+    if is_rank_folder(path):
         step = parse_step_dir(path.absolute().parent.name) or 0
-        return SourceSet(path, "rank", (Source(step, _own_rank(path), path),))
+        return SourceSet(path, "rank", (_source(step, _own_rank(path), path),))
     ranks = _rank_sources(path, parse_step_dir(path.absolute().name) or 0)
     if ranks:
         return SourceSet(path, "step", ranks)
@@ -67,8 +93,8 @@ def _classify(path: Path) -> SourceSet:
     sources = tuple(source for number, child in steps for source in _rank_sources(child, number))
     if not sources:
         raise DumpError(
-            f"{path}: no dump in it; expected step<N>/rank<N>/{DUMP_FILE} below, "
-            f"or {DUMP_FILE} in it"
+            f"{path}: no dump in it",
+            f"expected step<N>/rank<N>/{DUMP_FILE} below, or {DUMP_FILE} in it",
         )
     return SourceSet(path, "root", sources)
 
@@ -83,9 +109,13 @@ def _rank_sources(step_dir: Path, step: int) -> tuple[Source, ...]:
         listed = numbered if rank.kind == "rank" else processes
         listed.append((rank.number or 0, child))
     return tuple(
-        Source(step, number, child)
+        _source(step, number, child)
         for number, child in sorted([*numbered, *_number_processes(processes, bool(numbered))])
     )
+
+
+def _source(step: int, rank: int, path: Path) -> Source:
+    return Source(step, rank, path, (path / DUMP_FILE).is_file())
 
 
 def _number_processes(
@@ -108,5 +138,6 @@ def _own_rank(path: Path) -> int:
     return (rank.number or 0) if rank is not None and rank.kind == "rank" else 0
 
 
-def _is_rank_folder(path: Path) -> bool:
-    return any((path / name).is_file() for name in (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE))
+def is_rank_folder(path: Path) -> bool:
+    """Whether a folder holds the files of one process."""
+    return any((path / name).is_file() for name in _OWN_FILES)

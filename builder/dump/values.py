@@ -26,9 +26,14 @@ class Record(msgspec.Struct, gc=False):
     Norm: float | bool | str | None = None
     requires_grad: bool | None = None
     data_name: str | None = None
-    md5: str | None = None
+    md5: str | float | None = None  # xor writes a 0-d tensor as a number
+    sketch: str | None = None
+    unwritten: bool | None = None
     value: object = None
     group_ranks: list[int] | None = None
+    source: str | None = None  # `<entry>.output.<path>` that an input is, where the dumper knew
+    placements: tuple[str, ...] | None = None
+    mesh: tuple[str, ...] | None = None
 
 
 # An object without a "type" holds further values; it decodes as a Record whose type is empty.
@@ -39,10 +44,14 @@ Ranges: TypeAlias = dict[str, tuple[int, int]]
 
 @dataclass(slots=True)
 class Values:
-    """Keys and records of all values, in the order inputs, parameters, outputs per entry."""
+    """Keys and records of all values, in the order inputs, parameters, outputs per entry.
+
+    `absent` keeps where an entry holds null: the index that a value there would have, and its key.
+    """
 
     keys: list[str] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
+    absent: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
 
 
 def collect_values(
@@ -98,6 +107,18 @@ def _share_texts(records: list[Record]) -> None:
         record.type = share(record.type, record.type)  # type: ignore[assignment]
         record.dtype = share(record.dtype, record.dtype)  # type: ignore[assignment]
         record.shape = share(record.shape, record.shape)  # type: ignore[assignment]
+        if type(record.md5) is float:
+            record.md5 = str(record.md5)
+
+
+def collect_saved(entries: Mapping[str, object]) -> tuple[Values, Ranges]:
+    """The values of a debug.json: an entry is a value, or lists and objects of values."""
+    values, starts = Values(), []
+    for name, content in entries.items():
+        starts.append(len(values.keys))
+        _flatten(name, [("output", content)], values)
+    starts.append(len(values.keys))
+    return values, _ranges(entries, starts)
 
 
 def _add_gradients(entry: Entry, keys: list[str], items: list[Item]) -> None:
@@ -130,7 +151,7 @@ def _expand(
         if any(type(item) is Record and not item.type for item in items[start:stop]):
             _flatten_entry(name, whole(name), values)
         else:
-            _flatten(zip(keys[start:stop], items[start:stop]), values)
+            _flatten(name, zip(keys[start:stop], items[start:stop]), values)
         while place < stop:
             place = next(waiting, len(items))
     moved.append(len(values.keys))
@@ -141,15 +162,15 @@ def _flatten_entry(name: str, entry: object, values: Values) -> None:
     if not isinstance(entry, dict):
         raise ValueError(f"{name} is a {type(entry).__name__}, no object")
     if not _holds_gradients(name):
-        parts = ((role, entry.get(part)) for part, role in _ROLES)
-        _flatten(parts, values)
+        parts = ((role, entry[part]) for part, role in _ROLES if entry.get(part) is not None)
+        _flatten(name, parts, values)
         return
     for key, content in entry.items():
         listed = content if isinstance(content, list) else [content]
-        _flatten(((f"parameters_grad.{key}", item) for item in listed), values)
+        _flatten(name, ((f"parameters_grad.{key}", item) for item in listed), values)
 
 
-def _flatten(content: Iterable[tuple[str, object]], values: Values) -> None:
+def _flatten(name: str, content: Iterable[tuple[str, object]], values: Values) -> None:
     # Without recursion: how deep a file nests is not ours to say.
     pending = list(content)[::-1]
     while pending:
@@ -167,6 +188,8 @@ def _flatten(content: Iterable[tuple[str, object]], values: Values) -> None:
         elif item is not None:
             values.keys.append(key)
             values.records.append(Record(type=type(item).__name__, value=item))
+        else:
+            values.absent.setdefault(name, []).append((len(values.keys), key))
 
 
 def _ranges(names: Iterable[str], starts: list[int]) -> Ranges:

@@ -5,7 +5,7 @@ A guess weighs class, attribute name, place among the siblings and shapes of the
 
 from __future__ import annotations
 
-from builder.tree import Tree, TreeNode
+from builder.match.tree import Tree, TreeNode
 
 ACCEPTED = 0.6
 _CLASS, _NAME, _PLACE, _SHAPES = 0.3, 0.2, 0.2, 0.3

@@ -16,15 +16,16 @@ def read_layer_mapping(path: Path) -> LayerMapping:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise MappingError(f"{path}: no such file; give a YAML file to -lm") from None
+        raise MappingError(f"{path}: no such file", "give a YAML file to -lm") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise MappingError(f"{path}: cannot be read ({error}); give a YAML file to -lm") from None
+        raise MappingError(f"{path}: cannot be read ({error})", "give a YAML file to -lm") from None
     try:
         document = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
-        raise MappingError(f"{path}: no valid YAML ({' '.join(str(error).split())})") from None
+        cause = " ".join(str(error).split())
+        raise MappingError(f"{path}: no valid YAML ({cause})", "correct the file") from None
     except RecursionError:
-        raise MappingError(f"{path}: nests too deep; a mapping has two levels") from None
+        raise MappingError(f"{path}: nests too deep", "a mapping has two levels") from None
     mapping = LayerMapping(path)
     for owner, rules in _pairs(path, document, "a mapping of classes"):
         for problem, benchmark in _pairs(path, rules, f"the rules of {owner.value}"):
@@ -40,11 +41,11 @@ def _pairs(
 ) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
     if not isinstance(node, yaml.MappingNode):
         line = f":{node.start_mark.line + 1}" if node is not None else ""
-        raise MappingError(f"{path}{line}: expected {what} as `key: value` lines")
+        raise MappingError(f"{path}{line}: expected {what}", "write `key: value` lines")
     yield from node.value
 
 
 def _check_text(path: Path, node: yaml.Node) -> None:
     if not isinstance(node, yaml.ScalarNode) or not str(node.value).strip("."):
         line = node.start_mark.line + 1
-        raise MappingError(f"{path}:{line}: expected a module path such as mlp.fc1")
+        raise MappingError(f"{path}:{line}: no module path", "write one such as mlp.fc1")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from builder.errors import MappingError
-from builder.tree import Tree, TreeNode
+from builder.match.tree import Tree, TreeNode
 
 TOP = "TopLayer"
 
@@ -43,7 +43,8 @@ class LayerMapping:
         if key in known:
             raise MappingError(
                 f"{self.path}:{rule.line}: {rule.owner} maps {rule.problem!r} a second time "
-                f"(first in line {known[key].line}); keep one"
+                f"(first in line {known[key].line})",
+                "keep one",
             )
         known[key] = rule
         self.rules.append(rule)
@@ -87,10 +88,11 @@ class LayerMapping:
         for rule, is_used, is_reached in zip(self.rules, used, reached, strict=True):
             place = f"{self.path}:{rule.line}: rule {rule.owner}: {rule.problem}"
             if not is_used:
-                raise MappingError(f"{place} fits no module of the problem; correct or remove it")
+                raise MappingError(f"{place} fits no module of the problem", "correct or remove it")
             if not is_reached:
                 raise MappingError(
-                    f"{place} leads to {rule.benchmark!r}, which the benchmark does not have"
+                    f"{place} leads to {rule.benchmark!r}, which the benchmark does not have",
+                    "correct or remove it",
                 )
 
 

@@ -52,14 +52,16 @@ def read_mapping(path: Path) -> list[MappedPair]:
     try:
         content = _decode(path.read_bytes())
     except FileNotFoundError:
-        raise MappingError(f"{path}: no such file; export one from the interface") from None
+        raise MappingError(f"{path}: no such file", "export one from the interface") from None
     except OSError as error:
-        raise MappingError(f"{path}: {error.strerror}; check the file") from None
+        raise MappingError(f"{path}: {error.strerror}", "check the file") from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise MappingError(f"{path}: not a manual mapping ({error})") from None
+        raise MappingError(
+            f"{path}: not a manual mapping ({error})", "export one from the interface"
+        ) from None
     if content.version != FILE_VERSION:
         raise MappingError(
-            f"{path}: version {content.version}, this tool reads {FILE_VERSION}; update the tool"
+            f"{path}: version {content.version}, this tool reads {FILE_VERSION}", "update the tool"
         )
     return content.pairs
 

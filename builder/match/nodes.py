@@ -6,18 +6,20 @@ over everything, then rules of a layer mapping, names, and last, on request, gue
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from builder.match.align import align
+from builder.match.cell_mapping import CellMapping
 from builder.match.guess import guess_modules
 from builder.match.layer_mapping import LayerMapping, Rule
 from builder.match.manual_file import MappedPair
 from builder.match.tokens import call_names, call_tokens
-from builder.tree import Tree, TreeNode, subtree
+from builder.match.tree import Tree, TreeNode, subtree
 
 MatchReason = Literal["name", "aligned", "fuzzy", "mapping", "manual"]
+ModuleMapping = LayerMapping | CellMapping
 _Pair = tuple[TreeNode, TreeNode]
 
 
@@ -26,13 +28,17 @@ class MatchRules:
     """What a user asks of the matching beyond names.
 
     `by_position` pairs differently named modules of equal parents in their order, the way one
-    model written in two frameworks needs it.
+    model written in two frameworks needs it. `any_class` pairs modules of one path whatever their
+    class: a layer that is cut over ranks has another. `values` pairs single values by their full
+    names.
     """
 
-    layer_mapping: LayerMapping | None = None
+    layer_mapping: ModuleMapping | None = None
     by_position: bool = False
     fuzzy: bool = False
+    any_class: bool = False
     manual: Sequence[MappedPair] = ()
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -44,6 +50,7 @@ class Matching:
     partner: dict[TreeNode, TreeNode] = field(default_factory=dict)
     reason: dict[TreeNode, str] = field(default_factory=dict)
     guess: dict[TreeNode, float] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
 
     def pair(self, ours: TreeNode, theirs: TreeNode, reason: str) -> bool:
         """Record a pair; a node that is taken already keeps its first partner."""
@@ -62,7 +69,7 @@ def match_trees(problem: Tree, benchmark: Tree, rules: MatchRules | None = None)
 
 class _Matcher:
     def __init__(self, problem: Tree, benchmark: Tree, rules: MatchRules) -> None:
-        self.matching = Matching(problem, benchmark)
+        self.matching = Matching(problem, benchmark, values=rules.values)
         self.rules = rules
         self.across_frameworks = problem.dump.framework != benchmark.dump.framework
         mapping = rules.layer_mapping
@@ -75,6 +82,7 @@ class _Matcher:
         if _is_flat(problem) or _is_flat(benchmark):
             # Without modules on a side, the calls alone carry the order.
             self._match_calls(_calls(problem), _calls(benchmark), [])
+            self._pair_in_turn(_unparsed(problem), _unparsed(benchmark), _own_key, _own_key)
         else:
             self._descend([(problem.root, benchmark.root)])
             self._pair_translated()
@@ -114,6 +122,8 @@ class _Matcher:
     def _match_modules(self, left: list[TreeNode], right: list[TreeNode]) -> list[_Pair]:
         opened = self._pair_in_turn(left, right, self._wanted, _own_key)
         opened += self._pair_in_turn(left, right, self._wanted_path, _own_path)
+        if self.rules.any_class:
+            opened += self._pair_in_turn(left, right, _own_path, _own_path)
         if self.rules.by_position:
             opened += self._pair_by_position(self._free_modules(left), self._free_modules(right))
         if self.rules.fuzzy:
@@ -242,6 +252,11 @@ def _is_flat(tree: Tree) -> bool:
 
 def _calls(tree: Tree) -> list[TreeNode]:
     return [n for n in tree.in_order if n.kind == "api" and _stands_alone(n)]
+
+
+def _unparsed(tree: Tree) -> list[TreeNode]:
+    """Entries whose names are outside the grammar: single saved values, paired by name alone."""
+    return [n for n in tree.in_order if n.kind == "module" and n.entry is None]
 
 
 def _stands_alone(node: TreeNode) -> bool:

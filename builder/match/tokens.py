@@ -7,7 +7,7 @@ from math import isfinite
 
 from builder.dump.values import Record
 from builder.match.align import Token
-from builder.tree import Tree, TreeNode
+from builder.match.tree import Tree, TreeNode
 
 
 def call_names(nodes: list[TreeNode], rank: dict[TreeNode, int], loose: bool) -> list[Hashable]:

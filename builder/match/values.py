@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.errors import MappingError
 from builder.match.nodes import Matching
+from builder.match.tree import Tree, TreeNode
 
 SURPLUS = -1
 
@@ -43,7 +45,17 @@ def pair_values(matching: Matching) -> ValuePairs:
             runs.add(node.exec_order, a, c, b - a)
         else:
             _pair_by_key(runs, node.exec_order, ours, theirs, (a, b, c, d))
-    return runs.spread()
+    pairs = runs.spread()
+    return _by_full_name(pairs, matching) if matching.values else pairs
+
+
+def value_name(node: TreeNode, key: str) -> str:
+    """The full name of a value as users have it: its call, then where it stands in the call."""
+    if node.entry is None:
+        return node.name + key.removeprefix("output")
+    if node.entry.kind == "parameters_grad":
+        key = key.removeprefix("parameters_grad.")
+    return f"{node.name}.{key}"
 
 
 @dataclass(slots=True)
@@ -88,3 +100,42 @@ def _pair_by_key(
         runs.add(node, index, candidates.pop() if candidates else SURPLUS)
     for index in sorted(index for rest in waiting.values() for index in rest):
         runs.add(node, SURPLUS, index)
+
+
+def _by_full_name(pairs: ValuePairs, matching: Matching) -> ValuePairs:
+    """Pair the values that a data mapping names; what they were paired with before stays single."""
+    ours, theirs = _indices(matching.problem), _indices(matching.benchmark)
+    wanted: dict[int, int] = {}
+    owners: dict[int, int] = {}
+    for name, other in matching.values.items():
+        if name not in ours or other not in theirs:
+            side, lost = ("problem", name) if name not in ours else ("benchmark", other)
+            raise MappingError(
+                f"{name}: {other}: the {side} has no value {lost}", "correct the line"
+            )
+        wanted[ours[name][0]] = theirs[other][0]
+        owners[ours[name][0]] = ours[name][1]
+    taken = set(wanted.values())
+    rows: list[tuple[int, int, int]] = []
+    columns = (pairs.node.tolist(), pairs.problem.tolist(), pairs.benchmark.tolist())
+    for node, p, b in zip(*columns, strict=True):
+        if p in wanted:
+            rows.append((node, p, wanted.pop(p)))
+        elif b not in taken:
+            rows.append((node, p, b))
+        elif p != SURPLUS:
+            rows.append((node, p, SURPLUS))
+    rows += [(owners[p], p, b) for p, b in wanted.items()]
+    # Whoever looks for the rows of a node expects them side by side.
+    table = np.array(sorted(rows, key=lambda row: row[0]), dtype=np.int64).reshape(-1, 3)
+    return ValuePairs(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy())
+
+
+def _indices(tree: Tree) -> dict[str, tuple[int, int]]:
+    """The index and the node of every value by its full name."""
+    keys = tree.dump.values.keys
+    return {
+        value_name(node, keys[index]): (index, node.exec_order)
+        for node in tree.in_order
+        for index in range(*node.values)
+    }

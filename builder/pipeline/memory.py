@@ -35,7 +35,7 @@ def affordable_workers(pairs: Sequence[PairPlan], wanted: int, available: int | 
 
 def pair_bytes(plan: PairPlan) -> int:
     """How much memory a pair is expected to take."""
-    folders = [plan.problem] if plan.benchmark is None else [plan.problem, plan.benchmark]
+    folders = [path.parent if path.is_file() else path for path in plan.folders]
     files = [f / name for f in folders for name in (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE)]
     return _BASE_BYTES + _BYTES_PER_BYTE * sum(_size(file) for file in files)
 

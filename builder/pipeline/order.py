@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from builder.communication import Discord, Link, link
-from builder.pipeline.store import PairOutcome, StoredFinding
+from builder.diagnosis.causes import Place, by_cause
+from builder.diagnosis.communication import Discord, Link, link
+from builder.pipeline.outcome import PairOutcome, StoredFinding
 
 # What a step inherits from the one before it: its weights, and what was computed from them.
 _INHERITED = ("parameter_differs", "input_differs")
@@ -41,13 +42,24 @@ def order_findings(
 
     A parameter that differs after a step with findings of its own is that step's consequence; it
     counts as propagated and is not listed. After a step whose gradients all agree, the optimizer
-    is named as the reason.
+    is named as the reason. Findings of one cause become one, with its places.
     """
     listed = list(discords)
     for rank in sorted({outcome.rank for outcome in outcomes}):
         own = sorted((o for o in outcomes if o.rank == rank), key=lambda outcome: outcome.step)
         listed += _of_rank(own)
-    return sorted(listed, key=lambda f: (f.step, f.sort_key, f.rank))
+    ordered = sorted(listed, key=lambda f: (f.step, f.sort_key, f.rank))
+    return [_one_cause(group) for group in by_cause(ordered)]
+
+
+def _one_cause(group: Sequence[StoredFinding]) -> StoredFinding:
+    """The first finding of a cause, with the places of the others and all that they explain."""
+    first, *others = group
+    if not others:
+        return first
+    places = tuple(Place(f.step, f.rank, f.node, f.name) for f in others)
+    explained = sum(finding.propagated_to for finding in group)
+    return replace(first, places=places, propagated_to=explained)
 
 
 def _sides(outcomes: Sequence[PairOutcome]) -> int:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from builder.compare import Comparison, compare
+from builder.compare.comparison import Comparison, compare
 from builder.diagnosis.walk import Walked, walk
 from builder.dump.reader import read_dump
-from builder.extensions import Extension, apply_extensions
+from builder.judge.acc_check import Checks, judge_checked
+from builder.judge.extensions import Extension, apply_extensions
+from builder.judge.overflow import overflow_levels
+from builder.judge.verdict import Judgement, judge
 from builder.match.nodes import MatchRules, match_trees
-from builder.options import BuildOptions
-from builder.overflow import overflow_levels
+from builder.match.tree import Tree, build_tree
+from builder.pipeline.layout_findings import with_layout_findings
+from builder.pipeline.merged import MergedMatch, match_merged
+from builder.pipeline.options import BuildOptions
 from builder.pipeline.plan import PairPlan
-from builder.tree import Tree, build_tree
-from builder.verdict import Judgement, judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class ComparedPair:
     benchmark: Tree | None = None
     comparison: Comparison | None = None
     overflow: tuple[list[str | None], list[str | None]] = ([], [])
+    merged: MergedMatch | None = None
 
     @property
     def trees(self) -> list[Tree]:
@@ -52,6 +56,7 @@ class Instructions:
     options: BuildOptions
     rules: MatchRules
     extensions: tuple[Extension, ...] = ()
+    checks: Checks | None = None  # verdicts of the pre-check, for a single graph
     cores: int = 1  # for one pair
 
 
@@ -66,15 +71,41 @@ def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> P
     pair = _compare(plan, instructions)
     compared(pair)
     if pair.comparison is None:
-        return PairResult(pair, {}, Walked([], frozenset(), None))
+        checks = instructions.checks
+        judged = {} if checks is None else judge_checked(pair.problem, checks)
+        return PairResult(pair, judged, Walked([], frozenset(), None))
     judgements = judge(pair.comparison)
     if instructions.extensions:
         apply_extensions(pair.comparison, judgements, instructions.extensions)
-    return PairResult(pair, judgements, walk(pair.comparison, instructions.options.threshold))
+    walked = walk(pair.comparison, instructions.options.threshold)
+    if pair.merged is not None:
+        walked = with_layout_findings(walked, pair.comparison, pair.merged)
+    return PairResult(pair, judgements, walked)
+
+
+def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
+    options, rules = instructions.options, instructions.rules
+    manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
+    merged = match_merged(plan, options.merging, replace(rules, manual=manual))
+    problem, benchmark = merged.matching.problem, merged.matching.benchmark
+    checked = options.overflow_check
+    return ComparedPair(
+        plan=plan,
+        problem=problem,
+        benchmark=benchmark,
+        comparison=compare(merged.matching, options.tolerance, cores=instructions.cores),
+        overflow=(
+            overflow_levels(problem) if checked else [],
+            overflow_levels(benchmark) if checked else [],
+        ),
+        merged=merged,
+    )
 
 
 def _compare(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     options, rules = instructions.options, instructions.rules
+    if plan.is_merged:
+        return _compare_merged(plan, instructions)
     problem = build_tree(read_dump(plan.problem))
     levels = overflow_levels(problem) if options.overflow_check else []
     if plan.benchmark is None:

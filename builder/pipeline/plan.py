@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from builder.dump.sources import Source, SourceSet
 from builder.errors import InputError
+from msprobe_core.format import DUMP_FILE
 
 Side = Literal["problem", "benchmark"]
 
 
 @dataclass(frozen=True, slots=True)
 class PairPlan:
-    """One unit of work: the folders of one step and rank; a single graph has no benchmark."""
+    """One unit of work: the folders of one step and rank; a single graph has no benchmark.
+
+    Where ranks are merged, it is those of a step: all of them, the first one's folder in front.
+    """
 
     step: int
     rank: int
     problem: Path
     benchmark: Path | None
+    problem_ranks: tuple[Source, ...] = ()
+    benchmark_ranks: tuple[Source, ...] = ()
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether the ranks of the step are compared as one logical run."""
+        return bool(self.problem_ranks)
+
+    @property
+    def folders(self) -> list[Path]:
+        """All folders that the work reads."""
+        if self.is_merged:
+            return [source.path for source in (*self.problem_ranks, *self.benchmark_ranks)]
+        return [self.problem] if self.benchmark is None else [self.problem, self.benchmark]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +52,26 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
+class Broken:
+    """A pair that is not worked on, because a side lost the file that its other ranks have."""
+
+    pair: PairPlan
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What will be compared, and what cannot be."""
 
     pairs: tuple[PairPlan, ...]
     missing: tuple[Missing, ...]
+    broken: tuple[Broken, ...] = ()
 
 
 def plan_single(problem: SourceSet) -> Plan:
     """Every source becomes a graph of its own."""
-    return Plan(tuple(PairPlan(s.step, s.rank, s.path, None) for s in problem.sources), ())
+    pairs = [PairPlan(s.step, s.rank, s.path, None) for s in problem.sources]
+    return _without_broken(pairs, (), _lost(problem))
 
 
 def plan_pairs(
@@ -60,15 +88,20 @@ def plan_pairs(
     if problem.granularity != benchmark.granularity:
         raise InputError(
             f"{problem.path} is a {problem.granularity} folder and {benchmark.path} a "
-            f"{benchmark.granularity} folder; give both at the same level"
+            f"{benchmark.granularity} folder",
+            "give both at the same level",
         )
     _check_map("--rank-map", rank_map, problem, benchmark, "rank")
     _check_map("--step-map", step_map, problem, benchmark, "step")
     waiting = {_key(source, benchmark): source for source in benchmark.sources}
     pairs, missing = [], []
     for source in problem.sources:
-        step, rank = _key(source, problem)
-        partner = waiting.pop((step_map.get(step, step), rank_map.get(rank, rank)), None)
+        wanted = replace(
+            source,
+            step=step_map.get(source.step, source.step),
+            rank=rank_map.get(source.rank, source.rank),
+        )
+        partner = waiting.pop(_key(wanted, problem), None)
         if partner is None:
             missing.append(Missing(source.step, source.rank, "problem", source.path))
         else:
@@ -77,13 +110,35 @@ def plan_pairs(
     if not pairs:
         raise InputError(
             f"{problem.path} and {benchmark.path} have no step and rank in common "
-            f"({_listed(problem)} against {_listed(benchmark)}); pair them with --step-map "
-            "or --rank-map"
+            f"({_listed(problem)} against {_listed(benchmark)})",
+            "pair them with --step-map or --rank-map",
         )
-    return Plan(tuple(pairs), tuple(missing))
+    return _without_broken(pairs, tuple(missing), _lost(problem) | _lost(benchmark))
+
+
+def _lost(found: SourceSet) -> frozenset[Path]:
+    """Folders without values among others with values: a dump of structure alone has none."""
+    lost = frozenset(source.path for source in found.sources if not source.has_values)
+    return lost if len(lost) < len(found.sources) else frozenset()
+
+
+def _without_broken(
+    pairs: Sequence[PairPlan], missing: tuple[Missing, ...], lost: frozenset[Path]
+) -> Plan:
+    whole: list[PairPlan] = []
+    broken: list[Broken] = []
+    for pair in pairs:
+        folder = next((path for path in (pair.problem, pair.benchmark) if path in lost), None)
+        if folder is None:
+            whole.append(pair)
+            continue
+        text = f"{folder / DUMP_FILE}: missing, and other ranks have it; dump or copy it again"
+        broken.append(Broken(pair, text))
+    return Plan(tuple(whole), missing, tuple(broken))
 
 
 def _key(source: Source, found: SourceSet) -> tuple[int, int]:
+    """What a source is paired by; numbers that the given path fixes do not count."""
     if found.granularity == "rank":
         return (0, 0)
     return (0 if found.granularity == "step" else source.step, source.rank)
@@ -100,11 +155,19 @@ def _check_map(
     theirs = {getattr(source, what) for source in benchmark.sources}
     for one, other in mapping.items():
         if one not in ours:
-            raise InputError(f"{option} {one}:{other}: {problem.path} has no {what} {one}")
+            raise InputError(
+                f"{option} {one}:{other}: {problem.path} has no {what} {one}",
+                f"choose one of {sorted(ours)}",
+            )
         if other not in theirs:
-            raise InputError(f"{option} {one}:{other}: {benchmark.path} has no {what} {other}")
+            raise InputError(
+                f"{option} {one}:{other}: {benchmark.path} has no {what} {other}",
+                f"choose one of {sorted(theirs)}",
+            )
     if len(set(mapping.values())) < len(mapping):
-        raise InputError(f"{option}: two {what}s of the problem map to one of the benchmark")
+        raise InputError(
+            f"{option}: two {what}s of the problem map to one of the benchmark", "pair each once"
+        )
 
 
 def _listed(found: SourceSet) -> str:

@@ -14,9 +14,18 @@ from msprobe.cli.outcome import CommandError, Exit
 
 if TYPE_CHECKING:
     from builder import Diagnosis, Suspect
+    from builder.results.trace import Trace
 
 SUMMARY = "name the places where a comparison begins to differ, best suspect first"
 TOP = 5
+_LINKS = {
+    "start": "from",
+    "input": "its {value} was made by",
+    "inside": "contains",
+    "forward": "is the gradient of",
+    "cause": "is explained by",
+}
+_PLACES = 3  # repeats of a finding that are listed as text; JSON has all
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,8 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--html", type=Path, metavar="FILE", help="write a self-contained report with the values"
     )
     parser.add_argument(
-        "--top", type=int, metavar="N", help=f"findings to list [text: {TOP}, JSON: all]"
+        "--top", type=_count, metavar="N", help=f"findings to list [text: {TOP}, JSON: all]"
     )
+    parser.add_argument(
+        "--explain", metavar="NODE", help="show the way from a divergent node back to its cause"
+    )
+    parser.add_argument("--step", type=int, help="the step of --explain [the first that has it]")
+    parser.add_argument("--rank", type=int, help="the rank of --explain [the first that has it]")
     parser.add_argument(
         "--fail-above",
         type=float,
@@ -41,18 +55,61 @@ def run(options: argparse.Namespace) -> Exit:
     """Print the diagnosis; the exit code tells whether it can be trusted."""
     from builder import diagnose
 
+    if options.explain is not None:
+        return _explain(options)
     diagnosis = diagnose(options.database, options.top)
     if options.html is not None:
-        _write_html(options.database, options.html, options.top or TOP)
+        _write_html(options.database, options.html, _top(options))
     if options.json:
         print(json.dumps(diagnosis.as_json(), indent=1, ensure_ascii=False))
     else:
-        print("\n".join(_report(diagnosis, options.top or TOP)))
+        print("\n".join(_report(diagnosis, _top(options))))
     return _exit_code(diagnosis, options.fail_above)
 
 
+def _explain(options: argparse.Namespace) -> Exit:
+    import msgspec
+
+    from builder.results.trace import explain
+
+    trace = explain(options.database, options.explain, options.step, options.rank)
+    if options.json:
+        shown = {"version": 1, "database": str(options.database), **msgspec.to_builtins(trace)}
+        print(json.dumps(shown, indent=1, ensure_ascii=False))
+    else:
+        print("\n".join(_way(trace)))
+    return Exit.DONE
+
+
+def _way(trace: Trace) -> list[str]:
+    lines = [f"step {trace.step}, rank {trace.rank}"]
+    for hop in trace.hops:
+        score = "–" if hop.score is None else f"{hop.score:.2f}"
+        before = "–" if hop.input_score is None else f"{hop.input_score:.2f}"
+        told = _LINKS[hop.link].format(value=hop.value)
+        lines.append(f"{told:<28} {hop.name} (inputs {before}, outputs {score})")
+    if any(hop.link == "input" and not hop.exact for hop in trace.hops):
+        lines.append("note: who made an input is told by equal numbers where the dump does not say")
+    if trace.finding is not None:
+        lines.append(f"finding {trace.finding} of the diagnosis begins there")
+    elif len(trace.hops) == 1:
+        lines.append("nothing that was recorded leads further back")
+    return lines
+
+
+def _top(options: argparse.Namespace) -> int:
+    return TOP if options.top is None else int(options.top)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{number} is negative; give how many findings to list")
+    return number
+
+
 def _write_html(database: Path, file: Path, top: int) -> None:
-    from builder.diagnosis.html import html_report
+    from builder.results.html import html_report
 
     report = html_report(database, top)
     try:
@@ -98,6 +155,8 @@ def _headline(diagnosis: Diagnosis) -> str:
 
 
 def _suspect(place: int, suspect: Suspect) -> list[str]:
+    from builder.results.stack_frames import place_lines
+
     lines = [
         f"{place}. {suspect.node} ({suspect.type}, {suspect.direction}, step {suspect.step}, "
         f"rank {suspect.rank})"
@@ -105,14 +164,23 @@ def _suspect(place: int, suspect: Suspect) -> list[str]:
     if suspect.inside is not None:
         lines.append(f"   inside {suspect.inside}")
     lines += [f"   {reason}" for reason in suspect.reasons]
+    if suspect.places:
+        lines.append(f"   in {len(suspect.places)} more places: {_places(suspect)}")
     if suspect.propagated_to:
         lines.append(f"   explains {suspect.propagated_to} nodes further on")
-    frame = _own_frame(suspect.stack)
-    return [*lines, f"   {frame}"] if frame else lines
+    place_and_own = place_lines((suspect.stack or "").splitlines())
+    return lines + [f"   {said}{line}" for said, line in zip(("", "called from "), place_and_own)]
 
 
-def _own_frame(stack: str | None) -> str | None:
-    """The innermost frame outside installed packages: the line a user can open."""
-    frames = [" ".join(line.split()) for line in (stack or "").splitlines()]
-    own = (f for f in frames if f.startswith("File ") and "site-packages" not in f)
-    return next(own, None)
+def _places(suspect: Suspect) -> str:
+    """The nodes of a finding's repeats, with step and rank where these are others."""
+    own = (suspect.step, suspect.rank)
+    listed = [
+        str(p["node"]) + ("" if (p["step"], p["rank"]) == own else f" ({_when(p)})")
+        for p in suspect.places[:_PLACES]
+    ]
+    return ", ".join(listed) + (", …" if len(suspect.places) > _PLACES else "")
+
+
+def _when(place: dict[str, int | str]) -> str:
+    return f"step {place['step']}, rank {place['rank']}"

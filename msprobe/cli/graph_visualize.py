@@ -8,13 +8,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msprobe.cli.merge_flags import add_merge_flags, merge_options
 from msprobe.cli.outcome import Exit
 
 if TYPE_CHECKING:
     from builder import BuildOptions, BuildResult
+    from builder.pipeline.outcome import StoredFinding
 
 BY_POSITION = Path()  # -lm without a file
 SUMMARY = "compare two dumps (or draw one) into a file that TensorBoard shows"
@@ -25,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_places(parser)
     _add_pairing(parser)
     _add_measuring(parser)
+    add_merge_flags(parser)
     _add_former(parser)
 
 
@@ -109,6 +113,12 @@ def _add_measuring(parser: argparse.ArgumentParser) -> None:
         help="mark where NaN, infinity or a leap of the norm appears",
     )
     parser.add_argument(
+        "--acc_check",
+        type=Path,
+        metavar="CSV",
+        help="colour one graph by the verdicts of a result table of acc_check",
+    )
+    parser.add_argument(
         "--threshold", type=float, metavar="SCORE", help="score from which a value diverges [0.25]"
     )
     parser.add_argument(
@@ -124,7 +134,7 @@ def _add_measuring(parser: argparse.ArgumentParser) -> None:
         help="C in the tolerance K * C^depth * epsilon [1.03]",
     )
     parser.add_argument(
-        "--workers", type=_positive, metavar="N", help="processes at a time [all cores]"
+        "--workers", type=number_of_processes, metavar="N", help="processes at a time [all cores]"
     )
 
 
@@ -133,7 +143,7 @@ def run(options: argparse.Namespace) -> Exit:
     # Each process has a core to itself: the threads of numpy's BLAS would take it from the others.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from builder import build
-    from builder.interrupts import stopped_by_sigterm
+    from builder.processes.interrupts import stopped_by_sigterm
     from msprobe.cli.progress import Progress
 
     progress = Progress(sys.stderr)
@@ -164,7 +174,8 @@ def number_map(text: str) -> dict[int, int]:
     return mapping
 
 
-def _positive(text: str) -> int:
+def number_of_processes(text: str) -> int:
+    """Parse a number from 1 on."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; give 1 or more")
     return int(text)
@@ -182,8 +193,10 @@ def _build_options(options: argparse.Namespace) -> BuildOptions:
         match_by_position=by_position,
         fuzzy_match=options.fuzzy_match,
         manual_mapping=options.manual_mapping,
+        acc_check=options.acc_check,
         rank_map=options.rank_map,
         step_map=options.step_map,
+        merging=merge_options(options),
         tolerance=Tolerance(**{k: v for k, v in constants.items() if v is not None}),
         **{k: v for k, v in given.items() if v is not None},
     )
@@ -203,18 +216,19 @@ def _print_summary(result: BuildResult, *, comparison: bool) -> None:
     for reason in result.summary:
         print(f"note: {sentence(reason)}")
     if comparison:
-        print(f"begins: {_beginning(result)}")
+        print(f"begins: {beginning(result.findings, result.compared_values)}")
     print(f"file: {result.path}")
 
 
-def _beginning(result: BuildResult) -> str:
+def beginning(findings: Sequence[StoredFinding], compared_values: int) -> str:
+    """The first finding in one line, or why there is none."""
     from builder.reasons import sentence
 
-    if result.findings:
-        first = result.findings[0]
+    if findings:
+        first = findings[0]
         why = "; ".join(sentence(reason) for reason in first.reasons)
         return f"{first.name} (step {first.step}, rank {first.rank}): {why}"
-    return "no difference found" if result.compared_values else "unknown: no values were compared"
+    return "no difference found" if compared_values else "unknown: no values were compared"
 
 
 def _exit_code(result: BuildResult) -> Exit:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msprobe.cli.outcome import Exit
 
 if TYPE_CHECKING:
-    from msprobe.inspection.inspect_dump import Inspection, RankContents
+    from builder.dump.inspection.inspect_dump import Inspection, RankContents
 
 SUMMARY = "say what is in a dump: steps, ranks, task, level, entries, the first NaN or infinity"
 _SHOWN = 20
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Exit:
     """Print what is there; code 3 when a rank cannot be read."""
-    from msprobe.inspection import inspect_dump
+    from builder.dump.inspection import inspect_dump
 
     found = inspect_dump(options.dump)
     if options.json:

@@ -12,15 +12,40 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from msprobe.cli import diagnose, doctor, graph_visualize, inspect, serve
+from msprobe.cli import (
+    acc_check,
+    api_precision_compare,
+    check,
+    ckpt_compare,
+    compare,
+    config_check,
+    diagnose,
+    doctor,
+    graph_visualize,
+    inspect,
+    merge_result,
+    multi_acc_check,
+    multi_run_ut,
+    op_generate,
+    overflow_check,
+    run_ut,
+    serve,
+)
 from msprobe.cli.outcome import CommandError, Exit
+from msprobe.errors import CheckError
 
-COMMANDS = (graph_visualize, diagnose, serve, inspect, doctor)
+COMMANDS = (
+    *(graph_visualize, compare, merge_result, overflow_check, diagnose, check),
+    *(serve, inspect, doctor),
+    *(acc_check, multi_acc_check, api_precision_compare, op_generate, run_ut, multi_run_ut),
+    *(config_check, ckpt_compare),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one sub-command and return the exit code (README, "Exit codes")."""
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = _parser().parse_args(_without_framework(given))
     _tolerate_any_path()
     try:
         code = int(options.run(options))
@@ -52,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         name = command.__name__.rpartition(".")[2]
         sub = commands.add_parser(
             name,
+            aliases=getattr(command, "ALIASES", ()),
             help=command.SUMMARY,
             description=command.SUMMARY,
             parents=[shared],
@@ -60,6 +86,12 @@ def _parser() -> argparse.ArgumentParser:
         command.add_arguments(sub)
         sub.set_defaults(run=command.run)
     return parser
+
+
+def _without_framework(arguments: Sequence[str]) -> Sequence[str]:
+    # Until 2025 the framework came before the command: msprobe -f pytorch run_ut …
+    former = tuple(arguments[:2]) in (("-f", "pytorch"), ("--framework", "pytorch"))
+    return arguments[2:] if former else arguments
 
 
 def _tolerate_any_path() -> None:
@@ -86,6 +118,8 @@ def _one_line(error: Exception) -> str:
 
 
 def _explains_itself(error: Exception) -> bool:
+    if isinstance(error, CommandError | CheckError):
+        return True
     from builder.errors import BuilderError
 
-    return isinstance(error, CommandError | BuilderError)
+    return isinstance(error, BuilderError)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from importlib import import_module, metadata, util
 from pathlib import Path
 
+from builder.dump.inspection.check import Check, note, ok, problem
 from msprobe.coexistence import other_distribution
-from msprobe.doctor.check import Check, note, ok, problem
 
 _NAME = "tb-graph-ascend"
 _PLUGIN = "tb_graph_ascend"

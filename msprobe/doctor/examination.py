@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from msprobe.doctor.check import Check, note, problem
+from builder.dump.inspection.check import Check, note, problem
 from msprobe.doctor.environment import check_environment
-
-_DUMP_FILES = ("dump.json", "construct.json", "stack.json")
 
 
 def examine(path: Path | None, config: Path | None = None) -> Iterator[Check]:
     """The environment, then the path or the configuration; with both, one against the other."""
-    from msprobe.doctor.dumps import check_config
+    from msprobe.doctor.configuration import check_config
 
     yield from check_environment()
     if config is not None:
@@ -23,12 +21,14 @@ def examine(path: Path | None, config: Path | None = None) -> Iterator[Check]:
 
 
 def _path(path: Path) -> Iterator[Check]:
-    from msprobe.doctor.dumps import check_config, check_dump
-    from msprobe.doctor.results import check_logdir, check_result
+    from builder.dump.inspection.dump_checks import check_dump
+    from builder.dump.sources import looks_like_dump
+    from msprobe.doctor.configuration import check_config
+    from tb_graph_ascend.logdir_checks import check_logdir, check_result
 
     if not path.exists():
         yield problem(str(path), "does not exist", "correct the path; relative ones start here")
-    elif path.is_dir() and _looks_like_dump(path):
+    elif path.is_dir() and looks_like_dump(path):
         yield from check_dump(path)
     elif path.is_dir():
         yield from check_logdir(path)
@@ -37,10 +37,3 @@ def _path(path: Path) -> Iterator[Check]:
     else:
         yield check_result(path)
         yield note(str(path), "is a file", f"give TensorBoard its folder: --logdir {path.parent}")
-
-
-def _looks_like_dump(folder: Path) -> bool:
-    if any((folder / name).exists() for name in _DUMP_FILES):
-        return True
-    folders = (child.name for child in folder.iterdir() if child.is_dir())
-    return any(name.startswith(("step", "rank", "proc")) for name in folders)

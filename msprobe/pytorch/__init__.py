@@ -1,13 +1,17 @@
 """The dumper under the name that users know: `from msprobe.pytorch import PrecisionDebugger`."""
 
-from msprobe_core.acl_graph import AclGraphDumper
+from msprobe.pytorch import compare
+from msprobe.pytorch.compare.former import compare_distributed
 from msprobe_core.debugger import PrecisionDebugger, module_dump, module_dump_end, save
-from msprobe_core.randomness import random_save
-from msprobe_core.seeding import seed_all
+from msprobe_core.torch.acl_graph import AclGraphDumper
+from msprobe_core.torch.randomness import random_save
+from msprobe_core.torch.seeding import seed_all
 
 __all__ = [
     "AclGraphDumper",
     "PrecisionDebugger",
+    "compare",
+    "compare_distributed",
     "module_dump",
     "module_dump_end",
     "random_save",

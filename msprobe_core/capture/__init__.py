@@ -1,5 +1,1 @@
-"""Watches a running model from outside: modules, API calls, gradients, collectives."""
-
-from msprobe_core.capture.capture import Capture
-
-__all__ = ["Capture"]
+"""What recording needs whatever the framework: trace, selection, stacks, threads, lifecycle."""

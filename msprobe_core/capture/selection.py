@@ -21,12 +21,12 @@ class Selection:
         self._saved = config.tensor_list
         self.matched = False
         self.forward, self.backward, self.inputs, self.outputs = _parts(config.data_mode)
-        self.everything = not self._scope and not self._list
-        self.takes_all = self.everything and self.forward
+        self.is_unrestricted = not self._scope and not self._list
+        self.takes_all = self.is_unrestricted and self.forward
 
     def enter(self, name: str) -> None:
         """A call begins: the scope may begin with it."""
-        if not self.everything and self._scope and name == self._scope[0]:
+        if not self.is_unrestricted and self._scope and name == self._scope[0]:
             self._inside_scope = True
 
     def leave(self, name: str) -> None:
@@ -44,7 +44,7 @@ class Selection:
 
     def wants(self, name: str, picked: bool) -> bool:
         """Whether an entry is written; `picked` tells that a module around it is in `list`."""
-        if self.everything:
+        if self.is_unrestricted:
             self.matched = True
             return True
         wanted = self._inside_scope and (not self._list or picked or self.names(name))
@@ -64,12 +64,12 @@ def _loaded_only(config: Config) -> tuple[str, ...]:
 
 
 def _parts(data_mode: frozenset[str]) -> tuple[bool, bool, bool, bool]:
-    everything = "all" in data_mode
+    unrestricted = "all" in data_mode
     directions = data_mode & {"forward", "backward"}
     sides = data_mode & {"input", "output"}
     return (
-        everything or not directions or "forward" in directions,
-        everything or not directions or "backward" in directions,
-        everything or not sides or "input" in sides,
-        everything or not sides or "output" in sides,
+        unrestricted or not directions or "forward" in directions,
+        unrestricted or not directions or "backward" in directions,
+        unrestricted or not sides or "input" in sides,
+        unrestricted or not sides or "output" in sides,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from msprobe_core.capture.trace import ModuleCall
+from msprobe_core.capture.entry import ModuleCall
 
 
 class Local(threading.local):

@@ -7,112 +7,61 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
 from types import FrameType
 
+from msprobe_core.capture.entry import Entry, ModuleCall, Waiting, entry_text
+from msprobe_core.capture.framework import ValueBook
+from msprobe_core.capture.output import StackGroup, StepOutput
 from msprobe_core.capture.selection import Selection
 from msprobe_core.capture.stacks import StackBook
-from msprobe_core.values.arguments import ArgumentWriter, Fragment
-from msprobe_core.values.numbers import read_back
-from msprobe_core.values.tensors import PendingTensor, TensorBook
-from msprobe_core.values.text import quoted
+from msprobe_core.config import Config
+from msprobe_core.values.arguments import ArgumentWriter
 
-StackGroup = tuple[list[str], str]
-"""Names of entries and the stack that they share, as a JSON list of frames."""
 _WRITE_EVERY = 512
 """Entries between two writes: a killed process loses at most so many."""
-
-
-class ModuleCall:
-    """One running or finished call of a module: the parent of what runs inside it.
-
-    `optimizer` and `clip_grad` are such parents too.
-    """
-
-    __slots__ = (
-        "backward",
-        "base_frame",
-        "base_stack",
-        "forward",
-        "parent",
-        "picked_backward",
-        "picked_forward",
-    )
-
-    def __init__(self, forward: str, backward: str, parent: ModuleCall | None) -> None:
-        self.forward, self.backward, self.parent = forward, backward, parent
-        self.base_frame: FrameType | None = None
-        self.base_stack = -1
-        self.picked_forward = self.picked_backward = False
-
-    def holds(self, other: ModuleCall | None) -> bool:
-        """Whether another call ran inside this one."""
-        while other is not None and other is not self:
-            other = other.parent
-        return other is self
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Waiting:
-    """A module's backward entry that is complete but not written yet.
-
-    `node` is the identity of the graph node that completed it; `early` marks a module none of whose
-    inputs has a gradient.
-    """
-
-    call: ModuleCall
-    node: int
-    early: bool
-    write: Callable[[], None]
-
-
-class Entry:
-    """One entry of dump.json; `stack` is a number of the stack book or -1.
-
-    `open` counts the values that may still be added to it.
-    """
-
-    __slots__ = ("abnormal", "name", "open", "parts", "stack")
-
-    def __init__(self, name: str, stack: int = -1) -> None:
-        self.name, self.stack = name, stack
-        self.parts: list[Fragment] = []
-        self.abnormal = False
-        self.open = 0
 
 
 class Trace:
     """The record of one step. All methods may be called from any thread.
 
-    Without `nested` (level L1) no parents are kept, as no module can be one.
+    At level L1 no parents are kept (`nested` is False), as no module can be one.
     """
 
     def __init__(
         self,
+        config: Config,
         selection: Selection,
-        book: TensorBook,
+        book: ValueBook,
         stacks: StackBook,
-        extra_info: bool,
-        nested: bool,
+        output: StepOutput,
     ) -> None:
         self.selection = selection
         self.book = book
         self.arguments = ArgumentWriter(book)
         self.stacks = stacks
         self.lock = threading.RLock()
-        self.closed = False
-        self.write: Callable[[], None] = _nothing
-        self._write_at = _WRITE_EVERY
+        self.seconds_to_write = 0.0
+        self._output, self._ended = output, False
+        self._writes_early, self._write_at = not config.async_dump, _WRITE_EVERY
         self.recomputed: list[str] = []
         self.entry_count = 0
-        self._extra_info, self.nested = extra_info, nested
+        self._extra_info, self.nested = config.extra_info, config.records_modules
         self._calls: dict[str, int] = {}
         self._parents: dict[str, str | None] = {}
         self._new_parents: list[tuple[str, str | None]] = []
         self._entries: list[Entry] = []
         self._groups: dict[int, list[str]] = {}
         self._waiting: list[Waiting] = []
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is recorded any more: the step has ended, or its disk has failed."""
+        return self._ended or self._output.failed
+
+    def report(self, where: str, error: BaseException) -> None:
+        """Note what recording could not do; it never reaches the user's step."""
+        self._output.report(where, error)
 
     def next_call(self, owner: str) -> int:
         """The number of this call of `owner` in the step, from 0."""
@@ -133,9 +82,12 @@ class Trace:
             return self.stacks.capture(frame, None, -1)
         return self.stacks.capture(frame, inside.base_frame, inside.base_stack)
 
-    def capture_caller(self, depth: int) -> int:
-        """The number of the stack that begins `depth` frames above the calling one."""
-        return self.capture_stack(sys._getframe(depth + 1), None)
+    def capture_caller(self) -> int:
+        """The number of the stack that begins where the user's code called this package."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and _is_own(frame):
+            frame = frame.f_back
+        return self.capture_stack(frame, None)
 
     def place_forward(self, name: str, parent: ModuleCall | None) -> None:
         """Note where a forward call stands, and its parents if they are new."""
@@ -160,8 +112,12 @@ class Trace:
         with self.lock:
             self._entries.append(entry)
             # Numbers that still lie on a device wait for the end of the recording.
-            if len(self._entries) >= self._write_at and not self.book.pending:
-                self.write()
+            if (
+                self._writes_early
+                and len(self._entries) >= self._write_at
+                and not self.book.has_pending
+            ):
+                self.flush(last=False)
                 self._write_at = len(self._entries) + _WRITE_EVERY
 
     def wait(self, waiting: Waiting) -> None:
@@ -188,16 +144,31 @@ class Trace:
         for each in ready:
             each.write()
 
-    def take(self, last: bool) -> tuple[list[Entry], list[tuple[str, str | None]]]:
-        """Entries and parents that are new since the last call, numbers read from devices.
+    def flush(self, last: bool) -> None:
+        """Write the entries that are finished: all of them when this is the step's last time."""
+        if self._output.failed:
+            return
+        began = time.perf_counter()
+        entries, parents = self._take(last)
+        groups = self._group_stacks(entries)
+        # A structure dump has names and stacks only.
+        texts = [entry_text(entry) for entry in entries] if self.selection.values else []
+        self._output.append(texts, parents, groups)
+        self.seconds_to_write += time.perf_counter() - began
 
-        Entries behind an open one stay, unless this is the last call of the step.
-        """
+    def end(self) -> None:
+        """Write the rest and record nothing more: hooks that are still somewhere do nothing."""
+        self.flush(last=True)
+        self._ended = True
+        self._waiting.clear()
+        self.book.forget_all()
+
+    def _take(self, last: bool) -> tuple[list[Entry], list[tuple[str, str | None]]]:
+        # Entries behind an open one stay, unless this is the last time.
         with self.lock:
             if last:
                 self.run_waiting()
-            read_back(self.book.pending)
-            self.book.pending.clear()
+            self.book.read_back()
             ready = self._entries
             if not last:
                 ready = ready[: next((n for n, e in enumerate(ready) if e.open), len(ready))]
@@ -213,8 +184,7 @@ class Trace:
         """How many entries have not been taken yet."""
         return len(self._entries)
 
-    def group_stacks(self, entries: list[Entry]) -> list[StackGroup]:
-        """Group new entries by stack text; all groups since the step began are remembered."""
+    def _group_stacks(self, entries: list[Entry]) -> list[StackGroup]:
         fresh: dict[int, list[str]] = {}
         for entry in entries:
             if entry.stack >= 0:
@@ -249,18 +219,12 @@ class Trace:
     @staticmethod
     def _is_abnormal(entry: Entry) -> bool:
         return entry.abnormal or any(
-            part.abnormal for part in entry.parts if isinstance(part, PendingTensor)
+            part.abnormal for part in entry.parts if not isinstance(part, str)
         )
 
 
-def _nothing() -> None:
-    """Keeps entries until they are taken."""
+_OWN = ("msprobe_core", "msprobe")
 
 
-def entry_text(entry: Entry) -> str:
-    """The member text of an entry: `"name": {…}`."""
-    try:
-        text = "".join(entry.parts)  # type: ignore[arg-type]
-    except TypeError:  # a record lay on a device
-        text = "".join(map(str, entry.parts))
-    return f"{quoted(entry.name)}: {{{text}}}"
+def _is_own(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _OWN

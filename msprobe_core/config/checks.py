@@ -22,14 +22,14 @@ def refuse_unknown(place: str, key: object, known: Iterable[str]) -> None:
         return
     near = get_close_matches(str(key), names, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
-    raise ConfigError(f"{place}: unknown key {key!r}; {hint}")
+    raise ConfigError(f"{place}: unknown key {key!r}", hint)
 
 
 def check_value(place: str, field: Field, value: object) -> object:
     """The value in its type; raises ConfigError when it is none of the allowed ones."""
     checked = _CHECKS[field.kind](field, value)
     if checked is None:
-        raise ConfigError(f"{place}: {field.name} is {value!r}; allowed is {_allowed(field)}")
+        raise ConfigError(f"{place}: {field.name} is {value!r}", f"allowed is {_allowed(field)}")
     return checked
 
 

@@ -10,11 +10,13 @@ from msprobe_core.config.model import Config
 from msprobe_core.errors import ConfigError
 from msprobe_core.format import NameSyntaxError, parse_entry
 
+Conflict = tuple[str, str]
+"""What is wrong, and what to do."""
 _TASKS_ELSEWHERE = {
-    "acc_check": "the accuracy pre-check is another tool; choose statistics or tensor",
-    "exception_dump": "it exists for MindSpore only; choose overflow_check",
-    "free_benchmark": "it is another tool; choose statistics or tensor",
-    "nan_analyze": "it is another tool; choose overflow_check",
+    "acc_check": ("the accuracy pre-check is another tool", "choose statistics or tensor"),
+    "exception_dump": ("it exists for MindSpore only", "choose overflow_check"),
+    "free_benchmark": ("it is another tool", "choose statistics or tensor"),
+    "nan_analyze": ("it is another tool", "choose overflow_check"),
 }
 
 
@@ -22,11 +24,13 @@ def refuse_unsupported(place: str, raw: dict[str, Any]) -> None:
     """Raise ConfigError for tasks and levels that this dumper does not have, saying why."""
     task, level = raw.get("task"), raw.get("level")
     if isinstance(task, str) and task in _TASKS_ELSEWHERE:
-        raise ConfigError(f"{place}: task is {task!r}; {_TASKS_ELSEWHERE[task]}")
+        why, instead = _TASKS_ELSEWHERE[task]
+        raise ConfigError(f"{place}: task is {task!r}; {why}", instead)
     if level == "L2":
         raise ConfigError(
             f"{place}: level is 'L2'; kernel dumps need an Ascend NPU with torch_npu, which this "
-            "process does not have; choose L0, L1, mix or debug"
+            "process does not have",
+            "choose L0, L1, mix or debug",
         )
 
 
@@ -43,81 +47,87 @@ def refuse_impossible(place: str, config: Config, explicit: Iterable[str]) -> No
         _debug_level(config),
     ):
         if problem:
-            raise ConfigError(f"{place}: {problem}")
+            what, mend = problem
+            raise ConfigError(f"{place}: {what}", mend)
 
 
-def _scope(config: Config) -> str | None:
+def _scope(config: Config) -> Conflict | None:
     if not config.scope:
         return None
     if len(config.scope) != 2:
-        return f"scope has {len(config.scope)} names; it must have exactly two"
+        return f"scope has {len(config.scope)} names", "it must have exactly two"
     for name in config.scope:
         try:
             entry = parse_entry(name)
         except NameSyntaxError as error:
-            return f"scope: {error}"
+            return f"scope: {error}", "copy a name from dump.json"
         wanted = {"L0": "module", "L1": "api"}.get(config.level)
         if wanted and entry.kind != wanted:
             kinds = {"module": "module names", "api": "API names"}
-            return f"scope has {name!r}; level {config.level} takes {kinds[wanted]} only"
+            return f"scope has {name!r}", f"level {config.level} takes {kinds[wanted]} only"
     return None
 
 
-def _name_lists(config: Config) -> str | None:
+def _name_lists(config: Config) -> Conflict | None:
     for key in ("list", "tensor_list"):
         for name in getattr(config, key):
             if name.startswith("name-regex("):
                 return (
-                    f"{key} has {name!r}; expressions exist for MindSpore static graphs only; "
-                    "write a part of the name, such as 'relu'"
+                    f"{key} has {name!r}; expressions exist for MindSpore static graphs only",
+                    "write a part of the name, such as 'relu'",
                 )
     return None
 
 
-def _asynchronous(config: Config) -> str | None:
+def _asynchronous(config: Config) -> Conflict | None:
     if not config.async_dump:
         return None
     if config.summary_mode != "statistics":
-        return f"async_dump is true with summary_mode {config.summary_mode!r}; set one of the two"
+        return f"async_dump is true with summary_mode {config.summary_mode!r}", "set one of the two"
     if config.task == "tensor" and not config.list:
-        return "async_dump is true with task tensor; name what to save in list, or set it false"
+        return "async_dump is true with task tensor", "name what to save in list, or set it false"
     return None
 
 
-def _benchmark(config: Config, explicit: set[str]) -> str | None:
+def _benchmark(config: Config, explicit: set[str]) -> Conflict | None:
     if config.bench_path is None:
         if "diff_nums" in explicit:
-            return "diff_nums is set without bench_path; give bench_path or remove diff_nums"
+            return "diff_nums is set without bench_path", "give bench_path or remove diff_nums"
         return None
     if config.summary_mode != "md5":
-        return f"bench_path needs summary_mode 'md5', not {config.summary_mode!r}"
+        what = f"bench_path is set with summary_mode {config.summary_mode!r}"
+        return what, "set summary_mode to 'md5'"
     if config.diff_nums == 0 or config.diff_nums < -1:
-        return f"diff_nums is {config.diff_nums}; allowed is -1 or a number from 1 up"
+        return f"diff_nums is {config.diff_nums}", "allowed is -1 or a number from 1 up"
     if not Path(config.bench_path).is_dir():
-        return f"bench_path is {config.bench_path!r}, which is no folder; give a dump"
+        return f"bench_path is {config.bench_path!r}, which is no folder", "give a dump"
     return None
 
 
-def _format_of_files(config: Config) -> str | None:
+def _format_of_files(config: Config) -> Conflict | None:
     if config.file_format is None:
         return None
     return (
         f"file_format is {config.file_format!r}; it belongs to kernel dumps (level L2), which need "
-        "an Ascend NPU; remove it: tensors are saved as .pt"
+        "an Ascend NPU",
+        "remove it: tensors are saved as .pt",
     )
 
 
-def _data_mode(config: Config) -> str | None:
+def _data_mode(config: Config) -> Conflict | None:
     if "all" in config.data_mode and len(config.data_mode) > 1:
-        return f"data_mode is {sorted(config.data_mode)}; 'all' stands alone"
+        return f"data_mode is {sorted(config.data_mode)}", "'all' stands alone"
     return None
 
 
-def _debug_level(config: Config) -> str | None:
+def _debug_level(config: Config) -> Conflict | None:
     if config.level != "debug":
         return None
     if config.scope or config.list or config.tensor_list:
-        return "level debug records what debugger.save is given; remove scope, list and tensor_list"
+        return (
+            "level debug records what debugger.save is given",
+            "remove scope, list and tensor_list",
+        )
     if config.task in ("structure", "overflow_check"):
-        return f"level debug has no task {config.task!r}; choose statistics or tensor"
+        return f"level debug has no task {config.task!r}", "choose statistics or tensor"
     return None

@@ -27,7 +27,7 @@ class LoadConfig:
 def read_load(place: str, raw: object) -> LoadConfig:
     """The checked section; raises ConfigError."""
     if not isinstance(raw, dict):
-        raise ConfigError(f"{place}: load is {raw!r}; it must be an object with path and modules")
+        raise ConfigError(f"{place}: load is {raw!r}", "it must be an object with path and modules")
     where = f"{place}, section load"
     for key in raw:
         refuse_unknown(where, key, [field.name for field in LOAD_FIELDS])
@@ -38,7 +38,7 @@ def read_load(place: str, raw: object) -> LoadConfig:
     }
     for key in ("path", "modules"):
         if not values.get(key):
-            raise ConfigError(f"{where}: {key} is missing; it must be given")
+            raise ConfigError(f"{where}: {key} is missing", "it must be given")
     if not Path(str(values["path"])).is_dir():
-        raise ConfigError(f"{where}: path is {values['path']!r}, which is no folder; give a dump")
+        raise ConfigError(f"{where}: path is {values['path']!r}, which is no folder", "give a dump")
     return LoadConfig(**values)  # type: ignore[arg-type]

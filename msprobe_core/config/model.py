@@ -22,7 +22,9 @@ class Config:
     async_dump: bool = False
     dump_enable: bool | None = None
     extra_info: bool = True
+    flow: bool = True
     precision: str = "low"
+    sketch: bool = True
     risk_level: str = "FOCUS"
     scope: tuple[str, ...] = ()
     list: tuple[str, ...] = ()

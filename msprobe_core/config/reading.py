@@ -30,17 +30,17 @@ def read_config(config_path: str | Path | None, **arguments: object) -> Config:
 
 def _read_file(config_path: str | Path) -> dict[str, Any]:
     if not isinstance(config_path, (str, Path)):
-        raise ConfigError(f"config_path is {config_path!r}; it must be the path of a JSON file")
+        raise ConfigError(f"config_path is {config_path!r}", "it must be the path of a JSON file")
     try:
         raw = json.loads(Path(config_path).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ConfigError(f"{config_path}: missing; create it or correct config_path") from None
+        raise ConfigError(f"{config_path}: missing", "create it or correct config_path") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{config_path}: cannot be read ({error}); check the file") from None
+        raise ConfigError(f"{config_path}: cannot be read ({error})", "check the file") from None
     except ValueError as error:
-        raise ConfigError(f"{config_path}: no valid JSON ({error}); correct the file") from None
+        raise ConfigError(f"{config_path}: no valid JSON ({error})", "correct the file") from None
     if not isinstance(raw, dict):
-        raise ConfigError(f"{config_path}: holds {raw!r}; it must be a JSON object")
+        raise ConfigError(f"{config_path}: holds {raw!r}", "it must be a JSON object")
     return raw
 
 
@@ -79,7 +79,9 @@ def _refuse_misplaced(place: str, key: str) -> None:
     for entry in FIELDS:
         if entry.name == key and COMMON not in entry.sections:
             sections = " or ".join(f"{name!r}" for name in entry.sections)
-            raise ConfigError(f"{place}: {key} stands at the top; move it into section {sections}")
+            raise ConfigError(
+                f"{place}: {key} stands at the top", f"move it into section {sections}"
+            )
 
 
 def _section_values(place: str, raw: dict[str, Any], task: str) -> dict[str, object]:
@@ -89,7 +91,7 @@ def _section_values(place: str, raw: dict[str, Any], task: str) -> dict[str, obj
 
 def _check_section(place: str, name: str, raw: object) -> dict[str, object]:
     if not isinstance(raw, dict):
-        raise ConfigError(f"{place}: section {name} is {raw!r}; it must be a JSON object")
+        raise ConfigError(f"{place}: section {name} is {raw!r}", "it must be a JSON object")
     where = f"{place}, section {name}"
     known = {entry.name: entry for entry in FIELDS if name in entry.sections}
     ignored = {"check_mode"} if name == "overflow_check" else set()

@@ -73,11 +73,25 @@ FIELDS = (
     ),
     Field("extra_info", "bool", "true", "Whether `stack.json` and `construct.json` are written."),
     Field(
+        "flow",
+        "bool",
+        "true",
+        "Whether the record of an input names the recorded output that it is, as `source`.",
+    ),
+    Field(
         "precision",
         "choice",
         '"low"',
-        "Precision of sums: `low` accumulates in float32 (float64 for float64), `high` in float64.",
+        "`low` writes the digits of sums that do not depend on their order, and sums in float32 on "
+        "a device; `high` writes all digits, and sums in float64 everywhere.",
         choices=("low", "high"),
+    ),
+    Field(
+        "sketch",
+        "bool",
+        "true",
+        "Whether each tensor gets a sketch beside its statistics: 64 digits that tell how far "
+        "apart the elements of two tensors are, also where their statistics agree.",
     ),
     Field(
         "risk_level",

@@ -1,11 +1,12 @@
-"""The dump on disk, as both the dumper and the builder see it: names, files, records.
+"""The dump on disk, as both the dumper and the builder see it: names, files, dtypes.
 
 Standard library only, so that reading a dump never loads a framework.
 """
 
-from msprobe_core.format.dtypes import canonical_dtype, machine_epsilon
+from msprobe_core.format.dtypes import canonical_dtype, is_integer_dtype, machine_epsilon
 from msprobe_core.format.layout import (
     CONSTRUCT_FILE,
+    DEBUG_FILE,
     DUMP_FILE,
     ERROR_LOG,
     STACK_FILE,
@@ -16,33 +17,38 @@ from msprobe_core.format.layout import (
 )
 from msprobe_core.format.names import (
     API_PREFIXES,
+    Direction,
     EntryName,
     NameSyntaxError,
     api_entry,
     module_entry,
+    nth_pass,
     parameters_grad_entry,
     parse_entry,
 )
-from msprobe_core.format.records import Direction, Level, SummaryMode, Task
+from msprobe_core.format.sketch import LARGEST, PROJECTIONS, SKETCH_VERSION
 
 __all__ = [
     "API_PREFIXES",
     "CONSTRUCT_FILE",
+    "DEBUG_FILE",
     "DUMP_FILE",
     "ERROR_LOG",
+    "LARGEST",
+    "PROJECTIONS",
+    "SKETCH_VERSION",
     "STACK_FILE",
     "TENSOR_DIR",
     "Direction",
     "EntryName",
-    "Level",
     "NameSyntaxError",
     "RankDir",
-    "SummaryMode",
-    "Task",
     "api_entry",
     "canonical_dtype",
+    "is_integer_dtype",
     "machine_epsilon",
     "module_entry",
+    "nth_pass",
     "parameters_grad_entry",
     "parse_entry",
     "parse_rank_dir",

@@ -44,3 +44,9 @@ def machine_epsilon(name: str) -> float | None:
     if dtype.startswith("float8"):
         return _EPSILON["bfloat16"]
     return _EPSILON.get(dtype)
+
+
+def is_integer_dtype(dtype: str) -> bool:
+    """Whether a dtype of either framework holds integers or booleans."""
+    name = canonical_dtype(dtype)
+    return "int" in name or name == "bool"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 DUMP_FILE = "dump.json"
+DEBUG_FILE = "debug.json"  # what mindstudio-probe's level debug writes in its place
 CONSTRUCT_FILE = "construct.json"
 STACK_FILE = "stack.json"
 ERROR_LOG = "dump_error_info.log"

@@ -8,8 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from msprobe_core.format.records import Direction
-
+Direction = Literal["forward", "backward"]
 EntryKind = Literal["module", "api", "parameters_grad"]
 
 MODULE_PREFIXES = ("Module", "Cell")
@@ -92,8 +91,24 @@ def module_entry(path: str, class_name: str, call: int, direction: Direction) ->
 
 
 def parameters_grad_entry(path: str, class_name: str, call: int) -> str:
-    """The name of the entry that holds a module's parameter gradients."""
-    return f"Module.{path}.{class_name}.parameters_grad.{call}"
+    """The name of the entry that holds a module's parameter gradients.
+
+    The started model itself has an empty path.
+    """
+    owner = f"{path}.{class_name}" if path else class_name
+    return f"Module.{owner}.parameters_grad.{call}"
+
+
+def nth_pass(backward: str, number: int) -> str:
+    """The name of a backward entry in the n-th pass through one graph, counted from 1.
+
+    `Torch.exp.0.backward` is `Torch.exp@2.0.backward` in the second, `Module.a.Linear.backward.0`
+    is `Module.a.Linear@2.backward.0`.
+    """
+    if number == 1:
+        return backward
+    head, middle, tail = backward.rsplit(".", 2)
+    return f"{head}@{number}.{middle}.{tail}"
 
 
 def _parse_module(name: str, head: str, middle: str, tail: str) -> EntryName | None:

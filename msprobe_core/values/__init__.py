@@ -1,1 +1,1 @@
-"""What is written about a value: statistics, checksums, arguments as JSON text."""
+"""The text of records: plain values and containers as JSON, whatever the framework."""

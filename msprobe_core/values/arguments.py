@@ -1,4 +1,4 @@
-"""Arguments and results of a call as JSON text: containers, scalars, groups, tensors.
+"""Arguments and results of a call as JSON text: containers, scalars, and a framework's values.
 
 Text is appended as fragments; a fragment may be a record that is still on a device.
 """
@@ -7,23 +7,56 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
-import torch
-
-from msprobe_core.values.groups import group_text, is_group, is_p2p_op, p2p_op_fields
-from msprobe_core.values.tensors import PendingTensor, TensorBook
 from msprobe_core.values.text import number, quoted, typed
 
-Fragment = str | PendingTensor
 _DEEPEST = 12
+Scalars = Mapping[type, Callable[[Any], str]]
+
+
+class PendingRecord(Protocol):
+    """A record whose numbers are read later; its text is right once they are."""
+
+    @property
+    def abnormal(self) -> bool: ...
+
+    def __str__(self) -> str: ...
+
+
+Fragment = str | PendingRecord
+
+
+class Enclosed(NamedTuple):
+    """A value that holds another: the text before it, its key, itself, and the text after."""
+
+    before: str
+    key: str
+    value: object
+    after: str
+
+
+class Records(Protocol):
+    """What a framework knows of its own values."""
+
+    tensor_type: type
+    scalars: Scalars
+
+    def record(self, tensor: Any, path: str, key: object = None) -> Fragment:  # noqa: ANN401
+        """The record of a tensor at `path`, or at `path.key`; never raises."""
+        ...
+
+    def special(self, value: object) -> str | Enclosed | None:
+        """A value that is neither tensor, scalar nor container, such as a process group."""
+        ...
 
 
 class ArgumentWriter:
     """Appends the JSON text of values to a list of fragments."""
 
-    def __init__(self, book: TensorBook) -> None:
-        self._book = book
+    def __init__(self, records: Records) -> None:
+        self._records, self._tensor = records, records.tensor_type
+        self._scalars: Scalars = {**_SCALARS, **records.scalars}
         self._depth = 0
 
     def sequence(self, values: Sequence[object], path: str, out: list[Fragment]) -> None:
@@ -45,48 +78,49 @@ class ArgumentWriter:
 
     def value(self, value: object, path: str, key: object, out: list[Fragment]) -> None:
         """One value, which stands at `<path>.<key>`."""
-        if isinstance(value, torch.Tensor):
-            out.append(self._book.record(value, path, key))
+        if isinstance(value, self._tensor):
+            out.append(self._records.record(value, path, key))
             return
-        plain = _SCALARS.get(type(value))
+        plain = self._scalars.get(type(value))
         if plain is not None:
             out.append(plain(value))
-        elif isinstance(value, (list, tuple, Mapping)) and not isinstance(value, torch.Size):
+        elif isinstance(value, (list, tuple, Mapping)):
             self._nested(value, f"{path}.{key}", out)
-        elif is_p2p_op(value):
-            self._p2p_op(value, f"{path}.{key}", out)
+        else:
+            self._other(value, f"{path}.{key}", out)
+
+    def _other(self, value: object, path: str, out: list[Fragment]) -> None:
+        special = self._records.special(value)
+        if isinstance(special, str):
+            out.append(special)
+        elif special is not None:
+            out.append(special.before)
+            self.value(special.value, path, special.key, out)
+            out.append(special.after)
         elif is_dataclass(value) and not isinstance(value, type):
             members = {member.name: getattr(value, member.name, None) for member in fields(value)}
-            self._nested(members, f"{path}.{key}", out)
+            self._nested(members, path, out)
         else:
-            out.append(_other(value))
+            out.append(self._scalar(value))
 
     def _nested(self, values: Iterable[object], path: str, out: list[Fragment]) -> None:
         if self._depth == _DEEPEST:  # deeper means a container that holds itself
             out.append("null")
             return
         self._depth += 1
-        if isinstance(values, Mapping):
-            self.mapping({str(key): value for key, value in values.items()}, path, out)
-        else:
-            self.sequence(tuple(values), path, out)
-        self._depth -= 1
+        try:
+            if isinstance(values, Mapping):
+                self.mapping({str(key): value for key, value in values.items()}, path, out)
+            else:
+                self.sequence(tuple(values), path, out)
+        finally:
+            self._depth -= 1
 
-    def _p2p_op(self, op: object, path: str, out: list[Fragment]) -> None:
-        out.append('{"class_type": "torch.distributed.P2POp", "tensor": ')
-        self.value(getattr(op, "tensor", None), path, "tensor", out)
-        out.append(f", {p2p_op_fields(op)}}}")
-
-
-def _other(value: object) -> str:
-    if isinstance(value, torch.Size):
-        return typed("torch.Size", str(list(value)))
-    if is_group(value):
-        return group_text(value)
-    for kind, plain in _SCALARS.items():
-        if isinstance(value, kind):
-            return plain(value)
-    return "null"
+    def _scalar(self, value: object) -> str:
+        for kind, plain in self._scalars.items():  # such as an enumeration of integers
+            if isinstance(value, kind):
+                return plain(value)
+        return "null"
 
 
 def _slice(value: object) -> str:
@@ -111,7 +145,4 @@ _SCALARS: dict[type, Callable[[Any], str]] = {
     complex: _complex,
     slice: _slice,
     type(...): lambda _: typed("ellipsis", '"..."'),
-    torch.dtype: lambda value: typed("torch.dtype", quoted(str(value))),
-    torch.device: lambda value: typed("torch.device", quoted(str(value))),
-    torch.memory_format: lambda value: typed("torch.memory_format", quoted(str(value))),
 }

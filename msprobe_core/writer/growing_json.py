@@ -19,7 +19,7 @@ class GrowingJson:
     def __init__(self, path: Path, opening: str, open_end: str, final_end: str) -> None:
         self._open_end, self._final_end = open_end.encode(), final_end.encode()
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o640)
-        self._first = True
+        self._first, self._closed = True, False
         self.size = self._write(0, opening.encode(), self._open_end)
 
     def append(self, members: list[str]) -> None:
@@ -38,11 +38,16 @@ class GrowingJson:
     def close(self, complete: bool = True) -> int:
         """Write the last closing text when complete; the file's size in bytes."""
         end = self._final_end if complete else self._open_end
-        if complete:
-            # Padded to the longer closing text, so that no moment shows a half of either.
-            self._write(self.size, b"", end.ljust(len(self._open_end)))
-            os.ftruncate(self._file, self.size + len(end))
-        os.close(self._file)
+        if self._closed:
+            return self.size + len(end)
+        self._closed = True  # also when the last write fails: the number may be another file's then
+        try:
+            if complete:
+                # Padded to the longer closing text, so that no moment shows a half of either.
+                self._write(self.size, b"", end.ljust(len(self._open_end)))
+                os.ftruncate(self._file, self.size + len(end))
+        finally:
+            os.close(self._file)
         return self.size + len(end)
 
     def _write(self, offset: int, data: bytes, end: bytes) -> int:

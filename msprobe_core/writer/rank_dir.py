@@ -6,18 +6,9 @@ A dump that is there already is moved aside, never overwritten.
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from msprobe_core.format import CONSTRUCT_FILE, DUMP_FILE, STACK_FILE
-
-
-def current_rank() -> int | None:
-    """The rank of this process in torch.distributed, None when it has none (yet)."""
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return None
-    return int(distributed.get_rank())
 
 
 def rank_dir_name(rank: int | None) -> str:

@@ -14,11 +14,15 @@ _NOTE = "this step did not complete: the process ended or stopped dumping in it"
 
 @dataclass(slots=True)
 class Header:
-    """What stands at the top of dump.json; `data_dir` is None unless tensors are saved."""
+    """What stands at the top of dump.json; `data_dir` is None unless tensors are saved.
+
+    `sketch` is the version of the sketches in the records, None where there are none.
+    """
 
     task: str
     level: str
     data_dir: str | None
+    sketch: int | None = None
 
 
 class StepFiles:
@@ -29,8 +33,11 @@ class StepFiles:
         data_dir = "null" if header.data_dir is None else quoted(header.data_dir)
         opening = (
             f'{{"task": {quoted(header.task)}, "level": {quoted(header.level)}, '
-            f'"framework": "pytorch", "dump_data_dir": {data_dir}, "data": {{'
+            f'"framework": "pytorch", "dump_data_dir": {data_dir}, '
         )
+        if header.sketch is not None:
+            opening += f'"sketch_version": {header.sketch}, '
+        opening += '"data": {'
         self._dump = GrowingJson(
             directory / DUMP_FILE, opening, f'\n}}, "note": {quoted(_NOTE)}}}\n', "\n}}\n"
         )

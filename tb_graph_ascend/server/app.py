@@ -11,6 +11,7 @@ from flask import Flask, Response, request
 
 from tb_graph_ascend.server import (
     builds,
+    compare_tables,
     databases,
     errors,
     exports,
@@ -21,7 +22,9 @@ from tb_graph_ascend.server import (
     nodes,
     pages,
     pictures,
+    rows,
     search,
+    traces,
 )
 from tb_graph_ascend.server.answers import finish
 from tb_graph_ascend.server.openapi import document
@@ -29,7 +32,10 @@ from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Settings, Workplace, make_workplace
 
 _LONGEST_BODY = 4 << 20
-_RESOURCES = (databases, graphs, nodes, findings, search, mappings, exports, pictures, builds)
+_RESOURCES = (
+    *(databases, graphs, rows, nodes, findings, traces, search),
+    *(mappings, exports, compare_tables, pictures, builds),
+)
 
 
 def create_app(logdirs: Sequence[Path], settings: Settings | None = None) -> Flask:

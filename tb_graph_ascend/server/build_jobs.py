@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,8 +18,8 @@ from typing import IO
 
 import msgspec
 
-from tb_graph_ascend.logdirs import SUFFIX, LogDirs
-from tb_graph_ascend.server.build_messages import Build, BuildRequest, Progress
+from tb_graph_ascend.logdirs import WORKSHOP, LogDirs
+from tb_graph_ascend.server.build_messages import Build, BuildRequest, BuildTask, Progress
 from tb_graph_ascend.server.errors import ConflictError, NotFoundError
 
 _MOST_KEPT = 50
@@ -95,14 +96,14 @@ class _Job:
         )
         assert wanted.output is not None
         self._logdirs = logdirs
-        self._output = Path(wanted.output)
-        self._before = self._partial()
+        # What is unfinished lies here alone: other builds may write into the same output.
+        self._workshop = Path(wanted.output) / f"{WORKSHOP}{self.build.id}"
         self._changed = threading.Condition()
         # A file, not a pipe: nobody has to read along for the worker to go on.
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `_watch`
         self._process = _start_worker(self._complaints)
-        thread = threading.Thread(target=self._watch, args=(wanted,), daemon=True)
-        thread.start()
+        task = BuildTask(wanted, os.fspath(self._workshop))
+        threading.Thread(target=self._watch, args=(task,), daemon=True).start()
 
     def follow(self) -> Iterator[Build | None]:
         seen: Build | None = None
@@ -122,13 +123,13 @@ class _Job:
         self._stop()
         return self.build
 
-    def _watch(self, wanted: BuildRequest) -> None:
+    def _watch(self, task: BuildTask) -> None:
         complaint = ""
         with self._complaints, self._process as process:
             assert process.stdin is not None
             assert process.stdout is not None
             try:
-                process.stdin.write(msgspec.json.encode(wanted))
+                process.stdin.write(msgspec.json.encode(task))
                 process.stdin.close()
                 for line in process.stdout:
                     self._take(_decode(line))
@@ -158,8 +159,7 @@ class _Job:
                 cause = f"killed by signal {-code} (out of memory?)" if code < 0 else f"code {code}"
                 text = f"the build process ended unexpectedly: {cause}\n{complaint}"
                 self._change(state="failed", error=text.strip())
-        if self.build.state != "done":
-            self._remove_partial()
+        self._clean_up()
 
     def _change(self, **facts: object) -> None:
         self.build = msgspec.structs.replace(self.build, **facts)
@@ -173,14 +173,10 @@ class _Job:
         # The workers of the build share its group; none may outlive it.
         _signal(self._process, getattr(signal, "SIGKILL", signal.SIGTERM))
         self._process.wait()
-        self._remove_partial()
+        self._clean_up()
 
-    def _partial(self) -> set[Path]:
-        return set(self._output.glob(f"*{SUFFIX}.partial*")) if self._output.is_dir() else set()
-
-    def _remove_partial(self) -> None:
-        for path in self._partial() - self._before:
-            path.unlink(missing_ok=True)
+    def _clean_up(self) -> None:
+        shutil.rmtree(self._workshop, ignore_errors=True)
 
 
 def _start_worker(complaints: IO[bytes]) -> subprocess.Popen[bytes]:

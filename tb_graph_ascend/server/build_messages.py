@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from builder.database.records import Count
+from builder.results.records import Count
 
 _Path = Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
 
@@ -38,6 +38,30 @@ class BuildRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threshold: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
     layer_mapping: _Path | None = None
     manual_mapping: _Path | None = None
+
+
+class BuildWish(msgspec.Struct, frozen=True):
+    """How a result was built, ready to be built again; `outside`: paths that may not be read here.
+
+    A path is null where there is none, or where it lies outside the log folders.
+    """
+
+    problem: str | None
+    benchmark: str | None
+    output: str | None
+    overflow_check: bool
+    fuzzy_match: bool
+    threshold: float
+    layer_mapping: str | None
+    manual_mapping: str | None
+    outside: list[str]
+
+
+class BuildTask(msgspec.Struct, frozen=True):
+    """What a worker is told: the request, and a folder of its own for what is unfinished."""
+
+    wanted: BuildRequest
+    workshop: str
 
 
 class Progress(msgspec.Struct, frozen=True):

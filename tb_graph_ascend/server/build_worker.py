@@ -7,29 +7,50 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import msgspec
 
 from builder import BuilderError, BuildOptions, build
-from builder.interrupts import stopped_by_sigterm
-from builder.pipeline.store import PairOutcome
-from tb_graph_ascend.server.build_messages import BuildRequest, Progress
+from builder.errors import OutputError
+from builder.pipeline.outcome import PairOutcome
+from builder.processes.interrupts import stopped_by_sigterm
+from tb_graph_ascend.logdirs import SUFFIX
+from tb_graph_ascend.server.build_messages import BuildRequest, BuildTask, Progress
 
 
 def main() -> None:
     """Build what stdin asks for."""
-    wanted = msgspec.json.decode(sys.stdin.buffer.read(), type=BuildRequest)
+    task = msgspec.json.decode(sys.stdin.buffer.read(), type=BuildTask)
+    wanted = task.wanted
     try:
         with stopped_by_sigterm():
-            made = build(
-                wanted.problem, wanted.benchmark, wanted.output or ".", _options(wanted), _report
-            )
-        _say(Progress(file=str(made.path)))
+            made = build(wanted.problem, wanted.benchmark, task.workshop, _options(wanted), _report)
+            published = _publish(made.path, Path(wanted.output or "."))
+        _say(Progress(file=str(published)))
     except BuilderError as error:
         _say(Progress(error=str(error)))
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _publish(made: Path, folder: Path) -> Path:
+    """Give a complete file its place; raises OutputError where the folder takes none."""
+    stem = made.name.removesuffix(SUFFIX)
+    for number in count(1):
+        final = folder / (made.name if number == 1 else f"{stem}_{number}{SUFFIX}")
+        try:
+            # A reservation first: renaming would replace the file of a build of the same second.
+            final.touch(exist_ok=False)
+            return made.replace(final)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise OutputError(
+                f"{folder}: cannot be written ({error.strerror})", "choose another folder"
+            ) from error
+    raise AssertionError("unreachable")
 
 
 def _options(wanted: BuildRequest) -> BuildOptions:

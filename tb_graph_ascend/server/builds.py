@@ -9,18 +9,21 @@ from pathlib import Path
 import msgspec
 from flask import Response
 
-from tb_graph_ascend.dumps import find_dumps
+from builder.dump.search import find_dumps
+from builder.match.manual_file import mapping_path
 from tb_graph_ascend.logdirs import LogDirs
 from tb_graph_ascend.server.build_jobs import BuildJobs
 from tb_graph_ascend.server.build_messages import (
     Build,
     BuildRequest,
     Builds,
+    BuildWish,
     CancelRequest,
     DumpEntry,
     Dumps,
 )
 from tb_graph_ascend.server.errors import BadArgumentError, ConflictError
+from tb_graph_ascend.server.library import OpenDatabase
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
@@ -46,6 +49,11 @@ def resource(place: Workplace) -> Resource:
             for dump in find_dumps(logdirs.folders)
         ]
         return Dumps(found, [os.fspath(folder) for folder in logdirs.folders])
+
+    @routes.route("/databases/<db>/build", answer=BuildWish)
+    def rebuild(db: str) -> BuildWish:
+        """How a result was built, with its manual pairs, ready to be built again."""
+        return _wish(place.open(db), logdirs)
 
     @routes.route("/builds", answer=Builds, failures=(400,))
     def list_builds() -> Builds:
@@ -109,7 +117,7 @@ def _confined(wanted: BuildRequest, logdirs: LogDirs) -> BuildRequest:
 
 
 def _confine(name: str, path: str, logdirs: LogDirs) -> Path:
-    found = logdirs.confine(Path(path)) if "\0" not in path else None
+    found = _inside(path, logdirs)
     if found is None:
         raise BadArgumentError(
             f"{name}: {path[:200]!r} is not below the log folders", "choose a path below them"
@@ -117,3 +125,39 @@ def _confine(name: str, path: str, logdirs: LogDirs) -> Path:
     if not found.exists():
         raise BadArgumentError(f"{name}: {path[:200]!r} does not exist", "choose another path")
     return found
+
+
+def _inside(path: str, logdirs: LogDirs) -> Path | None:
+    """A path below the log folders, as it is or, as the interface prints it, relative to one."""
+    if "\0" in path:
+        return None
+    below = [logdirs.confine(folder / path) for folder in logdirs.folders]
+    found = [one for one in below if one is not None]
+    return next((one for one in found if one.exists()), found[0] if found else None)
+
+
+def _wish(opened: OpenDatabase, logdirs: LogDirs) -> BuildWish:
+    """How a result was built; a session's pairs are in no file and are not part of it."""
+    summary = opened.database.summary()
+    options = getattr(opened.database, "options", {})
+    mapping = mapping_path(opened.file.path)
+    paths = {
+        "problem": summary.problem,
+        "benchmark": summary.benchmark,
+        "layer_mapping": options.get("layer_mapping"),
+        "manual_mapping": mapping if mapping.exists() else options.get("manual_mapping"),
+    }
+    given = {name: os.fspath(path) for name, path in paths.items() if path is not None}
+    inside = {name: _inside(path, logdirs) for name, path in given.items()}
+    usable = {n: os.fspath(p) for n, p in inside.items() if p is not None and p.exists()}
+    return BuildWish(
+        problem=usable.get("problem"),
+        benchmark=usable.get("benchmark"),
+        output=os.fspath(opened.file.path.parent),
+        overflow_check=bool(options.get("overflow_check")),
+        fuzzy_match=bool(options.get("fuzzy_match")),
+        threshold=opened.database.threshold,
+        layer_mapping=usable.get("layer_mapping"),
+        manual_mapping=usable.get("manual_mapping"),
+        outside=[path for name, path in given.items() if name not in usable],
+    )

@@ -6,6 +6,8 @@ import os
 
 import msgspec
 
+from builder.results.answer import Answer
+from builder.results.rank_strip import RankStrip, rank_strip
 from tb_graph_ascend.server.messages import DatabaseAnswer, Databases
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
@@ -32,5 +34,16 @@ def resource(place: Workplace) -> Resource:
             writable=opened.writable and not place.settings.read_only,
             read_only=place.settings.read_only,
         )
+
+    @routes.route("/databases/<db>/answer", answer=Answer)
+    def where_it_begins(db: str) -> Answer:
+        """Where it begins: the causes, and what was not compared."""
+        return place.library.answer(place.open(db))
+
+    @routes.route("/databases/<db>/ranks", answer=RankStrip)
+    def ranks(db: str) -> RankStrip:
+        """Steps × ranks, ranks that look alike in one row."""
+        database = place.open(db).database
+        return rank_strip(database.summary().pairs, database.threshold)
 
     return routes

@@ -5,6 +5,7 @@ RequestError
 ├── ForbiddenError     403  the request is not allowed here
 ├── NotFoundError      404  no such database, pair, node or job
 ├── ConflictError      409  what is asked for does not fit the state
+├── PreconditionError  412  the request names something that it has to send first
 └── UnusableError      422  a file is there but cannot be used
 """
 
@@ -16,10 +17,7 @@ from flask import Flask, Response
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
-from builder.database.names import ExpressionError
-from builder.database.opening import DatabaseError
-from builder.database.queries import UnknownNodeError
-from builder.errors import BuilderError
+from builder.errors import BuilderError, ExpressionError, UnknownNodeError
 from tb_graph_ascend.server.answers import json_response
 from tb_graph_ascend.server.messages import Failure
 
@@ -58,6 +56,12 @@ class ConflictError(RequestError):
     status = 409
 
 
+class PreconditionError(RequestError):
+    """The request names something that it has to send first."""
+
+    status = 412
+
+
 class UnusableError(RequestError):
     """A file is there, but it cannot be used."""
 
@@ -70,7 +74,6 @@ def install(app: Flask) -> None:
     app.register_error_handler(HTTPException, _refused_by_flask)
     app.register_error_handler(UnknownNodeError, _unknown)
     app.register_error_handler(ExpressionError, _no_expression)
-    app.register_error_handler(DatabaseError, _unusable)
     app.register_error_handler(BuilderError, _builder_refused)
     app.register_error_handler(SQLAlchemyError, _unreadable)
     app.register_error_handler(Exception, _our_fault)
@@ -94,25 +97,15 @@ def _refused_by_flask(error: HTTPException) -> Response:
 
 
 def _unknown(error: UnknownNodeError) -> Response:
-    return failure(404, str(error), "open the database again: it may have been rebuilt")
+    return failure(404, error.message, error.hint)
 
 
 def _no_expression(error: ExpressionError) -> Response:
-    return _advised(400, f"q: {error}")
-
-
-def _unusable(error: DatabaseError) -> Response:
-    return _advised(422, str(error))
+    return failure(400, f"q: {error.message}", error.hint)
 
 
 def _builder_refused(error: BuilderError) -> Response:
-    return _advised(422, str(error))
-
-
-def _advised(status: int, text: str) -> Response:
-    # The builder's messages end in what to do next.
-    error, semicolon, hint = text.rpartition("; ")
-    return failure(status, error, hint) if semicolon else failure(status, text)
+    return failure(422, error.message, error.hint)
 
 
 def _unreadable(error: SQLAlchemyError) -> Response:

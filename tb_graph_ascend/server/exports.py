@@ -10,14 +10,16 @@ from typing import Any
 import msgspec
 from flask import Response, request
 
-from builder.database.node_filter import NodeFilter
-from builder.database.records import AcrossCell, Finding, Node, Pair, ValuePair
-from builder.diagnosis.html import html_report
 from builder.match.manual_file import MappedPair
 from builder.reasons import sentence
+from builder.results.html import html_report
+from builder.results.records import AcrossCell, Finding, Pair, ValuePair
+from builder.results.slide import slide
 from tb_graph_ascend.server.findings import FindingQuery
-from tb_graph_ascend.server.graphs import ListQuery
+from tb_graph_ascend.server.messages import NodeRow
+from tb_graph_ascend.server.node_table import FILE_SECONDS, TableQuery, find_hits, table
 from tb_graph_ascend.server.resource import Resource
+from tb_graph_ascend.server.workbook import WORKBOOK, workbook
 from tb_graph_ascend.server.workplace import Workplace
 
 _MOST_ROWS = 1_000_000
@@ -62,19 +64,16 @@ def resource(place: Workplace) -> Resource:
         return _download("mappings", form, rows, MappedPair.__struct_fields__)
 
     @routes.route(
-        "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>/export/"
-        "nodes.<any(csv, json):form>",
-        query=ListQuery,
+        "/databases/<db>/export/nodes.<any(csv, json, xlsx):form>",
+        query=TableQuery,
         media_type=_ANY_FORM,
     )
-    def nodes(db: str, step: int, rank: int, form: str, query: ListQuery) -> Response:
-        """All nodes that a filter lets through."""
-        wanted = NodeFilter(**msgspec.structs.asdict(query))
-        found = place.library.nodes(place.open(db), step, rank, wanted, 0, _MOST_ROWS).nodes
-        rows = [
-            {**msgspec.structs.asdict(node), "reasons": _sentences(node.reasons)} for node in found
-        ]
-        return _download("nodes", form, rows, Node.__struct_fields__)
+    def nodes(db: str, form: str, query: TableQuery) -> Response:
+        """All rows of the nodes table that a query has."""
+        opened = place.open(db)
+        hits = find_hits(place.library, opened, query, FILE_SECONDS)
+        rows = [_node_row(row) for row in table(opened, hits, 0, _MOST_ROWS).rows]
+        return _download("nodes", form, rows, _NODE_COLUMNS)
 
     @routes.route(
         "/databases/<db>/nodes/<int:node>/export/values.<any(csv, json):form>",
@@ -101,10 +100,57 @@ def resource(place: Workplace) -> Resource:
         answer = Response(html_report(place.open(db).file.path), mimetype="text/html")
         return _as_file(answer, "report.html")
 
+    @routes.route("/databases/<db>/export/slide.svg", media_type="image/svg+xml")
+    def one_slide(db: str) -> Response:
+        """The answer as one picture of 1920 × 1080, to be shown to others."""
+        opened = place.open(db)
+        picture = slide(opened.database, place.library.answer(opened))
+        return _as_file(Response(picture, mimetype="image/svg+xml"), "slide.svg")
+
     return routes
 
 
 _ANY_FORM = "text/csv"
+_NODE_COLUMNS = (
+    "step",
+    "rank",
+    "module",
+    "name",
+    "benchmark name",
+    "kind",
+    "direction",
+    "order",
+    "score",
+    "input score",
+    "introduced",
+    "verdict",
+    "overflow",
+    "match",
+    "reasons",
+)
+
+
+def _node_row(row: NodeRow) -> Row:
+    node, paired = row.node, row.node.match is not None
+    theirs = row.partner if paired else node.name if node.side == "benchmark" else None
+    cells = (
+        row.step,
+        row.rank,
+        row.module,
+        node.name if node.side == "problem" else row.partner,
+        theirs,
+        node.kind,
+        node.direction,
+        node.order,
+        node.score,
+        node.input_score,
+        node.introduced,
+        node.verdict,
+        node.overflow,
+        node.match_reason,
+        _sentences(node.reasons),
+    )
+    return dict(zip(_NODE_COLUMNS, cells, strict=True))
 
 
 def _value_row(pair: ValuePair) -> Row:
@@ -130,13 +176,17 @@ def _sentence(reason: dict[str, Any]) -> str:
         return msgspec.json.encode(reason).decode()
 
 
-def _download(table: str, form: str, rows: Sequence[Row], columns: Sequence[str]) -> Response:
+def _download(name: str, form: str, rows: Sequence[Row], columns: Sequence[str]) -> Response:
     """A table as a file; `columns` come first, and stand there even without rows."""
     if form == "json":
         answer = Response(msgspec.json.encode(rows), mimetype="application/json")
+    elif form == "xlsx":
+        heads = _columns(rows, columns)
+        cells = ([row.get(head) for head in heads] for row in rows)
+        answer = Response(workbook(name, heads, cells), mimetype=WORKBOOK)
     else:
         answer = Response(_csv(rows, columns), mimetype="text/csv")
-    return _as_file(answer, f"{table}.{form}")
+    return _as_file(answer, f"{name}.{form}")
 
 
 def _as_file(answer: Response, name: str) -> Response:
@@ -145,7 +195,7 @@ def _as_file(answer: Response, name: str) -> Response:
 
 
 def _csv(rows: Sequence[Row], first: Sequence[str]) -> str:
-    columns = list(dict.fromkeys([*first, *(name for row in rows for name in row)]))
+    columns = _columns(rows, first)
     text = io.StringIO()
     # The mark tells spreadsheets that the text is UTF-8.
     text.write("\ufeff")
@@ -155,8 +205,20 @@ def _csv(rows: Sequence[Row], first: Sequence[str]) -> str:
     return text.getvalue()
 
 
+def _columns(rows: Sequence[Row], first: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*first, *(name for row in rows for name in row)]))
+
+
 def _cell(content: object) -> object:
-    # A name that a spreadsheet would run as a formula is shown as text.
-    if isinstance(content, str) and content.startswith(_FORMULA):
+    # A name that a spreadsheet would run as a formula is shown as text; "-inf" is a number.
+    if isinstance(content, str) and content.startswith(_FORMULA) and not _is_number(content):
         return f"'{content}"
     return content
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

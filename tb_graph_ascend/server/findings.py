@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from builder.database.records import Findings
+from builder.results.records import Findings
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 

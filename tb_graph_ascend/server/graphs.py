@@ -6,8 +6,8 @@ from typing import Annotated
 
 import msgspec
 
-from builder.database.node_filter import NodeFilter, Show, Sort
-from builder.database.records import Direction, Kind, NodeList, PairGraphs, Side, Verdict
+from builder.results.pair_index.node_filter import NodeFilter, Show, Sort
+from builder.results.records import Direction, Kind, NodeList, PairGraphs, Side, Verdict
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 

@@ -7,30 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from builder.database.legacy import LegacyDatabase
-from builder.database.node_filter import NodeFilter
-from builder.database.opening import DatabaseError, format_of
-from builder.database.pair_index import PairIndex
-from builder.database.queries import ResultDatabase
-from builder.database.records import NodeList
+from builder.errors import DatabaseError
 from builder.match.manual_file import MappedPair
+from builder.results.answer import Answer, answer
+from builder.results.database import ResultDatabase
+from builder.results.diff.index import DiffIndex
+from builder.results.open_results import open_results
+from builder.results.opening import format_of
+from builder.results.pair_index.index import PairIndex
+from builder.results.pair_index.node_filter import NodeFilter
+from builder.results.reading import Results
+from builder.results.records import NodeList
 from tb_graph_ascend.logdirs import LogDirs, ResultFile
 from tb_graph_ascend.server.cache import Cache
+from tb_graph_ascend.server.drawing import Picture
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.messages import DatabaseEntry
 from tb_graph_ascend.server.overlay import Overlay, lay_over
-from tb_graph_ascend.server.picture import Picture
 
 _MOST_OPEN = 16
-_MOST_OVERLAYS = 32
+_MOST_SEEN = 32
 _MOST_INDEXES = 4
+_MOST_DIFFS = 4
 _MOST_PICTURES = 64
 _MOST_STATES = 10_000
-
-
-AnyDatabase: TypeAlias = ResultDatabase | LegacyDatabase
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,9 @@ class OpenDatabase:
     """A result file that was asked for, seen through its manual pairs."""
 
     file: ResultFile
-    database: AnyDatabase
+    database: Results
     overlay: Overlay
+    pairs: tuple[MappedPair, ...] = ()
 
     @property
     def writable(self) -> bool:
@@ -52,10 +54,12 @@ class Library:
 
     def __init__(self, logdirs: LogDirs) -> None:
         self.logdirs = logdirs
-        self._open: Cache[AnyDatabase] = Cache(_MOST_OPEN, lambda old: old.close())
-        self._overlays: Cache[Overlay] = Cache(_MOST_OVERLAYS)
+        self._open: Cache[Results] = Cache(_MOST_OPEN, lambda old: old.close())
+        self._seen: Cache[OpenDatabase] = Cache(_MOST_SEEN)
         self._indexes: Cache[PairIndex] = Cache(_MOST_INDEXES)
+        self._diffs: Cache[DiffIndex] = Cache(_MOST_DIFFS)
         self.pictures: Cache[Picture] = Cache(_MOST_PICTURES)
+        self._answers: Cache[Answer] = Cache(_MOST_OPEN)
         self._errors: Cache[str | None] = Cache(_MOST_STATES)
 
     def entries(self) -> list[DatabaseEntry]:
@@ -84,8 +88,8 @@ class Library:
     def open(self, token: str, pairs: Callable[[ResultFile], Sequence[MappedPair]]) -> OpenDatabase:
         """A database through the manual pairs that `pairs` gives for it."""
         file = self.file(token)
-        bare = self._open.get(file.version, lambda: _open(file))
-        if isinstance(bare, LegacyDatabase):
+        bare = self._open.get(file.version, lambda: open_results(file.path))
+        if not isinstance(bare, ResultDatabase):
             return OpenDatabase(file, bare, Overlay())
         return self.seen_through(OpenDatabase(file, bare, Overlay()), pairs(file))
 
@@ -93,13 +97,28 @@ class Library:
         """The same database through other pairs; only one of our own takes any."""
         file, bare = opened.file, opened.database
         assert isinstance(bare, ResultDatabase)
-        overlay = self._overlays.get((file.version, tuple(pairs)), lambda: lay_over(bare, pairs))
-        return OpenDatabase(file, bare.with_patches(overlay.patches), overlay)
+
+        def look() -> OpenDatabase:
+            overlay = lay_over(bare, pairs)
+            return OpenDatabase(file, bare.with_patches(overlay.patches), overlay, tuple(pairs))
+
+        return self._seen.get((file.version, tuple(pairs)), look)
+
+    def answer(self, opened: OpenDatabase) -> Answer:
+        """Where it begins; kept, for it reads the stacks of all causes."""
+        key = (opened.file.version, opened.pairs)
+        return self._answers.get(key, lambda: answer(opened.database))
 
     def index(self, opened: OpenDatabase, step: int, rank: int) -> PairIndex:
         """All nodes of a pair, ready to be searched and listed."""
         key = (opened.file.version, step, rank)
         return self._indexes.get(key, lambda: opened.database.pair_index(step, rank))
+
+    def diff(self, opened: OpenDatabase, step: int, rank: int) -> DiffIndex:
+        """A pair as one list of rows, seen through its manual pairs."""
+        # An overlay is kept as long as its pairs stay the same, so it tells one state from another.
+        key = (opened.file.version, id(opened.overlay), step, rank)
+        return self._diffs.get(key, lambda: opened.database.diff_index(step, rank))
 
     def nodes(
         self,
@@ -117,12 +136,6 @@ class Library:
         ids = index.select(wanted, opened.overlay.patches, threshold)
         page = ids[offset : offset + limit].tolist()
         return NodeList(len(ids), offset, database.nodes_by_id(page))
-
-
-def _open(file: ResultFile) -> AnyDatabase:
-    if format_of(file.path) == "msprobe":
-        return LegacyDatabase(file.path)
-    return ResultDatabase(file.path)
 
 
 def _error(file: ResultFile) -> str | None:

@@ -1,15 +1,16 @@
 """The manual pairs of a database: beside it in `<name>.mapping.json`, or in the client's session.
 
-The server stays stateless where a folder cannot be written: the client then sends its pairs along
-with every request, and they take the place of the file.
+The server stays stateless where a folder cannot be written: the client keeps its pairs, lays them
+down here once under a name made of their content, and its requests carry that name. A server that
+knows the name no more says so, and the client lays them down again.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
+import hashlib
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,13 +20,43 @@ from flask import Request
 from builder.errors import MappingError
 from builder.match.manual_file import MappedPair, mapping_path, read_mapping, write_mapping
 from tb_graph_ascend.logdirs import LogDirs, ResultFile
-from tb_graph_ascend.server.errors import BadArgumentError, ConflictError
+from tb_graph_ascend.server.errors import BadArgumentError, ConflictError, PreconditionError
 from tb_graph_ascend.server.messages import Mappings
 
-# base64url of the JSON list of pairs.
+# The name of a set that was laid down.
 SESSION_HEADER = "X-Manual-Pairs"
 _MOST_PAIRS = 10_000
-_decode_pairs = msgspec.json.Decoder(list[MappedPair]).decode
+_MOST_SETS = 256
+
+
+class PairSets:
+    """Sets of pairs by names that are made of their content; the ones used last are kept."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, list[MappedPair]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, pairs: list[MappedPair]) -> str:
+        """The name of a set."""
+        name = hashlib.blake2b(msgspec.json.encode(pairs), digest_size=16).hexdigest()
+        with self._lock:
+            self._kept[name] = pairs
+            self._kept.move_to_end(name)
+            while len(self._kept) > _MOST_SETS:
+                self._kept.popitem(last=False)
+        return name
+
+    def find(self, name: str) -> list[MappedPair]:
+        """The set of a name; raises PreconditionError where it is not known any more."""
+        with self._lock:
+            pairs = self._kept.get(name)
+            if pairs is not None:
+                self._kept.move_to_end(name)
+        if pairs is None:
+            raise PreconditionError(
+                f"{SESSION_HEADER}: no set {name[:40]!r} of pairs", "send it to pair-sets again"
+            )
+        return pairs
 
 
 class ManualPairs:
@@ -33,18 +64,21 @@ class ManualPairs:
 
     def __init__(self, logdirs: LogDirs, *, read_only: bool) -> None:
         self.lock = threading.Lock()
+        self.sets = PairSets()
         self._logdirs = logdirs
         self._read_only = read_only
 
     def seen_by(self, request: Request) -> ReadPairs:
         """How a request sees the pairs of a file."""
-        return ReadPairs(self._logdirs, session_pairs(request))
+        name = request.headers.get(SESSION_HEADER)
+        session = self.sets.find(name) if name is not None else None
+        return ReadPairs(self._logdirs, session)
 
     def describe(self, request: Request, file: ResultFile, pairs: list[MappedPair]) -> Mappings:
         """The pairs as a message; `saved` tells whether they are, or would be, in the file."""
         folder = file.path.parent
         writable = not self._read_only and os.access(folder, os.W_OK)
-        saved = writable and session_pairs(request) is None
+        saved = writable and SESSION_HEADER not in request.headers
         return Mappings(saved, mapping_path(file.path).name, pairs)
 
     def save(self, request: Request, file: ResultFile, pairs: list[MappedPair]) -> Mappings:
@@ -55,7 +89,7 @@ class ManualPairs:
                 "use a layer mapping in the build",
             )
         path = mapping_path(file.path)
-        saved = session_pairs(request) is None
+        saved = SESSION_HEADER not in request.headers
         if saved:
             try:
                 write_mapping(path, pairs)
@@ -94,20 +128,6 @@ class ReadPairs:
 
 
 _REPAIR = "repair or remove the mapping file beside the database"
-
-
-def session_pairs(request: Request) -> list[MappedPair] | None:
-    """The pairs that a client keeps in its session; None where it keeps none."""
-    text = request.headers.get(SESSION_HEADER)
-    if text is None:
-        return None
-    try:
-        raw = base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
-        return _decode_pairs(raw)
-    except (binascii.Error, ValueError) as error:
-        raise BadArgumentError(
-            f"{SESSION_HEADER}: {error}", "send base64url of a JSON list of pairs"
-        ) from None
 
 
 def _without_folder(text: str, path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Manual mapping: pair nodes by hand, take it back, replace all pairs at once."""
+"""Manual mapping: pair nodes by hand or as proposed, take it back, take in a file."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from collections.abc import Sequence
 
 from flask import request
 
-from builder.database.queries import ResultDatabase
-from builder.database.records import Node
 from builder.match.manual_file import MappedPair
+from builder.results.database import ResultDatabase
+from builder.results.records import Node
 from tb_graph_ascend.server.errors import ConflictError
 from tb_graph_ascend.server.library import OpenDatabase
 from tb_graph_ascend.server.messages import (
+    ChangeRequest,
     MappingResult,
     Mappings,
     MapRequest,
+    PairSet,
+    Proposals,
     Refused,
     ReplaceRequest,
     UnmapRequest,
 )
+from tb_graph_ascend.server.proposals import propose
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
@@ -61,11 +65,56 @@ def resource(place: Workplace) -> Resource:
 
     @routes.route(path, method="PUT", body=ReplaceRequest, answer=MappingResult, failures=_FAILURES)
     def replace(db: str, wanted: ReplaceRequest) -> MappingResult:
-        """Replace all manual pairs: undo, redo, import."""
+        """Replace all manual pairs by those of a file."""
         with place.manual.lock:
             return _replace(place, _open(place, db), wanted.pairs)
 
+    @routes.route(
+        path, method="PATCH", body=ChangeRequest, answer=MappingResult, failures=_FAILURES
+    )
+    def change(db: str, wanted: ChangeRequest) -> MappingResult:
+        """Take pairs out and put pairs in; what anybody else mapped meanwhile stays."""
+        with place.manual.lock:
+            opened = _open(place, db)
+            pairs = place.manual.seen_by(request).strictly(opened.file)
+            gone = _absent(wanted.remove, pairs)
+            if gone is not None:
+                raise ConflictError(
+                    f"{gone.problem} is no longer mapped to {gone.benchmark}",
+                    "somebody changed it since; look at the pairs as they are now",
+                )
+            taken = {_side_of(pair) for pair in pairs if pair not in wanted.remove}
+            new = [pair for pair in wanted.add if _side_of(pair) not in taken]
+            return _replace(place, opened, [*(p for p in pairs if p not in wanted.remove), *new])
+
+    @routes.route(
+        "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>/proposals",
+        answer=Proposals,
+        failures=(400, 404, 409, 422),
+    )
+    def proposals(db: str, step: int, rank: int) -> Proposals:
+        """Unmatched modules that seem to be the same under another name."""
+        database = _open(place, db).database
+        assert isinstance(database, ResultDatabase)
+        return Proposals(propose(database, step, rank))
+
+    @routes.route(
+        "/pair-sets", method="POST", body=ReplaceRequest, answer=PairSet, failures=(400, 403, 415)
+    )
+    def keep(wanted: ReplaceRequest) -> PairSet:
+        """Lay down the pairs of a session, for a header cannot hold them all."""
+        return PairSet(place.manual.sets.keep(wanted.pairs))
+
     return routes
+
+
+def _absent(wanted: Sequence[MappedPair], pairs: Sequence[MappedPair]) -> MappedPair | None:
+    return next((pair for pair in wanted if pair not in pairs), None)
+
+
+def _side_of(pair: MappedPair) -> tuple[str, int | None, int | None]:
+    """What can be mapped once: a problem node in its step and rank."""
+    return pair.problem, pair.step, pair.rank
 
 
 def _open(place: Workplace, db: str) -> OpenDatabase:
@@ -86,13 +135,20 @@ def _add(place: Workplace, opened: OpenDatabase, wanted: MapRequest) -> MappingR
     pairs = place.manual.seen_by(request).strictly(opened.file)
     pair = _named(opened, wanted)
     if isinstance(pair, Refused):
-        return MappingResult(place.manual.describe(request, opened.file, pairs), [], [pair])
+        return _unchanged(place, opened, pairs, [pair])
     after = place.library.seen_through(opened, [*pairs, pair])
     refused = [r for index, r in after.overlay.refused if index == len(pairs)]
     if len(pairs) not in after.overlay.origin.values():
-        return MappingResult(place.manual.describe(request, opened.file, pairs), [], refused)
+        return _unchanged(place, opened, pairs, refused)
     mappings = place.manual.save(request, opened.file, [*pairs, pair])
-    return MappingResult(mappings, _changed(opened, after), refused)
+    return MappingResult(mappings, _changed(opened, after), refused, [pair], [])
+
+
+def _unchanged(
+    place: Workplace, opened: OpenDatabase, pairs: list[MappedPair], refused: list[Refused]
+) -> MappingResult:
+    mappings = place.manual.describe(request, opened.file, pairs)
+    return MappingResult(mappings, [], refused, [], [])
 
 
 def _named(opened: OpenDatabase, wanted: MapRequest) -> MappedPair | Refused:
@@ -117,9 +173,16 @@ def _named(opened: OpenDatabase, wanted: MapRequest) -> MappedPair | Refused:
 
 
 def _replace(place: Workplace, opened: OpenDatabase, pairs: Sequence[MappedPair]) -> MappingResult:
+    before = place.manual.seen_by(request).for_reading(opened.file)
     after = place.library.seen_through(opened, pairs)
     mappings = place.manual.save(request, opened.file, list(pairs))
-    return MappingResult(mappings, _changed(opened, after), [r for _, r in after.overlay.refused])
+    return MappingResult(
+        mappings,
+        _changed(opened, after),
+        [refused for _, refused in after.overlay.refused],
+        added=[pair for pair in pairs if pair not in before],
+        removed=[pair for pair in before if pair not in pairs],
+    )
 
 
 def _changed(before: OpenDatabase, after: OpenDatabase) -> list[Node]:

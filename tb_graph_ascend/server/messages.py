@@ -9,8 +9,8 @@ from typing import Annotated
 
 import msgspec
 
-from builder.database.records import Count, Node, Reason, Summary
 from builder.match.manual_file import MappedPair
+from builder.results.records import Count, Node, Reason, Summary
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -59,6 +59,29 @@ class SearchHits(msgspec.Struct, frozen=True):
     hits: list[Node]
 
 
+class NodeRow(msgspec.Struct, frozen=True):
+    """A matched pair by its problem node, or an unmatched node; `module` is what it stands in."""
+
+    step: int
+    rank: int
+    module: str | None
+    node: Node
+    partner: str | None
+
+
+class NodeTable(msgspec.Struct, frozen=True):
+    """A page of the nodes that fit a query.
+
+    `searched` of `pairs` steps and ranks were asked before the time was over.
+    """
+
+    total: Count
+    offset: Count
+    rows: list[NodeRow]
+    searched: Count
+    pairs: Count
+
+
 class Mappings(msgspec.Struct, frozen=True):
     """The manual pairs of a database; `saved` is false where they live in the session only."""
 
@@ -76,11 +99,16 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class MappingResult(msgspec.Struct, frozen=True):
-    """What a change of the mapping did: `nodes` are those whose state changed, on both sides."""
+    """What a change of the mapping did: `nodes` are those whose state changed, on both sides.
+
+    `added` and `removed` are the pairs by which the mapping changed: what takes it back.
+    """
 
     mappings: Mappings
     nodes: list[Node]
     refused: list[Refused]
+    added: list[MappedPair]
+    removed: list[MappedPair]
 
 
 NodeId = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -101,7 +129,42 @@ class UnmapRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     problem: NodeId
 
 
-class ReplaceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Replace all manual pairs: undo, redo, import."""
+Pairs = Annotated[list[MappedPair], msgspec.Meta(max_length=10_000)]
 
-    pairs: Annotated[list[MappedPair], msgspec.Meta(max_length=10_000)]
+
+class ChangeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Take pairs out and put pairs in, whatever else is mapped by now: undo, redo, proposals."""
+
+    add: Pairs = msgspec.field(default_factory=list)
+    remove: Pairs = msgspec.field(default_factory=list)
+
+
+class PairSet(msgspec.Struct, frozen=True):
+    """Manual pairs that a client keeps for itself, by the name that its requests carry."""
+
+    id: str
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """Unmatched modules that seem to be the same under another name, in one or more places.
+
+    `pairs` are what mapping all of them adds; `problem` and `benchmark` are those of the first.
+    """
+
+    problem: Node
+    benchmark: Node
+    reasons: list[Reason]
+    places: Count
+    pairs: list[MappedPair]
+
+
+class Proposals(msgspec.Struct, frozen=True):
+    """Proposals for one step and rank, the surest first."""
+
+    proposals: list[Proposal]
+
+
+class ReplaceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Replace all manual pairs by those of a file."""
+
+    pairs: Pairs

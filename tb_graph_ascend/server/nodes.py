@@ -1,11 +1,13 @@
-"""One node: its children, the way to it, its values."""
+"""Nodes: those that fit a query; of one its children, the way to it, its values."""
 
 from __future__ import annotations
 
 import msgspec
 
-from builder.database.records import Across, Children, NodeDetails, NodePath
+from builder.results.records import Across, Children, NodeDetails, NodeFlow, NodePath
 from tb_graph_ascend.server.graphs import Limit, Offset
+from tb_graph_ascend.server.messages import NodeTable
+from tb_graph_ascend.server.node_table import PAGE_SECONDS, TablePage, find_hits, table
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
@@ -21,6 +23,13 @@ def resource(place: Workplace) -> Resource:
     """Routes of `/api/databases/<db>/nodes`."""
     routes = Resource("nodes")
 
+    @routes.route("/databases/<db>/nodes", query=TablePage, answer=NodeTable)
+    def listed(db: str, query: TablePage) -> NodeTable:
+        """A page of the nodes that fit a query, in one pair, one rank or everywhere."""
+        opened = place.open(db)
+        hits = find_hits(place.library, opened, query, PAGE_SECONDS)
+        return table(opened, hits, query.offset, query.limit)
+
     @routes.route("/databases/<db>/nodes/<int:node>", answer=NodeDetails)
     def details(db: str, node: int) -> NodeDetails:
         """All that is known of a node: partner, values of both sides, stacks, communication."""
@@ -35,6 +44,11 @@ def resource(place: Workplace) -> Resource:
     def path(db: str, node: int) -> NodePath:
         """From the root down to a node."""
         return place.open(db).database.path(node)
+
+    @routes.route("/databases/<db>/nodes/<int:node>/flow", answer=NodeFlow)
+    def flow(db: str, node: int) -> NodeFlow:
+        """What fed a node, and what it fed."""
+        return place.open(db).database.flow(node)
 
     @routes.route("/databases/<db>/nodes/<int:node>/across", answer=Across)
     def across(db: str, node: int) -> Across:

@@ -11,11 +11,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Row
 
-from builder.database.dump_files import without_unsafe_files
-from builder.database.patches import GraphChange, NodePatch, Patches
-from builder.database.queries import ResultDatabase
-from builder.database.records import Reason
-from builder.database.stored_nodes import (
+from builder.compare.score import Tolerance
+from builder.match.manual_file import MappedPair
+from builder.match.nodes import MatchRules, match_trees
+from builder.reasons import decode
+from builder.results.database import ResultDatabase
+from builder.results.dump_files import without_unsafe_files
+from builder.results.manual.measured_pair import MeasuredPair, MeasuredValue, measure_pair
+from builder.results.manual.patches import GraphChange, NodePatch, Patches
+from builder.results.manual.stored_nodes import (
     StoredTree,
     find_nodes,
     following,
@@ -24,11 +28,7 @@ from builder.database.stored_nodes import (
     stored_node,
     subtree_size,
 )
-from builder.manual import MeasuredPair, MeasuredValue, measure_pair
-from builder.match.manual_file import MappedPair
-from builder.match.nodes import MatchRules, match_trees
-from builder.reasons import decode
-from builder.score import Tolerance
+from builder.results.records import Reason
 from tb_graph_ascend.server.messages import Refused
 
 # Measuring takes half a millisecond per pair; above this a new build is the better way.

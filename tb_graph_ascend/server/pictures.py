@@ -9,13 +9,13 @@ from typing import Annotated
 
 import msgspec
 
-from builder.database.dump_files import tensor_file
-from builder.database.records import NodeDetails, Value, ValuePair
-from builder.measure.tensor_data import TensorData
-from builder.measure.tensor_files import TensorFileError, open_tensor
+from builder.dump.tensor_data import TensorData
+from builder.dump.tensor_files import TensorFileError, open_tensor
+from builder.results.dump_files import tensor_file
+from builder.results.reading import Results
+from builder.results.records import NodeDetails, Value, ValuePair
+from tb_graph_ascend.server.drawing import Picture, draw
 from tb_graph_ascend.server.errors import ConflictError, NotFoundError
-from tb_graph_ascend.server.library import AnyDatabase
-from tb_graph_ascend.server.picture import Picture, draw
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
@@ -61,9 +61,7 @@ def _pair(details: NodeDetails, value: int) -> ValuePair:
     raise NotFoundError(f"node {details.node.id} has no value {value}", "open the node again")
 
 
-def _draw(
-    database: AnyDatabase, details: NodeDetails, pair: ValuePair, query: PictureQuery
-) -> Picture:
+def _draw(database: Results, details: NodeDetails, pair: ValuePair, query: PictureQuery) -> Picture:
     nodes = [node for node in (details.node, details.partner) if node is not None]
     folders = {node.side: database.dump_folder(node.graph) for node in nodes}
     files = [

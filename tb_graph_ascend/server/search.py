@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from builder.database.records import Side
+from builder.results.records import Side
 from tb_graph_ascend.server.graphs import Limit, Offset
 from tb_graph_ascend.server.messages import SearchHits
 from tb_graph_ascend.server.resource import Resource

@@ -56,7 +56,7 @@ def start(
     """A server that listens already; `serve_forever` on it answers. Raises ServeError."""
     for folder in logdirs:
         if not folder.is_dir():
-            raise ServeError(f"{folder}: no such folder; give one that holds *.vis.db files")
+            raise ServeError(f"{folder}: no such folder", "give one that holds *.vis.db files")
     own = own_names() if host in _ANY else [host]
     settings = Settings(read_only=read_only, hosts=[*allow_hosts, *own], any_address=host in _ANY)
     try:
@@ -64,11 +64,11 @@ def start(
         return make_server(host, port, app, threaded=True, request_handler=_Handler)
     except OSError as error:
         raise ServeError(
-            f"{host}:{port}: cannot listen there ({error.strerror}); choose another --port"
+            f"{host}:{port}: cannot listen there ({error.strerror})", "choose another --port"
         ) from None
     except SystemExit:
         # Werkzeug says why on stderr and exits when the address is taken.
-        raise ServeError(f"{host}:{port}: in use; choose another --port") from None
+        raise ServeError(f"{host}:{port}: in use", "choose another --port") from None
 
 
 def own_names() -> list[str]:

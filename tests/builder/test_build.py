@@ -14,6 +14,7 @@ import pytest
 
 import builder
 from builder import BuilderError, BuildOptions, DumpError, OutputError
+from builder.processes.second_process import CAN_FORK
 from tests.builder.dumps import forward, tensor, write_dump
 
 CALL = "Torch.mm.0.forward"
@@ -49,6 +50,21 @@ def test_a_failing_rank_is_an_outcome_and_the_others_finish(tmp_path: Path, work
     assert found == [(1,)]
     diagnosis = builder.diagnose(result.path)
     assert [(f["step"], f["rank"]) for f in diagnosis.failed] == [(0, 1)]
+
+
+def test_a_rank_that_lost_its_values_fails_alone_and_is_named(tmp_path: Path) -> None:
+    ours, theirs = dump(tmp_path / "p", 3), dump(tmp_path / "b", 3)
+    lost = ours / "step0" / "rank1" / "dump.json"
+    lost.unlink()
+    result = builder.build(ours, theirs, tmp_path / "o")
+    assert [(o.rank, o.error) for o in result.failed] == [
+        (1, f"{lost}: missing, and other ranks have it; dump or copy it again")
+    ]
+    assert result.mode == "statistics"
+    assert sorted((o.rank, o.mode) for o in result.outcomes if o.error is None) == [
+        (0, "statistics"),
+        (2, "statistics"),
+    ]
 
 
 def test_a_rank_without_construct_is_a_flat_graph_among_others(tmp_path: Path) -> None:
@@ -119,6 +135,39 @@ def test_a_killed_build_leaves_nothing_under_a_final_name(tmp_path: Path) -> Non
     assert list((tmp_path / "o").glob("*.vis.db")) == []
 
 
+@pytest.mark.skipif(not CAN_FORK, reason="processes are looked for below /proc")
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_build_that_is_stopped_leaves_no_process(tmp_path: Path, stop: signal.Signals) -> None:
+    ours = dump(tmp_path / "p", 400)
+    command = ["graph_visualize", "-tp", ours, "-gp", ours, "-o", tmp_path / "o"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "msprobe", *map(str, command)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # so that all that it starts can be found by it
+    )
+    while len(_session(process.pid)) < 2:
+        assert process.poll() is None, "ended before it was stopped"
+    os.kill(process.pid, stop)
+    process.wait()
+    while left := _session(process.pid):  # killed ones take a moment
+        time.sleep(0.01)
+    assert left == []
+
+
+def _session(leader: int) -> list[int]:
+    """The living processes of a session, by the sixth field of their `stat`."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, *numbers = stat.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if state != "Z" and int(numbers[2]) == leader:
+            found.append(int(stat.parent.name))
+    return found
+
+
 def test_manual_pairs_that_no_rank_has_are_an_error(tmp_path: Path) -> None:
     ours = dump(tmp_path / "p")
     mapping = tmp_path / "x.mapping.json"
@@ -167,7 +216,7 @@ def test_what_a_step_inherits_is_no_finding_of_its_own(tmp_path: Path) -> None:
 def test_diagnose_refuses_what_is_no_result_database(tmp_path: Path) -> None:
     other = tmp_path / "x.vis.db"
     other.write_text("no database")
-    with pytest.raises(BuilderError, match=r"x\.vis\.db: is no result database"):
+    with pytest.raises(BuilderError, match=r"x\.vis\.db: is damaged or no database"):
         builder.diagnose(other)
     with pytest.raises(BuilderError, match="no such file"):
         builder.diagnose(tmp_path / "none.vis.db")

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from msprobe.inspection import Inspection, inspect_dump
+from builder.dump.inspection import Inspection, inspect_dump
 from msprobe.pytorch import PrecisionDebugger
 
 WORDS, WIDTH = 17, 8

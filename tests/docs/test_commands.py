@@ -208,7 +208,7 @@ def test_targets_of_make_that_are_documented_exist() -> None:
 def test_options_that_are_documented_exist() -> None:
     """Options in blocks that need a cluster are at least options of our programs."""
     known = ""
-    for name in ("graph_visualize", "diagnose", "serve", "inspect", "doctor"):
+    for name in (command.__name__.rpartition(".")[2] for command in COMMANDS):
         known += run(f"msprobe {name} --help", ROOT)
     for page in PAGES:
         for block in blocks_of(page):

@@ -17,20 +17,16 @@ interface Violation {
 }
 
 const SCREENS: Record<string, (page: Page) => Promise<void>> = {
-  matrix: () => Promise.resolve(),
+  first: () => Promise.resolve(),
   divergence: (page) => page.keyboard.press("f"),
   outline: (page) => page.keyboard.press("2"),
-  overflow: (page) => page.keyboard.press("3"),
-  unmatched: (page) => page.keyboard.press("4"),
+  nodes: (page) => page.keyboard.press("3"),
+  overflow: (page) => page.keyboard.press("4"),
   mapping: (page) => page.keyboard.press("5"),
   stack: (page) => bottom(page, 1),
   pictures: (page) => bottom(page, 2),
   across: (page) => bottom(page, 3),
   communication: (page) => bottom(page, 4),
-  filter: async (page) => {
-    await page.keyboard.press("1");
-    await page.locator(".panel .toolbar .icon").last().click();
-  },
   help: (page) => page.keyboard.press("?"),
   build: async (page) => {
     await page.keyboard.press("Escape");
@@ -46,7 +42,7 @@ const SCREENS: Record<string, (page: Page) => Promise<void>> = {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+k");
     await page.keyboard.type("mlp");
-    await page.locator(".search-hits .row").first().waitFor();
+    await page.locator(".table-row").first().waitFor();
   },
 };
 
@@ -75,8 +71,8 @@ describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
 async function otherPages(): Promise<Record<string, [string, string]>> {
   return {
     failed: [await addressOf(places.standalone, "failed", "&step=1&rank=1"), ".pair-failed"],
-    single: [await addressOf(places.standalone, "single"), "canvas[data-side=problem]"],
-    empty: [`${places.empty}index.html`, ".build-form, canvas[data-side]"],
+    single: [await addressOf(places.standalone, "single"), "canvas.diff-canvas"],
+    empty: [`${places.empty}index.html`, ".build-form, canvas.diff-canvas"],
   };
 }
 

@@ -50,7 +50,7 @@ describe("building", () => {
     await page.getByLabel("Layer mapping file (-lm)").fill("");
     await page.getByLabel("Overflow levels (-oc)").check();
     await build(page).click();
-    await page.locator("canvas[data-side=problem]").waitFor({ timeout: 40_000 });
+    await page.locator("canvas.diff-canvas").waitFor({ timeout: 40_000 });
     await page.keyboard.press("f");
     await expect.poll(() => selectedName(page)).toContain("__mul__");
     await page.getByRole("tab", { name: "Overflow" }).click();

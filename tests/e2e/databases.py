@@ -1,28 +1,31 @@
 """Builds the databases that the browser journeys open, from the sample dumps.
 
-`python -m tests.e2e.databases LOGDIR EMPTY BUILDING` writes them below LOGDIR, and dumps that wait
-to be built into the two others.
+`python -m tests.e2e.databases LOGDIR EMPTY BUILDING RENAMING` writes them below LOGDIR, and
+dumps that wait to be built into the others.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
 
 import builder
-from builder.options import BuildOptions
+from builder.pipeline.options import BuildOptions
 
-SAMPLES = Path(__file__).resolve().parents[3] / "shared" / "samples" / "msprobe-26.2.0"
+SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "msprobe-26.2.0"
 PLAIN = BuildOptions(workers=1)
 MANY_STEPS = 30
 OVERFLOW = BuildOptions(workers=1, overflow_check=True)
 
 
-def main(logdir: Path, empty: Path, building: Path) -> None:
+def main(logdir: Path, empty: Path, building: Path, renaming: Path) -> None:
     """Build one folder per case."""
     for folder in (empty, building):
         shutil.copytree(SAMPLES / "statistics", folder / "dumps")
+    shutil.copytree(SAMPLES / "renamed" / "problem", renaming / "dumps" / "problem")
+    shutil.copytree(SAMPLES / "statistics" / "bench", renaming / "dumps" / "bench")
     repeat_steps(building / "dumps", building / "long", MANY_STEPS)
     bench = SAMPLES / "statistics" / "bench"
     for name in ("statistics", "ranks", "tensor", "md5"):
@@ -30,8 +33,10 @@ def main(logdir: Path, empty: Path, building: Path) -> None:
     build(logdir / "nan", SAMPLES / "nan" / "problem", bench, OVERFLOW)
     build(logdir / "renamed", SAMPLES / "renamed" / "problem", bench)
     build(logdir / "mapping", SAMPLES / "renamed" / "problem", bench)
+    build(logdir / "shared", SAMPLES / "renamed" / "problem", bench)
     build(logdir / "single", SAMPLES / "communication" / "bench", None)
     build_partly(logdir / "failed")
+    build_scaled(logdir / "scaled")
     build(logdir / "micro", SAMPLES / "micro-steps" / "bench", SAMPLES / "micro-steps" / "bench")
 
 
@@ -51,6 +56,22 @@ def build_partly(folder: Path) -> None:
     build(folder, problem, SAMPLES / "ranks" / "bench")
 
 
+def build_scaled(folder: Path) -> None:
+    """Build a comparison in which a call is given half the factor that it should be given."""
+    factors = {"problem": 0.08838834764831845, "benchmark": 0.1767766952966369}
+    for side, factor in factors.items():
+        dump = folder / "dumps" / side / "step0"
+        shutil.copytree(SAMPLES / "statistics" / "problem" / "step0", dump)
+        (file,) = dump.glob("*/dump.json")
+        recorded = json.loads(file.read_text())
+        call = recorded["data"]["Tensor.__mul__.0.forward"]
+        call["input_args"][1]["value"] = factor
+        for name in ("Max", "Min", "Mean", "Norm"):
+            call["output"][0][name] *= factor
+        file.write_text(json.dumps(recorded))
+    build(folder, folder / "dumps" / "problem", folder / "dumps" / "benchmark")
+
+
 def build(
     folder: Path, problem: Path, benchmark: Path | None, options: BuildOptions = PLAIN
 ) -> None:
@@ -60,4 +81,4 @@ def build(
 
 
 if __name__ == "__main__":
-    main(*(Path(argument) for argument in sys.argv[1:4]))
+    main(*(Path(argument) for argument in sys.argv[1:5]))

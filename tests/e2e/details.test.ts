@@ -1,7 +1,7 @@
 /* The lower panel: values, stacks, pictures, the node elsewhere, and whom it communicates with. */
 import { describe, expect, it } from "vitest";
 
-import { on, selectedName, stateIs, tab, withBrowser } from "./page";
+import { on, query, selectedName, stateIs, tab, withBrowser } from "./page";
 
 withBrowser();
 
@@ -40,8 +40,8 @@ describe("details", () => {
 
   it("name the ranks a call communicates with, and jump to them", () =>
     on("ranks", async (page) => {
-      await page.locator("#search").fill("Distributed.send");
-      await page.locator(".search-hits .row").first().click();
+      await query(page, "Distributed.send");
+      await page.locator(".table-row").first().click();
       await expect.poll(() => selectedName(page)).toContain("Distributed.send");
       await tab(page, "Communication");
       await page.getByRole("button", { name: "Go to rank 1" }).click();

@@ -26,14 +26,14 @@ interface Screen {
 
 const SCREENS: Record<string, Screen> = {
   first: { database: "tensor", colorScheme: "light" },
-  matrix: { database: "ranks", colorScheme: "dark" },
+  ranks: { database: "ranks", colorScheme: "dark" },
   divergence: { database: "tensor", colorScheme: "light", enter: toFault },
   overflow: {
     database: "nan",
     colorScheme: "dark",
     enter: async (page) => {
       await page.keyboard.press("o");
-      await page.keyboard.press("3");
+      await page.keyboard.press("4");
       await page.locator(".row").first().waitFor();
     },
   },

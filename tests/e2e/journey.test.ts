@@ -22,13 +22,12 @@ describe("standing alone", () => {
     await page.context().close();
   });
 
-  it("finds it on 2 × 2 pairs, with the matrix first, and takes the README's picture", async () => {
+  it("finds it on 2 × 2 pairs, with the strip of ranks, and takes the README's picture", async () => {
     const { page, complaints } = await open(await addressOf(places.standalone, "ranks"));
     await graphsShown(page);
-    expect(await page.locator(".matrix .cell").count()).toBe(4);
+    expect(await page.locator(".strip-cell").count()).toBe(2);
     await page.keyboard.press("f");
     await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");
-    await expect.poll(() => page.locator(".matrix").count()).toBe(0);
     await page.keyboard.press("ArrowDown");
     await expect.poll(() => selectedName(page)).toBe("Module.layers.1.mlp.fc2.Linear.forward.0");
     await page.waitForTimeout(600);
@@ -49,10 +48,10 @@ describe("inside TensorBoard, behind a path prefix, of named log folders, on all
   it("walks the same way", async () => {
     const { page } = await open(`${places.tensorboard}#tb_graph_ascend`);
     const frame = await pluginFrame(page);
-    await frame.locator("canvas[data-side=problem]").waitFor({ timeout: 30_000 });
+    await frame.locator("canvas.diff-canvas").waitFor({ timeout: 30_000 });
     await frame.locator("select.database").selectOption({ label: "ranks/ranks.vis.db" });
-    await frame.locator(".matrix").waitFor();
-    await frame.locator(".canvas-frame canvas").first().focus();
+    await frame.locator(".rank-strip").waitFor();
+    await frame.locator(".diff-scroll").focus();
     await walk(frame, page);
     const address = page.url();
     expect(address).toContain("p.tb_graph_ascend.view=");
@@ -69,7 +68,7 @@ describe("inside TensorBoard, behind a path prefix, of named log folders, on all
   it("follows TensorBoard's dark mode", async () => {
     const { page } = await open(`${places.tensorboard}#tb_graph_ascend`);
     const frame = await pluginFrame(page);
-    await frame.locator("canvas[data-side=problem]").waitFor({ timeout: 30_000 });
+    await frame.locator("canvas.diff-canvas").waitFor({ timeout: 30_000 });
     await page.evaluate(() => document.body.classList.add("dark-mode"));
     await expect.poll(() => frame.locator("html").getAttribute("data-theme")).toBe("dark");
     await page.evaluate(() => document.body.classList.remove("dark-mode"));
@@ -92,7 +91,7 @@ async function walk(view: Page | Frame, page = view as Page): Promise<void> {
   await view.getByRole("button", { name: "Next step" }).click();
   await expect.poll(() => view.getByLabel("Step", { exact: true }).last().inputValue()).toBe("1");
   await view.locator("#search").fill("layers.0.attn.qkv");
-  await view.locator(".search-hits [role=option]").first().waitFor();
+  await view.locator(".table-row").first().waitFor();
   await page.keyboard.press("Enter");
   await expect.poll(() => selectedName(view)).toContain("layers.0.attn.qkv");
   await page.keyboard.press("Escape");

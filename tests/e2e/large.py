@@ -11,7 +11,7 @@ from pathlib import Path
 
 import builder
 from benchmarks.generate import Size, generate
-from builder.options import BuildOptions
+from builder.pipeline.options import BuildOptions
 
 ENTRIES = 100_000
 

@@ -4,17 +4,12 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 
-import { addressOf, downloaded, graphsShown, on, open, selectedName, tab, withBrowser } from "./page";
+import { addressOf, downloaded, graphsShown, on, open, pick, query, selectedName, tab, withBrowser } from "./page";
 
 withBrowser();
 const places = inject("places");
 const OURS = "Module.layers.0.ffn.MLP.forward.0";
 const THEIRS = "Module.layers.0.mlp.MLP.forward.0";
-
-async function pick(page: Page, name: string): Promise<void> {
-  await tab(page, "Unmatched");
-  await page.getByRole("button", { name: `Use ${name} for a mapping`, exact: true }).click();
-}
 
 async function mapPicked(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Map", exact: true }).click();
@@ -68,13 +63,83 @@ describe("mapping", () => {
   it("says why a pair is refused", () =>
     on("renamed", async (page) => {
       await pick(page, THEIRS);
-      await tab(page, "Unmatched");
-      await page.getByRole("button", { name: /^Use Functional\.linear/ }).first().click();
+      await pick(page, "Functional.linear");
       await page.getByRole("button", { name: "Map", exact: true }).click();
       expect(await page.locator(".refused").first().innerText()).toMatch(
         /one is (module|api), the other (api|module)/,
       );
     }));
+
+  it("takes back its own change only, whatever another page mapped meanwhile", () =>
+    on("shared", async (page) =>
+      on("shared", async (other) => {
+        const layer = (name: string, index: number) => name.replace("layers.0", `layers.${index}`);
+        for (const [one, index] of [[page, 0], [other, 1]] as const) {
+          await pick(one, layer(OURS, index));
+          await pick(one, layer(THEIRS, index));
+          await one.getByRole("button", { name: "Map", exact: true }).click();
+          await one.getByText(/measured anew/).waitFor();
+        }
+        await page.getByRole("button", { name: "Undo" }).click();
+        await expect.poll(() => pairs(page).allInnerTexts()).toEqual([expect.stringContaining("layers.1.ffn")]);
+        await other.getByRole("button", { name: "Undo" }).click();
+        await expect.poll(() => pairs(other).count()).toBe(0);
+      }),
+    ));
+
+  it("proposes renamed modules with reasons: map both, undo, map, rebuild in six clicks", async () => {
+    const { page, complaints } = await open(`${places.renaming}index.html`);
+    const choices = page.locator(".build-form select");
+    await choices.first().waitFor();
+    const dumps = await choices.first().locator("option").allInnerTexts();
+    for (const [index, side] of ["dumps/problem ", "dumps/bench "].entries()) {
+      await choices.nth(index).selectOption({ label: dumps.find((one) => one.includes(side)) ?? side });
+    }
+    await page.getByRole("button", { name: "Build", exact: true }).click();
+    await page.locator(".answer").waitFor({ timeout: 60_000 });
+    await expect.poll(() => page.locator(".answer").innerText()).toContain("56 nodes were not compared");
+
+    await tab(page, "Mapping");
+    const proposal = page.locator(".proposals li");
+    await expect.poll(() => proposal.innerText()).toContain("ffn ↔ mlp");
+    expect(await proposal.innerText()).toMatch(/between the same neighbours.*same shapes.*2 places/s);
+    await page.getByRole("button", { name: "Map all 2" }).click();
+    await expect.poll(() => pairs(page).count()).toBe(2);
+    await page.getByRole("button", { name: "Undo" }).click();
+    await expect.poll(() => pairs(page).count()).toBe(0);
+    await page.getByRole("button", { name: "Map all 2" }).click();
+    await expect.poll(() => pairs(page).count()).toBe(2);
+    await page.getByRole("button", { name: "Rebuild with these pairs…" }).click();
+    const form = page.getByRole("dialog");
+    await expect.poll(() => form.getByRole("combobox", { name: /^Problem/ }).inputValue()).toContain("dumps/problem");
+    expect(await form.getByLabel("Manual mapping file").inputValue()).toMatch(/\.mapping\.json$/);
+    await form.getByRole("button", { name: "Build", exact: true }).click();
+    await expect.poll(() => page.locator(".answer").innerText(), { timeout: 60_000 }).not.toContain("56 nodes");
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it("keeps thousands of pairs of a session, for their names travel and not they", async () => {
+    const { page, complaints } = await open(await addressOf(places.readonly, "renamed"));
+    await graphsShown(page);
+    await tab(page, "Mapping");
+    const many = Array.from({ length: 3000 }, (_, index) => ({
+      problem: `Module.layers.${index}.left.Linear.forward.0`,
+      benchmark: `Module.layers.${index}.right.Linear.forward.0`,
+      descendants: false,
+      step: null,
+      rank: null,
+    }));
+    const pair = { problem: OURS, benchmark: THEIRS, descendants: true, step: null, rank: null };
+    const buffer = Buffer.from(JSON.stringify({ version: 1, pairs: [pair, ...many] }));
+    await page.locator('input[type="file"]').setInputFiles({ name: "many.json", mimeType: "application/json", buffer });
+    await expect.poll(() => pairs(page).count()).toBe(3001);
+    await query(page, `"${OURS}"`);
+    await page.locator(".table-row").first().click();
+    await expect.poll(() => page.locator(".selected-head").innerText()).toContain("mapped by hand");
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
 
   it("stays in the page where the folder is read-only, and offers the download", async () => {
     const { page, complaints } = await open(await addressOf(places.readonly, "renamed"));
@@ -99,8 +164,8 @@ describe("mapping", () => {
   it("is shown but not offered by a server that was started read-only", async () => {
     const { page, complaints } = await open(await addressOf(places.viewing, "renamed"));
     await graphsShown(page);
-    await tab(page, "Unmatched");
-    await page.getByText(OURS).first().waitFor();
+    await query(page, `unmatched ${OURS}`);
+    await page.locator(".table-row").first().waitFor();
     expect(await page.getByRole("button", { name: /for a mapping/ }).count()).toBe(0);
     expect(await page.getByRole("button", { name: "Build a comparison" }).count()).toBe(0);
     await tab(page, "Mapping");

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import type { Places } from "./setup";
 import { ROOT } from "./setup";
 
-const SAMPLES = resolve(ROOT, "../shared/samples/msprobe-26.2.0");
+const SAMPLES = resolve(ROOT, "tests/samples/msprobe-26.2.0");
 
 /** Replace what differs between machines in all answers that the page will get. */
 export async function neutralise(page: Page, places: Places): Promise<void> {

@@ -24,11 +24,11 @@ describe("language, theme, keys", () => {
     on(
       "tensor",
       async (page) => {
-        await page.getByRole("tab", { name: "差异" }).waitFor();
+        await page.getByRole("tab", { name: "起因" }).waitFor();
         await page.getByRole("button", { name: "Switch to English" }).click();
-        await page.getByRole("tab", { name: "Divergences" }).waitFor();
+        await page.getByRole("tab", { name: "Causes" }).waitFor();
         await page.reload();
-        await page.getByRole("tab", { name: "Divergences" }).waitFor();
+        await page.getByRole("tab", { name: "Causes" }).waitFor();
       },
       { locale: "zh-CN" },
     ));
@@ -97,7 +97,7 @@ describe("trouble", () => {
     const { page } = await open(await addressOf(places.standalone, "tensor"));
     await graphsShown(page);
     await page.route("**/nodes/*", (route) => route.abort());
-    await page.keyboard.press("f");
+    await page.keyboard.press("ArrowDown");
     await page.locator(".failure").first().waitFor();
     expect(await page.locator(".failure").first().innerText()).toContain("/nodes/");
     await page.unroute("**/nodes/*");

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, inject } from "vitest";
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
 
+const LISTING_TRIES = 10;
+
 let browser: Browser;
 
 /** One browser for the tests of a file. */
@@ -73,23 +75,44 @@ export async function downloaded(page: Page, click: () => Promise<void>) {
 
 /** The address of a database of the log folder. */
 export async function addressOf(base: string, name: string, query = ""): Promise<string> {
-  const answer = (await (await fetch(`${base}api/databases`)).json()) as {
-    databases: { id: string; path: string }[];
-  };
-  const found = answer.databases.find(({ path }) => path.startsWith(`${name}/`));
-  if (!found) throw new Error(`no database ${name} in ${JSON.stringify(answer)}`);
+  const found = await foundOf(base, name);
   return `${base}index.html?db=${encodeURIComponent(found.id)}${query}`;
+}
+
+/** A database once the server lists it: it looks at its folders every other second. */
+async function foundOf(base: string, name: string): Promise<{ id: string }> {
+  for (let tries = 0; ; tries += 1) {
+    const answer = (await (await fetch(`${base}api/databases`)).json()) as {
+      databases: { id: string; path: string }[];
+    };
+    const found = answer.databases.find(({ path }) => path.startsWith(`${name}/`));
+    if (found) return found;
+    if (tries === LISTING_TRIES) throw new Error(`no database ${name} in ${JSON.stringify(answer)}`);
+    await new Promise((next) => setTimeout(next, 500));
+  }
 }
 
 /** Wait until graphs are on the page. */
 export async function graphsShown(page: Page | Frame): Promise<void> {
-  await page.locator("canvas[data-side=problem]").waitFor();
+  await page.locator("canvas.diff-canvas, .pair-failed").first().waitFor();
   await page.waitForFunction(() => !document.body.innerText.includes("Loading…"));
 }
 
 /** The name of the selected node. */
 export function selectedName(page: Page | Frame): Promise<string> {
   return page.locator(".selected-name").innerText();
+}
+
+/** Type a query into the search box and wait for the answer of the nodes table. */
+export async function query(page: Page, text: string): Promise<void> {
+  await page.locator("#search").fill(text);
+  await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^\d/);
+}
+
+/** Choose an unmatched node for a mapping. */
+export async function pick(page: Page, name: string): Promise<void> {
+  await query(page, `unmatched ${name}`);
+  await page.getByRole("button", { name: `Use ${name}`, exact: false }).first().click();
 }
 
 /** Wait for an address that holds a state. */

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, describe, inject, it } from "vitest";
 
 import { leave, neutralise } from "./neutral";
-import { addressOf, graphsShown, openBlank, withBrowser } from "./page";
+import { addressOf, graphsShown, openBlank, pick, withBrowser } from "./page";
 import { ROOT, python } from "./setup";
 
 withBrowser();
@@ -20,7 +20,7 @@ interface Screen {
 
 const SCREENS: Record<string, Screen> = {
   first: { database: "tensor", enter: () => Promise.resolve() },
-  matrix: { database: "ranks", enter: () => Promise.resolve() },
+  ranks: { database: "ranks", enter: () => Promise.resolve() },
   divergence: {
     database: "tensor",
     enter: async (page) => {
@@ -56,7 +56,7 @@ const SCREENS: Record<string, Screen> = {
     enter: async (page) => {
       await page.keyboard.press("/");
       await page.keyboard.type("mlp");
-      await page.locator(".search-hits .row").first().waitFor();
+      await page.locator(".table-row").first().waitFor();
       await page.keyboard.press("Enter");
     },
   },
@@ -72,16 +72,10 @@ const SCREENS: Record<string, Screen> = {
   single: { database: "single", enter: (page) => page.keyboard.press("e") },
   failed: {
     database: "failed",
-    enter: (page) => page.getByRole("button", { name: "step 1, rank 1: failed" }).click(),
+    enter: (page) => page.getByRole("gridcell", { name: "step 1, rank 1: failed" }).click(),
   },
   empty: { database: "", enter: () => Promise.resolve() },
 };
-
-/** Choose a node of the list of unmatched ones. */
-async function pick(page: Page, name: string): Promise<void> {
-  await page.getByRole("tab", { name: "Unmatched" }).click();
-  await page.getByRole("button", { name: `Use ${name}`, exact: false }).first().click();
-}
 
 const SIZES = [
   { width: 1440, height: 900 },

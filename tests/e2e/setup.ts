@@ -17,6 +17,8 @@ export interface Places {
   /** The same, to be built in. */
   building: string;
   buildingFolder: string;
+  /** The same, with dumps of a model whose modules were renamed. */
+  renaming: string;
   /** Address of a server that may not write into its log folder. */
   readonly: string;
   readonlyFolder: string;
@@ -41,12 +43,14 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const logdir = join(work, "logs");
   const empty = join(work, "empty");
   const building = join(work, "building");
+  const renaming = join(work, "renaming");
   const readonly = join(work, "readonly");
-  python(["-m", "tests.e2e.databases", logdir, empty, building]);
+  python(["-m", "tests.e2e.databases", logdir, empty, building, renaming]);
   forbidWriting(join(logdir, "renamed"), readonly);
   const processes: ChildProcess[] = [];
-  // The largest comparison is ready some tests later; the server shows it then.
+  // The two largest comparisons are ready some tests later; the server shows them then.
   processes.push(spawn(pythonPath(), ["-m", "tests.e2e.large", join(logdir, "large")], { cwd: ROOT, stdio: "ignore" }));
+  processes.push(spawn(pythonPath(), ["-m", "tests.e2e.many_ranks", join(logdir, "many")], { cwd: ROOT, stdio: "ignore" }));
   const start = (args: string[], address: string, before: string[] = []) =>
     launch(processes, [...before, pythonPath(), "-m", ...args], address);
   const serve = async (folder: string, before: string[] = [], flags: string[] = []): Promise<string> => {
@@ -59,10 +63,11 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const board = await freePort();
   const tensorboard = `http://localhost:${board}${PREFIX}/`;
   const flags = ["--logdir_spec", `runs:${logdir}`, "--path_prefix", PREFIX, "--bind_all"];
-  const [standalone, bare, site, locked, viewing] = await Promise.all([
+  const [standalone, bare, site, renamed, locked, viewing] = await Promise.all([
     serve(logdir),
     serve(empty),
     serve(building),
+    serve(renaming),
     serve(readonly, WITHOUT_OVERRIDE),
     serve(logdir, [], ["--read-only"]),
     start(
@@ -77,6 +82,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
     empty: bare,
     building: site,
     buildingFolder: building,
+    renaming: renamed,
     readonly: locked,
     readonlyFolder: readonly,
     viewing,

@@ -80,6 +80,7 @@ ABSENT = {
     "with_statement.py": "Functional",
 }
 OTHERS = {
+    "tensor_parallel.py",  # tests/docs/test_parallel_page.py runs it
     "first_difference.py",
     "isolation.py",
     "net.py",

@@ -12,7 +12,7 @@ from msprobe_core import PrecisionDebugger
 from tests.msprobe_core.dump_reading import RankDump, read_rank_dumps
 
 ROOT = Path(__file__).resolve().parents[2]
-SAMPLES = ROOT.parent / "shared" / "samples"
+SAMPLES = ROOT / "tests" / "samples"
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,18 @@ def wrapped(kind: str) -> nn.Module:
     model = Net()
     if kind == "ddp":
         return nn.parallel.DistributedDataParallel(model)
-    if kind == "fsdp":
+    if kind == "rowwise":
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.tensor.parallel import (
+            ColwiseParallel,
+            ParallelStyle,
+            RowwiseParallel,
+            parallelize_module,
+        )
+
+        plan: dict[str, ParallelStyle] = {"first": ColwiseParallel(), "second": RowwiseParallel()}
+        return parallelize_module(model, init_device_mesh("cpu", (2,)), plan)
+    if kind.startswith("fsdp"):
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import fully_shard
 
@@ -55,6 +66,8 @@ def train(kind: str, debugger: PrecisionDebugger | None) -> list[float]:
             work = dist.all_reduce(value, async_op=True)
             assert work is not None
             work.wait()
+            # The result is read before it is waited for.
+            torch.mul(functional.all_reduce(value, "sum", dist.group.WORLD), 2)
             functional.wait_tensor(functional.all_reduce(value, "sum", dist.group.WORLD))
         if debugger is not None:
             debugger.stop()
@@ -63,7 +76,7 @@ def train(kind: str, debugger: PrecisionDebugger | None) -> list[float]:
     return losses
 
 
-KINDS = ("ddp", "fsdp", "async")
+KINDS = ("ddp", "fsdp", "fsdp_tensor", "rowwise", "async")
 
 
 def main() -> None:
@@ -73,11 +86,12 @@ def main() -> None:
         plain = train(kind, None)
         config = Path(sys.argv[1]) / f"{kind}{dist.get_rank()}.json"
         risk = "ALL" if kind == "async" else "FOCUS"
-        config.write_text(json.dumps({"level": "mix", "risk_level": risk}), encoding="utf-8")
+        task = "tensor" if kind == "fsdp_tensor" else "statistics"
+        settings = {"task": task, "level": "mix", "risk_level": risk}
+        config.write_text(json.dumps(settings), encoding="utf-8")
         debugger = PrecisionDebugger(config, dump_path=f"{sys.argv[1]}/{kind}")
         assert train(kind, debugger) == plain
         debugger.close()
-    dist.destroy_process_group()
 
 
 main()

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from msprobe_core import PrecisionDebugger
-from msprobe_core.values.numbers import defer_measure, measure_now, read_back
+from msprobe_core.torch.record.deferred import defer_measure, read_back
+from msprobe_core.torch.record.numbers import measure_now
 from tests.msprobe_core.dump_reading import RankDump, tensors
 
 Make = Callable[..., PrecisionDebugger]
@@ -47,6 +50,34 @@ def test_deferred_numbers_are_those_measured_at_once(dtypes: list[torch.dtype], 
             then = json.loads(f'{{"at": 0{deferred.found.text}}}')
             assert list(then) == list(now)
             assert all(near(then[key], now[key]) for key in now)
+
+
+class Waits(TorchDispatchMode):
+    """Counts what makes Python wait for a device: reading an element, or copying to the host."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += str(func) in ("aten._local_scalar_dense.default", "aten.is_nonzero.default")
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("sketched", [False, True])
+def test_measuring_waits_for_nothing(dtype: torch.dtype, sketched: bool) -> None:
+    values = (torch.arange(3000) % 7).to(dtype)
+    defer_measure(values, sketched=sketched)  # signs are made once in a process
+    with torch.no_grad(), Waits() as waits:
+        defer_measure(values, sketched=sketched)
+    assert waits.count == 0
+
+
+def test_the_counter_counts() -> None:
+    with Waits() as waits:
+        torch.ones(3).max().item()
+    assert waits.count == 1
 
 
 def near(ours: float | None, theirs: float | None, rel: float = 1e-6) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.msprobe_core.dump_reading import read_rank_dumps
+from tests.msprobe_core.dump_reading import read_rank_dumps, tensors
 from tests.msprobe_core.two_ranks import run_two_ranks
 
 pytestmark = pytest.mark.skipif(
@@ -23,7 +23,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("kind", ["ddp", "fsdp"])
+@pytest.mark.parametrize("kind", ["ddp", "fsdp", "fsdp_tensor"])
 def test_parallel_models(kind: str, out: Path) -> None:
     dumps = read_rank_dumps(out / kind)
     assert [f"{d.path.parent.name}/{d.path.name}" for d in dumps] == [
@@ -49,8 +49,59 @@ def test_asynchronous_collectives_show_what_arrived(out: Path) -> None:
         assert record["output"][0]["Max"] == 2.0
 
 
+def test_a_result_that_is_still_on_its_way_is_read_when_it_is_there(out: Path) -> None:
+    for dump in read_rank_dumps(out / "async"):
+        record = dump.data["Torch.mul.0.forward"]
+        assert record["input_args"][0]["Max"] == 4.0
+        assert record["output"][0]["Max"] == 8.0
+
+
 def test_functional_collectives_are_recorded_at_risk_level_all(out: Path) -> None:
     for dump in read_rank_dumps(out / "async"):
         name = "Aten._c10d_functional.all_reduce.0.forward"
         assert name in dump.names
         assert dump.data["Aten._c10d_functional.wait_tensor.0.forward"]["output"][0]["Max"] == 4.0
+
+
+def test_sharded_parameters_are_saved_and_torch_still_frees_them(out: Path) -> None:
+    # That training went on is asserted where it ran: storage that anyone holds cannot be resized.
+    for dump in read_rank_dumps(out / "fsdp_tensor"):
+        saved = [record for entry in dump.data.values() for record in tensors(entry)]
+        assert saved
+        for record in saved:
+            if record["Norm"] is None:  # what a collective is about to fill
+                assert record["unwritten"]
+                continue
+            file = dump.path / "dump_tensor_data" / record["data_name"]
+            assert list(torch.load(file).shape) == record["shape"]
+
+
+@pytest.mark.parametrize("kind", ["fsdp", "fsdp_tensor"])
+def test_gathered_parameters_are_known_in_every_step(kind: str, out: Path) -> None:
+    for dump in read_rank_dumps(out / kind):
+        module = dump.data["Module.first.FSDPLinear.forward.0"]
+        for record in tensors(module["parameters"]):
+            assert record["Norm"] > 0
+        for record in tensors(dump.data["Functional.linear.0.forward"]["input_args"]):
+            assert record["Norm"] > 0
+
+
+@pytest.mark.parametrize("kind", ["ddp", "fsdp", "fsdp_tensor", "rowwise"])
+def test_collectives_of_a_backward_pass_are_not_recomputed(kind: str, out: Path) -> None:
+    for dump in read_rank_dumps(out / kind):
+        assert "recomputed" not in dump.head
+        names = dump.names
+        begun = min(i for i, name in enumerate(names) if ".backward." in name)
+        late = [name for name in names[begun:] if "Distributed." in name]
+        assert late or not kind.startswith("fsdp"), names
+
+
+def test_unreduced_outputs_of_rowwise_layers_say_so(out: Path) -> None:
+    for dump in read_rank_dumps(out / "rowwise"):
+        partial = [
+            name
+            for name, entry in dump.data.items()
+            for record in tensors(entry.get("output", []))
+            if record.get("placements") == ["P"]
+        ]
+        assert any(name.startswith("Functional.linear.") for name in partial), dump.names

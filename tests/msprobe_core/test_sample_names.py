@@ -61,8 +61,9 @@ def only_dump(step: Path) -> RankDump:
 def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
     """Where two records differ, numbers by more than 1e-5 of their size."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
-        # Checksums and bit patterns depend on the processor; file names follow the first use.
-        skipped = {"nan_count", "inf_count", "md5", "data_name"}
+        # Checksums and bit patterns depend on the processor; file names follow the first use; the
+        # rest are members that only this dumper writes.
+        skipped = {"md5", "data_name", "nan_count", "inf_count", "sketch", "source", "unwritten"}
         keys = [key for key in {**ours, **theirs} if key not in skipped]
         return [
             d

@@ -10,14 +10,21 @@ from pathlib import Path
 
 from tests.msprobe_core.conftest import ROOT
 
-# A process that ends with its groups alive may be aborted by gloo's threads after all work is done.
+# gloo keeps threads that outlive its groups. One that runs when the process takes down its objects
+# aborts it ("terminate called without an active exception"): it ends without that, after everything
+# that Python has to do at its end.
 _RUN = """
-import runpy, sys
+import atexit, os, runpy, sys
 import torch.distributed as dist
 del sys.argv[0]
 runpy.run_path(sys.argv[0], run_name="__main__")
 if dist.is_initialized():
+    dist.barrier()
     dist.destroy_process_group()
+atexit._run_exitfuncs()
+sys.stdout.flush()
+sys.stderr.flush()
+os._exit(0)
 """
 
 

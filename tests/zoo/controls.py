@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 
@@ -12,9 +11,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 
 from tests.zoo.experiment import Experiment
+from tests.zoo.fault import Change
+from tests.zoo.faults.order import MISPLACED
 from tests.zoo.models import ARCHITECTURES
-
-Change = Callable[[Experiment], None]
 
 
 def _nothing(_experiment: Experiment) -> None:
@@ -107,4 +106,14 @@ CONTROLS = (
     Control("channels last", "convolution", Setting(change=_channels_last)),
     Control("foreach optimizer", "gpt", Setting(change=_foreach)),
     Control("activation checkpointing", "gpt", Setting(change=_checkpointed)),
+    *(
+        Control(
+            f"right: {found.name}",
+            found.architecture,
+            Setting(dtype, onednn=False, change=found.right),
+            Setting(dtype),
+        )
+        for found in MISPLACED
+        for dtype in (torch.float32, torch.bfloat16)
+    ),
 )

@@ -17,9 +17,10 @@ from tests.zoo.experiment import Experiment
 
 Kind = Literal[
     "forward", "backward", "optimizer", "data", "parameter", "dtype", "mask", "missing", "extra",
-    "nan",
+    "nan", "order",
 ]  # fmt: skip
 Direction = Literal["forward", "backward"]
+Change = Callable[[Experiment], None]
 BOTH = (torch.float32, torch.bfloat16)
 
 
@@ -44,7 +45,7 @@ class Fault:
 
     name: str
     kind: Kind
-    apply: Callable[[Experiment], None]
+    apply: Change
     culprits: tuple[Place, ...]
     dtypes: tuple[torch.dtype, ...] = BOTH
 

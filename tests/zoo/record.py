@@ -11,7 +11,7 @@ import torch
 from msprobe.pytorch import PrecisionDebugger
 from tests.zoo.controls import Setting
 from tests.zoo.experiment import Experiment
-from tests.zoo.models import ARCHITECTURES
+from tests.zoo.models import experiment_of
 
 Task = Literal["statistics", "tensor"]
 
@@ -29,7 +29,7 @@ def record(architecture: str, setting: Setting, task: Task, folder: Path) -> Non
 
 def _experiment(architecture: str, setting: Setting) -> Experiment:
     torch.manual_seed(setting.seed)
-    experiment = ARCHITECTURES[architecture](setting.dtype)
+    experiment = experiment_of(architecture, setting.dtype)
     setting.change(experiment)
     # A fault may draw random numbers while it is put in; training draws the same on both sides.
     torch.manual_seed(setting.seed + 1)

@@ -62,15 +62,21 @@ def cases(tasks: Sequence[Task] = TASKS, seed: int = 0) -> list[Case]:
     listed = []
     for task in tasks:
         for architecture, faults in FAULTS.items():
-            listed += [_case(architecture, f, dtype, task) for f in faults for dtype in f.dtypes]
-        listed += [_control(control, task) for control in CONTROLS]
-    return [_seeded(case, seed) for case in listed]
+            listed += [case_of(architecture, f, dtype, task) for f in faults for dtype in f.dtypes]
+        listed += [control_case(control, task) for control in CONTROLS]
+    return [seeded(case, seed) for case in listed]
 
 
-def judge(listed: Sequence[Case], processes: int) -> Iterator[Verdict]:
-    """Verdicts in the order of the cases."""
+def judge(
+    listed: Sequence[Case], processes: int, recordings: Path | None = None
+) -> Iterator[Verdict]:
+    """Verdicts in the order of the cases.
+
+    What was recorded below `recordings` is used again and what was not is left there: rules are
+    tried out in a fraction of the time.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
+        root = recordings or Path(folder)
         benchmarks = {_benchmark(case): case for case in listed}
         with _pool(processes) as pool:
             # One recording per task: a larger chunk would share a process.
@@ -90,18 +96,21 @@ def _be_quiet() -> None:
     os.dup2(silence, sys.stderr.fileno())
 
 
-def _case(architecture: str, fault: Fault, dtype: torch.dtype, task: Task) -> Case:
+def case_of(architecture: str, fault: Fault, dtype: torch.dtype, task: Task) -> Case:
+    """A fault as a case; the problem side computes with other kernels, as another device would."""
     benchmark = Setting(dtype)
     problem = replace(benchmark, onednn=False, change=fault.apply)
     return Case(fault.name, fault.kind, architecture, task, problem, benchmark, fault)
 
 
-def _control(control: Control, task: Task) -> Case:
+def control_case(control: Control, task: Task) -> Case:
+    """A control as a case."""
     sides = control.problem, control.benchmark
     return Case(control.name, "control", control.architecture, task, *sides)
 
 
-def _seeded(case: Case, seed: int) -> Case:
+def seeded(case: Case, seed: int) -> Case:
+    """The same case with other weights and other data."""
     problem, benchmark = replace(case.problem, seed=seed), replace(case.benchmark, seed=seed)
     return replace(case, problem=problem, benchmark=benchmark)
 
@@ -109,27 +118,52 @@ def _seeded(case: Case, seed: int) -> Case:
 def _benchmark(case: Case) -> str:
     setting = case.benchmark
     short = str(setting.dtype).removeprefix("torch.")
-    return f"{case.architecture}-{short}-{case.task}"
+    return f"{case.architecture}-{short}-{case.task}-{setting.seed}"
+
+
+def _problem(case: Case) -> str:
+    name = "".join(c if c.isalnum() else "_" for c in case.name)
+    return f"{_benchmark(case)}-{case.problem.dtype}-{name}"
 
 
 def _record_benchmark(work: tuple[Case, Path]) -> None:
     case, root = work
-    record(case.architecture, case.benchmark, case.task, root / _benchmark(case))
+    _record_once(case.architecture, case.benchmark, case.task, root / _benchmark(case))
+
+
+def _record_once(architecture: str, setting: Setting, task: Task, folder: Path) -> None:
+    done = folder / "recorded"
+    if not done.exists():
+        record(architecture, setting, task, folder)
+        done.touch()
+
+
+def recorded(case: Case, root: Path) -> tuple[Path, Path]:
+    """The dumps of both sides of a case below a folder, recorded by other processes if need be."""
+    with _pool(1) as pool:
+        pool.map(_record_benchmark, [(case, root)], chunksize=1)
+        pool.map(_record_problem, [(case, root)], chunksize=1)
+    return root / _problem(case) / "dump", root / _benchmark(case) / "dump"
+
+
+def _record_problem(work: tuple[Case, Path]) -> None:
+    case, root = work
+    _record_once(case.architecture, case.problem, case.task, root / _problem(case))
 
 
 def _judge(work: tuple[Case, Path]) -> Verdict:
     case, root = work
+    problem = root / _problem(case)
     with tempfile.TemporaryDirectory(dir=root) as folder:
         try:
-            return _compare(case, Path(folder), root / _benchmark(case) / "dump")
+            _record_once(case.architecture, case.problem, case.task, problem)
+            return _compare(case, Path(folder), problem / "dump", root / _benchmark(case) / "dump")
         except Exception as error:
             # One case that cannot run is a line of the table, not the end of it.
             return Verdict(case, (), (), frozenset(), f"{type(error).__name__}: {error}")
 
 
-def _compare(case: Case, folder: Path, benchmark: Path) -> Verdict:
-    record(case.architecture, case.problem, case.task, folder)
-    problem = folder / "dump"
+def _compare(case: Case, folder: Path, problem: Path, benchmark: Path) -> Verdict:
     made = build(problem, benchmark, folder / "out", BuildOptions(workers=1))
     diagnosis = diagnose(made.path)
     culprits = case.fault.culprits if case.fault is not None else ()

@@ -6,13 +6,16 @@ import { createRoot } from "react-dom/client";
 import { I18nextProvider } from "react-i18next";
 
 import { queryClient } from "./api/queries";
-import { App } from "./components/App";
+import { App } from "./components/page/App";
 import { changeLanguage, createI18n } from "./i18n/setup";
 import { usePreferences } from "./state/preferences";
 import "./styles/tokens.css";
 import "./styles/frame.css";
 import "./styles/panels.css";
 import "./styles/tables.css";
+import "./styles/diff.css";
+import "./styles/profile.css";
+import "./styles/answer.css";
 
 /** Start the interface inside an element. */
 export function mount(element: HTMLElement): void {

@@ -1,7 +1,7 @@
 /* Nodes for tests: a graph from nested names. */
 
 import type { Node, Side } from "../src/api/types";
-import { GraphTree } from "../src/graph/tree";
+import { GraphTree } from "../src/outline/tree";
 
 /** A node with everything that a test does not care about. */
 export function node(part: Partial<Node> & { id: number }): Node {

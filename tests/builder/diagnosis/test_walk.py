@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from builder.compare import compare
+from builder.compare.comparison import compare
+from builder.compare.score import Tolerance
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.walk import walk
 from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
-from builder.score import Tolerance
-from builder.tree import Tree, build_tree
+from builder.match.tree import Tree, build_tree
 from tests.builder.dumps import backward, forward, tensor, write_dump
 
 Entries = Mapping[str, object]

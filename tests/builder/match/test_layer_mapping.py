@@ -10,7 +10,7 @@ from builder.dump.reader import read_dump
 from builder.errors import MappingError
 from builder.match.layer_file import read_layer_mapping
 from builder.match.nodes import MatchRules, match_trees
-from builder.tree import Tree, build_tree
+from builder.match.tree import Tree, build_tree
 from tests.builder.dumps import write_dump
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from builder.dump.reader import read_dump
 from builder.match.manual_file import MappedPair
 from builder.match.nodes import Matching, MatchRules, match_trees
-from builder.tree import Tree, build_tree
+from builder.match.tree import Tree, build_tree
 from tests.builder.dumps import backward, forward, tensor, write_dump
 
 BLOCK = "Module.block.Block.forward.0"

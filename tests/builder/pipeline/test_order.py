@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 
 from builder.pipeline.order import order_findings
-from builder.pipeline.store import PairOutcome, StoredFinding
+from builder.pipeline.outcome import PairOutcome, StoredFinding
 
 FIRST = StoredFinding(
     step=0,

@@ -56,6 +56,17 @@ def test_maps_pair_other_numbers(tmp_path: Path) -> None:
     ]
 
 
+def test_maps_may_name_the_numbers_of_two_single_folders(tmp_path: Path) -> None:
+    dump(tmp_path / "p", "step1/rank0")
+    dump(tmp_path / "b", "step3/rank4")
+    ours, theirs = tmp_path / "p" / "step1", tmp_path / "b" / "step3"
+    by_rank = plan_pairs(find_sources(ours / "rank0"), find_sources(theirs / "rank4"), {0: 4}, {})
+    by_step = plan_pairs(find_sources(ours), find_sources(theirs), {0: 4}, {1: 3})
+    for plan in (by_rank, by_step):
+        assert [(p.step, p.rank, p.benchmark) for p in plan.pairs] == [(1, 0, theirs / "rank4")]
+        assert plan.missing == ()
+
+
 @pytest.mark.parametrize(
     ("ranks", "steps", "message"),
     [

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from builder import build
+from tests.builder.dumps import forward, tensor, write_dump
 from tests.msprobe.conftest import Run
 
 FINDING = {
@@ -22,6 +26,7 @@ FINDING = {
     "introduced": (float, type(None)),
     "reasons": list,
     "propagated_to": int,
+    "places": list,
 }
 
 
@@ -38,6 +43,25 @@ def test_text_leads_with_the_culprit_and_its_line(run: Run, compared: Path) -> N
     assert first.startswith("1. Torch.log.0.forward (api, forward, step 0")
     assert "File /job/" in answer.out
     assert "site-packages" not in answer.out
+
+
+def test_text_names_the_librarys_frame_and_the_users_own_line(run: Run, tmp_path: Path) -> None:
+    call, site = "Torch.op.0.forward", "/env/site-packages"
+    frames = [
+        f"File {site}/torch/nn/modules/module.py, line 1, in inner, \n return f()",
+        f"File {site}/transformers/modeling_llama.py, line 155, in forward, \n a = b * c",
+        "File /job/train.py, line 9, in <module>, \n loss = model(x)",
+    ]
+    for side, out in (("p", 3.0), ("b", 2.0)):
+        data = {call: forward([tensor(1.0)], [tensor(out)])}
+        write_dump(tmp_path / side, data, {call: None}, {"0": [[call], frames]})
+    built = build(tmp_path / "p", tmp_path / "b", tmp_path / "out").path
+    lines = [line.strip() for line in run("diagnose", built).out.splitlines()]
+    place = f"File {site}/transformers/modeling_llama.py, line 155, in forward, a = b * c"
+    assert lines[lines.index(place) + 1] == (
+        "called from File /job/train.py, line 9, in <module>, loss = model(x)"
+    )
+    assert not any("site-packages/torch/" in line for line in lines)
 
 
 def test_json_has_the_documented_form(run: Run, compared: Path) -> None:
@@ -82,6 +106,35 @@ def test_html_report_that_cannot_be_written_is_named(
 def test_top_limits_the_list(run: Run, compared: Path) -> None:
     report = json.loads(run("diagnose", compared, "--json", "--top", "1").out)
     assert len(report["findings"]) == 1
+    assert json.loads(run("diagnose", compared, "--json", "--top", "0").out)["findings"] == []
+    assert "1. " not in run("diagnose", compared, "--top", "0").out
+
+
+def test_file_that_the_server_refuses_is_refused_here_too(
+    run: Run, samples: Path, compared: Path, tmp_path: Path
+) -> None:
+    answer = run("diagnose", samples / "vis-db" / "ranks.vis.db")
+    assert answer.code == 1
+    assert "written by msprobe's own builder" in answer.err
+    newer = tmp_path / "newer.vis.db"
+    shutil.copyfile(compared, newer)
+    with closing(sqlite3.connect(newer)) as connection, connection:
+        connection.execute("UPDATE meta SET value = '99' WHERE key = 'schema_version'")
+    answer = run("diagnose", newer)
+    assert answer.code == 1
+    assert "has schema version 99" in answer.err
+
+
+def test_reason_without_its_fields_is_shown_with_what_it_has(
+    run: Run, compared: Path, tmp_path: Path
+) -> None:
+    odd = tmp_path / "odd.vis.db"
+    shutil.copyfile(compared, odd)
+    with closing(sqlite3.connect(odd)) as connection, connection:
+        connection.execute('UPDATE finding SET reasons = \'[{"code": "nonfinite_made"}]\'')
+    answer = run("diagnose", odd)
+    assert answer.code == 0
+    assert "nonfinite_made {}" in answer.out
 
 
 def test_fail_above_tells_by_the_exit_code(run: Run, compared: Path) -> None:
@@ -104,3 +157,25 @@ def test_file_of_another_kind_is_named(run: Run, tmp_path: Path, content: bytes)
     assert answer.code == 1
     assert str(odd) in answer.err
     assert answer.err.count("\n") == 1
+
+
+def test_explain_leads_to_the_finding(run: Run, compared: Path) -> None:
+    first = json.loads(run("diagnose", compared, "--json").out)["findings"][0]["node"]
+    with closing(sqlite3.connect(compared)) as connection:
+        query = """
+            SELECT name FROM node WHERE score > 0.9 AND source IS NOT NULL AND direction = 'forward'
+            ORDER BY exec_order DESC LIMIT 1
+        """
+        (name,) = connection.execute(query).fetchone()
+    assert name != first
+    lines = run("diagnose", compared, "--explain", name).out.splitlines()
+    assert name in lines[1] and lines[1].startswith("from ")
+    assert lines[-1] == "finding 1 of the diagnosis begins there"
+    way = json.loads(run("diagnose", compared, "--explain", name, "--json").out)
+    assert (way["version"], way["finding"]) == (1, 1)
+    assert [way["hops"][0]["name"], way["hops"][-1]["name"]] == [name, first]
+
+
+def test_explain_names_what_it_cannot_find(run: Run, compared: Path) -> None:
+    answer = run("diagnose", compared, "--explain", "Torch.nothing.0.forward")
+    assert answer.code != 0 and "Torch.nothing.0.forward" in answer.err

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from builder.dump.inspection.check import Check
 from msprobe.coexistence import other_distribution
 from msprobe.doctor import environment
-from msprobe.doctor.check import Check
 from tests.conftest import ROOT
 
 OTHER = "mindstudio_probe-26.2.0"

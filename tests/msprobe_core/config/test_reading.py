@@ -87,7 +87,7 @@ MISTAKES: dict[str, tuple[dict[str, Any] | str, str]] = {
     ),
     "async tensor": ({"async_dump": True, "task": "tensor"}, "name what to save in list"),
     "diff_nums": ({"task": "tensor", "tensor": {"diff_nums": 3}}, "without bench_path"),
-    "bench mode": ({"task": "tensor", "tensor": {"bench_path": "."}}, "needs summary_mode 'md5'"),
+    "bench mode": ({"task": "tensor", "tensor": {"bench_path": "."}}, "set summary_mode to 'md5'"),
     "bench folder": (
         {"task": "tensor", "tensor": {"bench_path": "none/here", "summary_mode": "md5"}},
         "which is no folder",

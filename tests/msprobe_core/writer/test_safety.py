@@ -107,7 +107,7 @@ def test_an_error_of_the_disk_ends_the_dump_with_one_message(
     net = model()
     run(target, net)
     monkeypatch.setattr(
-        "msprobe_core.writer.tensor_files.write_pt",
+        "msprobe_core.torch.record.tensor_files.write_pt",
         lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")),
     )
     capsys.readouterr()
@@ -183,7 +183,7 @@ def test_a_late_rank_names_all_steps(
     target = debugger(level="mix", task="tensor")
     net = model()
     run(target, net)
-    monkeypatch.setattr("msprobe_core.service.current_rank", lambda: 3)
+    monkeypatch.setattr("msprobe_core.torch.framework.current_rank", lambda: 3)
     run(target, net)
     run(target, net)
     found = sorted(str(p.relative_to(tmp_path / "dump")) for p in (tmp_path / "dump").glob("*/*"))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from tb_graph_ascend.server import Settings, create_app
+from tb_graph_ascend.server import Settings, build_jobs, create_app
+from tests.tb_graph_ascend.conftest import Site
 
 WAIT_SECONDS = 60
 
@@ -100,23 +104,59 @@ def test_cancelled_build_is_gone_at_once(
     dumps = folder / "dumps"
     sides = {"problem": str(dumps / "problem"), "benchmark": str(dumps / "bench")}
     # Reading from a pipe nobody writes to lasts as long as any build could.
-    import os
-
     (dumps / "problem" / "step0" / "rank0" / "dump.json").unlink()
     os.mkfifo(dumps / "problem" / "step0" / "rank0" / "dump.json")
     job = start(client, **sides)
     again = client.post("/api/builds", json=sides)
     assert again.status_code == 409
     deadline = time.monotonic() + WAIT_SECONDS
-    while not list(folder.glob("*.partial*")) and time.monotonic() < deadline:
+    while not list(folder.rglob("*.partial*")) and time.monotonic() < deadline:
         time.sleep(0.05)
     began = time.monotonic()
     answer = client.delete(f"/api/builds/{job['id']}", json={})
     assert answer.json["state"] == "cancelled"  # type: ignore[index]
     assert time.monotonic() - began < 10
-    assert not list(folder.glob("*.vis.db*"))
+    assert not list(folder.rglob("*.vis.db*"))
     assert list(events(client, job["id"]))[-1]["state"] == "cancelled"
     assert client.delete(f"/api/builds/{job['id']}", json={}).json == answer.json
+
+
+@pytest.mark.parametrize("end", ["cancelled", "failed"])
+def test_ended_build_leaves_what_others_write(
+    client: FlaskClient, folder: Path, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another build, begun later in the same folder, goes on."""
+    workers: list[subprocess.Popen[bytes]] = []
+
+    def remember(complaints: IO[bytes]) -> subprocess.Popen[bytes]:
+        workers.append(start_worker(complaints))
+        return workers[-1]
+
+    start_worker = build_jobs._start_worker
+    monkeypatch.setattr(build_jobs, "_start_worker", remember)
+    pipe = folder / "dumps" / "problem" / "step0" / "rank0" / "dump.json"
+    pipe.unlink()
+    os.mkfifo(pipe)
+    sides = {
+        "problem": str(folder / "dumps" / "problem"),
+        "benchmark": str(folder / "dumps" / "bench"),
+    }
+    job = start(client, **sides)
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not list(folder.rglob("*.partial")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    theirs = folder / "compare_20990101000000.vis.db.partial"
+    theirs.touch()
+    if end == "cancelled":
+        client.delete(f"/api/builds/{job['id']}", json={})
+    else:
+        os.killpg(workers[0].pid, signal.SIGKILL)
+    assert finished(client, job["id"])["state"] == end
+    deadline = time.monotonic() + WAIT_SECONDS
+    while len(list(folder.rglob("*.partial*"))) > 1 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert list(folder.rglob("*.partial*")) == [theirs]
+    assert not list(folder.glob(".building-*"))
 
 
 def test_worker_that_dies_is_an_outcome(
@@ -158,3 +198,33 @@ def test_read_only_server_builds_nothing(folder: Path) -> None:
     client = create_app([folder], Settings(read_only=True)).test_client()
     answer = client.post("/api/builds", json={"problem": str(folder / "dumps" / "problem")})
     assert answer.status_code == 403
+
+
+def test_result_says_how_to_build_it_again(client: FlaskClient, folder: Path) -> None:
+    dumps = folder / "dumps"
+    sides = {"problem": str(dumps / "problem"), "benchmark": str(dumps / "bench")}
+    build = finished(client, start(client, **sides, overflow_check=True, threshold=0.3)["id"])
+    url = f"/api/databases/{build['database']}"
+    pairs = [{"problem": "Module.a.A.forward.0", "benchmark": "Module.b.B.forward.0"}]
+    client.put(f"{url}/mappings", json={"pairs": pairs})
+    shown = client.get(f"{url}/mappings").json["file"]  # type: ignore[index]
+    wish = client.get(f"{url}/build").json
+    assert wish is not None
+    assert {side: wish[side] for side in sides} == sides
+    assert (wish["overflow_check"], wish["threshold"], wish["outside"]) == (True, 0.3, [])
+    assert wish["manual_mapping"] == str(folder / shown)
+    again = {name: value for name, value in wish.items() if name != "outside"}
+    assert client.post("/api/builds", json=again).status_code == 200
+    # The path as the interface prints it, below the log folder, is understood too.
+    finished(client, client.get("/api/builds").json["builds"][0]["id"])  # type: ignore[index]
+    job = start(client, problem="dumps/problem", benchmark="dumps/bench", manual_mapping=shown)
+    assert finished(client, job["id"])["state"] == "failed"
+
+
+def test_dump_outside_the_log_folders_is_named_in_the_wish(
+    site_of: Callable[..., Site], samples: Path
+) -> None:
+    site = site_of("statistics/problem", "statistics/bench")
+    wish = site.get("/build")
+    assert wish["problem"] is None
+    assert str(samples / "statistics/problem") in wish["outside"]

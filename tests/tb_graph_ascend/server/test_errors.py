@@ -101,7 +101,7 @@ def test_our_own_fault_is_one_line_too(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("secret\nof the inside")
 
-    monkeypatch.setattr("builder.database.queries.ResultDatabase.summary", broken)
+    monkeypatch.setattr("builder.results.database.ResultDatabase.summary", broken)
     answer = statistics.client.get(f"/api/databases/{statistics.db}")
     assert answer.status_code == 500
     assert answer.json["error"] == (  # type: ignore[index]

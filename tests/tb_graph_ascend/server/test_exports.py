@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
 from typing import Any
 
+import openpyxl
 import pytest
 
 from tests.tb_graph_ascend.conftest import Site
@@ -19,14 +21,24 @@ def table(site: Site, path: str, **arguments: Any) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.text.removeprefix("\ufeff"))))
 
 
-def test_nodes_are_those_of_the_list(statistics: Site) -> None:
-    wanted = {"show": "divergent", "sort": "score", "descending": "1"}
-    listed = statistics.get("/pairs/0/0/nodes", limit=2000, **wanted)["nodes"]
-    rows = table(statistics, "/pairs/0/0/export/nodes.csv", **wanted)
-    assert [row["name"] for row in rows] == [node["name"] for node in listed]
-    assert [float(row["score"]) for row in rows] == [node["score"] for node in listed]
-    as_json = statistics.get("/pairs/0/0/export/nodes.json", **wanted)
-    assert [row["id"] for row in as_json] == [node["id"] for node in listed]
+def test_nodes_are_those_of_the_table_in_all_forms(statistics: Site) -> None:
+    wanted = {"q": "score>0.2", "sort": "score", "descending": "1", "step": "0", "rank": "0"}
+    listed = statistics.get("/nodes", limit=2000, scope="all", **wanted)["rows"]
+    assert len(listed) > 4
+    rows = table(statistics, "/export/nodes.csv", scope="all", **wanted)
+    assert [row["name"] for row in rows] == [row["node"]["name"] for row in listed]
+    assert [float(row["score"]) for row in rows] == [row["node"]["score"] for row in listed]
+    assert {row["step"] for row in rows} == {"0", "1"}
+    as_json = statistics.get("/export/nodes.json", scope="all", **wanted)
+    assert [row["score"] for row in as_json] == [row["node"]["score"] for row in listed]
+    url = f"/api/databases/{statistics.db}/export/nodes.xlsx"
+    answer = statistics.client.get(url, query_string={**wanted, "scope": "all"})
+    sheet = openpyxl.load_workbook(io.BytesIO(answer.data)).active
+    assert sheet is not None
+    head, *cells = sheet.iter_rows(values_only=True)
+    assert cells == [
+        tuple(row[name] if row[name] != "" else None for name in head) for row in as_json
+    ]
 
 
 def test_findings_have_their_reasons_in_words(statistics: Site) -> None:
@@ -69,8 +81,6 @@ def test_pairs_and_mappings(statistics: Site) -> None:
 def test_reasons_of_a_file_made_by_hand_are_told_all_the_same(
     statistics: Site, broken: str
 ) -> None:
-    import sqlite3
-
     connection = sqlite3.connect(statistics.file)
     connection.execute("UPDATE finding SET reasons = ?", (broken,))
     connection.commit()
@@ -78,3 +88,16 @@ def test_reasons_of_a_file_made_by_hand_are_told_all_the_same(
     row = table(statistics, "/export/findings.csv")[0]
     assert row["reasons"]
     json.loads(statistics.client.get(f"/api/databases/{statistics.db}/export/findings.json").text)
+
+
+def test_infinities_are_numbers_and_formulas_are_text(statistics: Site) -> None:
+    node = statistics.named("Module.layers.1.mlp.fc2.Linear.forward.0")["id"]
+    first = statistics.get(f"/nodes/{node}")["values"][0]["problem"]["id"]
+    connection = sqlite3.connect(statistics.file)
+    connection.execute("UPDATE record SET min = -9e999 WHERE id = ?", (first,))
+    connection.execute("UPDATE form SET dtype = '-2+3' WHERE dtype IS NOT NULL")
+    connection.commit()
+    connection.close()
+    rows = table(statistics, f"/nodes/{node}/export/values.csv")
+    assert "-inf" in [row["problem min"] for row in rows]
+    assert {row["problem dtype"] for row in rows} == {"'-2+3"}

@@ -104,7 +104,8 @@ def test_script_in_names_stays_text(statistics: Site) -> None:
     answer = statistics.client.get(f"/api/databases/{statistics.db}/nodes/2")
     assert answer.mimetype == "application/json"
     assert answer.json["node"]["name"] == script  # type: ignore[index]
-    exported = statistics.client.get(f"/api/databases/{statistics.db}/pairs/0/0/export/nodes.csv")
+    url = f"/api/databases/{statistics.db}/export/nodes.csv?step=0&rank=0"
+    exported = statistics.client.get(url)
     assert exported.mimetype == "text/csv"
     assert exported.headers["Content-Disposition"].startswith("attachment")
 
@@ -114,8 +115,8 @@ def test_formula_in_a_name_is_disarmed_in_csv(statistics: Site) -> None:
     connection.execute("UPDATE node SET name = '=HYPERLINK(1)' WHERE id = 2")
     connection.commit()
     connection.close()
-    url = f"/api/databases/{statistics.db}/pairs/0/0/export/nodes.csv"
-    text = statistics.client.get(url, query_string={"name": "HYPERLINK"}).text
+    url = f"/api/databases/{statistics.db}/export/nodes.csv"
+    text = statistics.client.get(url, query_string={"step": 0, "rank": 0, "q": "HYPERLINK"}).text
     assert ",'=HYPERLINK(1)," in text
 
 

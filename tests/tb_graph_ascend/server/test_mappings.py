@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -231,8 +229,7 @@ def test_folder_that_cannot_be_written_keeps_pairs_in_the_session(
     result = renamed.send("POST", "/mappings", pair_of(renamed))
     assert result["mappings"]["saved"] is False
     assert renamed.named(OURS)["match"] is None
-    raw = json.dumps(result["mappings"]["pairs"]).encode()
-    header = {"X-Manual-Pairs": base64.urlsafe_b64encode(raw).decode().rstrip("=")}
+    header = {"X-Manual-Pairs": laid_down(renamed, result["mappings"]["pairs"])}
     url = f"/api/databases/{renamed.db}/nodes/{renamed.named(OURS)['id']}"
     seen = renamed.client.get(url, headers=header).json
     assert seen is not None
@@ -243,11 +240,68 @@ def test_folder_that_cannot_be_written_keeps_pairs_in_the_session(
     assert not mapping_path(renamed.file).exists()
 
 
-def test_session_that_is_no_list_of_pairs_is_refused(renamed: Site) -> None:
+def laid_down(site: Site, pairs: list[dict[str, Any]]) -> str:
+    answer = site.client.post("/api/pair-sets", json={"pairs": pairs})
+    assert answer.status_code == 200, answer.text
+    return str(answer.json["id"])  # type: ignore[index]
+
+
+def test_session_holds_thousands_of_pairs(renamed: Site) -> None:
+    many = [
+        {"problem": f"Module.a.{i}.Linear.forward.0", "benchmark": f"Module.b.{i}.Linear.forward.0"}
+        for i in range(5000)
+    ]
+    real = {"problem": OURS, "benchmark": THEIRS}
+    name = laid_down(renamed, [*many, real])
+    assert len(name) < 100
+    url = f"/api/databases/{renamed.db}/nodes/{renamed.named(OURS)['id']}"
+    seen = renamed.client.get(url, headers={"X-Manual-Pairs": name}).json
+    assert seen is not None
+    assert seen["node"]["match_reason"] == "manual"
+
+
+def test_session_that_the_server_does_not_know_is_asked_for(renamed: Site) -> None:
     url = f"/api/databases/{renamed.db}/findings"
     answer = renamed.client.get(url, headers={"X-Manual-Pairs": "bm90aGluZw"})
-    assert answer.status_code == 400
+    assert answer.status_code == 412
     assert "X-Manual-Pairs" in answer.json["error"]  # type: ignore[index]
+
+
+def test_change_takes_back_one_thing_whatever_others_mapped(renamed: Site) -> None:
+    mine = renamed.send("POST", "/mappings", pair_of(renamed))
+    other = {
+        "problem": OURS.replace("layers.0", "layers.1"),
+        "benchmark": THEIRS.replace("layers.0", "layers.1"),
+        "descendants": False,
+        "step": None,
+        "rank": None,
+    }
+    theirs = renamed.send("PATCH", "/mappings", {"add": [other]})
+    assert theirs["added"] == [other]
+    undone = renamed.send("PATCH", "/mappings", {"remove": mine["added"], "add": mine["removed"]})
+    assert undone["mappings"]["pairs"] == [other]
+    assert undone["removed"] == mine["added"]
+    url = f"/api/databases/{renamed.db}/mappings"
+    again = renamed.client.patch(url, json={"remove": mine["added"]})
+    assert again.status_code == 409
+    assert OURS in again.json["error"]  # type: ignore[index]
+    assert renamed.get("/mappings")["pairs"] == [other]
+
+
+def test_renamed_modules_are_proposed_with_reasons_and_mapped_at_once(renamed: Site) -> None:
+    (proposal,) = renamed.get("/pairs/0/0/proposals")["proposals"]
+    assert (proposal["problem"]["name"], proposal["benchmark"]["name"]) == (OURS, THEIRS)
+    assert proposal["places"] == 2
+    assert {"same_place", "same_shapes"} <= {reason["code"] for reason in proposal["reasons"]}
+    result = renamed.send("PATCH", "/mappings", {"add": proposal["pairs"]})
+    assert result["refused"] == []
+    for layer in (0, 1):
+        node = renamed.named(OURS.replace("layers.0", f"layers.{layer}"))
+        assert node["match_reason"] == "manual"
+    assert renamed.get("/pairs/0/0/proposals")["proposals"] == []
+    undone = renamed.send("PATCH", "/mappings", {"remove": result["added"]})
+    assert undone["mappings"]["pairs"] == []
+    assert renamed.named(OURS)["match"] is None
 
 
 def test_single_graph_takes_no_mapping(site_of: Callable[..., Site]) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from builder.database import records
 from builder.match.manual_file import MappedPair
-from tb_graph_ascend.server import build_messages, messages, picture
+from builder.results import answer, rank_strip, records, trace
+from tb_graph_ascend.server import build_messages, drawing, messages
 
-TYPES = Path(__file__).parents[3] / "tb_graph_ascend" / "frontend" / "src" / "api" / "types.ts"
+API = Path(__file__).parents[3] / "tb_graph_ascend" / "frontend" / "src" / "api"
 STRUCTS: dict[str, type[msgspec.Struct]] = {
     "Database": messages.DatabaseAnswer,
     "Path": records.NodePath,
@@ -20,11 +20,12 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "Failure": messages.Failure,
     "MappingResult": messages.MappingResult,
 }
-MODULES = (records, messages, build_messages, picture)
+MODULES = (records, trace, messages, build_messages, drawing, answer, rank_strip)
 
 
 def interfaces() -> dict[str, set[str]]:
-    text = re.sub(r"/\*.*?\*/", "", TYPES.read_text(encoding="utf-8"), flags=re.DOTALL)
+    whole = "\n".join(file.read_text(encoding="utf-8") for file in sorted(API.glob("*types.ts")))
+    text = re.sub(r"/\*.*?\*/", "", whole, flags=re.DOTALL)
     found = {}
     for name, body in re.findall(r"export interface (\w+) \{(.*?)\n\}", text, flags=re.DOTALL):
         # Types written in place have fields of their own, which are compared nowhere.

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from builder.measure.tensor_data import data_of
-from tb_graph_ascend.server.picture import BLOCK, draw
+from builder.dump.tensor_data import data_of
+from tb_graph_ascend.server.drawing import BLOCK, Histogram, draw
 from tests.tb_graph_ascend.conftest import Site
 
 ANY_FLOATS = st.floats(width=32, allow_nan=True, allow_infinity=True)
@@ -38,19 +38,31 @@ def test_every_element_is_counted_once(pair: tuple[Any, Any], parts: int) -> Non
         total = sum(histogram.counts) + histogram.zeros + histogram.nonfinite
         assert total == ours.size
         assert len(histogram.edges) == len(histogram.counts) + 1
-        assert all(a <= b for a, b in zip(histogram.edges, histogram.edges[1:]))
     assert picture.problem is not None
     assert picture.problem.nonfinite == int((~np.isfinite(ours)).sum())
+    assert picture.benchmark is not None
+    assert picture.problem.edges == picture.benchmark.edges
+    for side, histogram in ((ours, picture.problem), (theirs, picture.benchmark)):
+        assert_counted_as_numpy_does(side.astype(np.float64), histogram)
+
+
+def assert_counted_as_numpy_does(values: Any, histogram: Histogram) -> None:
+    """All finite values lie between the outermost edges, each in NumPy's bin for these edges."""
+    finite = values[np.isfinite(values)]
+    counts, _ = np.histogram(finite, np.array(histogram.edges))
+    assert histogram.counts == counts.tolist()
+    assert sum(histogram.counts) == finite.size
 
 
 @pytest.mark.parametrize("bins", [2, 7, 8])
-def test_edges_rise_where_the_errors_are_a_rounding_apart(bins: int) -> None:
+def test_errors_a_rounding_apart_are_counted_between_their_edges(bins: int) -> None:
     ours = np.array([7.0455236e26, 7.0455236e26], dtype=np.float32)
     theirs = np.array([1.3743895e11, 0.0], dtype=np.float32)
     picture = draw(data_of(ours), data_of(theirs), [2], bins, bins)
-    for histogram in (picture.problem, picture.benchmark, picture.error):
-        assert histogram is not None
-        assert histogram.edges == sorted(histogram.edges)
+    error = np.abs(ours.astype(np.float64) - theirs)
+    assert picture.error is not None
+    assert (picture.error.edges[0], picture.error.edges[-1]) == (error.min(), error.max())
+    assert_counted_as_numpy_does(error, picture.error)
 
 
 def test_heat_shows_where_the_error_sits() -> None:

@@ -25,3 +25,13 @@ ARCHITECTURES: dict[str, Callable[[torch.dtype], Experiment]] = {
     "recurrent": recurrent,
     "vision": vision,
 }
+
+
+def experiment_of(architecture: str, dtype: torch.dtype) -> Experiment:
+    """A fresh experiment: one of the six, or a model of transformers, which must be installed."""
+    make = ARCHITECTURES.get(architecture)
+    if make is None:
+        from tests.zoo.hugging_face.models import MODELS
+
+        make = MODELS[architecture]
+    return make(dtype)

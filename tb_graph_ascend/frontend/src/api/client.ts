@@ -1,28 +1,28 @@
 /* Requests to the server, typed by the messages of types.ts. Addresses are relative to the page,
  * so they hold standalone, inside TensorBoard and behind a path prefix alike. */
 
+import type { Answer, NodeTable, RankStrip } from "./answertypes";
+import type { Build, BuildRequest, BuildWish, Dumps } from "./buildtypes";
 import type {
   Across,
-  Build,
-  BuildRequest,
   Children,
   Database,
   Databases,
-  Dumps,
   Failure,
-  Findings,
   MappedPair,
   MappingResult,
   Mappings,
   NodeDetails,
   NodeList,
   PairGraphs,
+  PairSet,
   Path,
   Picture,
+  Proposals,
   SearchHits,
   Side,
 } from "./types";
-import { pairsHeader } from "./sessionpairs";
+import { forgetPairSet, pairsHeader } from "./sessionpairs";
 
 /** A request that failed: what was asked, what the server said, what to do next. */
 export class RequestError extends Error {
@@ -50,8 +50,20 @@ export function address(path: string, query: Record<string, Argument> = {}): str
 }
 
 async function send(url: string, init: RequestInit = {}): Promise<Response> {
+  const response = await sendOnce(url, init);
+  if (response.status !== SENT_BEFORE) return response;
+  // The server was started anew and does not know the session's pairs any more.
+  const db = databaseOf(url);
+  if (db !== null) forgetPairSet(db);
+  return sendOnce(url, init);
+}
+
+async function sendOnce(url: string, init: RequestInit): Promise<Response> {
+  const all = new Headers(init.headers);
+  const name = pairsName(url);
+  if (name !== null) all.set("X-Manual-Pairs", await name);
   try {
-    return await fetch(url, { credentials: "same-origin", ...init, headers: headers(url, init) });
+    return await fetch(url, { credentials: "same-origin", ...init, headers: all });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new RequestError("unreachable", null, 0, url);
@@ -75,12 +87,22 @@ export async function request<Answer>(url: string, init: RequestInit = {}): Prom
 
 const DATABASE = /\/databases\/([^/?]+)/;
 
-function headers(url: string, init: RequestInit): Headers {
-  const all = new Headers(init.headers);
+/** Precondition failed: what the request names has to be sent first. */
+const SENT_BEFORE = 412;
+
+function databaseOf(url: string): string | null {
   const db = DATABASE.exec(url)?.[1];
-  const pairs = db === undefined ? {} : pairsHeader(decodeURIComponent(db));
-  for (const [name, value] of Object.entries(pairs)) all.set(name, value);
-  return all;
+  return db === undefined ? null : decodeURIComponent(db);
+}
+
+/** The name under which the server knows a session's pairs; null where there are none. */
+function pairsName(url: string): Promise<string> | null {
+  const db = databaseOf(url);
+  return db === null ? null : pairsHeader(db, keepPairSet);
+}
+
+async function keepPairSet(pairs: MappedPair[]): Promise<string> {
+  return (await request<PairSet>(address("pair-sets"), mutation("POST", { pairs }))).id;
 }
 
 function failure(response: Response, body: unknown): RequestError {
@@ -92,7 +114,7 @@ function isFailure(body: unknown): body is Failure {
   return typeof body === "object" && body !== null && "error" in body;
 }
 
-function mutation(method: "POST" | "PUT" | "DELETE", body: unknown): RequestInit {
+function mutation(method: "POST" | "PUT" | "PATCH" | "DELETE", body: unknown): RequestInit {
   return { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
 }
 
@@ -123,12 +145,29 @@ export interface MappingWish {
 
 export type NodeQuery = Record<string, Argument>;
 
+/** Where a query of the nodes table is asked: one step and rank, all steps of a rank, everywhere. */
+export type Scope = "pair" | "rank" | "all";
+
+export interface TableQuery {
+  step: number;
+  rank: number;
+  q: string;
+  scope: Scope;
+  sort: "order" | "score" | "introduced" | "name";
+  descending: boolean;
+}
+
 /** Whole tables, and the report, as files; `form` is csv, json or html. */
 export const files = {
   report: (db: string) => requestFile(address(`${database(db)}/export/report.html`)),
   pairs: (db: string, form: string) => requestFile(address(`${database(db)}/export/pairs.${form}`)),
-  nodes: (db: string, step: number, rank: number, show: string, form: string) =>
-    requestFile(address(`${pair(db, step, rank)}/export/nodes.${form}`, { show })),
+  findings: (db: string, form: string) =>
+    requestFile(address(`${database(db)}/export/findings.${form}`)),
+  nodes: (db: string, query: TableQuery, form: string) =>
+    requestFile(address(`${database(db)}/export/nodes.${form}`, { ...query })),
+  values: (db: string, node: number, form: string) =>
+    requestFile(address(`${database(db)}/nodes/${node}/export/values.${form}`)),
+  slide: (db: string) => requestFile(address(`${database(db)}/export/slide.svg`)),
   across: (db: string, node: number, form: string) =>
     requestFile(address(`${database(db)}/nodes/${node}/export/across.${form}`)),
 };
@@ -137,6 +176,18 @@ export const files = {
 export const api = {
   databases: () => request<Databases>(address("databases")),
   database: (db: string) => request<Database>(address(database(db))),
+  answer: (db: string) => request<Answer>(address(`${database(db)}/answer`)),
+  ranks: (db: string) => request<RankStrip>(address(`${database(db)}/ranks`)),
+  table: (db: string, query: TableQuery, offset: number, limit: number, signal?: AbortSignal) =>
+    request<NodeTable>(
+      address(`${database(db)}/nodes`, { ...query, offset, limit }),
+      signal ? { signal } : {},
+    ),
+  buildWish: (db: string) => request<BuildWish>(address(`${database(db)}/build`)),
+  proposals: (db: string, step: number, rank: number) =>
+    request<Proposals>(address(`${pair(db, step, rank)}/proposals`)),
+  changeMappings: (db: string, add: MappedPair[], remove: MappedPair[]) =>
+    request<MappingResult>(address(`${database(db)}/mappings`), mutation("PATCH", { add, remove })),
   pair: (db: string, step: number, rank: number) =>
     request<PairGraphs>(address(pair(db, step, rank))),
   children: (db: string, node: number, offset: number, limit: number) =>
@@ -145,8 +196,6 @@ export const api = {
     request<Path>(address(`${database(db)}/nodes/${node}/path`)),
   details: (db: string, node: number) =>
     request<NodeDetails>(address(`${database(db)}/nodes/${node}`)),
-  findings: (db: string, step?: number, rank?: number) =>
-    request<Findings>(address(`${database(db)}/findings`, { step, rank })),
   search: (db: string, step: number, rank: number, query: SearchQuery, signal?: AbortSignal) =>
     request<SearchHits>(
       address(`${pair(db, step, rank)}/search`, { ...query }),

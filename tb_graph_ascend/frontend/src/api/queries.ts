@@ -30,11 +30,16 @@ export const databasesQuery = () =>
 export const databaseQuery = (db: string) =>
   queryOptions({ queryKey: ["db", db, "summary"], queryFn: () => api.database(db) });
 
-export const findingsQuery = (db: string, step?: number, rank?: number) =>
+export const answerQuery = (db: string) =>
+  queryOptions({ queryKey: ["db", db, "answer"], queryFn: () => api.answer(db) });
+
+export const ranksQuery = (db: string) =>
+  queryOptions({ queryKey: ["db", db, "ranks"], queryFn: () => api.ranks(db) });
+
+export const proposalsQuery = (db: string, step: number, rank: number) =>
   queryOptions({
-    queryKey: ["db", db, "findings", step ?? "all", rank ?? "all"],
-    queryFn: () => api.findings(db, step, rank),
-    placeholderData: keepPreviousData,
+    queryKey: ["db", db, "proposals", step, rank],
+    queryFn: () => api.proposals(db, step, rank),
   });
 
 export const detailsQuery = (db: string, node: number) =>

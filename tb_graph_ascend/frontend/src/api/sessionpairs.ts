@@ -1,5 +1,5 @@
-/* Manual pairs of files whose folder cannot be written: they live in this tab and travel with each
- * request, so that the server stays stateless. */
+/* Manual pairs of files whose folder cannot be written: they live in this tab. The server is sent
+ * them once and each request carries their name; a server that was started anew is sent them again. */
 
 import type { MappedPair, Mappings } from "./types";
 
@@ -10,6 +10,7 @@ const memory = new Map<string, MappedPair[]>();
 export function keepPairs(db: string, mappings: Mappings): void {
   const pairs = mappings.saved ? [] : mappings.pairs;
   memory.set(db, pairs);
+  forgetPairSet(db);
   try {
     if (pairs.length === 0) window.sessionStorage.removeItem(PREFIX + db);
     else window.sessionStorage.setItem(PREFIX + db, JSON.stringify(pairs));
@@ -18,10 +19,27 @@ export function keepPairs(db: string, mappings: Mappings): void {
   }
 }
 
-/** The header that carries a database's pairs; empty when it has none. */
-export function pairsHeader(db: string): Record<string, string> {
+/** Sets that the server was sent, by database: a header holds a name, not ten thousand pairs. */
+const names = new Map<string, Promise<string>>();
+
+/** The name that requests about a database carry, sent by `keep` first; null without pairs. */
+export function pairsHeader(
+  db: string,
+  keep: (pairs: MappedPair[]) => Promise<string>,
+): Promise<string> | null {
   const pairs = memory.get(db) ?? recall(db);
-  return pairs.length > 0 ? { "X-Manual-Pairs": base64Url(JSON.stringify(pairs)) } : {};
+  if (pairs.length === 0) return null;
+  const known = names.get(db);
+  if (known) return known;
+  const sent = keep(pairs);
+  names.set(db, sent);
+  sent.catch(() => forgetPairSet(db));
+  return sent;
+}
+
+/** Have the pairs of a database sent again with the next request. */
+export function forgetPairSet(db: string): void {
+  names.delete(db);
 }
 
 function recall(db: string): MappedPair[] {
@@ -34,9 +52,4 @@ function recall(db: string): MappedPair[] {
   }
   memory.set(db, pairs);
   return pairs;
-}
-
-function base64Url(text: string): string {
-  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
-  return btoa(bytes.join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

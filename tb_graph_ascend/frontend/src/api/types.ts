@@ -193,6 +193,35 @@ export interface Finding {
   introduced: number | null;
   reasons: Reason[];
   propagated_to: number;
+  /** Where else the same cause showed. */
+  places: FindingPlace[];
+}
+
+export interface FindingPlace {
+  step: number;
+  rank: number;
+  node: number;
+  name: string;
+}
+
+/** GET api/databases/{db}/nodes/{node}/trace */
+export interface Trace {
+  step: number;
+  rank: number;
+  finding: number | null;
+  hops: Hop[];
+}
+
+export interface Hop {
+  node: number;
+  name: string;
+  side: string;
+  order: number;
+  score: number | null;
+  input_score: number | null;
+  link: "start" | "input" | "inside" | "forward" | "cause";
+  value: string | null;
+  exact: boolean;
 }
 
 /** GET api/databases/{db}/pairs/{step}/{rank}/search?q=&regex=0&case=0&side=&offset=0&limit=200 */
@@ -230,13 +259,38 @@ export interface MappedPair {
 
 /** POST api/databases/{db}/mappings with {problem, benchmark: node ids, descendants} → MappingResult
  *  DELETE api/databases/{db}/mappings with {problem: node id} → MappingResult
- *  PUT api/databases/{db}/mappings with {pairs: MappedPair[]} (undo, redo, import) → MappingResult */
+ *  PATCH api/databases/{db}/mappings with {add, remove: MappedPair[]} (undo, redo, proposals)
+ *  PUT api/databases/{db}/mappings with {pairs: MappedPair[]} (import) → MappingResult */
 export interface MappingResult {
   mappings: Mappings;
   /** Nodes whose state changed, both sides. */
   nodes: Node[];
   /** Pairs below that could not be mapped, with the reason. */
   refused: { problem: string; benchmark: string | null; reason: Reason }[];
+  /** The pairs by which the mapping changed: what takes it back. */
+  added: MappedPair[];
+  removed: MappedPair[];
+}
+
+/** POST api/pair-sets with {pairs} – lays down the pairs of a session; requests carry the name. */
+export interface PairSet {
+  id: string;
+}
+
+/** GET api/databases/{db}/pairs/{step}/{rank}/proposals */
+export interface Proposals {
+  proposals: Proposal[];
+}
+
+/** Unmatched modules that seem to be the same under another name. */
+export interface Proposal {
+  /** Those of the first place. */
+  problem: Node;
+  benchmark: Node;
+  reasons: Reason[];
+  places: number;
+  /** What mapping all of them adds. */
+  pairs: MappedPair[];
 }
 
 /** Every answer that is not 2xx. */
@@ -296,55 +350,5 @@ export interface Heat {
 }
 
 /** GET api/databases/{db}/export/{table}.{csv|json} – whole tables as a download.
- *  pairs | findings?step=&rank= | mappings
- *  GET api/databases/{db}/pairs/{step}/{rank}/export/nodes.{csv|json} with the filters of NodeList
+ *  pairs | findings?step=&rank= | mappings | nodes (also xlsx) with the arguments of NodeTable
  *  GET api/databases/{db}/nodes/{id}/export/values.{csv|json} */
-
-/** GET api/dumps – dumps below the log folders that can be built. */
-export interface Dumps {
-  dumps: DumpEntry[];
-  /** Folders that a result may be written to; the first is the default. */
-  outputs: string[];
-}
-
-export interface DumpEntry {
-  /** Path for people and for BuildRequest. */
-  path: string;
-  granularity: "rank" | "step" | "root";
-  steps: number[];
-  ranks: number[];
-}
-
-/** POST api/builds with BuildRequest → Build; one at a time, a second is 409. */
-export interface BuildRequest {
-  problem: string;
-  /** null draws a single graph. */
-  benchmark: string | null;
-  output?: string | null;
-  overflow_check?: boolean;
-  fuzzy_match?: boolean;
-  threshold?: number | null;
-  /** Paths below the log folders. */
-  layer_mapping?: string | null;
-  manual_mapping?: string | null;
-}
-
-/** GET api/builds → {builds: Build[]}; GET api/builds/{job} → Build; DELETE api/builds/{job} (JSON
- *  body {}) cancels → Build.
- *  GET api/builds/{job}/events – server-sent events: each `message` carries a Build, the last one
- *  has a state other than "running". */
-export interface Build {
-  id: string;
-  state: "running" | "done" | "failed" | "cancelled";
-  problem: string;
-  benchmark: string | null;
-  /** Pairs done, and in all (0 while planning). */
-  done: number;
-  total: number;
-  /** What each finished pair said, one line each; failures in full. */
-  log: string[];
-  /** Why the build failed, in full. */
-  error: string | null;
-  /** Token of the new database once it is done. */
-  database: string | null;
-}

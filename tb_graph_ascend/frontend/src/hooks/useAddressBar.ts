@@ -1,22 +1,33 @@
-/* Writes the state into the address shortly after it changed. */
+/* Writes the state into the address shortly after it changed, and follows Back and Forward. */
 
 import { useEffect } from "react";
 
-import { readAddress, writeAddress } from "../state/addressbar";
-import { shapeOf, shapeToText } from "../state/openshape";
+import { databaseQuery, queryClient } from "../api/queries";
+import { onTravel, writeAddress } from "../state/addressbar";
+import { type Visit, entryFor, placeOfVisit } from "../state/history";
 import type { GraphSession } from "../state/session";
 import { useApp } from "../state/store";
-import { toQuery } from "../state/url";
+import { travelTo } from "../state/travel";
+import { fromQuery, toQuery } from "../state/url";
 
 const DELAY_MS = 250;
 /** Longer descriptions of what is open would make links that mail programs break. */
-const LONGEST_SHAPE = 1500;
+const LONGEST_OPEN = 1500;
 
 export function useAddressBar(): void {
   useEffect(() => {
     let timer = 0;
     let leave: (() => void) | undefined;
+    let unfollow: (() => void) | undefined;
     let watched: GraphSession | null = null;
+    let last: Visit | null = null;
+    const write = (): void => {
+      const now = visit();
+      const entry = now && entryFor(last, now);
+      if (!now || !entry) return;
+      last = now;
+      writeAddress(now.query, entry);
+    };
     const later = (): void => {
       window.clearTimeout(timer);
       timer = window.setTimeout(write, DELAY_MS);
@@ -26,37 +37,45 @@ export function useAddressBar(): void {
       if (session !== watched) {
         leave?.();
         leave = session?.subscribe(later);
-        session?.link.onMoved(later);
+        unfollow?.();
+        unfollow = session?.diff.onMoved(later);
         watched = session;
       }
       later();
     };
     const stop = useApp.subscribe(follow);
+    const stay = onTravel((query) => {
+      window.clearTimeout(timer);
+      last = { place: placeOfVisit(fromQuery(query)), query };
+      void travelTo(fromQuery(query));
+    });
     return () => {
+      stay();
       window.clearTimeout(timer);
       leave?.();
+      unfollow?.();
       stop();
     };
   }, []);
 }
 
-function write(): void {
+/** The state as the history knows it; null while a switch is under way or nothing is shown. */
+function visit(): Visit | null {
   const state = useApp.getState();
-  if (!state.session) return;
-  const query = toQuery({ ...state, open: openOf(state.session), view: viewOf(state.session) });
-  if (query !== readAddress()) writeAddress(query);
+  if (!state.session || state.busy) return null;
+  const built = queryClient.getQueryData(databaseQuery(state.session.db).queryKey)?.created ?? null;
+  const open = openOf(state.session);
+  const query = toQuery({ ...state, built, open, view: viewOf(state.session) });
+  return { place: placeOfVisit(state), query };
 }
 
-function openOf(session: GraphSession) {
-  const text = (side: "problem" | "benchmark"): string => {
-    const tree = session.tree(side);
-    const shape = tree ? shapeToText(shapeOf(tree)) : "";
-    return shape.length > LONGEST_SHAPE ? "" : shape;
-  };
-  return { problem: text("problem"), benchmark: text("benchmark") };
+/** What is open, unless it would make a link that mail programs break. */
+function openOf({ diff }: GraphSession) {
+  return { problem: diff.open.length > LONGEST_OPEN ? "" : diff.open, benchmark: "" };
 }
 
-function viewOf(session: GraphSession) {
-  const view = session.link.view("problem");
-  return view && !view.isFitted ? view.view : null;
+/** The first row in view, once the person has left the top. */
+function viewOf({ diff }: GraphSession) {
+  const top = Math.round(diff.pane?.top() ?? 0);
+  return top > 0 ? { scale: 1, x: 0, y: top } : null;
 }

@@ -4,12 +4,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
 import { databasesQuery } from "../api/queries";
-import { openDatabase } from "../state/actions";
 import { readAddress } from "../state/addressbar";
-import { useApp } from "../state/store";
+import { startFrom } from "../state/travel";
 import { fromQuery } from "../state/url";
 
-/** The query of all databases; the first answer opens one. */
+/** The query of all databases; the first answer opens one, an empty one waits for the next. */
 export function useBoot() {
   const databases = useQuery(databasesQuery());
   const booted = useRef(false);
@@ -17,13 +16,9 @@ export function useBoot() {
   useEffect(() => {
     if (booted.current || !listed) return;
     const linked = fromQuery(readAddress());
-    const asked = listed.find(({ id }) => id === linked.db);
-    const chosen = asked ?? listed.find(({ error }) => error === null);
-    if (!chosen) return;
+    if (linked.db === null && listed.every(({ error }) => error !== null)) return;
     booted.current = true;
-    const { sync, recolour, leftTab, bottomTab, query, regex, outlineSide, filter } = linked;
-    useApp.getState().set({ sync, recolour, leftTab, bottomTab, query, regex, outlineSide, filter });
-    void openDatabase(chosen.id, asked ? linked : undefined);
+    void startFrom(linked, listed);
   }, [listed]);
   return databases;
 }

@@ -1,27 +1,22 @@
-/* Which nodes the search text hits, decided on the name alone so that boxes can mark it at once. */
+/* Which nodes of the diff the nodes table lists, so that rows can mark them.
+ *
+ * Only the server reads the query: an expression that never ends must not stop the page. */
 
 import { useMemo } from "react";
 
-import type { Node } from "../api/types";
 import { useApp } from "../state/store";
+import { useNodeTable } from "./useNodeTable";
 
-export function useHighlights(): (node: Node) => boolean {
+export function useHighlights(): (node: { name: string }) => boolean {
   const query = useApp((state) => state.query);
-  const regex = useApp((state) => state.regex);
-  return useMemo(() => matcher(query, regex), [query, regex]);
-}
-
-/** A test for names; an unfinished regular expression hits nothing. */
-export function matcher(query: string, regex: boolean): (node: Node) => boolean {
-  if (query === "") return () => false;
-  if (!regex) {
-    const wanted = query.toLowerCase();
-    return (node) => node.name.toLowerCase().includes(wanted);
-  }
-  try {
-    const pattern = new RegExp(query, "i");
-    return (node) => pattern.test(node.name);
-  } catch {
-    return () => false;
-  }
+  const { answer } = useNodeTable(query !== "");
+  const pages = query === "" ? undefined : answer.data?.pages;
+  return useMemo(() => {
+    const listed = new Set<string>();
+    for (const { node, partner } of pages?.flatMap(({ rows }) => rows) ?? []) {
+      listed.add(node.name);
+      if (partner !== null) listed.add(partner);
+    }
+    return ({ name }) => listed.has(name);
+  }, [pages]);
 }

@@ -2,26 +2,26 @@
 
 import { useEffect } from "react";
 
-import { useFindings } from "./useFindings";
-import type { Finding } from "../api/types";
+import type { Cause } from "../api/answertypes";
+import { useAnswer } from "./useAnswer";
 import { runShortcut } from "../state/shortcuts";
 import { useApp } from "../state/store";
 
 export function useShortcuts(): void {
-  const { shown } = useFindings();
+  const causes = useAnswer().data?.causes;
   useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => handle(event, shown);
+    const onKey = (event: KeyboardEvent): void => handle(event, causes ?? []);
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
-  }, [shown]);
+  }, [causes]);
 }
 
-function handle(event: KeyboardEvent, findings: readonly Finding[]): void {
+function handle(event: KeyboardEvent, causes: readonly Cause[]): void {
   if (useApp.getState().dialog !== null || event.defaultPrevented) return;
   const chord = chordOf(event);
   const typing = isTyping(event.target);
   if (typing && chord !== "ctrl+k") return;
-  if (runShortcut(chord, findings, onControl(event.target))) event.preventDefault();
+  if (runShortcut(chord, causes, onControl(event.target))) event.preventDefault();
 }
 
 /** Modifiers and key, e.g. "ctrl+shift+z"; Shift is left out where the key shows it ("?"). */
@@ -43,6 +43,6 @@ function isTyping(target: EventTarget | null): boolean {
 function onControl(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
-    target.closest("button, a, [role=tree], [role=tab], [role=separator], summary, input") !== null
+    target.closest("button, a, [role=tree], [role=grid], [role=tab], [role=separator], summary, input") !== null
   );
 }

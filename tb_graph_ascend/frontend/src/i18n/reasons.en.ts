@@ -24,6 +24,11 @@ export const reasonsEn: Record<string, string> = {
   first_inexact:
     "everything before agrees to the last digit; the output {{value}} is the first that does not, " +
     "and {{reader}} makes the difference grow",
+  elements_moved:
+    "{{maker}} puts out the same elements in both runs, the input {{value}} holds them in other places: " +
+    "they were moved on the way here",
+  elements_differ: "{{value}}: the four statistics agree, the elements do not: about {{error, percent}} apart",
+  unwritten: "{{value}}: memory that nobody had written yet, which is not compared",
   hidden_by_infinity:
     "its output is read as {{value}} by {{reader}}, whose output differs; the infinities in it hide from statistics whether it agrees",
   extra_calls: "calls that only the problem run makes: {{names}}",
@@ -46,6 +51,23 @@ export const reasonsEn: Record<string, string> = {
   precision_setting:
     "most values are {{problem}} in the problem run and {{benchmark}} in the benchmark; tolerances follow the coarser one",
   statistics_only: "a tensor dump against a statistics dump: compared on the statistics both have",
+  same_place: "between the same neighbours",
+  same_class: "same class {{name}}",
+  same_shapes: "same shapes in and out",
+  same_inside: "{{count}} nodes inside on both sides",
+  replica_differs:
+    "{{value}} should be the same on all {{axis}} ranks and is not: rank {{ranks}} ({{coordinates}}) differs by {{error, short}}",
+  other_axis: "{{text}}",
+  gradients_scaled:
+    "all gradients that the optimizer reads are {{factor, short}} times the benchmark's: the loss, clipping or the reduction, no parameter of its own",
+  updates_differ:
+    "what the optimizer reads or writes differs for nearly all parameters ({{count}}): the step as a whole",
+  shard_differs: "rank {{ranks}} ({{coordinates}}) has a part that is off",
+  on_ranks: "on rank {{ranks}} ({{coordinates}}){{there}}",
+  merged: "the ranks are compared as one logical run: {{problem}} against {{benchmark}}",
+  merged_little: "fewer than half of the values could be compared: {{compared}} of {{total}}",
+  merged_values:
+    "{{compared}} values compared, {{bounded}} of them by what a sum preserves, {{assumed}} by an assumed layout; {{set_aside}} set aside ({{reasons}})",
   msprobe_file: "written by msprobe's own builder: scores are its precision index",
   msprobe_error: "msprobe's own rules call this node an error, and none of those below it",
   msprobe_message: "{{value}}: {{text}}",

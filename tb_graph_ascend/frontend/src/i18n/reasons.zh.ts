@@ -18,6 +18,9 @@ export const reasonsZh: Record<string, string> = {
   drift: "输出 {{value}} 不同（分数 {{score, score}}）；差异在许多调用中逐渐增长，在此增长最多",
   first_inexact:
     "此前的所有数值逐位一致；输出 {{value}} 最先出现差异，并由 {{reader}} 放大",
+  elements_moved: "{{maker}} 在两次运行中输出相同的元素，而输入 {{value}} 中它们位置不同：元素在途中被移动",
+  elements_differ: "{{value}}：四个统计量一致，但元素不一致：相差约 {{error, percent}}",
+  unwritten: "{{value}}：尚未写入的内存，不作比较",
   hidden_by_infinity:
     "其输出被 {{reader}} 作为 {{value}} 读取，而后者的输出不同；其中的无穷大使统计量无法判断它是否一致",
   extra_calls: "只有问题侧执行的调用：{{names}}",
@@ -35,6 +38,22 @@ export const reasonsZh: Record<string, string> = {
   checkpoint_recomputed: "在反向传播中重新计算（激活检查点）",
   precision_setting: "大多数值在问题侧为 {{problem}}，在标杆侧为 {{benchmark}}；容差按较粗的精度计算",
   statistics_only: "张量数据与统计量数据比较：按双方都有的统计量比较",
+  same_place: "相邻节点相同",
+  same_class: "同为 {{name}} 类",
+  same_shapes: "输入输出形状相同",
+  same_inside: "两侧内部都有 {{count}} 个节点",
+  replica_differs:
+    "{{value}} 在所有 {{axis}} rank 上应当相同，实际不同：rank {{ranks}}（{{coordinates}}）相差 {{error, short}}",
+  other_axis: "{{text}}",
+  gradients_scaled:
+    "优化器读取的所有梯度均为标杆侧的 {{factor, short}} 倍：原因在损失、裁剪或归约，而非某个参数",
+  updates_differ: "几乎所有参数（{{count}} 个）在优化器的读写上都不同：问题在整个优化步骤",
+  shard_differs: "rank {{ranks}}（{{coordinates}}）的分片有误",
+  on_ranks: "位于 rank {{ranks}}（{{coordinates}}）{{there}}",
+  merged: "各 rank 合并为一次逻辑运行后比较：{{problem}} 对 {{benchmark}}",
+  merged_little: "能比较的值不到一半：{{total}} 个中的 {{compared}} 个",
+  merged_values:
+    "比较了 {{compared}} 个值，其中 {{bounded}} 个按求和所保持的量比较，{{assumed}} 个按假定的布局比较；{{set_aside}} 个未比较（{{reasons}}）",
   msprobe_file: "由 msprobe 自身的构建器写成：分数为其精度指标",
   msprobe_error: "按 msprobe 自身的规则此节点为错误，而其下没有错误的节点",
   msprobe_message: "{{value}}：{{text}}",

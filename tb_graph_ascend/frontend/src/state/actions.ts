@@ -2,79 +2,115 @@
  * Plain functions over the store, so that keys, menus and panels do exactly the same. */
 
 import { api } from "../api/client";
-import { databaseQuery, findingsQuery, queryClient } from "../api/queries";
-import type { Database, Finding, Node, Side } from "../api/types";
+import { answerQuery, databaseQuery, queryClient } from "../api/queries";
+import type { Cause, CausePlace } from "../api/answertypes";
+import type { Database, Finding, Node } from "../api/types";
 import type { Move } from "./outlinekeys";
 import { reopen, shapeOf, textToShape } from "./openshape";
 import { prepareSearchSoon } from "./prepare";
+import { DiffView } from "./diffview";
 import { GraphSession, SIDES } from "./session";
-import { useApp } from "./store";
+import { type AppState, useApp } from "./store";
 import type { Linked } from "./url";
 
 const state = useApp.getState;
 
 /** Counts openings, so that a slow earlier one cannot overwrite a later one. */
 let opening = 0;
+/** Counts switches, of which the last one ends the page's being busy. */
+let switches = 0;
 /** The opening under way: what is selected meanwhile belongs to the pair that comes. */
 let settled: Promise<void> = Promise.resolve();
 /** Counts selections, so that a slow earlier one cannot overwrite a later one. */
 let selecting = 0;
-/** The finding under way: a key pressed meanwhile goes on from there, not from what is still shown. */
-let heading: { finding: Finding } | null = null;
+/** The cause under way: a key pressed meanwhile goes on from there, not from what is still shown. */
+let heading: CausePlace | null = null;
 
-/** Open a database at the pair of a link, else where its first finding is. */
+/** Open a database at the pair of a link, else where it begins.
+ *
+ * What is on screen stays, header and rows alike, until the other is there; a failed request
+ * leaves it and says so. A link to a step and rank that are gone opens no others in their place. */
 export async function openDatabase(db: string, linked?: Linked): Promise<void> {
   const ticket = ++opening;
-  state().set({ db, step: null, rank: null, selected: null, session: null, failure: null });
-  state().set({ picks: { problem: null, benchmark: null }, pairChosen: linked?.step != null });
-  await guarded(() => openDatabase(db, linked), async () => {
+  settled = switching(() => openDatabase(db, linked), async () => {
     // Both are asked for at once: the first screen needs the one and the other.
-    const findings = queryClient.query(findingsQuery(db));
-    findings.catch(() => undefined);
+    const answer = queryClient.query(answerQuery(db));
+    answer.catch(() => undefined);
     const database = await queryClient.query(databaseQuery(db));
-    const pair = linkedPair(database, linked) ?? firstPair(database, (await findings).findings[0]);
-    if (ticket === opening && pair) await openPair(pair.step, pair.rank, { linked });
+    const pair = linked?.step != null && linked.rank !== null ? { step: linked.step, rank: linked.rank } : null;
+    if (pair && !hasPair(database, pair)) {
+      if (ticket === opening) leave({ db, gone: { what: "pair", ...pair } });
+      return;
+    }
+    const first = pair ? undefined : (await answer).causes[0]?.finding;
+    const place = pair ?? firstPair(database, first);
+    const link = linked && sameFile(linked, database) ? linked : undefined;
+    if (ticket !== opening) return;
+    if (!place) leave({ db });
+    else await show(ticket, { db, ...place }, { linked: link, select: first?.node.id });
+    if (linked && !link) state().set({ notice: "rebuilt" });
   });
+  await settled;
+}
+
+/** Show that something is not there any more, and nothing in its place. */
+export function leave(shown: Partial<Pick<AppState, "db" | "gone">>): void {
+  opening += 1;
+  const picks = { problem: null, benchmark: null };
+  state().set({ gone: null, ...shown, step: null, rank: null, selected: null, session: null, picks });
 }
 
 interface OpenOptions {
   /** Node to select; without it the selection is carried over by name. */
   select?: number | undefined;
   linked?: Linked | undefined;
+  /** Node to bring into view where none is selected. */
+  reveal?: number | undefined;
 }
 
 /** Show a (step, rank), keeping what is open and selected where it exists there too. */
 export function openPair(step: number, rank: number, options: OpenOptions = {}): Promise<void> {
-  settled = switchPair(step, rank, options);
+  const { db } = state();
+  if (db === null) return Promise.resolve();
+  const ticket = ++opening;
+  settled = switching(
+    () => openPair(step, rank, options),
+    () => show(ticket, { db, step, rank }, options),
+  );
   return settled;
 }
 
-async function switchPair(step: number, rank: number, options: OpenOptions): Promise<void> {
-  const { db, session: previous, selected } = state();
-  if (db === null) return;
-  const ticket = ++opening;
-  state().set({ step, rank, failure: null, microStep: options.linked?.microStep ?? null });
-  await guarded(() => openPair(step, rank, options), async () => {
-    const session = new GraphSession(db, await api.pair(db, step, rank));
-    session.link.enabled = state().sync;
-    await Promise.all([loadRoots(session), restoreOpen(session, previous, options.linked)]);
-    const before = selected === null ? undefined : previous?.get(selected);
-    const select = options.select ?? options.linked?.selected ?? (await twin(session, before));
-    if (ticket !== opening) return;
-    state().set({ session, selected: null });
-    prepareSearchSoon(session);
-    await session.link.ready;
-    const view = options.linked?.view;
-    if (view) session.link.view("problem")?.follow(view);
-    if (select != null) await selectIn(session, select, { still: true, keepView: view != null });
-    else session.link.moved("problem");
-  });
+interface Place {
+  db: string;
+  step: number;
+  rank: number;
 }
 
-/** Choose a cell of the matrix. */
-export function choosePair(step: number, rank: number): Promise<void> {
-  state().set({ pairChosen: true });
-  return openPair(step, rank);
+async function show(ticket: number, place: Place, options: OpenOptions): Promise<void> {
+  const { session: before, selected } = state();
+  const { db, step, rank } = place;
+  const previous = before?.db === db ? before : null;
+  const session = new GraphSession(db, await api.pair(db, step, rank));
+  openRows(session, previous, options.linked);
+  await Promise.all([loadRoots(session), restoreOpen(session, previous, options.linked)]);
+  const node = selected === null ? undefined : previous?.get(selected);
+  const select = options.select ?? options.linked?.selected ?? (await twin(session, node));
+  if (ticket !== opening) return;
+  const fresh = previous ? {} : { picks: { problem: null, benchmark: null } };
+  const microStep = options.linked?.microStep ?? null;
+  state().set({ ...place, ...fresh, microStep, session, selected: null, gone: null, failure: null });
+  prepareSearchSoon(session);
+  const view = options.linked?.view;
+  if (select != null) await selectIn(session, select, { still: true, keepView: view != null });
+  if (view) session.diff.pane?.setTop(view.y);
+}
+
+/** Run a switch; the page is busy while any is under way. */
+async function switching(retry: () => unknown, step: () => Promise<unknown>): Promise<void> {
+  const mine = ++switches;
+  state().set({ busy: true });
+  await guarded(retry, step);
+  if (mine === switches) state().set({ busy: false });
 }
 
 interface SelectOptions {
@@ -85,9 +121,11 @@ interface SelectOptions {
 
 /** Select a node, open its ancestors on both sides and scroll both panes to it. */
 export async function selectNode(id: number, options: SelectOptions = {}): Promise<void> {
+  const { db } = state();
   await settled;
   const { session } = state();
-  if (!session) return;
+  // The number of a node means nothing in a file that was opened meanwhile.
+  if (session?.db !== db) return;
   await guarded(() => selectNode(id, options), () => selectIn(session, id, options));
 }
 
@@ -107,11 +145,8 @@ async function selectIn(session: GraphSession, id: number, options: SelectOption
   const node = await session.reveal(id);
   if (!node || overtaken()) return;
   state().set({ selected: id, outlineSide: node.side });
-  const anchor = state().sync ? await anchorOf(session, node) : null;
-  if (overtaken()) return;
-  session.link.setAnchor(anchor);
-  if (!options.keepView) session.link.view(node.side)?.show(node, !options.still);
-  session.link.moved(node.side);
+  session.diff.setCursor(null);
+  await session.diff.reveal(id, { middle: !options.keepView });
 }
 
 /** Open or close a node; its partner follows while the panes are synchronised. */
@@ -130,53 +165,48 @@ export function moveFrom(node: Node, move: Move): void {
   }
 }
 
-/** Select the first finding of all, switching step and rank where it is elsewhere. */
+/** Select the first cause of all, switching step and rank where it is elsewhere. */
 export async function startHere(): Promise<void> {
+  await settled;
   const { db } = state();
   if (db === null) return;
   await guarded(startHere, async () => {
-    const { findings } = await queryClient.query(findingsQuery(db));
-    const first = findings[0];
-    if (first) await openFinding(first);
+    const first = (await queryClient.query(answerQuery(db))).causes[0];
+    if (first) await showCause(first);
     else state().set({ notice: "noFindings" });
   });
 }
 
-/** Show a finding: its pair, its node, its values. */
-export async function openFinding(finding: Finding): Promise<void> {
-  const { step, rank, set } = state();
-  set({ bottomTab: "values", pairChosen: true });
-  if (finding.step !== step || finding.rank !== rank) {
-    await openPair(finding.step, finding.rank, { select: finding.node.id });
-  } else {
-    await selectNode(finding.node.id);
-  }
+/** Show the first place of a cause, and let the keys move on from there. */
+export async function showCause(cause: Cause): Promise<void> {
+  await openPlace(placeOf(cause));
+  state().session?.diff.pane?.focus();
 }
 
-/** Go to the finding after (+1) or before (−1) the selected one, around the end. */
-export async function stepFinding(findings: readonly Finding[], direction: 1 | -1): Promise<void> {
-  if (findings.length === 0) return;
-  const here = heading?.finding.node.id ?? state().selected;
-  const current = findings.findIndex((finding) => finding.node.id === here);
+/** Show a node of any step and rank, with its values. */
+export async function openPlace({ step, rank, node }: CausePlace): Promise<void> {
+  const { step: here, rank: there, set } = state();
+  set({ bottomTab: "values" });
+  if (step !== here || rank !== there) await openPair(step, rank, { select: node });
+  else await selectNode(node);
+}
+
+/** Where the best finding of a cause is. */
+export function placeOf({ finding }: Cause): CausePlace {
+  return { step: finding.step, rank: finding.rank, node: finding.node.id };
+}
+
+/** Go to the cause after (+1) or before (−1) the selected one, around the end. */
+export async function stepCause(causes: readonly Cause[], direction: 1 | -1): Promise<void> {
+  const places = causes.flatMap(({ places: listed }) => listed);
+  const here = heading?.node ?? state().selected;
+  const current = places.findIndex(({ node }) => node === here);
   const start = current < 0 && direction < 0 ? 0 : current;
-  const next = findings[(start + direction + findings.length) % findings.length];
+  const next = places[(start + direction + places.length) % places.length];
   if (!next) return;
-  const mine = { finding: next };
-  heading = mine;
-  await openFinding(next);
-  if (heading === mine) heading = null;
-}
-
-/** Expand everything below the selected node (or the root), on both sides when synchronised. */
-export async function expandAllBelow(node?: Node): Promise<void> {
-  const { session, sync, selected, set } = state();
-  const start = node ?? (selected === null ? undefined : session?.get(selected)) ?? anyRoot(session);
-  if (!session || !start) return;
-  await guarded(() => expandAllBelow(start), async () => {
-    const partner = start.match !== null && sync ? await session.reveal(start.match) : undefined;
-    const whole = await Promise.all([start, partner].map((one) => (one ? session.expandAll(one) : Promise.resolve(true))));
-    if (whole.includes(false)) set({ notice: "expandLimit" });
-  });
+  heading = next;
+  await openPlace(next);
+  if (heading === next) heading = null;
 }
 
 /** Bring one micro-step forward (null: all alike) and scroll to where it begins. */
@@ -189,12 +219,6 @@ export async function chooseMicroStep(microStep: number | null): Promise<void> {
   const places = Array.from({ length: root.children }, (_, at) => tree?.childAt(root.id, at));
   const first = places.find((node) => node?.micro_step === microStep);
   if (first) await selectNode(first.id);
-}
-
-export function setSync(sync: boolean): void {
-  const { session, set } = state();
-  set({ sync });
-  if (session) session.link.enabled = sync;
 }
 
 /** Remember a node as one half of a manual mapping. */
@@ -216,8 +240,13 @@ function anyRoot(session: GraphSession | null): Node | undefined {
   return session?.trees.problem?.root ?? session?.trees.benchmark?.root;
 }
 
-function linkedPair(database: Database, linked?: Linked) {
-  return database.pairs.find((pair) => pair.step === linked?.step && pair.rank === linked.rank);
+function hasPair({ pairs }: Database, place: { step: number; rank: number }): boolean {
+  return pairs.some(({ step, rank }) => step === place.step && rank === place.rank);
+}
+
+/** Whether a link is of this file: of one that was built anew its node ids mean nothing. */
+function sameFile({ built }: Linked, { created }: Database): boolean {
+  return built === null || built === created;
 }
 
 function firstPair({ pairs }: Database, first: Finding | undefined) {
@@ -257,25 +286,21 @@ async function twin(session: GraphSession, node: Node | undefined): Promise<numb
   return hits[0]?.id ?? null;
 }
 
-/** The matched pair at which both panes line up: the node itself, or the nearest before or above it. */
-async function anchorOf(session: GraphSession, node: Node): Promise<Record<Side, Node> | null> {
-  let near: Node | undefined = node;
-  while (near?.match === null) near = before(session, near);
-  const partner = near?.match == null ? undefined : await session.reveal(near.match);
-  if (!near || !partner) return null;
-  const isParent = near.id === node.parent;
-  if (isParent && session.tree(partner.side)?.open(partner.id)) session.changed();
-  return sides(near, partner);
+/** Rows open as the link says, else as they were in the pair before where its nodes are alike. */
+function openRows(session: GraphSession, previous: GraphSession | null, linked?: Linked): void {
+  if (linked) session.diff.adopt(new DiffView(session.diff.place, linked.open.problem), (key) => key);
+  else if (previous?.db === session.db) {
+    session.diff.adopt(previous.diff, (key) => shifted(previous, session, key));
+  }
 }
 
-function before(session: GraphSession, node: Node): Node | undefined {
-  if (node.parent === null) return undefined;
-  const tree = session.tree(node.side);
-  return tree?.childAt(node.parent, node.position - 1) ?? tree?.get(node.parent);
-}
-
-function sides(node: Node, other: Node): Record<Side, Node> {
-  return node.side === "problem"
-    ? { problem: node, benchmark: other }
-    : { problem: other, benchmark: node };
+/** The id of the node at the same place of the same side, where both graphs are equally large. */
+function shifted(from: GraphSession, to: GraphSession, key: number): number | null {
+  for (const side of SIDES) {
+    const [before, after] = [from.pair[side], to.pair[side]];
+    if (!before || before.nodes !== after?.nodes) continue;
+    const at = key - before.root.id;
+    if (at >= 0 && at <= 2 * before.nodes) return after.root.id + at;
+  }
+  return null;
 }

@@ -13,13 +13,31 @@ export function readAddress(): string {
   return own ? decodeURIComponent(own.slice(KEY.length + 1)) : "";
 }
 
-/** Replace the state in the address without a new history entry. */
-export function writeAddress(query: string): void {
+/** Put the state into the address, as a new entry of the history or in place of the last.
+ *
+ * Inside TensorBoard the entries are those of the plugin's own frame, which Back goes through as
+ * well; TensorBoard's address is only renamed, for its router takes each entry for its own. */
+export function writeAddress(query: string, entry: "push" | "replace"): void {
   const host = tensorBoardWindow();
-  if (!host) {
-    window.history.replaceState(null, "", query ? `?${query}` : window.location.pathname);
-    return;
-  }
+  const own = host ? window.location.href : query ? `?${query}` : window.location.pathname;
+  if (entry === "push") window.history.pushState({ query }, "", own);
+  else window.history.replaceState({ query }, "", own);
+  if (host) renameHost(host, query);
+}
+
+/** Be told where Back and Forward lead to. */
+export function onTravel(arrive: (query: string) => void): () => void {
+  const travelled = ({ state }: PopStateEvent): void => {
+    const query = (state as { query?: string } | null)?.query ?? readAddress();
+    const host = tensorBoardWindow();
+    if (host) renameHost(host, query);
+    arrive(query);
+  };
+  window.addEventListener("popstate", travelled);
+  return () => window.removeEventListener("popstate", travelled);
+}
+
+function renameHost(host: Window, query: string): void {
   const parts = host.location.hash.slice(1).split("&");
   // Another tab of TensorBoard may be in front by now; its address is not ours to change.
   if (parts[0] !== "" && parts[0] !== PLUGIN) return;

@@ -1,40 +1,61 @@
 /* Which numbers the table of values shows for a task, and where each comes from. */
 
-import type { Database, Measure, ValuePair } from "../api/types";
-import { difference } from "../graph/numbers";
+import type { Database, Measure, Value, ValuePair } from "../api/types";
+import { difference, relativeError } from "../text/numbers";
 
 export interface Column {
   /** Key of the heading in the texts. */
   key: string;
   /** A number, or a text such as a checksum or an argument. */
   of: (value: ValuePair) => Measure | { text: string };
+  /** Key of what says how it is estimated, as a difference of norms is one of the tensors'. */
+  estimate?: "estimate" | "estimateError";
 }
 
-const PROBLEM_NORM: Column = { key: "problemNorm", of: (value) => own(value, "problem") };
-const BENCHMARK_NORM: Column = { key: "benchmarkNorm", of: (value) => own(value, "benchmark") };
-const RELATIVE: Column = { key: "relative", of: (value) => value.error };
+const PROBLEM: Column = { key: "problemNorm", of: ({ problem }) => told(problem) };
+const BENCHMARK: Column = { key: "benchmarkNorm", of: ({ benchmark }) => told(benchmark) };
 const DIFFERENCE: Column = {
   key: "difference",
-  of: ({ problem, benchmark }) => difference(problem?.norm ?? null, benchmark?.norm ?? null),
+  of: ({ problem, benchmark }) => difference(numberOf(problem), numberOf(benchmark)),
 };
+const RELATIVE: Column = { key: "relative", of: relativeOf };
 const COSINE: Column = { key: "cosine", of: ({ measures }) => measures.Cosine ?? null };
 const MAX_ABS: Column = { key: "maxAbs", of: ({ measures }) => measures.MaxAbsErr ?? null };
 
 /** Columns between shape and score. */
 export function columnsFor(task: Database["task"], comparison: boolean): Column[] {
-  if (!comparison) return task === "md5" ? [checksum("problem")] : [PROBLEM_NORM];
+  if (!comparison) return task === "md5" ? [checksum("problem")] : [PROBLEM];
   if (task === "md5") return [checksum("problem"), checksum("benchmark")];
   if (task === "structure") return [];
-  const norms = [PROBLEM_NORM, BENCHMARK_NORM];
   return task === "tensor"
-    ? [...norms, COSINE, MAX_ABS, RELATIVE]
-    : [...norms, DIFFERENCE, RELATIVE];
+    ? [PROBLEM, BENCHMARK, COSINE, MAX_ABS, RELATIVE]
+    : [PROBLEM, BENCHMARK, { ...DIFFERENCE, estimate: "estimate" }, { ...RELATIVE, estimate: "estimateError" }];
 }
 
-function own(value: ValuePair, side: "problem" | "benchmark"): Measure | { text: string } {
-  const one = value[side];
-  if (!one) return null;
-  return one.scalar !== null && one.dtype === null ? { text: one.scalar } : one.norm;
+/** The error that the score uses; of two plain numbers, which have no tolerance, their own. */
+function relativeOf({ problem, benchmark, error }: ValuePair): Measure {
+  const ours = argument(problem);
+  const theirs = argument(benchmark);
+  return ours === null || theirs === null ? error : relativeError(ours, theirs);
+}
+
+/** The norm of a tensor, the number of a plain argument, else the argument as text. */
+function told(value: Value | null): Measure | { text: string } {
+  if (!value) return null;
+  const plain = argument(value);
+  if (plain !== null) return plain;
+  return value.scalar !== null && value.dtype === null ? { text: value.scalar } : value.norm;
+}
+
+function numberOf(value: Value | null): Measure {
+  return argument(value) ?? value?.norm ?? null;
+}
+
+/** The number of an argument that is no tensor. */
+function argument(value: Value | null): number | null {
+  if (value?.scalar == null || value.dtype !== null) return null;
+  const number = Number(value.scalar);
+  return value.scalar.trim() === "" || Number.isNaN(number) ? null : number;
 }
 
 function checksum(side: "problem" | "benchmark"): Column {

@@ -1,26 +1,39 @@
-/* Manual mapping: map, unmap, undo and redo; the server measures anew, the panes recolour. */
+/* Manual mapping: map, unmap, undo and redo; the server measures anew, the panes recolour.
+ *
+ * Undo takes back what this page did and nothing else: each change is remembered as the pairs that
+ * it added and removed, per database, and taking it back asks the server for the opposite. */
 
 import { create } from "zustand";
 
 import { api } from "../api/client";
-import { keepPairs } from "../api/sessionpairs";
 import { queryClient, refreshDatabase } from "../api/queries";
+import { keepPairs } from "../api/sessionpairs";
 import type { MappedPair, MappingResult } from "../api/types";
 import { guarded } from "./actions";
 import { useApp } from "./store";
 
-interface MappingHistory {
-  undo: MappedPair[][];
-  redo: MappedPair[][];
-  /** The last answer: what was refused, how many nodes changed. */
+/** What one change did to the pairs of a database. */
+export interface MappingChange {
+  added: MappedPair[];
+  removed: MappedPair[];
+}
+
+export interface MappingHistory {
+  undo: MappingChange[];
+  redo: MappingChange[];
+  /** The last answer: what was refused, how many nodes changed; null while one is awaited. */
   result: MappingResult | null;
 }
 
-export const useMappingHistory = create<MappingHistory>()(() => ({
-  undo: [],
-  redo: [],
-  result: null,
-}));
+const NOTHING: MappingHistory = { undo: [], redo: [], result: null };
+
+/** The histories of all databases that were mapped on this page. */
+export const useMappingHistory = create<Record<string, MappingHistory>>()(() => ({}));
+
+/** The history of a database. */
+export function historyOf(histories: Record<string, MappingHistory>, db: string | null): MappingHistory {
+  return (db === null ? undefined : histories[db]) ?? NOTHING;
+}
 
 /** Map the two picked nodes. */
 export async function mapPicked(descendants: boolean, everywhere: boolean): Promise<void> {
@@ -28,77 +41,106 @@ export async function mapPicked(descendants: boolean, everywhere: boolean): Prom
   const { problem, benchmark } = picks;
   if (!problem || !benchmark) return;
   const wish = { problem: problem.id, benchmark: benchmark.id, descendants, everywhere };
-  await change((db) => api.map(db, wish));
-  if (useMappingHistory.getState().result?.refused.length === 0) {
-    set({ picks: { problem: null, benchmark: null } });
-  }
+  const result = await change((db) => api.map(db, wish));
+  if (result?.refused.length === 0) set({ picks: { problem: null, benchmark: null } });
 }
 
-export function unmap(problem: number): Promise<void> {
-  return change((db) => api.unmap(db, problem));
+export async function unmap(problem: number): Promise<void> {
+  await change((db) => api.unmap(db, problem));
 }
 
-/** Replace all manual pairs, for instance by those of a file. */
-export function replaceMappings(pairs: MappedPair[]): Promise<void> {
-  return change((db) => api.replaceMappings(db, pairs));
+/** Put pairs in, for instance those of a proposal. */
+export async function addMappings(pairs: MappedPair[]): Promise<void> {
+  await change((db) => api.changeMappings(db, pairs, []));
+}
+
+/** Take one pair out, wherever its nodes are. */
+export async function removeMapping(pair: MappedPair): Promise<void> {
+  await change((db) => api.changeMappings(db, [], [pair]));
+}
+
+/** Replace all manual pairs by those of a file. */
+export async function replaceMappings(pairs: MappedPair[]): Promise<void> {
+  await change((db) => api.replaceMappings(db, pairs));
 }
 
 export function undoMapping(): Promise<void> {
-  return inTurn(async () => {
-    const { undo, redo } = useMappingHistory.getState();
-    const earlier = undo[undo.length - 1];
-    if (!earlier) return;
-    const now = await currentPairs();
-    await apply((db) => api.replaceMappings(db, earlier));
-    useMappingHistory.setState({ undo: undo.slice(0, -1), redo: [...redo, now] });
-  });
+  return goBack("undo");
 }
 
 export function redoMapping(): Promise<void> {
-  return inTurn(async () => {
-    const { undo, redo } = useMappingHistory.getState();
-    const later = redo[redo.length - 1];
-    if (!later) return;
-    const now = await currentPairs();
-    await apply((db) => api.replaceMappings(db, later));
-    useMappingHistory.setState({ undo: [...undo, now], redo: redo.slice(0, -1) });
-  });
+  return goBack("redo");
 }
 
-let latest: Promise<void> = Promise.resolve();
+let latest: Promise<unknown> = Promise.resolve();
 
 /** One change after the other: undo pressed while a change is still on its way undoes that change. */
-function inTurn(task: () => Promise<void>): Promise<void> {
+function inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
   const run = latest.then(task);
   latest = run.catch(() => undefined);
   return run;
 }
 
-async function change(request: (db: string) => Promise<MappingResult>): Promise<void> {
+type Request = (db: string) => Promise<MappingResult>;
+
+/** Make a change; null where it failed, which the banner says. */
+async function change(request: Request): Promise<MappingResult | null> {
+  let result: MappingResult | null = null;
   await guarded(
     () => change(request),
+    async () => {
+      result = await inTurn(() => apply(request, (history, done) => {
+        const did = { added: done.added, removed: done.removed };
+        const empty = did.added.length + did.removed.length === 0;
+        return empty ? history : { ...history, undo: [...history.undo, did], redo: [] };
+      }));
+    },
+  );
+  return result;
+}
+
+/** Take back the last change, or make it again. What cannot be taken back any more is forgotten. */
+async function goBack(from: "undo" | "redo"): Promise<void> {
+  const to = from === "undo" ? "redo" : "undo";
+  await guarded(
+    () => undefined,
     () =>
       inTurn(async () => {
-        const before = await currentPairs();
-        await apply(request);
-        useMappingHistory.setState(({ undo }) => ({ undo: [...undo, before], redo: [] }));
+        const { db } = useApp.getState();
+        const last = historyOf(useMappingHistory.getState(), db)[from].at(-1);
+        if (db === null || !last) return;
+        const without = (history: MappingHistory) => ({ ...history, [from]: history[from].slice(0, -1) });
+        const add = from === "undo" ? last.removed : last.added;
+        const remove = from === "undo" ? last.added : last.removed;
+        try {
+          await apply((of) => api.changeMappings(of, add, remove), (history) => {
+            const rest = without(history);
+            return { ...rest, [to]: [...rest[to], last] };
+          });
+        } catch (error) {
+          setHistory(db, without);
+          throw error;
+        }
       }),
   );
 }
 
-async function apply(request: (db: string) => Promise<MappingResult>): Promise<void> {
+async function apply(
+  request: Request,
+  remember: (history: MappingHistory, result: MappingResult) => MappingHistory,
+): Promise<MappingResult | null> {
   const { db, session } = useApp.getState();
-  if (db === null) return;
+  if (db === null) return null;
+  setHistory(db, (history) => ({ ...history, result: null }));
   const result = await request(db);
   keepPairs(db, result.mappings);
   session?.update(result.nodes);
   queryClient.setQueryData(["db", db, "mappings"], result.mappings);
-  useMappingHistory.setState({ result });
+  setHistory(db, (history) => ({ ...remember(history, result), result }));
   await refreshDatabase(db);
+  return result;
 }
 
-async function currentPairs(): Promise<MappedPair[]> {
-  const { db } = useApp.getState();
-  if (db === null) return [];
-  return (await api.mappings(db)).pairs;
+function setHistory(db: string, next: (history: MappingHistory) => MappingHistory): void {
+  useMappingHistory.setState((histories) => ({ [db]: next(historyOf(histories, db)) }));
 }

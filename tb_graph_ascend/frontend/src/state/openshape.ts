@@ -1,7 +1,7 @@
 /* Which nodes of a tree are open, by position (for the address bar) and by name (for another step or
  * rank, whose node ids differ). Text form: `2(0.3(1)).7` = child 2 with its children 0 and 3, … */
 
-import type { GraphTree } from "../graph/tree";
+import type { GraphTree } from "../outline/tree";
 
 export interface OpenShape {
   position: number;

@@ -1,8 +1,8 @@
 /* Keys of a tree as ARIA's authoring practices have them, for the outline and for the canvas. */
 
 import type { Node } from "../api/types";
-import type { OutlineRows } from "../graph/rows";
-import type { GraphTree } from "../graph/tree";
+import type { OutlineRows } from "../outline/rows";
+import type { GraphTree } from "../outline/tree";
 
 /** Open or close the node, or go to the child at a position of a parent (null: to the root). */
 export type Move = { toggle: true } | { parent: Node | null; position: number } | { stay: true };

@@ -2,18 +2,16 @@
 
 import { api } from "../api/client";
 import type { Node, PairGraphs, Side } from "../api/types";
-import { type ChildRange, ChildPages, PAGE } from "../graph/pages";
-import { GraphTree } from "../graph/tree";
-import { PaneLink } from "./panelink";
+import { ChildPages } from "../outline/pages";
+import { GraphTree } from "../outline/tree";
+import { DiffView } from "./diffview";
 
 export const SIDES = ["problem", "benchmark"] as const;
 
-/** Modules that "expand all below" opens at most, so that a huge model stays workable. */
-const EXPAND_LIMIT = 400;
-
 export class GraphSession {
   readonly trees: Record<Side, GraphTree | null>;
-  readonly link = new PaneLink();
+  /** The rows that both sides share. */
+  readonly diff: DiffView;
   version = 0;
   /** The first page that failed since the last retry. */
   error: unknown = null;
@@ -28,7 +26,7 @@ export class GraphSession {
       problem: pair.problem && new GraphTree(pair.problem.root),
       benchmark: pair.benchmark && new GraphTree(pair.benchmark.root),
     };
-    this.link.expect(SIDES.filter((side) => this.trees[side] !== null).length);
+    this.diff = new DiffView({ db, step: pair.step, rank: pair.rank });
     this.pages = { problem: this.pagesOf("problem"), benchmark: this.pagesOf("benchmark") };
   }
 
@@ -56,11 +54,6 @@ export class GraphSession {
 
   get(id: number): Node | undefined {
     return this.trees.problem?.get(id) ?? this.trees.benchmark?.get(id);
-  }
-
-  /** Ask for the pages of children that a pane shows. */
-  show(side: Side, ranges: readonly ChildRange[]): void {
-    this.pages[side]?.show(ranges);
   }
 
   /** Ask for the page of a child that the outline shows. */
@@ -101,21 +94,6 @@ export class GraphSession {
     this.changed([node, partner]);
   }
 
-  /** Open everything below a node, level by level; false when the limit cut it short. */
-  async expandAll(node: Node): Promise<boolean> {
-    let left = EXPAND_LIMIT;
-    let level = [node];
-    while (level.length > 0 && left > 0) {
-      const chosen = level.slice(0, left);
-      left -= chosen.length;
-      for (const parent of chosen) this.setOpen(parent, true);
-      await Promise.all(chosen.map((parent) => this.loadAll(parent)));
-      level = chosen.flatMap((parent) => this.loadedChildren(parent));
-    }
-    this.changed([node]);
-    return level.length === 0;
-  }
-
   collapseAll(): void {
     for (const side of SIDES) this.trees[side]?.closeAll();
     this.changed();
@@ -126,6 +104,7 @@ export class GraphSession {
     for (const side of SIDES) {
       this.trees[side]?.insert(nodes.filter((node) => this.trees[side]?.get(node.id)));
     }
+    this.diff.refresh();
     this.changed();
   }
 
@@ -133,22 +112,6 @@ export class GraphSession {
     const tree = this.trees[node.side];
     if (open) tree?.open(node.id);
     else tree?.close(node.id);
-  }
-
-  private loadedChildren(parent: Node): Node[] {
-    const tree = this.trees[parent.side];
-    const all = Array.from({ length: parent.children }, (_, position) =>
-      tree?.childAt(parent.id, position),
-    );
-    return all.filter((child) => child !== undefined && child.children > 0) as Node[];
-  }
-
-  private async loadAll(parent: Node): Promise<void> {
-    const pages = [];
-    for (let position = 0; position < parent.children; position += PAGE) {
-      pages.push(this.load(parent.side, parent.id, position));
-    }
-    await Promise.all(pages);
   }
 
   private async fetchPath(id: number): Promise<void> {

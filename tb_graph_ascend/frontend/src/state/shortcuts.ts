@@ -1,35 +1,32 @@
 /* What each key does; the list in the help dialog names the same keys. */
 
-import type { Finding } from "../api/types";
-import { databaseQuery, queryClient } from "../api/queries";
+import type { Cause } from "../api/answertypes";
+import { answerQuery, databaseQuery, queryClient } from "../api/queries";
 import {
-  choosePair,
-  expandAllBelow,
-  moveFrom,
+  openPair,
   pickNode,
   selectNode,
-  setSync,
   startHere,
-  stepFinding,
+  stepCause,
 } from "./actions";
-import { OutlineRows } from "../graph/rows";
 import { redoMapping, undoMapping } from "./mapping";
-import { outlineMove } from "./outlinekeys";
+import { moveInRows } from "./diffkeys";
+import { useDiffSettings } from "./diffsettings";
 import { ranksAt, stepsOf } from "./pairs";
 import { LEFT_TABS, useApp } from "./store";
 
 const ZOOM_STEP = 1.25;
-const PAN_PX = 80;
+const PAN_ROWS = 4;
 const state = useApp.getState;
 
 /** Run the action of a chord; false when it has none. */
 export function runShortcut(
   chord: string,
-  findings: readonly Finding[],
+  causes: readonly Cause[],
   onControl: boolean,
 ): boolean {
   if (chord === "n" || chord === "p") {
-    void stepFinding(findings, chord === "n" ? 1 : -1);
+    void stepCause(causes, chord === "n" ? 1 : -1);
     return true;
   }
   const tab = LEFT_TABS[Number(chord) - 1];
@@ -48,17 +45,23 @@ const ACTIONS: Partial<Record<string, () => void>> = {
   "/": focusSearch,
   "ctrl+k": focusSearch,
   "?": () => state().set({ dialog: "help" }),
-  escape: () => state().set({ notice: null, failure: null }),
-  e: () => void expandAllBelow(),
+  escape: () => state().set({ notice: null, failure: null, picks: { problem: null, benchmark: null } }),
+  e: openAllBelow,
+  g: toggleWay,
   c: collapseAll,
   t: selectPartner,
-  s: () => setSync(!state().sync),
+  b: () => useDiffSettings.getState().setFolded(!useDiffSettings.getState().folded),
   o: () => state().set({ recolour: state().recolour === "score" ? "overflow" : "score" }),
   m: pickSelected,
-  "+": () => leadingView()?.zoom(ZOOM_STEP),
-  "=": () => leadingView()?.zoom(ZOOM_STEP),
-  "-": () => leadingView()?.zoom(1 / ZOOM_STEP),
-  "0": () => state().session?.link.fitAll(),
+  "+": () => pane()?.zoom(ZOOM_STEP),
+  "=": () => pane()?.zoom(ZOOM_STEP),
+  "-": () => pane()?.zoom(1 / ZOOM_STEP),
+  "0": () => pane()?.reset(),
+  // Letters exist on all layouts, brackets need a chord on some.
+  h: () => shiftPair("step", -1),
+  l: () => shiftPair("step", 1),
+  k: () => shiftPair("rank", -1),
+  j: () => shiftPair("rank", 1),
   "[": () => shiftPair("step", -1),
   "]": () => shiftPair("step", 1),
   "{": () => shiftPair("rank", -1),
@@ -66,10 +69,8 @@ const ACTIONS: Partial<Record<string, () => void>> = {
   "ctrl+z": () => void undoMapping(),
   "ctrl+shift+z": () => void redoMapping(),
   "ctrl+y": () => void redoMapping(),
-  "shift+arrowup": () => leadingView()?.pan(0, -PAN_PX),
-  "shift+arrowdown": () => leadingView()?.pan(0, PAN_PX),
-  "shift+arrowleft": () => leadingView()?.pan(-PAN_PX, 0),
-  "shift+arrowright": () => leadingView()?.pan(PAN_PX, 0),
+  "shift+arrowup": () => pane()?.scrollBy(-PAN_ROWS),
+  "shift+arrowdown": () => pane()?.scrollBy(PAN_ROWS),
 };
 
 const TREE_KEYS: Partial<Record<string, string>> = {
@@ -78,24 +79,46 @@ const TREE_KEYS: Partial<Record<string, string>> = {
   arrowleft: "ArrowLeft",
   arrowright: "ArrowRight",
   enter: "Enter",
+  home: "Home",
+  end: "End",
+  pageup: "PageUp",
+  pagedown: "PageDown",
 };
 
 function moveInGraph(chord: string): boolean {
-  const { session, selected } = state();
+  const { session } = state();
   const key = TREE_KEYS[chord];
-  if (!session || key === undefined) return false;
-  const node = (selected === null ? undefined : session.get(selected)) ?? session.trees.problem?.root;
-  const tree = node && session.tree(node.side);
-  if (!node || !tree) return false;
-  const move = outlineMove(key, node, tree, new OutlineRows(tree));
-  if (move) moveFrom(node, move);
-  return move !== null;
+  return session !== null && key !== undefined && moveInRows(key, session.diff);
 }
 
-function leadingView() {
+function pane() {
+  return state().session?.diff.pane;
+}
+
+/** Open all below the selected row, or below the first. */
+function openAllBelow(): void {
   const { session, selected } = state();
-  const side = (selected === null ? undefined : session?.get(selected))?.side ?? "problem";
-  return session?.link.view(side) ?? session?.link.view("problem");
+  const pages = session?.diff.pages;
+  const row = pages?.at(selected === null ? 0 : Math.max(0, pages.find(selected)));
+  if (row) session?.diff.openAll(row);
+}
+
+/** Show only what leads from the cause to the selected row, or all again. */
+function toggleWay(): void {
+  const { db, session, selected, set } = state();
+  if (!session || db === null) return;
+  if (session.diff.way) {
+    session.diff.setWay(null);
+    return;
+  }
+  const { step, rank } = session.pair;
+  const causes = queryClient.getQueryData(answerQuery(db).queryKey)?.causes ?? [];
+  const source = selected === null ? null : session.get(selected)?.source;
+  const here = causes.flatMap(({ places }) => places);
+  const first = here.find((one) => one.step === step && one.rank === rank);
+  const cause = source ?? first?.node;
+  if (cause == null || selected === null) set({ notice: "noWay" });
+  else session.diff.setWay({ cause, target: selected });
 }
 
 function focusSearch(): void {
@@ -109,7 +132,7 @@ function focusSearch(): void {
 function collapseAll(): void {
   const { session } = state();
   session?.collapseAll();
-  session?.link.fitAll();
+  session?.diff.closeAll();
 }
 
 function selectPartner(): void {
@@ -122,7 +145,10 @@ function pickSelected(): void {
   const { db, session, selected } = state();
   const node = selected === null ? undefined : session?.get(selected);
   const database = db === null ? undefined : queryClient.getQueryData(databaseQuery(db).queryKey);
-  if (database?.writable && node && session?.comparison && node.match === null) pickNode(node);
+  if (!node || !session?.comparison) return;
+  if (!database?.writable) state().set({ notice: "readOnly" });
+  else if (node.match !== null) state().set({ notice: "matched" });
+  else pickNode(node);
 }
 
 function shiftPair(what: "step" | "rank", shift: number): void {
@@ -132,8 +158,8 @@ function shiftPair(what: "step" | "rank", shift: number): void {
   const values = what === "step" ? stepsOf(pairs) : ranksAt(pairs, step);
   const next = values[values.indexOf(what === "step" ? step : rank) + shift];
   if (next === undefined) return;
-  if (what === "rank") void choosePair(step, next);
-  else void choosePair(next, nearestRank(ranksAt(pairs, next), rank));
+  if (what === "rank") void openPair(step, next);
+  else void openPair(next, nearestRank(ranksAt(pairs, next), rank));
 }
 
 function nearestRank(ranks: readonly number[], rank: number): number {

@@ -2,33 +2,31 @@
 
 import { create } from "zustand";
 
+import type { Scope, TableQuery } from "../api/client";
+import type { BuildWish } from "../api/buildtypes";
 import type { Node, Side } from "../api/types";
 import type { Recolour } from "../graph/appearance";
 import type { GraphSession } from "./session";
 
-export const LEFT_TABS = ["divergences", "outline", "overflow", "unmatched", "mapping"] as const;
+export const LEFT_TABS = ["causes", "outline", "nodes", "overflow", "mapping"] as const;
 export const BOTTOM_TABS = ["values", "stack", "pictures", "across", "communication"] as const;
 export type LeftTab = (typeof LEFT_TABS)[number];
 export type BottomTab = (typeof BOTTOM_TABS)[number];
 export type Dialog = "help" | "build" | null;
 
-export interface FindingFilter {
-  minScore: number;
-  verdict: string;
-  direction: string;
-  kind: string;
-  name: string;
-  sort: "diagnosis" | "score" | "introduced" | "order" | "name";
+/** How the nodes table is asked and ordered; its query is the text of the search box. */
+export interface TableOrder {
+  scope: Scope;
+  sort: TableQuery["sort"];
+  descending: boolean;
 }
 
-export const NO_FILTER: FindingFilter = {
-  minScore: 0,
-  verdict: "",
-  direction: "",
-  kind: "",
-  name: "",
-  sort: "diagnosis",
-};
+export const TABLE_ORDER: TableOrder = { scope: "pair", sort: "order", descending: false };
+
+/** What a link named that is not there any more; nothing else is opened in its place. */
+export type Gone =
+  | { what: "database"; name: string }
+  | { what: "pair"; step: number; rank: number };
 
 export interface AppState {
   db: string | null;
@@ -36,16 +34,14 @@ export interface AppState {
   rank: number | null;
   microStep: number | null;
   selected: number | null;
-  /** Whether the person chose a cell of the matrix (or came by a link), which shrinks it. */
-  pairChosen: boolean;
   sync: boolean;
   recolour: Recolour;
   leftTab: LeftTab;
   bottomTab: BottomTab;
+  /** The text of the search box: the query of the nodes table. */
   query: string;
-  regex: boolean;
+  table: TableOrder;
   outlineSide: Side;
-  filter: FindingFilter;
   picks: Record<Side, Node | null>;
   dialog: Dialog;
   /** One line for the live region and the toast. */
@@ -53,8 +49,11 @@ export interface AppState {
   session: GraphSession | null;
   /** What could not be opened, with the way to try again. */
   failure: { error: unknown; retry: () => void } | null;
-  /** Findings of all steps and ranks, or of the pair on screen. */
-  allPairs: boolean;
+  gone: Gone | null;
+  /** Whether a switch is under way: until it is done, everything shown is of the place before. */
+  busy: boolean;
+  /** What the build form starts from; null for an empty one. */
+  wish: BuildWish | null;
   set: (change: Partial<AppState>) => void;
 }
 
@@ -64,20 +63,20 @@ export const useApp = create<AppState>()((set) => ({
   rank: null,
   microStep: null,
   selected: null,
-  pairChosen: false,
   sync: true,
   recolour: "score",
-  leftTab: "divergences",
+  leftTab: "causes",
   bottomTab: "values",
   query: "",
-  regex: false,
+  table: TABLE_ORDER,
   outlineSide: "problem",
-  filter: NO_FILTER,
   picks: { problem: null, benchmark: null },
   dialog: null,
   notice: null,
   session: null,
   failure: null,
-  allPairs: true,
+  gone: null,
+  busy: false,
+  wish: null,
   set,
 }));

@@ -1,17 +1,13 @@
 /* The whole state as a query string, and back. Defaults are left out, so links stay short. */
 
 import type { Side } from "../api/types";
-import {
-  type AppState,
-  BOTTOM_TABS,
-  type FindingFilter,
-  LEFT_TABS,
-  NO_FILTER,
-} from "./store";
+import { type AppState, BOTTOM_TABS, LEFT_TABS, TABLE_ORDER, type TableOrder } from "./store";
 
 /** What a link carries besides the store's own fields. */
 export interface Linked {
   db: string | null;
+  /** When the file was built: node ids mean nothing in a file that was built anew. */
+  built: string | null;
   step: number | null;
   rank: number | null;
   microStep: number | null;
@@ -21,45 +17,36 @@ export interface Linked {
   leftTab: AppState["leftTab"];
   bottomTab: AppState["bottomTab"];
   query: string;
-  regex: boolean;
+  table: TableOrder;
   outlineSide: Side;
-  filter: FindingFilter;
   /** Open nodes of either side, as `openshape` writes them. */
   open: Record<Side, string>;
   /** Scale and top left corner of the problem pane. */
   view: { scale: number; x: number; y: number } | null;
 }
 
-const SORTS: readonly FindingFilter["sort"][] = [
-  "diagnosis",
-  "score",
-  "introduced",
-  "order",
-  "name",
-];
+const SCOPES: readonly TableOrder["scope"][] = ["pair", "rank", "all"];
+const SORTS: readonly TableOrder["sort"][] = ["order", "score", "introduced", "name"];
 
 /** The query string of a state, without "?". */
 export function toQuery(linked: Linked): string {
-  const { filter, view } = linked;
+  const { table, view } = linked;
   const fields: Record<string, string | number | null> = {
     db: linked.db,
+    built: linked.built,
     step: linked.step,
     rank: linked.rank,
     micro: linked.microStep,
     node: linked.selected,
     sync: linked.sync ? null : 0,
     colour: linked.recolour === "score" ? null : linked.recolour,
-    list: linked.leftTab === "divergences" ? null : linked.leftTab,
+    list: linked.leftTab === "causes" ? null : linked.leftTab,
     panel: linked.bottomTab === "values" ? null : linked.bottomTab,
     q: linked.query || null,
-    regex: linked.regex ? 1 : null,
+    scope: table.scope === TABLE_ORDER.scope ? null : table.scope,
+    sort: table.sort === TABLE_ORDER.sort ? null : table.sort,
+    desc: table.descending ? 1 : null,
     outline: linked.outlineSide === "problem" ? null : linked.outlineSide,
-    min: filter.minScore || null,
-    verdict: filter.verdict || null,
-    direction: filter.direction || null,
-    kind: filter.kind || null,
-    name: filter.name || null,
-    sort: filter.sort === "diagnosis" ? null : filter.sort,
     open: linked.open.problem || null,
     openb: linked.open.benchmark || null,
     view: view && `${round(view.scale, 4)},${round(view.x, 1)},${round(view.y, 1)}`,
@@ -77,25 +64,22 @@ export function fromQuery(text: string): Linked {
   const word = (key: string): string => query.get(key) ?? "";
   return {
     db: query.get("db"),
+    built: query.get("built"),
     step: integer(query.get("step")),
     rank: integer(query.get("rank")),
     microStep: integer(query.get("micro")),
     selected: integer(query.get("node")),
     sync: query.get("sync") !== "0",
     recolour: word("colour") === "overflow" ? "overflow" : "score",
-    leftTab: oneOf(LEFT_TABS, word("list"), "divergences"),
+    leftTab: oneOf(LEFT_TABS, word("list"), "causes"),
     bottomTab: oneOf(BOTTOM_TABS, word("panel"), "values"),
     query: word("q"),
-    regex: query.get("regex") === "1",
-    outlineSide: word("outline") === "benchmark" ? "benchmark" : "problem",
-    filter: {
-      minScore: Math.min(1, Math.max(0, Number(word("min")) || 0)),
-      verdict: oneOf(["", "pass", "warning", "error"], word("verdict"), NO_FILTER.verdict),
-      direction: oneOf(["", "forward", "backward"], word("direction"), NO_FILTER.direction),
-      kind: oneOf(["", "module", "api"], word("kind"), NO_FILTER.kind),
-      name: word("name"),
-      sort: oneOf(SORTS, word("sort"), "diagnosis"),
+    table: {
+      scope: oneOf(SCOPES, word("scope"), TABLE_ORDER.scope),
+      sort: oneOf(SORTS, word("sort"), TABLE_ORDER.sort),
+      descending: query.get("desc") === "1",
     },
+    outlineSide: word("outline") === "benchmark" ? "benchmark" : "problem",
     open: { problem: word("open"), benchmark: word("openb") },
     view: viewOf(word("view")),
   };

@@ -1,9 +1,9 @@
 /* Names as boxes show them. */
 import { describe, expect, it } from "vitest";
 
-import { parseFrame } from "../../src/graph/frames";
+import { parseFrame } from "../../src/text/frames";
 import { labelOf, shortName } from "../../src/graph/labels";
-import { difference, fullNumber, scoreText, shortNumber } from "../../src/graph/numbers";
+import { difference, fullNumber, scoreText, shortNumber } from "../../src/text/numbers";
 import { node } from "../sample";
 
 describe("labelOf", () => {

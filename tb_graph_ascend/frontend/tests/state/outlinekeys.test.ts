@@ -1,7 +1,7 @@
 /* Keys of the tree: they move by rows, open, close, and go to children that are not loaded yet. */
 import { describe, expect, it } from "vitest";
 
-import { OutlineRows } from "../../src/graph/rows";
+import { OutlineRows } from "../../src/outline/rows";
 import { outlineMove } from "../../src/state/outlinekeys";
 import { addChildren, flatTree, node } from "../sample";
 

@@ -10,6 +10,7 @@ import { addChildren, flatTree } from "../sample";
 const integers = fc.option(fc.integer({ min: 0, max: 1_000_000 }));
 const linked: fc.Arbitrary<Linked> = fc.record({
   db: fc.option(fc.string({ minLength: 1 })),
+  built: fc.option(fc.string({ minLength: 1 })),
   step: integers,
   rank: integers,
   microStep: integers,
@@ -19,16 +20,12 @@ const linked: fc.Arbitrary<Linked> = fc.record({
   leftTab: fc.constantFrom(...LEFT_TABS),
   bottomTab: fc.constantFrom(...BOTTOM_TABS),
   query: fc.string(),
-  regex: fc.boolean(),
-  outlineSide: fc.constantFrom("problem", "benchmark"),
-  filter: fc.record({
-    minScore: fc.constantFrom(0, 0.25, 1),
-    verdict: fc.constantFrom("", "error"),
-    direction: fc.constantFrom("", "backward"),
-    kind: fc.constantFrom("", "api"),
-    name: fc.string(),
-    sort: fc.constantFrom("diagnosis", "score", "introduced", "order", "name"),
+  table: fc.record({
+    scope: fc.constantFrom("pair", "rank", "all"),
+    sort: fc.constantFrom("order", "score", "introduced", "name"),
+    descending: fc.boolean(),
   }),
+  outlineSide: fc.constantFrom("problem", "benchmark"),
   open: fc.constantFrom(
     { problem: "", benchmark: "" },
     { problem: "1(0.2)", benchmark: "3" },
@@ -48,7 +45,7 @@ describe("address", () => {
   it("reads any text without failing", () => {
     fc.assert(fc.property(fc.string(), (text) => fromQuery(text).sync || true));
     expect(fromQuery("view=0,1,2&step=x&list=evil").view).toBeNull();
-    expect(fromQuery("view=0,1,2&step=x&list=evil").leftTab).toBe("divergences");
+    expect(fromQuery("view=0,1,2&step=x&list=evil").leftTab).toBe("causes");
   });
 
   it("stays empty for the default view", () => {

@@ -1,0 +1,1 @@
+"""Real architectures recorded at every level, and checked against torch's own hooks."""

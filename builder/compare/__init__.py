@@ -1,0 +1,1 @@
+"""How far apart matched values are: measures, scores, and what is rounding."""

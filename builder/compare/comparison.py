@@ -1,0 +1,325 @@
+"""Compares the values of matched nodes: an error and a score per value, scores per node.
+
+The result is arrays over value pairs and over nodes in execution order; nothing is written here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.compare.attributes import NOTHING, differing_attributes, has_own_error, own_error
+from builder.compare.columns import Columns, columns_of
+from builder.compare.dumped_tensors import measure_files
+from builder.compare.pair_forms import PairForms
+from builder.compare.rounding import (
+    forgive_products,
+    forgive_quotients,
+    forgive_rounding,
+    reduced_gradients,
+    statistical_distance,
+)
+from builder.compare.score import (
+    Tolerance,
+    base_precision,
+    block_depths,
+    coarsest_epsilon,
+    score_of,
+)
+from builder.compare.sketches import Estimates, estimate
+from builder.compare.statistics import (
+    Floats,
+    Statistics,
+    norm_relative_error,
+    relative_error,
+)
+from builder.compare.tensors import TensorMeasures
+from builder.dump.forms import Forms
+from builder.dump.reader import Dump
+from builder.dump.values import Record
+from builder.match.nodes import Matching
+from builder.match.values import SURPLUS, ValuePairs, pair_values
+from msprobe_core.format import SKETCH_VERSION
+
+Mode = Literal["statistics", "tensor", "md5", "structure"]
+
+
+@dataclass(slots=True)
+class Comparison:
+    """All that was measured on one matched pair of trees.
+
+    By row of `pairs`: `records` and `statistics` of both sides, `keys`, `error`, its tolerance
+    `limit`, `score`, `norm_error`, `is_output`, `unseen` (the sketches differ where all four
+    statistics agree); `estimates` from sketches, None without any; `tensors`, `unreadable` and
+    `differs` (what differs besides the numbers) where there is something to say; `unwritten` are
+    the rows of memory that nobody had written: they have no error.
+    By the problem's nodes in execution order: `depth` in blocks, `node_score`, `node_input_score`
+    (NaN = no values). `columns` holds what is known of each side's values in their own order,
+    `forms` what their form numbers mean.
+    """
+
+    mode: Mode
+    matching: Matching
+    pairs: ValuePairs
+    records: tuple[list[Record], list[Record]]
+    statistics: tuple[Statistics, Statistics]
+    keys: list[str]
+    precision: tuple[str, str]
+    depth: Floats
+    error: Floats
+    limit: Floats
+    score: Floats
+    norm_error: Floats
+    is_output: NDArray[np.bool_]
+    node_score: Floats
+    node_input_score: Floats
+    differs: dict[int, list[str]]
+    tensors: dict[int, TensorMeasures]
+    unreadable: dict[int, str]
+    forms: Forms
+    columns: tuple[Columns, Columns]
+    estimates: Estimates | None
+    unseen: NDArray[np.bool_]
+    unwritten: list[int]
+
+    def is_surplus(self, row: int) -> bool:
+        """Whether the row's value exists on one side only."""
+        return SURPLUS in (self.pairs.problem[row], self.pairs.benchmark[row])
+
+
+def mode_of(problem: Dump, benchmark: Dump) -> Mode:
+    """Which measures two dumps allow; a tensor dump against statistics has those in common."""
+    if not problem.values.records or not benchmark.values.records:
+        return "structure"
+    if problem.task == benchmark.task == "tensor":
+        return "tensor"
+    sides = (problem.values.records, benchmark.values.records)
+    if all(any(record.md5 for record in records) for records in sides):
+        return "md5"
+    return "statistics"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a comparison takes from the whole run when it looks at a part of it.
+
+    `precision` is the base precision of problem and benchmark, `depth` the blocks passed per node.
+    """
+
+    precision: tuple[str, str]
+    depth: Floats
+
+
+def setting_of(matching: Matching, columns: tuple[Columns, Columns], forms: Forms) -> Setting:
+    """The setting that two whole trees give."""
+    dtypes = [form.dtype for form in forms.listed()]
+    counts = (np.bincount(side.forms, minlength=len(dtypes)).tolist() for side in columns)
+    ours, theirs = (base_precision(zip(dtypes, numbers)) for numbers in counts)
+    return Setting((ours, theirs), block_depths(matching.problem))
+
+
+def compare(
+    matching: Matching, tolerance: Tolerance, setting: Setting | None = None, cores: int = 1
+) -> Comparison:
+    """Measure and score every value pair of two matched trees; `cores` read tensor files."""
+    problem, benchmark = matching.problem.dump, matching.benchmark.dump
+    pairs = pair_values(matching)
+    ours = _records(problem, pairs.problem.tolist())
+    theirs = _records(benchmark, pairs.benchmark.tolist())
+    mode = mode_of(problem, benchmark)
+    forms = Forms()
+    columns = (columns_of(problem.values, forms), columns_of(benchmark.values, forms))
+    setting = setting or setting_of(matching, columns, forms)
+    pair_forms = PairForms(columns, pairs, (ours, theirs))
+    left = columns[0].statistics.take(pairs.problem)
+    right = columns[1].statistics.take(pairs.benchmark)
+    tensors, unreadable = _measure_tensors(mode, (problem, benchmark), (ours, theirs), cores)
+    nodes = pairs.node
+    estimates = _estimates((problem, benchmark), columns, pairs, forms, (left, right))
+    by_statistics = relative_error(left, right)
+    error = _errors(mode, pair_forms, (ours, theirs), by_statistics, estimates, tensors)
+    is_output = pair_forms.are_outputs(forms)
+    error = _without_other_kernels(error, matching, nodes, is_output, (ours, theirs))
+    unwritten = [row for row, (p, b) in enumerate(zip(ours, theirs)) if p.unwritten or b.unwritten]
+    error[unwritten] = np.nan
+    limit = _tolerances(pair_forms, setting, nodes, tolerance)
+    if mode != "md5":
+        distance = statistical_distance(left, right)
+        if estimates is not None:
+            distance = np.fmax(distance, estimates.distance)
+        for row, measures in tensors.items():
+            distance[row] = measures.euc_dist
+        reduced = reduced_gradients(matching, nodes, is_output, right)
+        error = forgive_rounding(error, limit, distance, reduced, right.size)
+        shapes = [record.shape for record in theirs]
+        error = forgive_products(error, limit, distance, matching, nodes, right, shapes)
+        error = forgive_quotients(error, limit, distance, matching, nodes, is_output, right)
+    score = score_of(error, limit)
+    count = len(matching.problem.in_order)
+    return Comparison(
+        mode=mode,
+        matching=matching,
+        pairs=pairs,
+        records=(ours, theirs),
+        statistics=(left, right),
+        keys=_keys(matching, pairs),
+        precision=setting.precision,
+        depth=setting.depth,
+        error=error,
+        limit=limit,
+        score=score,
+        norm_error=norm_relative_error(left, right),
+        is_output=is_output,
+        node_score=_worst_by_node(score, nodes, is_output, count),
+        node_input_score=_worst_by_node(score, nodes, ~is_output, count),
+        differs=_differences(pair_forms, unwritten),
+        tensors=tensors,
+        unreadable=unreadable,
+        forms=forms,
+        columns=columns,
+        estimates=estimates,
+        unseen=_unseen(by_statistics, error, limit, estimates),
+        unwritten=unwritten,
+    )
+
+
+def _without_other_kernels(
+    error: Floats,
+    matching: Matching,
+    nodes: NDArray[np.int64],
+    is_output: NDArray[np.bool_],
+    records: tuple[list[Record], list[Record]],
+) -> Floats:
+    # A backward entry of a call holds the gradients of whatever the forward kernel ended with. On
+    # another kernel those are gradients of something else, which their shapes give away.
+    reshaped = [row for row, (p, b) in enumerate(zip(*records)) if p.shape != b.shape]
+    other = set()
+    for order in {int(nodes[row]) for row in reshaped if is_output[row]}:
+        entry = matching.problem.in_order[order].entry
+        if entry is not None and entry.kind == "api" and entry.direction == "backward":
+            other.add(order)
+    return np.asarray(np.where(is_output & np.isin(nodes, list(other)), np.nan, error))
+
+
+def _records(dump: Dump, indices: list[int]) -> list[Record]:
+    # SURPLUS is -1: a list with a stand-in at its end serves those too.
+    records = [*dump.values.records, NOTHING]
+    return list(map(records.__getitem__, indices))
+
+
+def _keys(matching: Matching, pairs: ValuePairs) -> list[str]:
+    ours = matching.problem.dump.values.keys
+    theirs = matching.benchmark.dump.values.keys
+    return [
+        ours[p] if p != SURPLUS else theirs[b]
+        for p, b in zip(pairs.problem.tolist(), pairs.benchmark.tolist(), strict=True)
+    ]
+
+
+def _errors(
+    mode: Mode,
+    pair_forms: PairForms,
+    records: tuple[list[Record], list[Record]],
+    error: Floats,
+    estimates: Estimates | None,
+    tensors: dict[int, TensorMeasures],
+) -> Floats:
+    if estimates is not None:
+        error = np.fmax(error, estimates.error)
+    if mode == "md5":
+        by_checksum = _checksum_errors(*records)
+        error = np.where(np.isnan(by_checksum), error, by_checksum)
+    for row, measures in tensors.items():
+        error[row] = measures.relative_error
+    return np.where(pair_forms.spread(has_own_error), pair_forms.spread(own_error), error)
+
+
+def _estimates(
+    dumps: tuple[Dump, Dump],
+    columns: tuple[Columns, Columns],
+    pairs: ValuePairs,
+    forms: Forms,
+    statistics: tuple[Statistics, Statistics],
+) -> Estimates | None:
+    """What the sketches tell, where both sides have them and in the version that is known here."""
+    versions = {dump.sketch_version for dump in dumps}
+    if versions != {SKETCH_VERSION} or any(side.sketches is None for side in columns):
+        return None
+    ours = columns[0].take_sketches(pairs.problem)
+    theirs = columns[1].take_sketches(pairs.benchmark)
+    kinds = np.array([form.is_integer for form in forms.listed()], dtype=bool)
+    integer = np.append(kinds[columns[0].forms], False)[pairs.problem]
+    return estimate(ours, theirs, statistics, integer)
+
+
+def _unseen(
+    by_statistics: Floats, error: Floats, limit: Floats, estimates: Estimates | None
+) -> NDArray[np.bool_]:
+    if estimates is None:
+        return np.zeros(len(error), dtype=bool)
+    return (by_statistics <= limit) & (estimates.error > limit) & (error > limit)
+
+
+def _checksum_errors(ours: list[Record], theirs: list[Record]) -> Floats:
+    return np.array(
+        [
+            np.nan if p.md5 is None or b.md5 is None else float(p.md5 != b.md5)
+            for p, b in zip(ours, theirs, strict=True)
+        ],
+        dtype=np.float64,
+    )
+
+
+def _measure_tensors(
+    mode: Mode,
+    dumps: tuple[Dump, Dump],
+    records: tuple[list[Record], list[Record]],
+    cores: int,
+) -> tuple[dict[int, TensorMeasures], dict[int, str]]:
+    measured: dict[int, TensorMeasures] = {}
+    unreadable: dict[int, str] = {}
+    if mode != "tensor":
+        return measured, unreadable
+    ours, theirs = (dump.tensor_finder() for dump in dumps)
+    files = {
+        row: (ours(p.data_name), theirs(b.data_name))
+        for row, (p, b) in enumerate(zip(*records, strict=True))
+        if p.data_name is not None and b.data_name is not None and p.shape == b.shape
+    }
+    for row, outcome in measure_files(files, cores).items():
+        if isinstance(outcome, str):
+            unreadable[row] = outcome
+        elif outcome is not None:
+            measured[row] = outcome
+    return measured, unreadable
+
+
+def _differences(pair_forms: PairForms, unwritten: list[int]) -> dict[int, list[str]]:
+    found = [
+        [] if p is NOTHING or b is NOTHING else differing_attributes(p, b)
+        for p, b in pair_forms.examples
+    ]
+    some = np.array([bool(attributes) for attributes in found], dtype=bool)[pair_forms.of_row]
+    some[unwritten] = False
+    return {row: found[pair_forms.of_row[row]] for row in np.flatnonzero(some).tolist()}
+
+
+def _tolerances(
+    pair_forms: PairForms, setting: Setting, nodes: NDArray[np.int64], tolerance: Tolerance
+) -> Floats:
+    def epsilon(p: Record, b: Record) -> float:
+        return coarsest_epsilon((p.dtype, b.dtype, *setting.precision))
+
+    return np.asarray(tolerance.grown(setting.depth[nodes]) * pair_forms.spread(epsilon))
+
+
+def _worst_by_node(
+    score: Floats, nodes: NDArray[np.int64], chosen: NDArray[np.bool_], count: int
+) -> Floats:
+    usable = chosen & ~np.isnan(score)
+    worst = np.full(count, -1.0)
+    np.maximum.at(worst, nodes[usable], score[usable])
+    return np.where(worst < 0, np.nan, worst)

@@ -1,0 +1,56 @@
+"""Measures the tensor files of a dump pair by pair, over the cores it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
+
+from builder.compare.tensors import TensorMeasures, compare_tensors
+from builder.dump.joined_tensors import JoinedTensor, open_joined
+from builder.dump.tensor_data import TensorData
+from builder.dump.tensor_files import TensorFileError, open_tensor
+from builder.processes.second_process import CAN_FORK, beside
+
+Place = str | JoinedTensor
+FilePair = tuple[Place, Place]
+# What becomes of a pair: measures, None where nothing can be compared, or why it cannot be read.
+Outcome = TensorMeasures | str | None
+# Fewer pairs than this are measured before another process has started.
+_FEW = 200
+
+
+def measure_files(pairs: Mapping[int, FilePair], cores: int) -> dict[int, Outcome]:
+    """Measure pairs of tensor files, given and returned by row; equal pairs are read once."""
+    distinct = list(dict.fromkeys(pairs.values()))
+    shares = cores if CAN_FORK and len(distinct) >= _FEW else 1
+    # Every n-th pair each: neighbours in a dump are alike, so the shares weigh the same. Processes,
+    # since threads would wait for each other between the short steps of a small tensor.
+    parts = [distinct[share::shares] for share in range(shares)]
+    with ExitStack() as running:
+        waiting = [running.enter_context(beside(partial(_measure, p))) for p in parts[1:]]
+        found = [_measure(parts[0]), *(result() for result in waiting)]
+    outcomes = {pair: o for part, own in zip(parts, found) for pair, o in zip(part, own)}
+    return {row: outcomes[pair] for row, pair in pairs.items()}
+
+
+def _measure(pairs: Sequence[FilePair]) -> list[Outcome]:
+    return [measure_pair(pair) for pair in pairs]
+
+
+def measure_pair(pair: FilePair) -> Outcome:
+    """Measure the tensors of two files, or tell which cannot be read and why."""
+    place = pair[0]
+    try:
+        with _opened(place) as ours:
+            place = pair[1]
+            with _opened(place) as theirs:
+                return compare_tensors(ours, theirs)
+    except TensorFileError as error:
+        return f"{place.files[0] if isinstance(place, JoinedTensor) else place}: {error}"
+
+
+def _opened(place: Place) -> AbstractContextManager[TensorData]:
+    if isinstance(place, JoinedTensor):
+        return nullcontext(open_joined(place))
+    return open_tensor(place)

@@ -1,0 +1,172 @@
+"""Tells gradients that are nothing but rounding from gradients that differ.
+
+A reduction of gradients may cancel to zero in exact arithmetic (the bias of an attention key is
+one); what is left is the rounding of what went in, and differs entirely between two sound runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.compare.statistics import Floats, Statistics
+from builder.match.nodes import Matching
+from builder.match.tree import TreeNode
+
+# The gradient that goes into a reduction carries a whole pass of rounding, element by element,
+# which its norm does not show.
+REDUCTION = 4.0
+# Divisions by tensors, with the number of tensors they read; the divisor is the last.
+_QUOTIENTS = {
+    "div": 2,
+    "__truediv__": 2,
+    "true_divide": 2,
+    "reciprocal": 1,
+    "rsqrt": 1,
+    "addcdiv": 3,
+    "_foreach_addcdiv": 3,
+    "_foreach_div": 2,
+}
+
+
+def forgive_rounding(
+    error: Floats,
+    limit: Floats,
+    distance: Floats,
+    reduced: tuple[Floats, Floats],
+    size: Floats,
+) -> Floats:
+    """Errors of reductions, set to at most the tolerance where rounding alone explains them.
+
+    All arrays are by value pair. `distance` is how far apart the sides are as an L2 norm,
+    `reduced` the L2 norm and the element count of what was summed up (NaN where the value is no
+    reduction of gradients). A distance of a few times `limit` times that norm is its rounding.
+    """
+    norm, count = reduced
+    with np.errstate(invalid="ignore"):
+        rounding = (size < count) & (distance <= REDUCTION * limit * norm)
+    return np.asarray(np.where(rounding & (error > limit), limit, error))
+
+
+def statistical_distance(problem: Statistics, benchmark: Statistics) -> Floats:
+    """The least L2 distance that the statistics of two tensors allow.
+
+    The norms differ by at most the distance, a mean by at most distance/√n, an extreme by at most
+    the distance. NaN where nothing finite is recorded on both sides.
+    """
+    both = problem.recorded & benchmark.recorded
+    with np.errstate(invalid="ignore"):
+        parts = np.abs(problem.table - benchmark.table)
+    parts[2] *= np.sqrt(np.maximum(benchmark.size, 1.0))
+    parts[~both] = -1.0
+    least = parts.max(axis=0, initial=-1.0)
+    return np.asarray(np.where(both.any(axis=0), least, np.nan))
+
+
+def reduced_gradients(
+    matching: Matching,
+    nodes: NDArray[np.int64],
+    is_output: NDArray[np.bool_],
+    benchmark: Statistics,
+) -> tuple[Floats, Floats]:
+    """The norm and element count of the gradient that each gradient value was computed from.
+
+    It is the largest input of the same backward entry, for a parameter's gradient that of its
+    module's backward entry.
+    """
+    order = len(matching.problem.in_order)
+    norm, size = np.full(order, np.nan), np.full(order, np.nan)
+    usable = ~is_output & benchmark.recorded[3] & np.isfinite(benchmark.table[3])
+    np.fmax.at(norm, nodes[usable], benchmark.table[3][usable])
+    np.fmax.at(size, nodes[usable], benchmark.size[usable])
+    for node in matching.problem.in_order:
+        entry = node.entry
+        if entry is None or entry.direction != "backward":
+            norm[node.exec_order] = np.nan
+        elif entry.kind == "parameters_grad":
+            module = node.backward or node.parent
+            assert module is not None
+            norm[node.exec_order] = norm[module.exec_order]
+            size[node.exec_order] = size[module.exec_order]
+    return norm[nodes], size[nodes]
+
+
+def forgive_products(
+    error: Floats,
+    limit: Floats,
+    distance: Floats,
+    matching: Matching,
+    nodes: NDArray[np.int64],
+    benchmark: Statistics,
+    shapes: Sequence[tuple[int, ...] | None],
+) -> Floats:
+    """Errors of weight gradients, set to at most the tolerance where rounding alone explains them.
+
+    A weight's gradient sums dy_t x_tᵀ over T positions; where each dy_t is off by a random part of
+    `limit`, the sum is off by limit·‖dy‖·‖x‖/√T; twice that is believed. It matters where products
+    cancel. dy is the first input of the module's backward call, x that of its forward call.
+    """
+    error = error.copy()
+    for row in np.flatnonzero((error > limit) & np.isfinite(error)).tolist():
+        node = matching.problem.in_order[nodes[row]]
+        shape: tuple[int, ...] = shapes[row] or ()
+        if node.entry is None or node.entry.kind != "parameters_grad" or len(shape) < 2:
+            continue
+        flowing, _ = _first_input(node.backward, nodes, benchmark)
+        norm, size = _first_input(node.forward, nodes, benchmark)
+        positions = max(1.0, size / max(1, shape[1]))
+        if distance[row] <= 2 * limit[row] * flowing * norm / np.sqrt(positions):
+            error[row] = limit[row]
+    return error
+
+
+def _first_input(
+    node: TreeNode | None, nodes: NDArray[np.int64], benchmark: Statistics
+) -> tuple[float, float]:
+    """Norm and element count of the first input, 0 where none is recorded."""
+    if node is None:
+        return 0.0, 0.0
+    row = int(np.searchsorted(nodes, node.exec_order))
+    if row == len(nodes) or nodes[row] != node.exec_order or not benchmark.recorded[3][row]:
+        return 0.0, 0.0
+    return float(benchmark.table[3][row]), float(benchmark.size[row])
+
+
+def forgive_quotients(
+    error: Floats,
+    limit: Floats,
+    distance: Floats,
+    matching: Matching,
+    nodes: NDArray[np.int64],
+    is_output: NDArray[np.bool_],
+    benchmark: Statistics,
+) -> Floats:
+    """Errors of divisions, set to at most the tolerance where the divisor nearly vanishes.
+
+    To first order a quotient n/d is off by tol·max|n|/min|d|; an optimizer that divides by the
+    root of a nearly empty second moment turns rounding into steps of full size that way.
+    """
+    error = error.copy()
+    magnitude = np.maximum(np.abs(benchmark.table[0]), np.abs(benchmark.table[1]))
+    smallest = np.minimum(np.abs(benchmark.table[0]), np.abs(benchmark.table[1]))
+    crosses_zero = np.sign(benchmark.table[0]) != np.sign(benchmark.table[1])
+    smallest = np.where(crosses_zero, 0.0, smallest)
+    for row in np.flatnonzero(is_output & (error > limit) & np.isfinite(error)):
+        node = matching.problem.in_order[nodes[row]]
+        name = node.entry.type_name if node.entry is not None else ""
+        name = name.rstrip("_") if not name.startswith("__") else name
+        tensors = _QUOTIENTS.get(name)
+        if tensors is None or node.direction != "forward":
+            continue
+        start, stop = np.searchsorted(nodes, [nodes[row], nodes[row] + 1])
+        inputs = [r for r in range(start, stop) if not is_output[r] and benchmark.recorded[0][r]]
+        if len(inputs) != tensors:
+            continue
+        numerator = max((magnitude[r] for r in inputs[:-1]), default=1.0)
+        divisor = smallest[inputs[-1]]
+        allowed = np.sqrt(benchmark.size[row]) * limit[row] * numerator
+        if distance[row] * divisor <= allowed:
+            error[row] = limit[row]
+    return error

@@ -1,0 +1,169 @@
+"""The statistics of values as arrays, and the relative error between two sides of them.
+
+All arrays are float64 and one element per value; NaN in `missing` places means "not recorded".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, isnan, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.compare.mask_constants import are_smallest
+from builder.dump.values import Record
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+_FLOAT32 = float(np.finfo(np.float32).max)
+NAMES = ("Max", "Min", "Mean", "Norm")
+
+
+@dataclass(slots=True)
+class Statistics:
+    """Max, Min, Mean, Norm (rows of `table`), which of them are recorded, and element counts."""
+
+    table: Floats
+    recorded: Bools
+    size: Floats
+
+    @property
+    def any_recorded(self) -> Bools:
+        """Whether a value has at least one statistic."""
+        return np.asarray(self.recorded.any(axis=0))
+
+    @property
+    def nonfinite(self) -> Bools:
+        """Whether a recorded statistic of the value is NaN or Inf, and not by its sum alone."""
+        bad = self.recorded & ~np.isfinite(self.table)
+        return np.asarray((bad & ~self.overflowed).any(axis=0))
+
+    @property
+    def overflowed(self) -> Bools:
+        """Which means and norms are infinite because float32 cannot hold the sum behind them.
+
+        The elements are finite, as a mask of -3.4e38 is: their extremes tell.
+        """
+        bad = self.recorded & ~np.isfinite(self.table)
+        found = np.zeros_like(bad)
+        if not bad[2:].any():
+            return found
+        largest = np.abs(self.table[:2]).max(axis=0)
+        finite = self.recorded[:2].all(axis=0) & ~bad[:2].any(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found[2] = bad[2] & finite & (largest * self.size > _FLOAT32)
+            found[3] = bad[3] & finite & (largest**2 * self.size > _FLOAT32)
+        return found
+
+    def take(self, indices: NDArray[np.int64]) -> Statistics:
+        """The statistics at some indices; a negative one stands for no value, nothing recorded."""
+        if np.array_equal(indices, np.arange(len(self.size))):
+            return self
+        absent = indices < 0
+        if not absent.any():
+            return Statistics(self.table[:, indices], self.recorded[:, indices], self.size[indices])
+        padded = np.where(absent, len(self.size), indices)
+        return Statistics(
+            np.append(self.table, np.full((4, 1), np.nan), axis=1)[:, padded],
+            np.append(self.recorded, np.zeros((4, 1), dtype=bool), axis=1)[:, padded],
+            np.append(self.size, 1.0)[padded],
+        )
+
+
+def statistics_of(records: list[Record], sizes: Floats | None = None) -> Statistics:
+    """Gather the statistics of values; text such as "nan" or "-inf" counts as the number.
+
+    `sizes` are the element counts where they are known already.
+    """
+    # One pass over the records: fetching them from memory costs more than the copying.
+    cells = [cell for r in records for cell in (r.Max, r.Min, r.Mean, r.Norm)]
+    flat = _floats(cells)
+    recorded = np.ones(len(flat), dtype=bool)
+    for index in np.flatnonzero(np.isnan(flat)).tolist():
+        recorded[index] = cells[index] is not None
+    if sizes is None:
+        sizes = np.array([element_count(record.shape) for record in records], dtype=np.float64)
+    return Statistics(
+        np.ascontiguousarray(flat.reshape(-1, 4).T),
+        np.ascontiguousarray(recorded.reshape(-1, 4).T),
+        sizes,
+    )
+
+
+def element_count(shape: tuple[int, ...] | None) -> int:
+    """How many elements a shape has; 1 where there is none."""
+    return prod(shape) if shape is not None else 1
+
+
+def relative_error(problem: Statistics, benchmark: Statistics) -> Floats:
+    """The relative error e of each pair; NaN where the sides share no statistic.
+
+    The largest of |ΔNorm|/Norm, |ΔMean|/rms, |ΔMax|/absmax and |ΔMin|/absmax of the benchmark
+    side, rms = Norm/√n, absmax = max(|Max|, |Min|): each is scaled by the tensor as a whole, so a
+    mean near zero does not explode. NaN or Inf on both sides agrees, on one side is infinite.
+    Means and norms that overflowed do not count, nor what masks of two formats make differ.
+    """
+    norm = np.abs(benchmark.table[3])
+    rms = norm / np.sqrt(np.maximum(benchmark.size, 1.0))
+    absmax = np.maximum(np.abs(benchmark.table[0]), np.abs(benchmark.table[1]))
+    scales = np.stack((absmax, absmax, rms, norm))
+    errors = scaled_difference(problem.table, benchmark.table, scales)
+    both = problem.recorded & benchmark.recorded & ~problem.overflowed & ~benchmark.overflowed
+    masked = are_smallest(problem.table[1]) & are_smallest(benchmark.table[1])
+    masked &= problem.table[1] != benchmark.table[1]
+    errors[1:, masked] = 0.0
+    errors[~both] = -1.0
+    worst = errors.max(axis=0, initial=-1.0)
+    return np.where(both.any(axis=0), worst, np.nan)
+
+
+def norm_relative_error(problem: Statistics, benchmark: Statistics) -> Floats:
+    """|ΔNorm|/|benchmark Norm| of each pair, by the maximum where integers have no norm."""
+    both = problem.recorded & benchmark.recorded & ~problem.overflowed & ~benchmark.overflowed
+    by_norm = scaled_difference(problem.table[3], benchmark.table[3], np.abs(benchmark.table[3]))
+    by_max = scaled_difference(problem.table[0], benchmark.table[0], np.abs(benchmark.table[0]))
+    return np.where(both[3], by_norm, np.where(both[0], by_max, np.nan))
+
+
+def scaled_difference(problem: Floats, benchmark: Floats, scale: Floats) -> Floats:
+    """|problem − benchmark| / scale, with the outcomes that a division cannot give.
+
+    Equal values and non-finite values of the same kind give 0, a difference from a zero scale
+    and a value that is non-finite on one side only give infinity.
+    """
+    with np.errstate(all="ignore"):
+        difference = np.abs(problem - benchmark)
+        ratio = difference / scale
+        same = (problem == benchmark) | (np.isnan(problem) & np.isnan(benchmark))
+        both_infinite = np.isinf(problem) & np.isinf(benchmark)
+        finite_pair = np.isfinite(problem) & np.isfinite(benchmark)
+        # A finite statistic beside an infinite or NaN scale says nothing on its own.
+        ratio = np.where(np.isfinite(scale), ratio, 0.0)
+        ratio = np.where(finite_pair, ratio, np.inf)
+        ratio = np.where(np.isnan(ratio), np.inf, ratio)
+        return np.asarray(np.where(same, 0.0, np.where(both_infinite, 1.0, ratio)))
+
+
+def _floats(column: list[float | bool | str | None]) -> Floats:
+    try:
+        return np.array(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.array([number_of(cell) for cell in column], dtype=np.float64)
+
+
+def number_of(cell: float | bool | str | None) -> float:
+    """A statistic as a dump may spell it; NaN where none is recorded or the text is no number."""
+    try:
+        return float(cell) if cell is not None else float("nan")
+    except ValueError:
+        return float("nan")
+
+
+def nonfinite_state(record: Record) -> str:
+    """NaN or Inf where a tensor's extremes are not finite, else the empty text."""
+    for cell in (record.Max, record.Min):
+        number = number_of(cell)
+        if cell is not None and not isfinite(number):
+            return "NaN" if isnan(number) else "Inf"
+    return ""

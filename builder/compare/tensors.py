@@ -1,0 +1,147 @@
+"""Measures of two tensors element by element, one pass over the data in blocks.
+
+All numbers and sums are float64; what a block needs stays in the processor's cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, isfinite, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.dump.tensor_data import TensorData
+
+# Below the length from which BLAS starts threads of its own, which would fight over the cores.
+BLOCK = 1 << 13
+# Read at once; a system call per block would cost as much as the arithmetic.
+CHUNK = 1 << 17
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMeasures:
+    """The measures that users of tensor dumps know, and the relative error of the score.
+
+    cosine; euc_dist = ‖p−b‖₂; max_abs_err = max|p−b|; max_rel_err = max|p−b|/|b|; the shares of
+    elements with a relative error below 0.1 % and 0.5 %; relative_error = ‖p−b‖₂/‖b‖₂.
+    """
+
+    cosine: float
+    euc_dist: float
+    max_abs_err: float
+    max_rel_err: float
+    one_thousandth: float
+    five_thousandths: float
+    relative_error: float
+
+
+@dataclass(slots=True)
+class _Sums:
+    count: int = 0
+    difference: float = 0.0
+    problem: float = 0.0
+    benchmark: float = 0.0
+    product: float = 0.0
+    max_abs: float = 0.0
+    max_rel: float = 0.0
+    within_1: int = 0
+    within_5: int = 0
+    one_sided: int = 0
+
+
+def compare_tensors(problem: TensorData, benchmark: TensorData) -> TensorMeasures | None:
+    """Measure two tensors of the same length; None when they are empty or of another length.
+
+    NaN and Inf at the same positions agree; on one side only they make every error infinite.
+    """
+    if problem.size != benchmark.size or problem.size == 0:
+        return None
+    sums = _Sums(count=problem.size)
+    with np.errstate(all="ignore"):
+        for ours, theirs in _blocks(problem, benchmark):
+            _add_block(sums, ours, theirs)
+    return _finish(sums)
+
+
+def _blocks(problem: TensorData, benchmark: TensorData) -> Iterator[tuple[Floats, Floats]]:
+    for start in range(0, problem.size, CHUNK):
+        stop = min(start + CHUNK, problem.size)
+        ours, theirs = problem.block(start, stop), benchmark.block(start, stop)
+        for place in range(0, stop - start, BLOCK):
+            part = slice(place, place + BLOCK)
+            yield (
+                ours[part].astype(np.float64, copy=False),
+                theirs[part].astype(np.float64, copy=False),
+            )
+
+
+def _add_block(sums: _Sums, ours: Floats, theirs: Floats) -> None:
+    own, other = float(np.dot(ours, ours)), float(np.dot(theirs, theirs))
+    if not isfinite(own + other):
+        ours, theirs = _set_aside_nonfinite(sums, ours, theirs)
+        own, other = float(np.dot(ours, ours)), float(np.dot(theirs, theirs))
+    sums.problem += own
+    sums.benchmark += other
+    difference = np.subtract(ours, theirs)
+    squared = float(np.dot(difference, difference))
+    largest = max(float(difference.max(initial=0)), -float(difference.min(initial=0)))
+    if largest == 0.0:
+        sums.product += own
+        sums.within_1 += difference.size
+        sums.within_5 += difference.size
+        return
+    sums.product += float(np.dot(ours, theirs))
+    sums.difference += squared
+    sums.max_abs = max(sums.max_abs, largest)
+    _add_relative(sums, np.divide(difference, theirs, out=difference))
+
+
+def _add_relative(sums: _Sums, relative: Floats) -> None:
+    np.abs(relative, out=relative)
+    # 0 against 0 is NaN here: no error, left out of the maximum and below every bound.
+    largest = float(np.fmax.reduce(relative, initial=0.0))
+    sums.max_rel = max(sums.max_rel, largest)
+    sums.within_1 += relative.size
+    sums.within_5 += relative.size
+    if largest >= 1e-3:
+        sums.within_1 -= int(np.count_nonzero(relative >= 1e-3))
+    if largest >= 5e-3:
+        sums.within_5 -= int(np.count_nonzero(relative >= 5e-3))
+
+
+def _set_aside_nonfinite(sums: _Sums, ours: Floats, theirs: Floats) -> tuple[Floats, Floats]:
+    bad = ~(np.isfinite(ours) & np.isfinite(theirs))
+    agree = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    sums.one_sided += int(np.count_nonzero(bad & ~agree))
+    aside = int(np.count_nonzero(bad & agree))
+    sums.within_1 += aside
+    sums.within_5 += aside
+    return ours[~bad], theirs[~bad]
+
+
+def _finish(sums: _Sums) -> TensorMeasures:
+    distance, scale = sqrt(sums.difference), sqrt(sums.benchmark)
+    error = _ratio(distance, scale)
+    if sums.one_sided:
+        distance = sums.max_abs = sums.max_rel = error = inf
+    magnitude = sqrt(sums.problem) * scale
+    equal = sums.difference == 0 and not sums.one_sided
+    cosine = float(equal) if equal or not magnitude else sums.product / magnitude
+    return TensorMeasures(
+        cosine=max(-1.0, min(1.0, cosine)) if isfinite(cosine) else 0.0,
+        euc_dist=distance,
+        max_abs_err=sums.max_abs,
+        max_rel_err=sums.max_rel,
+        one_thousandth=sums.within_1 / sums.count,
+        five_thousandths=sums.within_5 / sums.count,
+        relative_error=error,
+    )
+
+
+def _ratio(difference: float, scale: float) -> float:
+    if difference == 0:
+        return 0.0
+    return difference / scale if scale else inf

@@ -1,1 +1,0 @@
-"""The result database (`*.vis.db`): schema, writer and queries."""

@@ -1,0 +1,86 @@
+"""Findings that say the same of the same line of source are one cause, found in several places.
+
+A wrong kernel shows in every layer, step and rank that calls it; nobody wants to read that twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from builder.match.tree import Tree, TreeNode
+from builder.reasons import Reason
+
+# Frames of the framework itself: every linear layer shares those.
+_FRAMEWORK = ("/site-packages/torch/", "/site-packages/torch_npu/", "/site-packages/mindspore/")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where else a cause showed: a node by its id in the result and by its name."""
+
+    step: int
+    rank: int
+    node: int
+    name: str
+
+
+class Grouped(Protocol):
+    """What is asked of a finding to group it."""
+
+    @property
+    def kind(self) -> str:
+        """What the finding is."""
+
+    @property
+    def reasons(self) -> list[Reason]:
+        """Why; the first one counts."""
+
+    @property
+    def line(self) -> str | None:
+        """The line of source that the node was called from."""
+
+
+AnyFinding = TypeVar("AnyFinding", bound=Grouped)
+
+
+def source_line(tree: Tree, node: TreeNode) -> str | None:
+    """The innermost frame of a node's call outside the framework; None without a stack.
+
+    A stack inside the framework alone gives its innermost frame. A call without a stack is known
+    by its name and the module around it, layers alike.
+    """
+    if node.entry is not None and node.entry.kind == "parameters_grad":
+        return "gradients of parameters"  # no call made them: what is wrong with one is with many
+    if node.stack is None:
+        return _kind_of_place(node)
+    frames = [" ".join(line.split()) for line in tree.dump.frames[node.stack].splitlines()]
+    frames = [frame for frame in frames if frame.startswith("File ")]
+    own = (frame for frame in frames if not any(part in frame for part in _FRAMEWORK))
+    return next(own, frames[0] if frames else None)
+
+
+def _kind_of_place(node: TreeNode) -> str | None:
+    if node.entry is None or node.parent is None or node.parent.entry is None:
+        return None
+    path = ".".join("*" if part.isdigit() else part for part in node.parent.entry.path.split("."))
+    return f"{node.entry.type_name} in {path}"
+
+
+def by_cause(findings: Iterable[AnyFinding]) -> list[list[AnyFinding]]:
+    """Findings of one cause each, in the order of their first ones."""
+    groups: dict[Hashable, list[AnyFinding]] = {}
+    for number, finding in enumerate(findings):
+        groups.setdefault(_cause(finding) or number, []).append(finding)
+    return list(groups.values())
+
+
+def _cause(finding: Grouped) -> Hashable:
+    """What findings of one cause share; None for one that stands for itself."""
+    if finding.line is None or not finding.reasons:
+        return None
+    return (finding.kind, finding.reasons[0]["code"], finding.line)
+
+
+__all__: Sequence[str] = ("AnyFinding", "Grouped", "Place", "by_cause", "source_line")

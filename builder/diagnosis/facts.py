@@ -1,0 +1,176 @@
+"""The facts about one compared pair, in the words that the rules of the diagnosis ask in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isnan
+
+import numpy as np
+
+from builder.compare.comparison import Comparison
+from builder.compare.statistics import Bools
+from builder.diagnosis.divergence import Divergence
+from builder.match.tree import TreeNode
+from builder.reasons import Reason
+from msprobe_core.format import LARGEST, canonical_dtype
+
+# Calls whose gradient goes to the elements that were largest or smallest.
+_PICKING = frozenset(
+    "max min amax amin topk sort median kthvalue cummax cummin max_pool1d max_pool2d max_pool3d "
+    "adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d fractional_max_pool2d".split()
+)
+CLEAR = 4.0
+# The share of the tolerance that the first difference of two otherwise equal runs has to reach.
+_PLAIN = 0.5
+
+
+class Facts(Divergence):
+    """What lies behind a divergence: rounding, selection, precision, NaN and Inf."""
+
+    def __init__(self, comparison: Comparison, threshold: float) -> None:
+        super().__init__(comparison, threshold)
+        nodes = comparison.pairs.node
+        ratio = comparison.error / comparison.limit
+        self._strain = np.where(np.isnan(ratio), 0.0, ratio)
+        inexact = nodes[comparison.error > 0]
+        self._first_inexact = int(inexact[0]) if inexact.size else -1
+        ours, theirs = (statistics.nonfinite for statistics in comparison.statistics)
+        self._nonfinite_rows: tuple[list[bool], list[bool]] = (ours.tolist(), theirs.tolist())
+        self._making_nonfinite = set(nodes[ours & ~theirs].tolist())
+        self._hidden: list[bool] = (_are_masked(comparison) | (ours & theirs)).tolist()
+        self._rare_precision = self._precision_is_rare()
+
+    def plain_input(self, node: TreeNode) -> int | None:
+        """The first divergent input of a node about which there is nothing else to ask."""
+        if self._rare_precision or node.exec_order in self._making_nonfinite:
+            return None
+        return super().plain_input(node)
+
+    def strain(self, node: TreeNode) -> float:
+        """How near a node's values are to their tolerance: the largest error over tolerance."""
+        rows = self.rows(node)
+        if not rows:
+            return 0.0
+        return float(self._strain[rows.start : rows.stop].max())
+
+    def is_clear(self, rows: list[int]) -> bool:
+        """Whether some error is several times its tolerance.
+
+        In a coarse format the scale from tolerance to full error is short, and the rounding of a
+        whole pass reaches up to a third of it.
+        """
+        return any(self._strain[row] > CLEAR for row in rows)
+
+    def begins_inexactness(self, node: TreeNode) -> bool:
+        """Whether all before this node agrees to the last digit and its output plainly does not."""
+        rows = self.rows(node)
+        inputs = [row for row in rows if not self.comparison.is_output[row]]
+        return (
+            node.exec_order == self._first_inexact
+            and not (self.comparison.error[inputs] > 0).any()
+            and self.strain(node) > _PLAIN
+        )
+
+    def inexact_output(self, node: TreeNode) -> str:
+        """The key of the output that differs most."""
+        rows = [row for row in self.rows(node) if self.comparison.is_output[row]]
+        return self.comparison.keys[max(rows, key=lambda row: float(self._strain[row]))]
+
+    def makes_nonfinite(self, node: TreeNode) -> bool:
+        """Whether a matched node turns finite inputs into NaN or Inf that the benchmark lacks."""
+        if node.exec_order not in self._making_nonfinite:
+            return False
+        ours, theirs = self._nonfinite_rows
+        is_output, rows = self.comparison.is_output, self.rows(node)
+        made = any(is_output[row] and ours[row] and not theirs[row] for row in rows)
+        return made and not any(ours[row] and not is_output[row] for row in rows)
+
+    def hidden_inputs(self, node: TreeNode) -> list[int]:
+        """The inputs, by value, whose statistics tell nothing: infinite or masked on both sides.
+
+        Sketches leave masks out, so what has one is not hidden.
+        """
+        if self.comparison.mode != "statistics":
+            return []
+        inputs = [row for row in self.rows(node) if not self.comparison.is_output[row]]
+        hidden = [row for row in inputs if self._hidden[row] and not self.sees_elements(row)]
+        return self.problem_values(hidden)
+
+    def sees_elements(self, row: int) -> bool:
+        """Whether elements were compared, as tensors or by sketches, and not statistics alone."""
+        estimates = self.comparison.estimates
+        by_sketch = estimates is not None and not isnan(estimates.error[row])
+        return by_sketch or row in self.comparison.tensors
+
+    def is_selection(self, node: TreeNode) -> bool:
+        """Whether a call picks elements, so that equal statistics or rounding decide nothing.
+
+        It turns masks into indices, ranks numbers that differ by rounding, or sends a gradient back
+        to elements that were picked so.
+        """
+        rows = [row for row in self.rows(node) if self.ours[row].dtype is not None]
+        inputs = [row for row in rows if not self.comparison.is_output[row]]
+        if node.direction == "backward":
+            return self._picks_back(node)
+        if not inputs or not all(self.is_integer(row) for row in self.divergent(node).outputs):
+            return False
+        masks = all(canonical_dtype(self.ours[row].dtype or "") == "bool" for row in inputs)
+        if masks:
+            return all(self.is_integer(row) for row in rows)
+        return self._is_rounded(inputs)
+
+    def _picks_back(self, node: TreeNode) -> bool:
+        """Whether a gradient of the same size goes to other elements, after rounding decided."""
+        entry, outputs = node.entry, self.divergent(node).outputs
+        if entry is None or entry.type_name.rstrip("_") not in _PICKING:
+            return False
+        forward = node.forward
+        same_size = all(self.comparison.norm_error[r] <= self.comparison.limit[r] for r in outputs)
+        return same_size and forward is not None and self._is_rounded(self.rows(forward))
+
+    def _is_rounded(self, rows: Iterable[int]) -> bool:
+        """Whether some floating value differs, and none by more than the tolerance."""
+        floating = [row for row in rows if not self.is_integer(row)]
+        errors = self.comparison.error[floating]
+        return bool((errors > 0).any() and (errors <= self.comparison.limit[floating]).all())
+
+    def changes_precision(self, node: TreeNode) -> bool:
+        """Whether a call computes in another dtype than its partner.
+
+        Never where most nodes differ so: that is the setting of the comparison, not a fault.
+        """
+        if not self._rare_precision or node.kind != "api":
+            return False
+        return any(self._dtype_differs(row) for row in self.rows(node))
+
+    def differing_dtypes(self, node: TreeNode, outputs: bool) -> list[int]:
+        """The rows of a node's outputs or inputs whose dtypes differ."""
+        is_output = self.comparison.is_output
+        return [r for r in self.rows(node) if is_output[r] == outputs and self._dtype_differs(r)]
+
+    def precision_reason(self, node: TreeNode) -> Reason:
+        """A reason that shows both dtypes of a node that `changes_precision`."""
+        row = next(row for row in self.rows(node) if self._dtype_differs(row))
+        return {
+            "code": "precision_differs",
+            "problem": canonical_dtype(self.ours[row].dtype or ""),
+            "benchmark": canonical_dtype(self.theirs[row].dtype or ""),
+        }
+
+    def _precision_is_rare(self) -> bool:
+        nodes = self.comparison.pairs.node
+        rows = [row for row, what in self.comparison.differs.items() if "dtype" in what]
+        return 0 < len(np.unique(nodes[rows])) <= len(np.unique(nodes)) / 2
+
+    def _dtype_differs(self, row: int) -> bool:
+        return "dtype" in self.comparison.differs.get(row, ())
+
+
+def _are_masked(comparison: Comparison) -> Bools:
+    """Which rows hold on both sides numbers as large as masks, beside which nothing else counts."""
+    with np.errstate(invalid="ignore"):
+        ours, theirs = (
+            np.fmax(*np.abs(statistics.table[:2])) >= LARGEST
+            for statistics in comparison.statistics
+        )
+    return np.asarray(ours & theirs)

@@ -1,0 +1,162 @@
+"""Which output fed which input: exact where the dump says so, else told by equal values.
+
+All values of a side are asked at once, for a dump has an edge or two for every call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.compare.columns import Columns
+from builder.diagnosis.lineage import NO_PRINT, Fingerprints
+from builder.dump.forms import Form
+from builder.match.tree import Tree, TreeNode
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+NOWHERE = -1
+_OUTPUT = ".output."
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The edges of one side, one a value that was read; nodes by their execution order.
+
+    `output` is the index of the value that was put out, or NOWHERE when only the call is known.
+    """
+
+    value: Ints
+    consumer: Ints
+    producer: Ints
+    output: Ints
+    exact: Bools
+
+
+def flow_of(tree: Tree, columns: Columns, forms: list[Form]) -> Flow:
+    """The producer of every value that a node read, where the dump tells one."""
+    role = np.array([_role(form) for form in forms], dtype=np.int64)[columns.forms]
+    prints = np.array(Fingerprints(tree, columns, forms).numbers[:-1], dtype=np.int64)
+    owner, begin = _owners(tree), _begins(tree)
+    made = np.flatnonzero((role == _MADE) & (prints != NO_PRINT))
+    values = _Values(prints, owner, begin, _without_wrappers(made, prints, owner, begin))
+    read = np.flatnonzero(role == _READ)
+    output = _latest_before(values, read)
+    producer = np.where(output == NOWHERE, NOWHERE, owner[output])
+    exact = _put_exact(tree, values, read, producer, output)
+    known = producer != NOWHERE
+    return Flow(read[known], owner[read][known], producer[known], output[known], exact[known])
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """By value: fingerprint, the order of its node; by node: where it began; the values put out."""
+
+    prints: Ints
+    owner: Ints
+    begin: Ints
+    made: Ints
+
+
+_READ, _MADE, _NEITHER = 0, 1, 2
+
+
+def _role(form: Form) -> int:
+    if not form.is_tensor:
+        return _NEITHER
+    if form.key.startswith("input"):
+        return _READ
+    return _MADE if form.key.startswith("output") else _NEITHER
+
+
+def _owners(tree: Tree) -> Ints:
+    """The execution order of the node that each value belongs to."""
+    owner = np.zeros(len(tree.dump.values.records), dtype=np.int64)
+    for node in tree.in_order:
+        start, stop = node.values
+        owner[start:stop] = node.exec_order
+    return owner
+
+
+def _begins(tree: Tree) -> Ints:
+    """The execution order of the first node that each node began after; post-order makes it so."""
+    sizes = np.ones(len(tree.in_order), dtype=np.int64)
+    for node in tree.in_order:
+        above = _entry_above(node)
+        if above is not None:
+            sizes[above.exec_order] += sizes[node.exec_order]
+    return np.arange(len(sizes)) - sizes + 1
+
+
+def _entry_above(node: TreeNode) -> TreeNode | None:
+    """The parent that has a place in execution order, which collections have not."""
+    above = node.parent
+    return above.parent if above is not None and above.kind == "collection" else above
+
+
+def _without_wrappers(made: Ints, prints: Ints, owner: Ints, begin: Ints) -> Ints:
+    """Values put out, by fingerprint and order; a module does not hide the call inside it."""
+    made = made[np.lexsort((owner[made], prints[made]))]
+    same = np.append(False, prints[made][1:] == prints[made][:-1])
+    before = np.append(-1, owner[made][:-1])
+    inside = same & (before >= begin[owner[made]]) & (before != owner[made])
+    return np.asarray(made[~inside])
+
+
+def _latest_before(values: _Values, read: Ints) -> Ints:
+    """The latest value put out, before its reader began, that has the fingerprint of what is read.
+
+    NOWHERE where there is none.
+    """
+    made, prints, owner = values.made, values.prints, values.owner
+    if not len(made):
+        return np.full(len(read), NOWHERE, dtype=np.int64)
+    span = int(owner.max()) + 2
+    keys = prints[made] * span + owner[made]
+    place = np.searchsorted(keys, prints[read] * span + values.begin[owner[read]]) - 1
+    found = made[np.maximum(place, 0)]
+    good = (place >= 0) & (prints[found] == prints[read]) & (prints[read] != NO_PRINT)
+    return np.where(good, found, NOWHERE)
+
+
+def _put_exact(tree: Tree, values: _Values, read: Ints, producer: Ints, output: Ints) -> Bools:
+    """Put what the dump says in place of what was inferred; returns where it said something."""
+    exact = np.zeros(len(read), dtype=bool)
+    records, keys = tree.dump.values.records, tree.dump.values.keys
+    said = [place for place, index in enumerate(read.tolist()) if records[index].source]
+    makers = _makers_by_print(values) if said else {}
+    for place in said:
+        named = _named(tree, records[read[place]].source or "")
+        if named is None:
+            continue
+        node, path = named
+        put_out = next((i for i in range(*node.values) if keys[i] == path), NOWHERE)
+        began = values.begin[node.exec_order]
+        # What a module puts out was made by a call inside it, which has its fingerprint.
+        alike = makers.get(int(values.prints[put_out]), []) if put_out != NOWHERE else []
+        inner = [i for i in alike if began <= values.owner[i] <= node.exec_order]
+        output[place] = inner[-1] if inner else put_out
+        producer[place] = values.owner[inner[-1]] if inner else node.exec_order
+        exact[place] = True
+    return exact
+
+
+def _makers_by_print(values: _Values) -> dict[int, list[int]]:
+    makers: dict[int, list[int]] = {}
+    for index in values.made.tolist():
+        makers.setdefault(int(values.prints[index]), []).append(index)
+    return makers
+
+
+def _named(tree: Tree, source: str) -> tuple[TreeNode, str] | None:
+    """The node and the key of `<entry>.output.<path>`; None for an entry that was not recorded."""
+    end = source.rfind(_OUTPUT)
+    while end > 0:
+        node = tree.by_name.get(source[:end])
+        if node is not None:
+            return node, source[end + 1 :]
+        end = source.rfind(_OUTPUT, 0, end)
+    return None

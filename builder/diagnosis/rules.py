@@ -1,0 +1,380 @@
+"""The rules of the diagnosis: each says what a divergent node differs because of, or nothing.
+
+The first rule of a list that answers is right. docs/diagnosis.md explains each with a picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from builder.diagnosis.candidates import Candidate, Candidates
+from builder.diagnosis.divergence import DivergentRows
+from builder.diagnosis.facts import Facts
+from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.ledger import Ledger
+from builder.match.nodes import Matching
+from builder.match.tree import TreeNode
+from builder.match.values import SURPLUS
+from builder.reasons import Reason
+
+# How many calls a difference inside the tolerance is followed upstream.
+_UPSTREAM = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A matched node whose values diverge, and all that a rule may ask about it."""
+
+    node: TreeNode
+    rows: DivergentRows
+    facts: Facts
+    ledger: Ledger
+    candidates: Candidates
+
+    @property
+    def matching(self) -> Matching:
+        """The two trees."""
+        return self.facts.comparison.matching
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether the node is part of the backward pass."""
+        return self.node.direction == "backward"
+
+    def score_of_worst(self, rows: list[int]) -> float:
+        """The highest score among some rows."""
+        return float(self.facts.comparison.score[self.facts.worst(rows)])
+
+
+Rule = Callable[[Case], Finding | None]
+
+
+def reads_what_a_finding_made(case: Case) -> Finding | None:
+    """An input is a value that a node of an earlier finding put out."""
+    return value_of_a_finding(case, case.facts.problem_values(case.rows.inputs))
+
+
+def hands_on_what_a_finding_made(case: Case) -> Finding | None:
+    """An output is a value that a node of an earlier finding put out."""
+    return value_of_a_finding(case, case.facts.problem_values(case.rows.outputs))
+
+
+def contains_a_finding(case: Case) -> Finding | None:
+    """A call inside this module belongs to a finding."""
+    return finding_inside(case.ledger, case.node)
+
+
+def comes_from_a_wrong_loss(case: Case) -> Finding | None:
+    """A gradient comes from a loss behind the first finding of the forward pass."""
+    return case.ledger.first_in_forward(case.node.micro_step) if case.is_gradient else None
+
+
+def comes_from_a_wrong_forward(case: Case) -> Finding | None:
+    """A gradient is computed from activations that belong to a finding, or differ."""
+    return finding_in_forward(case.facts, case.ledger, case.node)
+
+
+def reads_behind_a_mask(case: Case) -> Finding | None:
+    """Infinities or masks hide an input; the call that made it belongs to a finding."""
+    makers = (case.ledger.producers.of(i) for i in case.facts.hidden_inputs(case.node))
+    known = (case.ledger.source.get(maker) for maker in makers if maker is not None)
+    return next((finding for finding in known if finding is not None), None)
+
+
+def has_another_argument(case: Case) -> Finding | None:
+    """The call itself was given another argument."""
+    if not case.rows.arguments:
+        return None
+    reason = case.facts.argument_reason(case.rows.arguments[0])
+    return case.ledger.open(case.node, "argument_differs", reason)
+
+
+def follows_a_changed_call(case: Case) -> Finding | None:
+    """A call that one side alone makes, or made otherwise, and differences begin right after it."""
+    candidate = (
+        candidate_that_made(case)
+        or (case.candidates.inside(case.node) if not case.rows.inputs else None)
+        or case.candidates.behind(case.node)
+        or _candidate_in_forward(case)
+    )
+    if candidate is None:
+        return None
+    # It has no score of its own: what its value does to its reader stands in for it.
+    score = case.score_of_worst(case.rows.inputs or case.rows.outputs)
+    return open_candidate(case, candidate, score)
+
+
+def reads_a_wrong_parameter(case: Case) -> Finding | None:
+    """An input is a parameter of a module around it, and that parameter differs."""
+    owner = case.node.parent
+    while owner is not None and owner.kind == "module":
+        parameters = case.facts.divergent(owner).parameters
+        if case.facts.share_a_value(parameters, case.rows.inputs):
+            reason = case.facts.score_reason("parameter_differs", parameters)
+            return case.ledger.open(owner, "parameter_differs", reason)
+        owner = owner.parent
+    return None
+
+
+def was_fed_other_data(case: Case) -> Finding | None:
+    """The first node that reads anything reads other data, or integers that no call made."""
+    worst = case.facts.worst(case.rows.inputs)
+    is_foreign = case.facts.is_integer(worst) and not case.ledger.is_made_by_partners(worst)
+    if case.ledger.findings:
+        # Masks and indices behind a finding were computed, and constant ones cannot be traced.
+        is_foreign = is_foreign and case.ledger.is_from_outside(worst)
+    if (case.ledger.compared and not is_foreign) or phase_of(case.node) != "forward":
+        return None
+    reason = case.facts.score_reason("batch_differs", case.rows.inputs)
+    return case.ledger.open(case.node, "input_differs", reason)
+
+
+def reads_moved_elements(case: Case) -> Finding | None:
+    """The call that made an input agrees with its partner: on the way here elements were moved."""
+    for row in case.rows.inputs:
+        made = case.ledger.moved_from(row)
+        if made is not None and made not in case.ledger.source:
+            key = case.facts.comparison.keys[row]
+            reason: Reason = {"code": "elements_moved", "value": key, "maker": made.name}
+            return case.ledger.open(case.node, "input_differs", reason)
+    return None
+
+
+def follows_the_latest_finding(case: Case) -> Finding | None:
+    """Nothing more precise is known, and an earlier finding may explain it."""
+    return case.ledger.latest(weak=True)
+
+
+def differs_unexplained(case: Case) -> Finding | None:
+    """An input differs clearly and nothing that was recorded before explains it."""
+    # Where rounding picked other elements, what is gathered from them and their gradients differ,
+    # and nothing recorded says so.
+    worst = case.facts.worst(case.rows.inputs)
+    if case.ledger.reselected and not case.ledger.is_made(worst):
+        unexplained = False
+    elif case.ledger.reselected and phase_of(case.node) == "backward":
+        unexplained = case.score_of_worst(case.rows.inputs) > 3 * case.facts.threshold
+    else:
+        unexplained = case.facts.is_clear(case.rows.inputs)
+    if not unexplained:
+        return None
+    reason = case.facts.score_reason("input_differs", case.rows.inputs)
+    return case.ledger.open(case.node, "input_differs", reason)
+
+
+def grew_out_of_a_finding(case: Case) -> Finding | None:
+    """Inputs outside the tolerance were touched by an earlier finding."""
+    before = case.facts.reads(case.node)
+    if comes := comes_from_a_wrong_loss(case):
+        return comes
+    if before > 0 or not has_grown(case):
+        return case.ledger.latest(weak=before > 0)
+    return None
+
+
+def hides_behind_infinities(case: Case) -> Finding | None:
+    """Infinities hide whether an input agrees: the call that made them is named."""
+    if not begins_here(case):
+        return None
+    for index in case.facts.hidden_inputs(case.node):
+        maker = case.ledger.producers.of(index)
+        if maker is None or maker in case.ledger.source:
+            continue
+        key = case.facts.values.keys[index]
+        reason: Reason = {"code": "hidden_by_infinity", "value": key, "reader": case.node.name}
+        score = case.score_of_worst(case.rows.outputs)
+        return case.ledger.open(maker, "introduced", reason, score)
+    return None
+
+
+def begins_within_the_tolerance(case: Case) -> Finding | None:
+    """All before a call upstream agrees to the last digit, its output plainly does not."""
+    reached = case.node
+    for _ in range(_UPSTREAM if begins_here(case) else 0):
+        inexact = case.facts.problem_values(case.facts.inexact_inputs(reached))
+        made = (case.ledger.producers.of(index) for index in inexact)
+        before = next((n for n in made if n is not None and n is not reached), None)
+        if before is None or before in case.ledger.source:
+            return None
+        reached = before
+        if case.facts.begins_inexactness(reached):
+            key = case.facts.inexact_output(reached)
+            reason: Reason = {"code": "first_inexact", "value": key, "reader": case.node.name}
+            score = case.score_of_worst(case.rows.outputs)
+            return case.ledger.open(reached, "introduced", reason, score)
+    return None
+
+
+def introduces_a_difference(case: Case) -> Finding | None:
+    """Inputs agree, outputs diverge: it begins here."""
+    if not begins_here(case):
+        return None
+    reason = case.facts.score_reason("introduced", case.rows.outputs)
+    before = case.facts.reads(case.node)
+    return case.ledger.open(case.node, "introduced", {**reason, "input_score": before})
+
+
+RULES_FOR_INPUTS: tuple[Rule, ...] = (
+    reads_what_a_finding_made,
+    contains_a_finding,
+    comes_from_a_wrong_loss,
+    reads_a_wrong_parameter,
+    follows_a_changed_call,
+    was_fed_other_data,
+    reads_moved_elements,
+    follows_the_latest_finding,
+    differs_unexplained,
+)
+"""Asked of a node with divergent inputs."""
+
+RULES_FOR_OUTPUTS: tuple[Rule, ...] = (
+    contains_a_finding,
+    hands_on_what_a_finding_made,
+    comes_from_a_wrong_forward,
+    has_another_argument,
+    reads_behind_a_mask,
+    grew_out_of_a_finding,
+    follows_a_changed_call,
+    hides_behind_infinities,
+    begins_within_the_tolerance,
+    introduces_a_difference,
+)
+"""Asked of a node whose outputs diverge and whose inputs do not."""
+
+
+def first_answer(rules: tuple[Rule, ...], case: Case) -> Finding | None:
+    """What the first rule that knows says."""
+    answers = (rule(case) for rule in rules)
+    return next((finding for finding in answers if finding is not None), None)
+
+
+# --- what rules ask -----------------------------------------------------------------------------
+
+
+def has_grown(case: Case) -> bool:
+    """Whether outputs are further apart than what they were computed from explains."""
+    score, before = case.facts.scores(case.node)[0] or 0.0, case.facts.reads(case.node)
+    # What is off already may grow by as much again without a fault of its own.
+    grown = score - before > case.facts.threshold + before
+    ours, theirs = case.facts.comparison.precision
+    is_fine = phase_of(case.node) == "forward" and ours == theirs
+    return grown and (is_fine or case.facts.is_clear(case.rows.outputs))
+
+
+def begins_here(case: Case) -> bool:
+    """Whether a difference has grown here, other than by rounding that picks elements.
+
+    Integers know no rounding: where some went in that differ at all, it began before.
+    """
+    facts = case.facts
+    changed = facts.changed_integers(case.node)
+    return has_grown(case) and not changed and not facts.is_selection(case.node)
+
+
+def value_of_a_finding(case: Case, indices: range | list[int]) -> Finding | None:
+    """The finding that made one of the problem side's values."""
+    return finding_behind(case.facts, case.ledger, indices)
+
+
+def finding_behind(facts: Facts, ledger: Ledger, indices: range | list[int]) -> Finding | None:
+    """The finding whose nodes made one of some values."""
+    for index in indices:
+        if index == SURPLUS:
+            continue
+        producer = ledger.producers.of(index)
+        if producer is not None and producer in ledger.source:
+            return ledger.source[producer]
+        if ledger.findings and facts.is_nonfinite(index):
+            # NaN has no fingerprint; what made the latest one is the natural cause.
+            return ledger.latest_nonfinite
+    return None
+
+
+def finding_inside(ledger: Ledger, node: TreeNode) -> Finding | None:
+    """The finding that a call directly inside a node belongs to."""
+    if not ledger.findings:
+        return None
+    return next((ledger.source[c] for c in node.children if c in ledger.source), None)
+
+
+def finding_in_forward(facts: Facts, ledger: Ledger, node: TreeNode) -> Finding | None:
+    """The finding behind the activations that a backward call reads and its entry does not list."""
+    if node.direction != "backward" or node.entry is None or not ledger.findings:
+        return None
+    if node.entry.kind == "parameters_grad":
+        carried = _finding_behind_gradient(facts, ledger, node)
+        if carried is not None:
+            return carried
+    forward = node.forward
+    if forward is None:
+        return None
+    if forward in ledger.source:
+        return ledger.source[forward]
+    score, before = facts.scores(forward)
+    diverged = max(score or 0.0, before or 0.0) > facts.threshold
+    return ledger.latest() if diverged else None
+
+
+def _finding_behind_gradient(facts: Facts, ledger: Ledger, node: TreeNode) -> Finding | None:
+    # A parameter's gradient fires before its module's backward entry is complete, so the
+    # gradient that flows into the module is looked up ahead of its turn.
+    beside = finding_inside(ledger, node.parent) if node.parent is not None else None
+    if beside is not None:
+        return beside
+    module = node.backward or node.parent
+    if module is None or module.kind == "root" or not facts.rows(module):
+        return ledger.latest()
+    inputs = facts.divergent(module).inputs
+    if not inputs:
+        return None
+    return finding_behind(facts, ledger, facts.problem_values(inputs)) or ledger.latest()
+
+
+def candidate_that_made(case: Case) -> Candidate | None:
+    """The candidate whose very value is read here, on either side."""
+    for row in case.rows.inputs or case.rows.outputs:
+        ours, theirs = case.facts.value_pair(row)
+        ledger = case.ledger
+        for producer in (ledger.producers.of(ours), ledger.benchmark_producers.of(theirs)):
+            candidate = case.candidates.named(producer) if producer is not None else None
+            if candidate is not None:
+                return candidate
+    return None
+
+
+def _candidate_in_forward(case: Case) -> Candidate | None:
+    """A forward twin with another argument or precision that only its gradient shows."""
+    forward = case.node.forward
+    return case.candidates.named(forward, "argument", "precision") if forward else None
+
+
+def open_candidate(case: Case, candidate: Candidate, score: float) -> Finding:
+    """Name what a difference points to; the node of the case is the first that shows it."""
+    named = _outermost(candidate.node, case.matching)
+    names = ", ".join(call.name for call in case.candidates.run(candidate)[-5:])
+    case.candidates.clear()
+    ledger, facts = case.ledger, case.facts
+    if candidate.kind == "argument":
+        row = facts.divergent(named).arguments[0]
+        return ledger.open(named, "argument_differs", facts.argument_reason(row))
+    if candidate.kind == "precision":
+        return ledger.open(named, "precision", facts.precision_reason(named))
+    if candidate.kind == "extra":
+        extra: Reason = {"code": "extra_calls", "names": names}
+        return ledger.open(named, "input_differs", extra, score)
+    missing: Reason = {"code": "missing_calls", "names": names}
+    return ledger.open(named, "input_differs", missing, score, affected=case.node)
+
+
+def _outermost(node: TreeNode, matching: Matching) -> TreeNode:
+    """The whole module where a whole module is extra or missing, else the call itself."""
+    while (
+        node not in matching.partner
+        and node.parent is not None
+        and node.parent.kind == "module"
+        and node.parent.entry is not None
+        and node.parent not in matching.partner
+    ):
+        node = node.parent
+    return node

@@ -1,0 +1,118 @@
+"""A tensor whose parts lie in the files of several ranks, joined when it is opened.
+
+No more than one joined tensor is in memory at a time; the order of joining is innermost first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.dump.tensor_data import TensorData, data_of
+from builder.dump.tensor_files import TensorFileError, open_tensor
+
+JoinKind = Literal["R", "S", "P", "A", "D"]
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How cut parts lie behind each other where it is not simply in their order.
+
+    `pieces` fused pieces are each cut; `zigzag` parts hold chunks r and 2n-1-r; `rows` is the
+    extent of a dimension in front of the cut one that was flattened into it.
+    """
+
+    pieces: int = 1
+    zigzag: bool = False
+    rows: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """How the parts along one axis make one value.
+
+    R: all the same, `dim` is then the part to take. S: behind each other along `dim`.
+    P: their sum. A: their mean. D: their sum, each element non-zero in one part only.
+    """
+
+    kind: JoinKind
+    size: int
+    dim: int = 0
+    variant: Variant = Variant()
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedTensor:
+    """Files and shapes of the parts, the first join's index running fastest; `factor` divides."""
+
+    files: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    joins: tuple[Join, ...]
+    factor: float = 1.0
+
+
+def open_joined(joined: JoinedTensor) -> TensorData:
+    """The numbers of a joined tensor; raises TensorFileError for parts that cannot be read."""
+    return data_of(read_joined(joined))
+
+
+def read_joined(joined: JoinedTensor) -> Array:
+    """The joined tensor as an array."""
+    parts = [read_part(f, shape) for f, shape in zip(joined.files, joined.shapes, strict=True)]
+    whole = join_parts(parts, joined.joins)
+    return whole if joined.factor == 1.0 else whole / joined.factor
+
+
+def read_part(file: str, shape: tuple[int, ...]) -> Array:
+    """One part as an array. Raises TensorFileError when it is broken or of another shape."""
+    with open_tensor(file) as data:
+        flat = np.array(data.block(0, data.size))
+    if flat.size != prod(shape):
+        raise TensorFileError(f"{file} has {flat.size} numbers, its record says {list(shape)}")
+    return flat.reshape(shape)
+
+
+def join_parts(parts: list[Array], joins: tuple[Join, ...]) -> Array:
+    """Join arrays axis by axis; their number is the product of the joins' sizes."""
+    for join in joins:
+        parts = [
+            _joined_once(parts[start : start + join.size], join)
+            for start in range(0, len(parts), join.size)
+        ]
+    (whole,) = parts
+    return whole
+
+
+def _joined_once(parts: list[Array], join: Join) -> Array:
+    if join.kind == "R":
+        return parts[join.dim]
+    if join.kind == "S":
+        return _concatenated(parts, join)
+    total = np.sum([part.astype(np.float64) for part in parts], axis=0)
+    return np.asarray(total / len(parts) if join.kind == "A" else total)
+
+
+def _concatenated(parts: list[Array], join: Join) -> Array:
+    dim, variant = join.dim, join.variant
+    if variant.rows > 1:
+        split = [_unflattened(part, dim, variant.rows) for part in parts]
+        inner = Join("S", join.size, dim + 1, replace(variant, rows=1))
+        whole = _concatenated(split, inner)
+        return whole.reshape(*whole.shape[:dim], -1, *whole.shape[dim + 2 :])
+    if variant.zigzag:
+        halves = [np.array_split(part, 2, dim) for part in parts]
+        return np.concatenate([h[0] for h in halves] + [h[1] for h in halves[::-1]], dim)
+    if variant.pieces > 1:
+        shares = [np.array_split(part, variant.pieces, dim) for part in parts]
+        ordered = [share[piece] for piece in range(variant.pieces) for share in shares]
+        return np.concatenate(ordered, dim)
+    return np.concatenate(parts, dim)
+
+
+def _unflattened(part: Array, dim: int, rows: int) -> Array:
+    return part.reshape(*part.shape[:dim], rows, -1, *part.shape[dim + 1 :])

@@ -1,0 +1,129 @@
+"""Opens dumped tensors: `.pt` files of torch and `.npy` files, without torch where they are plain.
+
+The caller has them for the length of a `with` block; large ones are read piece by piece.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from builder.dump.tensor_archives import Archive, UnknownArchiveError
+from builder.dump.tensor_data import NumberFormat, TensorData, data_of, number_format
+from builder.dump.tensor_pickles import (
+    Layout,
+    RefusedPickleError,
+    UnknownFormError,
+    read_layout,
+)
+
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
+
+
+class TensorFileError(ValueError):
+    """A tensor file that cannot be read or is refused."""
+
+
+@contextmanager
+def open_tensor(path: str | os.PathLike[str]) -> Iterator[TensorData]:
+    """The numbers of a dumped tensor, readable inside the block.
+
+    Raises TensorFileError for a missing or broken file and for a pickle that holds code.
+    """
+    path = os.fspath(path)
+    try:
+        if path.endswith(".npy"):
+            yield _load_npy(path)
+            return
+        file = os.open(path, os.O_RDONLY | _BINARY)
+        try:
+            yield _open_pt(path, file)
+        finally:
+            os.close(file)
+    except FileNotFoundError:
+        raise TensorFileError("missing") from None
+    except EOFError:
+        raise TensorFileError("broken: it ends too early") from None
+    except OSError as error:
+        raise TensorFileError(error.strerror or "not readable") from error
+
+
+def _load_npy(path: str) -> TensorData:
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise TensorFileError(_refusal(error)) from error
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufc":
+        raise TensorFileError("holds no array of numbers")
+    return data_of(array)
+
+
+def _open_pt(path: str, file: int) -> TensorData:
+    try:
+        return _open_archive(Archive(file))
+    except RefusedPickleError as error:
+        raise TensorFileError(str(error)) from None
+    except (UnknownFormError, UnknownArchiveError) as error:
+        return _load_with_torch(path, str(error))
+    except (ValueError, struct.error) as error:
+        raise TensorFileError(f"broken: {error}") from error
+
+
+def _open_archive(archive: Archive) -> TensorData:
+    start, length = archive.place(b"data.pkl")
+    layout = read_layout(archive.read(start, start + length))
+    numbers = number_format(layout.dtype)
+    if numbers is None or not archive.is_little_endian():
+        raise UnknownFormError(f"has the dtype {layout.dtype} or is big-endian")
+    start, length = archive.place(b"data/" + layout.storage.encode())
+    if layout.stop * numbers.element_bytes > length:
+        raise ValueError("its storage is shorter than its shape")
+    if not layout.contiguous:
+        return _gather(archive, layout, numbers, start)
+    first = start + layout.offset * numbers.element_bytes
+    return TensorData(
+        numbers, layout.count * numbers.parts, lambda a, b: archive.read(first + a, first + b)
+    )
+
+
+def _gather(archive: Archive, layout: Layout, numbers: NumberFormat, start: int) -> TensorData:
+    # Strides of any kind: the storage is in memory whole, once, in its own narrow dtype.
+    width = numbers.element_bytes
+    raw = np.frombuffer(archive.read(start, start + layout.stop * width), dtype=f"V{width}")
+    steps = [stride * width for stride in layout.strides]
+    view = np.lib.stride_tricks.as_strided(
+        raw[layout.offset :], layout.shape, steps, writeable=False
+    )
+    flat = memoryview(view.tobytes())
+    return TensorData(numbers, layout.count * numbers.parts, lambda a, b: flat[a:b])
+
+
+def _load_with_torch(path: str, reason: str) -> TensorData:
+    try:
+        import torch
+    except ImportError:
+        raise TensorFileError(f"{reason}; install torch to read it") from None
+    try:
+        tensor = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch.load raises whatever the broken bytes lead it to
+        raise TensorFileError(_refusal(error)) from error
+    if not isinstance(tensor, torch.Tensor):
+        raise TensorFileError(f"holds a {type(tensor).__name__}, no tensor")
+    try:
+        tensor = tensor.detach().to_dense().resolve_conj().resolve_neg().contiguous()
+        if tensor.is_complex():
+            tensor = torch.view_as_real(tensor)
+        if tensor.dtype is torch.bfloat16 or "float8" in str(tensor.dtype):
+            tensor = tensor.to(torch.float32)
+        return data_of(tensor.numpy())
+    except (TypeError, RuntimeError) as error:  # a dtype or layout that NumPy does not have
+        raise TensorFileError(_refusal(error)) from error
+
+
+def _refusal(error: Exception) -> str:
+    lines = str(error).splitlines() or [type(error).__name__]
+    return f"refused: {lines[0][:120]}"

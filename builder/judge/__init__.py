@@ -1,0 +1,1 @@
+"""What a comparison means by documented rules: verdict, overflow level, rules of users."""

@@ -1,0 +1,235 @@
+"""The overflow level of each node, and where overflow begins, from one side's own values.
+
+critical: clean inputs, NaN or Inf in an output. high: both dirty, or the output's norm above 100
+times the input's. medium: dirty inputs, clean outputs. A parameter's gradient is an output whose
+input is the gradient that flows into its module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.compare.mask_constants import are_smallest
+from builder.compare.statistics import Floats, nonfinite_state, number_of, statistics_of
+from builder.dump.forms import OUTPUT_ROLES
+from builder.match.tree import Tree, TreeNode
+from msprobe_core.format import canonical_dtype
+
+GROWTH = 100.0
+# Buffers that something else fills later, and masks that hold -inf on purpose.
+_EXEMPT = (
+    "empty",
+    "new_empty",
+    "masked_fill",
+    "recv",
+    "irecv",
+    "gather",
+    "all_gather",
+    "_all_gather_base",
+    "all_gather_into_tensor",
+    "batch_isend_irecv",
+)
+
+
+def overflow_levels(tree: Tree) -> list[str | None]:
+    """One level per node in execution order: medium, high, critical, or None."""
+    values = tree.dump.values
+    statistics = statistics_of(values.records)
+    owner = np.full(len(values.records), -1, dtype=np.int64)
+    for node in tree.in_order:
+        owner[node.values[0] : node.values[1]] = node.exec_order
+    known = owner >= 0
+    output = np.array([_is_output(key) for key in values.keys], dtype=bool)
+    dirty = statistics.nonfinite
+    masked = statistics.overflowed[3] | are_smallest(statistics.table[1])  # grown on purpose
+    norm = np.where(statistics.recorded[3] & ~dirty & ~masked, statistics.table[3], np.nan)
+    count = len(tree.in_order)
+    dirty_in = _any_by_node(owner, known & ~output & dirty, count)
+    dirty_out = _any_by_node(owner, known & output & dirty, count)
+    _hand_to_parameter_gradients(tree, dirty_in)
+    norm_in = _largest_by_node(owner, known & ~output, norm, count)
+    norm_out = _largest_by_node(owner, known & output, norm, count)
+    with np.errstate(invalid="ignore"):
+        grown = (norm_in > 0) & (norm_out > GROWTH * norm_in)
+    return [
+        None if is_exempt(node) else _level(dirty_in[i], dirty_out[i], grown[i])
+        for i, node in enumerate(tree.in_order)
+    ]
+
+
+def _level(dirty_in: np.bool_, dirty_out: np.bool_, grown: np.bool_) -> str | None:
+    if dirty_out and not dirty_in:
+        return "critical"
+    if (dirty_in and dirty_out) or grown:
+        return "high"
+    return "medium" if dirty_in else None
+
+
+def _hand_to_parameter_gradients(tree: Tree, dirty_in: NDArray[np.bool_]) -> None:
+    for node in tree.in_order:
+        if node.entry is not None and node.entry.kind == "parameters_grad" and node.backward:
+            dirty_in[node.exec_order] |= dirty_in[node.backward.exec_order]
+
+
+def is_exempt(node: TreeNode) -> bool:
+    """Whether NaN and Inf in a call's output are no sign of trouble."""
+    return node.entry is not None and node.entry.type_name.rstrip("_").startswith(_EXEMPT)
+
+
+def _any_by_node(
+    owner: NDArray[np.int64], chosen: NDArray[np.bool_], count: int
+) -> NDArray[np.bool_]:
+    found = np.zeros(count, dtype=bool)
+    found[owner[chosen]] = True
+    return found
+
+
+def _largest_by_node(
+    owner: NDArray[np.int64], chosen: NDArray[np.bool_], values: Floats, count: int
+) -> Floats:
+    usable = chosen & ~np.isnan(values)
+    largest = np.full(count, np.nan)
+    np.fmax.at(largest, owner[usable], values[usable])
+    return largest
+
+
+# --- where NaN, infinity or saturation begins ---------------------------------------------------
+
+CauseKind = Literal["weight", "input", "operation", "gradient", "collective", "saturation"]
+# The largest finite numbers; where an infinity is clipped to them, they are what shows.
+_SATURATED = "saturated"
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float8_e4m3fn": 448.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The first place of one rank's step where values stop being finite.
+
+    `value` is the key of the value in `node`, `state` says NaN, Inf or saturated.
+    """
+
+    kind: CauseKind
+    node: TreeNode
+    value: str
+    state: str
+
+
+def first_cause(tree: Tree) -> Cause | None:
+    """Where NaN or infinity begins in execution order, or else where a value saturates.
+
+    A collective whose own inputs are finite is named too: whether another rank sent what it put
+    out, only all ranks together tell.
+    """
+    return _Search(tree, _nonfinite_states(tree)).first() or _Search(tree, _saturated(tree)).first()
+
+
+def has_values(tree: Tree) -> bool:
+    """Whether a dump has statistics to look at."""
+    return any(record.Max is not None for record in tree.dump.values.records)
+
+
+def dirty_inputs(tree: Tree, node: TreeNode) -> bool:
+    """Whether a call is given NaN or infinity."""
+    start, stop = node.values
+    keys, records = tree.dump.values.keys, tree.dump.values.records
+    return any(nonfinite_state(records[i]) for i in range(start, stop) if not _is_output(keys[i]))
+
+
+class _Search:
+    """Goes through the nodes in execution order; `_seen` once a call put it out on purpose."""
+
+    def __init__(self, tree: Tree, states: dict[int, str]) -> None:
+        self._tree = tree
+        self._states = states
+        self._keys = tree.dump.values.keys
+        self._seen = False
+
+    def first(self) -> Cause | None:
+        if not self._states:
+            return None
+        for node in self._tree.in_order:
+            bad = [i for i in range(*node.values) if i in self._states]
+            if not bad:
+                continue
+            cause = self._judge(node, bad)
+            if cause is not None:
+                return cause
+            self._seen = True
+        return None
+
+    def _judge(self, node: TreeNode, bad: list[int]) -> Cause | None:
+        given = [i for i in bad if not _is_output(self._keys[i])]
+        if is_deliberate(self._tree, node) and not _is_communication(node):
+            return None
+        if not given:
+            return self._cause(_kind(node), node, bad[0])
+        weight = self._weight(node)
+        if weight is not None:
+            return weight
+        if not self._seen:
+            kind: CauseKind = "gradient" if node.direction == "backward" else "input"
+            return self._cause(kind, node, given[0])
+        # Infinities that are there on purpose become NaN where nothing else is left.
+        made = [i for i in bad if i not in given and self._states[i] == "NaN"]
+        if made and all(self._states[i] == "Inf" for i in given):
+            return self._cause(_kind(node), node, made[0])
+        return None
+
+    def _weight(self, node: TreeNode) -> Cause | None:
+        above: TreeNode | None = node
+        while above is not None:
+            for index in range(*above.values):
+                if index in self._states and self._keys[index].startswith("parameters."):
+                    return self._cause("weight", above, index)
+            above = above.parent
+        return None
+
+    def _cause(self, kind: CauseKind, node: TreeNode, index: int) -> Cause:
+        state = self._states[index]
+        if state == _SATURATED:
+            kind = "saturation"
+        return Cause(kind, node, self._keys[index], state)
+
+
+def is_deliberate(tree: Tree, node: TreeNode) -> bool:
+    """Whether a call puts out NaN or infinity on purpose, or memory that was never written."""
+    if is_exempt(node):
+        return True
+    records = tree.dump.values.records
+    given = (records[i] for i in range(*node.values))
+    # The reader has an infinite argument as text.
+    return any(r.type == "float" and not isfinite(number_of(str(r.value))) for r in given)
+
+
+def _kind(node: TreeNode) -> CauseKind:
+    if _is_communication(node):
+        return "collective"
+    return "gradient" if node.direction == "backward" else "operation"
+
+
+def _is_communication(node: TreeNode) -> bool:
+    return node.entry is not None and node.entry.prefix == "Distributed"
+
+
+def _is_output(key: str) -> bool:
+    return key.startswith(OUTPUT_ROLES)
+
+
+def _nonfinite_states(tree: Tree) -> dict[int, str]:
+    found = ((i, nonfinite_state(record)) for i, record in enumerate(tree.dump.values.records))
+    return {index: state for index, state in found if state}
+
+
+def _saturated(tree: Tree) -> dict[int, str]:
+    # Masks hold the smallest number on purpose, so only the largest counts.
+    return {
+        index: _SATURATED
+        for index, record in enumerate(tree.dump.values.records)
+        if record.dtype is not None
+        and number_of(record.Max) == _LARGEST.get(canonical_dtype(record.dtype), inf)
+    }

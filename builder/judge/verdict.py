@@ -1,0 +1,209 @@
+"""The documented msprobe rules: pass, warning or error per node, each with its reason.
+
+Kept beside the score because users know them; the worst rule that applies wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from builder.compare.comparison import Comparison
+from builder.compare.statistics import Floats
+from builder.dump.values import Record
+from builder.reasons import Reason
+from msprobe_core.format import canonical_dtype, machine_epsilon
+
+Verdict = Literal["pass", "warning", "error"]
+
+_NO_INPUT_RULES = frozenset(
+    ("_reduce_scatter_base", "_all_gather_base", "all_to_all_single", "batch_isend_irecv")
+)
+_NO_RULES = frozenset(
+    (
+        "empty",
+        "empty_like",
+        "numpy",
+        "to",
+        "__setitem__",
+        "empty_with_format",
+        "new_empty_strided",
+        "new_empty",
+        "empty_strided",
+    )
+)
+
+
+@dataclass(slots=True)
+class Judgement:
+    """The verdict of one node and the facts behind it."""
+
+    verdict: Verdict = "pass"
+    reasons: list[Reason] = field(default_factory=list)
+
+    def add(self, verdict: Verdict, reason: Reason) -> None:
+        """Note a rule that applies; an error is never softened to a warning."""
+        self.verdict = "error" if "error" in (verdict, self.verdict) else "warning"
+        self.reasons.append(reason)
+
+    def note(self, reason: Reason) -> None:
+        """Note a fact that no documented rule is about; the verdict stays."""
+        self.reasons.append(reason)
+
+
+def judge(comparison: Comparison) -> dict[int, Judgement]:
+    """Apply all rules; returns a judgement for every compared node by its execution order."""
+    nodes = comparison.pairs.node.tolist()
+    judged = {node: Judgement() for node in dict.fromkeys(nodes)}
+    names = _names(comparison, judged)
+    exempt = {node for node, name in names.items() if name in _NO_RULES}
+    for row, reason in _row_reasons(comparison):
+        if nodes[row] not in exempt:
+            verdict: Verdict = "warning" if reason["code"] == "parameter_unmatched" else "error"
+            judged[nodes[row]].add(verdict, reason)
+    without = {node for node, name in names.items() if name in _NO_INPUT_RULES}
+    _apply_input_rules(comparison, judged, exempt | without)
+    for row, reason in _notes(comparison):
+        judged[nodes[row]].note(reason)
+    return judged
+
+
+def _notes(comparison: Comparison) -> Iterable[tuple[int, Reason]]:
+    """What a reader should know of a value beside the rules."""
+    for row in np.flatnonzero(comparison.unseen).tolist():
+        assert comparison.estimates is not None
+        error = float(comparison.estimates.error[row])
+        yield row, {"code": "elements_differ", "value": comparison.keys[row], "error": error}
+    for row in comparison.unwritten:
+        yield row, {"code": "unwritten", "value": comparison.keys[row]}
+
+
+def _names(comparison: Comparison, nodes: Iterable[int]) -> dict[int, str]:
+    in_order = comparison.matching.problem.in_order
+    entries = ((node, in_order[node].entry) for node in nodes)
+    return {node: entry.type_name for node, entry in entries if entry is not None}
+
+
+def _row_reasons(comparison: Comparison) -> list[tuple[int, Reason]]:
+    """The rules that look at one value pair alone."""
+    found = _nonfinite(comparison)
+    for row, attributes in comparison.differs.items():
+        found += [(row, _difference(comparison, row, attribute)) for attribute in attributes]
+    if comparison.mode == "md5":
+        found += _checksums(comparison)
+    for row, text in comparison.unreadable.items():
+        key = comparison.keys[row]
+        found.append((row, {"code": "unreadable", "value": key, "error": text}))
+    return found
+
+
+def _difference(comparison: Comparison, row: int, attribute: str) -> Reason:
+    ours, theirs = comparison.records
+    return {
+        "code": "attribute_differs",
+        "value": comparison.keys[row],
+        "attribute": attribute,
+        "problem": attribute_text(ours[row], attribute),
+        "benchmark": attribute_text(theirs[row], attribute),
+    }
+
+
+def _checksums(comparison: Comparison) -> list[tuple[int, Reason]]:
+    found: list[tuple[int, Reason]] = []
+    for row, (key, p, b) in enumerate(zip(comparison.keys, *comparison.records, strict=True)):
+        if comparison.is_surplus(row):
+            if key.startswith("parameters."):
+                found.append((row, {"code": "parameter_unmatched", "value": key}))
+        elif p.md5 is not None and b.md5 is not None and p.md5 != b.md5:
+            found.append((row, {"code": "checksum_differs", "value": key}))
+    return found
+
+
+def _nonfinite(comparison: Comparison) -> list[tuple[int, Reason]]:
+    ours, theirs = comparison.statistics
+    found: list[tuple[int, Reason]] = []
+    for index, what in ((0, "Max"), (1, "Min")):
+        bad = ours.recorded[index] & ~np.isfinite(ours.table[index])
+        fine = theirs.recorded[index] & np.isfinite(theirs.table[index])
+        for row in np.flatnonzero(bad & fine).tolist():
+            state = "NaN" if np.isnan(ours.table[index, row]) else "Inf"
+            key = comparison.keys[row]
+            found.append(
+                (row, {"code": "nonfinite_here", "value": key, "what": what, "state": state})
+            )
+    return found
+
+
+def _apply_input_rules(
+    comparison: Comparison, judged: dict[int, Judgement], exempt: set[int]
+) -> None:
+    if comparison.mode == "statistics":
+        _apply_norm_rules(comparison, judged, exempt)
+    elif comparison.mode == "tensor":
+        _apply_tensor_rules(comparison, judged, exempt)
+
+
+def _apply_norm_rules(
+    comparison: Comparison, judged: dict[int, Judgement], exempt: set[int]
+) -> None:
+    error = comparison.norm_error
+    worst_in = _worst_input(comparison, error)
+    # An input without any error still carries rounding: ten times nothing is no warning.
+    rounding = max(machine_epsilon(dtype) or 0.0 for dtype in comparison.precision)
+    for row in np.flatnonzero(comparison.is_output & (error > 10 * rounding)).tolist():
+        node = int(comparison.pairs.node[row])
+        if node in exempt:
+            continue
+        e, before = float(error[row]), float(worst_in[node])
+        key = comparison.keys[row]
+        if before < 0.1 and e > 0.5:
+            judged[node].add("error", {"code": "norm_error_appears", "value": key, "error": e})
+        elif e > 10 * max(before, rounding):
+            judged[node].add("warning", {"code": "norm_error_grows", "value": key, "error": e})
+
+
+def _worst_input(comparison: Comparison, error: Floats) -> Floats:
+    worst = np.zeros(len(comparison.matching.problem.in_order))
+    usable = ~comparison.is_output & ~np.isnan(error)
+    np.maximum.at(worst, comparison.pairs.node[usable], error[usable])
+    return worst
+
+
+def _apply_tensor_rules(
+    comparison: Comparison, judged: dict[int, Judgement], exempt: set[int]
+) -> None:
+    thousandth: dict[int, float] = {}
+    cosine: dict[int, float] = {}
+    for row, measures in comparison.tensors.items():
+        node = int(comparison.pairs.node[row])
+        if not comparison.is_output[row]:
+            thousandth[node] = min(thousandth.get(node, 1.0), measures.one_thousandth)
+            cosine[node] = min(cosine.get(node, 1.0), measures.cosine)
+    for row, measures in comparison.tensors.items():
+        node = int(comparison.pairs.node[row])
+        if not comparison.is_output[row] or node in exempt:
+            continue
+        key = comparison.keys[row]
+        if thousandth.get(node, 1.0) > 0.9 and measures.one_thousandth < 0.6:
+            ratio = measures.one_thousandth
+            judged[node].add("error", {"code": "thousandth_drops", "value": key, "ratio": ratio})
+        before = cosine.get(node, 1.0)
+        if before > 0.9 and before - measures.cosine > 0.1:
+            fact: Reason = {"code": "cosine_drops", "value": key, "cosine": measures.cosine}
+            judged[node].add("warning", fact)
+
+
+def attribute_text(record: Record, attribute: str) -> str:
+    """What a value shows where type, dtype, shape, requires_grad or its value differs."""
+    if attribute == "dtype":
+        return canonical_dtype(record.dtype) if record.dtype else record.type
+    if attribute == "value":
+        if record.dtype is not None:
+            return f"a {canonical_dtype(record.dtype)} tensor"
+        return repr(record.group_ranks if record.group_ranks is not None else record.value)
+    if attribute == "shape":
+        return str(list(record.shape or ()))
+    return str(getattr(record, attribute))

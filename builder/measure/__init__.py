@@ -1,1 +1,0 @@
-"""How far apart two values are: statistics, tensors, checksums, arguments."""

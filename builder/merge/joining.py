@@ -1,0 +1,308 @@
+"""Joins the values of one role as its reading says, and notes replicas that differ."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from builder.dump.joined_tensors import Join, JoinedTensor, Variant, read_joined
+from builder.dump.tensor_files import TensorFileError
+from builder.dump.values import Record
+from builder.merge.assemble import LogicalRun
+from builder.merge.layouts import AXIS_NAMES, AxisLayout, Candidate
+from builder.merge.parts import Floats
+from builder.merge.resolution import Conflict, Sides
+from builder.merge.roles import (
+    FITS,
+    Numbers,
+    Reading,
+    Role,
+    has_factor,
+)
+from builder.merge.statistics import difference, disagreement, join_statistics
+from msprobe_core.format import TENSOR_DIR
+
+# Replicas of a parameter take the same steps; activations that every rank computes for itself may
+# round differently.
+_SAME_PARAMETER, _SAME_VALUE = 1e-6, 2e-4
+_CERTAIN = 1e-5  # what a weak value has to agree to, to be believed to be the same thing
+Variants = tuple[tuple[Variant, ...], tuple[Variant, ...]]
+_SAMPLES = 4  # tensors of a role that are read to tell how fused or interleaved parts lie
+
+
+class RoleJoin:
+    """The values of one role, joined as its reading says."""
+
+    def __init__(self, owner: Sides, role: Role, numbers: Numbers) -> None:
+        assert role.reading is not None
+        self.owner, self.role, self.numbers = owner, role, numbers
+        self.reading = role.reading
+        self.factor = owner.result.factor if has_factor(role) else 1.0
+        self.sides = (self.reading.problem, self.reading.benchmark)
+        self.tables = self._join()
+
+    def write(self) -> None:
+        variants = self._variants()
+        chosen = self._conflicts()
+        result = self.owner.result
+        for at, row in enumerate(self.role.rows):
+            if self._is_unexplained(at, row, variants):
+                self.owner.set_aside(row, "inside what the layout rewrites")
+                continue
+            for side in (0, 1):
+                self._write_record(side, at, row[side], variants, chosen.get((side, at)))
+            result.readings[row[0]] = self.reading
+            result.compared += 1
+            if self.sides[0].sums or self.sides[1].sums:
+                result.bounded.add(row[0])
+            if not (self.role.error < FITS).any() or len(self.role.rows) < 3:
+                result.assumed.add(row[0])
+
+    def _is_unexplained(self, at: int, row: tuple[int, int], variants: Variants | None) -> bool:
+        if not self.owner.is_weak(row[0]):
+            return False
+        if self.role.error[at] > _CERTAIN:
+            return True
+        return variants is not None and self.owner.by_tensor and not self._fits(row, variants)
+
+    def _write_record(
+        self,
+        side: int,
+        at: int,
+        index: int,
+        variants: Variants | None,
+        chosen: tuple[int, int] | None,
+    ) -> None:
+        run, candidate = self.owner.runs[side], self.sides[side]
+        parts = run.parts[index]
+        factor = self.factor if side == 0 else 1.0
+        if len(parts) == 1 and factor == 1.0:
+            return
+        table = self.tables[side][:, at]
+        if chosen is not None:
+            axis, part = chosen
+            picked = _picked(self.numbers.tables[side][:, at : at + 1], candidate.axes, axis, part)
+            axes = (*candidate.axes[:axis], *candidate.axes[axis + 1 :])
+            counts = _picked(self.numbers.counts[side][None, None], candidate.axes, axis, part)
+            table = join_statistics(picked, counts[0, 0], axes)[:, 0]
+        recorded = np.asarray(self.numbers.recorded[side][:, at].all(axis=-1)).tolist()
+        first = run.records[parts[0].record]
+        cells = [
+            float(number) if known and not (np.isnan(number) and candidate.sums) else None
+            for number, known in zip((table / factor).tolist(), recorded, strict=True)
+        ]
+        joined = None
+        if variants is not None:
+            joined = self._joined(side, index, variants[side], chosen, factor)
+        run.dump.values.records[index] = Record(
+            type=first.type,
+            dtype=first.dtype,
+            shape=candidate.shape if first.shape is not None else None,
+            Max=cells[0],
+            Min=cells[1],
+            Mean=cells[2],
+            Norm=cells[3],
+            requires_grad=first.requires_grad,
+            data_name=joined,
+        )
+
+    def _joined(
+        self,
+        side: int,
+        index: int,
+        variants: tuple[Variant, ...],
+        chosen: tuple[int, int] | None,
+        factor: float,
+    ) -> str | None:
+        run = self.owner.runs[side]
+        tensor = _joined_tensor(run, index, self.sides[side], variants, chosen, factor)
+        if tensor is None:
+            return None
+        name = f"joined:{index}"
+        run.dump.joined[name] = tensor
+        return name
+
+    def _variants(self) -> Variants | None:
+        """How cut parts lie behind each other: told by tensors, of no concern to statistics.
+
+        None where the numbers agree and no order of the elements does: such tensors can only be
+        compared by their statistics. Readings that fit the numbers as well are tried in turn.
+        """
+        if not self.owner.by_tensor:
+            return self._plain()
+        rows = [row for row, e in zip(self.role.rows, self._least_errors()) if e < FITS]
+        rows = rows[:: max(1, len(rows) // _SAMPLES)][:_SAMPLES]
+        best: tuple[tuple[int, bool], int, Variants] | None = None
+        for place, (reading, error) in enumerate(self.role.options):
+            self._read_as(reading, error)
+            for variants in product(self._variant_options(0), self._variant_options(1)):
+                fits = [self._fits(row, variants) for row in rows]
+                # What runs first has met no fault yet: it breaks a tie.
+                worth = (sum(fits), any(fits[:1]))
+                if worth[0] and (best is None or worth > best[0]):
+                    best = worth, place, variants
+            if best is not None and best[0][0] == len(rows):
+                break
+        self._read_as(*self.role.options[best[1] if best is not None else 0])
+        if best is not None:
+            return best[2]
+        is_cut = any(axis.kind == "S" for side in self.sides for axis in side.axes)
+        return None if rows and is_cut else self._plain()
+
+    def _plain(self) -> Variants:
+        ours, theirs = ((Variant(),) * len(side.axes) for side in self.sides)
+        return ours, theirs
+
+    def _least_errors(self) -> Floats:
+        """How near each instance comes to any of the readings."""
+        return np.asarray(np.min([error for _, error in self.role.options], axis=0))
+
+    def _read_as(self, reading: Reading, error: Floats) -> None:
+        if reading is self.reading:
+            return
+        self.reading, self.role.reading, self.role.error = reading, reading, error
+        self.sides = (reading.problem, reading.benchmark)
+        self.tables = self._join()
+
+    def _join(self) -> tuple[Floats, ...]:
+        return tuple(
+            join_statistics(table, count, side.axes)
+            for table, count, side in zip(
+                self.numbers.tables, self.numbers.counts, self.sides, strict=True
+            )
+        )
+
+    def _variant_options(self, side: int) -> list[tuple[Variant, ...]]:
+        listed = [
+            _ways(axis, self.owner.runs[side].layout.cp_order, self.owner.rows[side])
+            if axis.kind == "S"
+            else (Variant(),)
+            for axis in self.sides[side].axes
+        ]
+        return list(dict.fromkeys(product(*listed)))
+
+    def _fits(self, row: tuple[int, int], variants: Variants) -> bool:
+        factors = (self.factor, 1.0)
+        arrays = []
+        for side in (0, 1):
+            run, candidate = self.owner.runs[side], self.sides[side]
+            tensor = _joined_tensor(run, row[side], candidate, variants[side], None, factors[side])
+            if tensor is None:
+                return True  # an empty tensor has no file
+            try:
+                arrays.append(read_joined(tensor).astype(np.float64))
+            except (TensorFileError, ValueError):
+                return False
+        ours, theirs = arrays
+        if ours.size != theirs.size:
+            return False
+        distance = float(np.linalg.norm(ours.ravel() - theirs.ravel()))
+        return distance <= FITS * float(np.linalg.norm(theirs))
+
+    def _conflicts(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Note replicas that differ; by side and instance the axis and the part that stands out."""
+        found: dict[tuple[int, int], tuple[int, int]] = {}
+        is_parameter = self.role.value_class == "parameter"
+        limit = _SAME_PARAMETER if is_parameter else _SAME_VALUE
+        for side, candidate in enumerate(self.sides):
+            table = self.numbers.tables[side]
+            for axis, layout in enumerate(candidate.axes):
+                if layout.kind != "R":
+                    continue
+                apart = disagreement(table, candidate.axes, axis)
+                for at in np.flatnonzero(apart > limit).tolist():
+                    row = self.role.rows[at]
+                    if self.owner.is_weak(row[0]):
+                        continue
+                    found[side, at] = self._conflict(side, at, axis, float(apart[at]))
+        return found
+
+    def _conflict(self, side: int, at: int, axis: int, apart: float) -> tuple[int, int]:
+        candidate, table = self.sides[side], self.numbers.tables[side][:, at : at + 1]
+        rest = (*candidate.axes[:axis], *candidate.axes[axis + 1 :])
+        counts = self.numbers.counts[side][None, None]
+        other = self.tables[1 - side][:, at : at + 1] * (self.factor if side == 0 else 1.0)
+        errors = []
+        for part in range(candidate.axes[axis].size):
+            picked = _picked(table, candidate.axes, axis, part)
+            own = _picked(counts, candidate.axes, axis, part)
+            joined = join_statistics(picked, own[0, 0], rest)
+            errors.append(float(difference(joined, other, float(np.prod(candidate.shape)))[0]))
+        worst = int(np.nanargmax(errors)) if not np.isnan(errors).all() else 0
+        if side == 0:
+            values = self.owner.values[0]
+            index = self.role.rows[at][0]
+            self.owner.result.conflicts.append(
+                Conflict(
+                    values.owner[index],
+                    values.keys[index],
+                    candidate.axes[axis].axis,
+                    self._guilty(index, candidate, axis, errors),
+                    apart,
+                    self.role.value_class == "parameter",
+                )
+            )
+        return axis, worst
+
+    def _guilty(
+        self, index: int, candidate: Candidate, axis: int, errors: list[float]
+    ) -> tuple[int, ...]:
+        limit = max(1e-5, max(errors) / 3)
+        off = [part for part, error in enumerate(errors) if error > limit or np.isnan(error)]
+        place = AXIS_NAMES.index(candidate.axes[axis].axis)
+        parts = self.owner.runs[0].parts[index]
+        taken = off if 0 < len(off) < len(errors) else range(len(errors))
+        coordinates = sorted({part.at[place] for part in parts})
+        wanted = {coordinates[part] for part in taken}
+        return tuple(sorted({part.rank for part in parts if part.at[place] in wanted}))
+
+
+def _ways(axis: AxisLayout, cp_order: str | None, rows: tuple[int, ...]) -> tuple[Variant, ...]:
+    """The orders in which the parts of an axis may lie behind each other, usual ones first."""
+    if axis.axis in ("dp", "micro"):
+        return (Variant(),)
+    plain = [Variant()]
+    if axis.axis == "cp":
+        plain = [Variant(), Variant(zigzag=True)]
+        if cp_order in ("contiguous", "zigzag"):
+            plain = [Variant(zigzag=cp_order == "zigzag")]
+    fused = [Variant(pieces=2), Variant(pieces=3)] if axis.axis == "tp" else []
+    flattened = [replace(way, rows=count) for count in rows for way in plain]
+    return (*plain, *fused, *flattened)
+
+
+def _picked(table: Floats, axes: Sequence[AxisLayout], axis: int, part: int) -> Floats:
+    """The parts [4, instances, fewer parts] at one place of an axis."""
+    inner = int(np.prod([a.size for a in axes[:axis]], dtype=int))
+    size = axes[axis].size
+    grid = table.reshape(*table.shape[:2], -1, size, inner)
+    return np.asarray(grid[:, :, :, part].reshape(*table.shape[:2], -1))
+
+
+def _joined_tensor(
+    run: LogicalRun,
+    index: int,
+    candidate: Candidate,
+    variants: Iterable[Variant],
+    chosen: tuple[int, int] | None,
+    factor: float,
+) -> JoinedTensor | None:
+    files, shapes = [], []
+    for part in run.parts[index]:
+        record = run.records[part.record]
+        if record.data_name is None or record.shape is None:
+            return None
+        files.append(os.fspath(run.folders[part.rank] / TENSOR_DIR / record.data_name))
+        shapes.append(record.shape)
+    joins = [
+        Join(axis.kind, axis.size, axis.dim, variant)
+        for axis, variant in zip(candidate.axes, variants)
+    ]
+    if chosen is not None:
+        axis, part_number = chosen
+        joins[axis] = Join("R", candidate.axes[axis].size, part_number)
+    return JoinedTensor(tuple(files), tuple(shapes), tuple(joins), factor)

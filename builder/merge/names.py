@@ -1,0 +1,142 @@
+"""Logical names: what one process would have called a module that a rank calls otherwise.
+
+Wrappers go, layers and experts get the numbers that they have in the whole model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from builder.merge.coordinates import Place, RunLayout
+from msprobe_core.format import EntryName
+
+_WRAPPERS = frozenset(("module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"))
+_LAYERS = frozenset(("layers", "layer", "h", "blocks", "block"))
+_EXPERTS = frozenset(("experts", "local_experts"))
+
+
+class LogicalNames:
+    """Renames the paths of one rank; `renumbered` maps a local layer path to its real number."""
+
+    def __init__(self, place: Place, layout: RunLayout, renumbered: Mapping[str, int]) -> None:
+        self._in_chunks = layout.vpp > 1
+        self._renumbered = renumbered
+        self._first_expert = place.experts.first if place.experts is not None else 0
+        self.path = lru_cache(maxsize=None)(self._path)
+
+    def owner(self, entry: EntryName) -> str:
+        """The name of a module entry up to its class, in the whole model."""
+        return f"{entry.prefix}.{self.path(entry.path)}.{entry.type_name}"
+
+    def parameter(self, name: str) -> str:
+        """The name of a parameter in the whole model."""
+        path, _, last = name.rpartition(".")
+        logical = self.path(path) if path else ""
+        return f"{logical}.{last}" if logical else last
+
+    def _path(self, path: str) -> str:
+        segments = path.split(".")
+        while segments and segments[0] in _WRAPPERS:
+            segments = segments[1:]
+        chunk = ""
+        if self._in_chunks and segments and segments[0].isdigit():
+            chunk, segments = f"{segments[0]}.", segments[1:]
+        local = [segment for segment in segments if segment not in _WRAPPERS]
+        for index, segment in enumerate(local[:-1]):
+            number = local[index + 1]
+            if not number.isdigit():
+                continue
+            if segment in _EXPERTS:
+                local[index + 1] = str(int(number) + self._first_expert)
+            elif segment in _LAYERS:
+                known = self._renumbered.get(chunk + ".".join(local[: index + 2]))
+                local[index + 1] = number if known is None else str(known)
+        return ".".join(local)
+
+
+def renumbered_layers(
+    layout: RunLayout, paths: Mapping[int, Iterable[str]]
+) -> dict[int, dict[str, int]]:
+    """By rank, the real number of each local layer path (with its chunk in front, if any).
+
+    Recorded numbers win; else stages that count from 0 are put behind each other, chunks going
+    round the stages as Megatron's do. Stages whose names differ already keep them.
+    """
+    if any(place.chunks for place in layout.places.values()):
+        return {rank: _recorded(place, layout) for rank, place in layout.places.items()}
+    if layout.size("pp") == 1:
+        return {rank: {} for rank in layout.places}
+    local = {rank: _local_layers(listed, layout.vpp > 1) for rank, listed in paths.items()}
+    by_stage: dict[int, dict[str, list[tuple[str, int]]]] = {}
+    for rank, found in local.items():
+        by_stage.setdefault(layout.places[rank].at.get("pp", 0), found)
+    first = by_stage.get(0, {})
+    later = (names for stage, names in by_stage.items() if stage > 0)
+    if not any(_counts_from_zero(names, first) for names in later):
+        return {rank: {} for rank in layout.places}
+    return _behind_each_other(layout, local, by_stage)
+
+
+def _recorded(place: Place, layout: RunLayout) -> dict[str, int]:
+    return {
+        (f"{chunk.index}." if layout.vpp > 1 else "") + _without_wrappers(path): number
+        for chunk in place.chunks
+        for path, number in chunk.layers.items()
+    }
+
+
+def _without_wrappers(path: str) -> str:
+    return ".".join(segment for segment in path.split(".") if segment not in _WRAPPERS)
+
+
+def _local_layers(paths: Iterable[str], in_chunks: bool) -> dict[str, list[tuple[str, int]]]:
+    """By chunk, the local layer paths and numbers, in order."""
+    found: dict[str, set[tuple[str, int]]] = {}
+    for path in paths:
+        segments = [segment for segment in path.split(".") if segment not in _WRAPPERS]
+        chunk = ""
+        if in_chunks and segments and segments[0].isdigit():
+            chunk, segments = f"{segments[0]}.", segments[1:]
+        for index, segment in enumerate(segments[:-1]):
+            if segment in _LAYERS and segments[index + 1].isdigit():
+                local = chunk + ".".join(segments[: index + 2])
+                found.setdefault(chunk, set()).add((local, int(segments[index + 1])))
+                break
+    return {chunk: sorted(layers, key=lambda layer: layer[1]) for chunk, layers in found.items()}
+
+
+def _counts_from_zero(
+    names: Mapping[str, list[tuple[str, int]]], first: Mapping[str, list[tuple[str, int]]]
+) -> bool:
+    known = {local for layers in first.values() for local, _ in layers}
+    return any(local in known for layers in names.values() for local, _ in layers)
+
+
+def _behind_each_other(
+    layout: RunLayout,
+    local: Mapping[int, dict[str, list[tuple[str, int]]]],
+    by_stage: Mapping[int, dict[str, list[tuple[str, int]]]],
+) -> dict[int, dict[str, int]]:
+    numbers: dict[tuple[int, str], int] = {}
+    reached = 0
+    for chunk in sorted({chunk for layers in by_stage.values() for chunk in layers}):
+        for stage in sorted(by_stage):
+            listed = by_stage[stage].get(chunk, [])
+            for place, (path, _) in enumerate(listed):
+                numbers[stage, path] = reached + place
+            reached += len(listed)
+    return {
+        rank: {
+            path: numbers[layout.places[rank].at.get("pp", 0), path]
+            for listed in layers.values()
+            for path, _ in listed
+        }
+        for rank, layers in local.items()
+    }
+
+
+def role_of(name: str) -> str:
+    """A logical name without layer and expert numbers: what all instances of a value share."""
+    return re.sub(r"(?<=\.)\d+(?=\.)", "*", name)

@@ -1,0 +1,155 @@
+"""The values of a logical run as parts on a grid of ranks, grouped by what they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.dump.values import Record
+from builder.merge.alignment import parse
+from builder.merge.assemble import LogicalRun, Part
+from builder.merge.layouts import Shape, ValueClass
+
+Floats = NDArray[np.float64]
+_REDUCING = frozenset("all_reduce reduce reduce_scatter reduce_scatter_tensor".split()) | {
+    "_reduce_scatter_base",
+    "reduce_scatter_single",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """What decides which layouts a value may have: sizes of its axes and shapes of its parts."""
+
+    sizes: tuple[int, int, int, int]
+    shapes: tuple[Shape, ...]
+    placements: tuple[tuple[str, str], ...]
+
+
+class RunValues:
+    """All values of a logical run with their numbers; `owner` tells a value's entry."""
+
+    def __init__(self, run: LogicalRun) -> None:
+        self.run = run
+        self.keys = run.dump.values.keys
+        self._shapes: dict[str, frozenset[Shape | None]] = {}
+        self.owner: list[str] = [""] * len(self.keys)
+        for name, (start, stop) in run.dump.ranges.items():
+            for index in range(start, stop):
+                self.owner[index] = name
+
+    @cached_property
+    def table(self) -> Floats:
+        """Max, Min, Mean, Norm of every rank's records [4, records]; NaN where not recorded."""
+        cells = [[_number(getattr(r, name)) for r in self.run.records] for name in _NAMES]
+        return np.array(cells, dtype=np.float64).reshape(4, len(self.run.records))
+
+    @cached_property
+    def recorded(self) -> NDArray[np.bool_]:
+        """Which of them are recorded."""
+        cells = [[getattr(r, name) is not None for r in self.run.records] for name in _NAMES]
+        return np.array(cells, dtype=bool).reshape(4, len(self.run.records))
+
+    def records(self, index: int) -> list[Record]:
+        """The records of a value's parts."""
+        return [self.run.records[part.record] for part in self.run.parts[index]]
+
+    def class_of(self, index: int) -> ValueClass:
+        """What kind of value it is, which says what layouts are usual."""
+        key, owner = self.keys[index], self.owner[index]
+        if key.startswith("parameters.") or owner.startswith("Optimizer."):
+            return "parameter"
+        if self.run.dump.parents.get(owner) == "optimizer":
+            return "parameter"
+        if key.startswith("parameters_grad."):
+            return "gradient"
+        entry = parse(owner)
+        if entry is None or entry.direction == "forward":
+            return "forward"
+        if entry.kind != "api":
+            return "backward"
+        # Among the gradients of calls are those of their module's parameters.
+        shape = self.run.records[self.run.parts[index][0].record].shape
+        return "gradient" if shape in self._parameter_shapes(owner) else "call_gradient"
+
+    def _parameter_shapes(self, owner: str) -> frozenset[Shape | None]:
+        """The shapes of the parameters of the module around a backward call."""
+        parent = self.run.dump.parents.get(owner)
+        entry = parse(parent) if parent is not None else None
+        if entry is None or entry.kind != "module":
+            return frozenset()
+        forward = entry.twin("forward")
+        known = self._shapes.get(forward)
+        if known is None:
+            start, stop = self.run.dump.ranges.get(forward, (0, 0))
+            chosen = (i for i in range(start, stop) if self.keys[i].startswith("parameters."))
+            known = frozenset(self.run.records[self.run.parts[i][0].record].shape for i in chosen)
+            self._shapes[forward] = known
+        return known
+
+    def grid(self, index: int) -> Grid | None:
+        """The grid of a value's parts, brought into its order; None where parts are missing."""
+        parts = self.run.parts[index]
+        first = self.run.records[parts[0].record]
+        if len(parts) == 1:
+            return Grid((1, 1, 1, 1), (first.shape or (),), ())
+        parts.sort(key=_outermost_first)
+        sizes = tuple(len({part.at[axis] for part in parts}) for axis in range(4))
+        if sizes[0] * sizes[1] * sizes[2] * sizes[3] != len(parts):
+            return None
+        shapes = tuple(self.run.records[part.record].shape or () for part in parts)
+        return Grid(sizes, shapes, _placements(first))  # type: ignore[arg-type]
+
+    @cached_property
+    def reduced(self) -> frozenset[tuple[Any, ...]]:
+        """Fingerprints of what any rank gave to a reducing collective."""
+        found = set()
+        for name, (start, stop) in self.run.dump.ranges.items():
+            entry = parse(name)
+            if entry is None or entry.prefix != "Distributed" or entry.type_name not in _REDUCING:
+                continue
+            for index in range(start, stop):
+                if self.keys[index].startswith("input"):
+                    found |= {fingerprint(record) for record in self.records(index)}
+        return frozenset(found)
+
+    def feeds_reduction(self, index: int) -> bool:
+        """Whether a collective that sums reads the value."""
+        return fingerprint(self.run.records[self.run.parts[index][0].record]) in self.reduced
+
+
+_NAMES = ("Max", "Min", "Mean", "Norm")
+_MESH_AXES = {"tp": "tp", "cp": "cp", "dp": "dp", "fsdp": "dp", "dp_shard": "dp"}
+
+
+def fingerprint(record: Record) -> tuple[Any, ...]:
+    """What tells a tensor from others by its numbers; () for what has none."""
+    if record.Norm is None or record.Max == record.Min:
+        return ()
+    return (record.Max, record.Min, record.Mean, record.Norm)
+
+
+def indices(parts: Sequence[Iterable[Part]]) -> NDArray[np.int64]:
+    """Record numbers [values, parts]."""
+    return np.array([[part.record for part in own] for own in parts], dtype=np.int64)
+
+
+def _outermost_first(part: Part) -> tuple[int, ...]:
+    return part.at[::-1]
+
+
+def _placements(record: Record) -> tuple[tuple[str, str], ...]:
+    names = [_MESH_AXES.get(name, "") for name in record.mesh or ()]
+    return tuple((n, p) for n, p in zip(names, record.placements or ()) if n)
+
+
+def _number(cell: float | bool | str | None) -> float:
+    try:
+        return float(cell) if cell is not None else np.nan
+    except ValueError:
+        return np.nan

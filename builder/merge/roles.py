@@ -1,0 +1,198 @@
+"""Decides the layout of each role: the values that differ by layer, expert or micro-batch only.
+
+All instances of a role share one layout, the one that most of them fit; an instance that fits only
+another reading keeps the role's layout and differs, which is how a fault in one layer shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.merge.layouts import Candidate, Shape, ValueClass, candidates
+from builder.merge.names import role_of
+from builder.merge.parts import Floats, Grid, RunValues, indices
+from builder.merge.statistics import MEAN, NORM, difference, disagreement, join_statistics
+
+# Below this relative error a reading fits: far above rounding, far below any other reading.
+FITS = 2e-3
+_FAINT = 1e-3
+_OPTIONS = 4
+Pairs = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How both sides of a role are read."""
+
+    problem: Candidate
+    benchmark: Candidate
+
+    @property
+    def cost(self) -> float:
+        """How unusual it is."""
+        return self.problem.cost + self.benchmark.cost
+
+
+@dataclass(slots=True)
+class Role:
+    """Value pairs that share a layout; `reading` is None where no layout explains the shapes.
+
+    `error` is how far each instance is from being explained by it; without a single one that fits
+    the reading is *assumed*. `options` are the readings that fit most instances, with errors.
+    """
+
+    name: str
+    key: str
+    value_class: ValueClass
+    grids: tuple[Grid, Grid]
+    rows: list[tuple[int, int]]
+    reading: Reading | None = None
+    error: Floats = field(default_factory=lambda: np.zeros(0))
+    options: list[tuple[Reading, Floats]] = field(default_factory=list)
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether both sides have the value whole."""
+        return all(len(grid.shapes) == 1 for grid in self.grids)
+
+
+def roles_of(problem: RunValues, benchmark: RunValues, pairs: Pairs) -> Iterator[Role]:
+    """Group pairs of value indices by role; those with missing parts are left out."""
+    found: dict[tuple[object, ...], Role] = {}
+    for ours, theirs in pairs:
+        grids = problem.grid(ours), benchmark.grid(theirs)
+        if grids[0] is None or grids[1] is None:
+            continue
+        owner, key = problem.owner[ours], problem.keys[ours]
+        name = _role_name(problem, owner)
+        group = (name, key, grids[0], grids[1])
+        role = found.get(group)
+        if role is None:
+            value_class = problem.class_of(ours)
+            role = Role(name, key, value_class, (grids[0], grids[1]), [])
+            found[group] = role
+        role.rows.append((ours, theirs))
+    yield from found.values()
+
+
+def _role_name(values: RunValues, owner: str) -> str:
+    parent = values.run.dump.parents.get(owner)
+    around = role_of(parent) if parent is not None else ""
+    name = role_of(f"{owner}.")
+    return name if owner.startswith(("Module.", "Cell.")) else f"{around}/{name}"
+
+
+def readings(role: Role, may_sum: tuple[bool, bool]) -> list[Reading]:
+    """The readings of a role that give both sides the same shape, usual ones first."""
+    listed = [
+        candidates(grid.shapes, grid.sizes, role.value_class, may, grid.placements)
+        for grid, may in zip(role.grids, may_sum, strict=True)
+    ]
+    by_shape: dict[Shape, list[Candidate]] = {}
+    for candidate in listed[1]:
+        by_shape.setdefault(candidate.shape, []).append(candidate)
+    found = [Reading(ours, theirs) for ours in listed[0] for theirs in by_shape.get(ours.shape, ())]
+    return sorted(found, key=lambda reading: reading.cost)
+
+
+@dataclass(slots=True)
+class Numbers:
+    """The statistics of a role's parts: tables [4, instances, parts] and element counts [parts]."""
+
+    tables: tuple[Floats, Floats]
+    counts: tuple[Floats, Floats]
+    recorded: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+
+
+def numbers_of(role: Role, sides: tuple[RunValues, RunValues]) -> Numbers:
+    """Gather what a role's parts recorded."""
+    tables, recorded, counts = [], [], []
+    for side, values in enumerate(sides):
+        chosen = indices([values.run.parts[row[side]] for row in role.rows])
+        tables.append(values.table[:, chosen])
+        recorded.append(values.recorded[:, chosen])
+        shapes = role.grids[side].shapes
+        counts.append(np.array([np.prod(shape, dtype=float) for shape in shapes]))
+    return Numbers((tables[0], tables[1]), (counts[0], counts[1]), (recorded[0], recorded[1]))
+
+
+def decide(
+    role: Role, numbers: Numbers, listed: Sequence[Reading], factor: float, is_reduced: bool
+) -> None:
+    """Give a role the reading that most of its instances fit; the usual one where none fits."""
+    found: list[tuple[tuple[int, float], Reading, Floats]] = []
+    for reading in listed:
+        error = errors_of(reading, numbers, factor if has_factor(role) else 1.0)
+        doubtful = role.value_class in ("backward", "call_gradient") and not is_reduced
+        over_tp = any(axis.axis == "tp" and axis.kind == "P" for axis in reading.problem.axes)
+        if doubtful and over_tp:
+            error[~_has_mean(numbers.tables[1], numbers.counts[1])] = np.inf
+        fits = error < FITS
+        found.append(((-int(fits.sum()), reading.cost), reading, error))
+    found.sort(key=lambda option: option[0])
+    role.options = [(r, e) for worth, r, e in found[:_OPTIONS] if worth[0]]
+    role.options = role.options or [found[0][1:]]
+    role.reading, role.error = role.options[0]
+
+
+def errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
+    """How far instances are from a reading: repeated parts agree in it and the wholes are equal."""
+    ours, theirs = (
+        join_statistics(table, count, side.axes)
+        for table, count, side in zip(
+            numbers.tables, numbers.counts, (reading.problem, reading.benchmark), strict=True
+        )
+    )
+    magnitude = np.sqrt(np.nansum(np.square(numbers.tables[1][NORM]), axis=-1))
+    size = float(np.prod(reading.benchmark.shape))
+    error = difference(scaled(ours, factor), theirs, size, magnitude)
+    # What is nowhere recorded says nothing, unless it is a mean that a sum would need.
+    nothing = np.inf if reading.problem.sums or reading.benchmark.sums else 0.0
+    worst = np.nan_to_num(error, nan=nothing, posinf=np.inf)
+    for table, side in zip(numbers.tables, (reading.problem, reading.benchmark), strict=True):
+        for at, axis in enumerate(side.axes):
+            if axis.kind == "R":
+                worst = np.maximum(worst, disagreement(table, side.axes, at))
+    return np.asarray(worst)
+
+
+def scaled(table: Floats, factor: float) -> Floats:
+    """Statistics of a value divided by a positive number."""
+    return table if factor == 1.0 else table / factor
+
+
+def _has_mean(table: Floats, count: Floats) -> NDArray[np.bool_]:
+    """Whether means say anything: those of many gradients vanish, and any sum would fit."""
+    with np.errstate(all="ignore"):
+        share = np.abs(table[MEAN]) * np.sqrt(count) / table[NORM]
+    return np.asarray((share > _FAINT).all(axis=-1))
+
+
+def has_factor(role: Role) -> bool:
+    """Whether the side's gradient factor applies to a role's values."""
+    return role.value_class in ("backward", "gradient", "call_gradient")
+
+
+def gradient_factor(
+    roles: Sequence[Role],
+    sides: tuple[RunValues, RunValues],
+    options: Sequence[float],
+) -> float:
+    """The number that all gradients of the problem side carry more than the benchmark's.
+
+    DDP and FSDP average, so a rank's own loss weighs as much as the whole's; it is the option that
+    most gradients of modules agree with, 1 in doubt.
+    """
+    chosen = [r for r in roles if r.value_class == "backward" and r.name.startswith("Module.")]
+    votes = dict.fromkeys(options, 0)
+    for role in chosen[:60]:
+        numbers = numbers_of(role, sides)
+        listed = readings(role, (True, True))[:12]
+        for option in options:
+            counts = (int((errors_of(reading, numbers, option) < FITS).sum()) for reading in listed)
+            votes[option] += max(counts, default=0)
+    return max(options, key=lambda option: (votes[option], option == 1.0))

@@ -1,0 +1,159 @@
+"""Runs the pairs of a plan: one process per pair, some at a time, and none can stop the others.
+
+No more at a time than memory takes. A pair has a process of its own even when it is alone: what it
+read need not be taken down piece by piece.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkContext, SpawnContext
+from multiprocessing.process import BaseProcess
+from typing import Protocol, TypeVar
+
+from builder.pipeline.memory import affordable_workers, available_bytes
+from builder.pipeline.outcome import PairOutcome
+from builder.pipeline.plan import PairPlan
+from builder.processes.interrupts import interrupts_held, leave_interrupts_to_parent
+from builder.processes.lifeline import Lifeline
+from builder.processes.second_process import CAN_FORK
+
+# Forking spares every pair the imports; Windows and macOS have no safe fork.
+_CONTEXT: ForkContext | SpawnContext = (
+    multiprocessing.get_context("fork") if CAN_FORK else multiprocessing.get_context("spawn")
+)
+Report = Callable[[PairOutcome], None]
+Outcome = TypeVar("Outcome", bound=PairOutcome, covariant=True)
+_Made = TypeVar("_Made", bound=PairOutcome)
+
+
+class PairWork(Protocol[Outcome]):
+    """What is done with each pair; it travels to the process that does it."""
+
+    def attempt(self, plan: PairPlan, cores: int) -> Outcome:
+        """Do all of the work on a pair; what goes wrong is an outcome too."""
+
+    def lost(self, plan: PairPlan, cause: str) -> Outcome:
+        """The outcome of a pair whose process ended without one."""
+
+
+@dataclass(slots=True)
+class _Running:
+    process: BaseProcess
+    plan: PairPlan
+    answer: Connection
+    lifeline: Lifeline
+
+
+def run_pairs(
+    pairs: Sequence[PairPlan], work: PairWork[_Made], report: Report, workers: int | None = None
+) -> list[_Made]:
+    """Work on every pair over `workers` processes, None for as many as there are cores.
+
+    A pair that fails becomes an outcome with its error; the outcomes come as they are ready.
+    """
+    cores = max(1, workers or _usable_cores())
+    count = affordable_workers(pairs, min(cores, len(pairs)), available_bytes())
+    share = max(1, cores // max(1, count))
+    # A daemonic process, such as a pool's, may not have children.
+    alone = multiprocessing.current_process().daemon
+    if not alone and (CAN_FORK or count > 1):
+        return _run_in_processes(pairs, work, share, report, count)
+    with _no_collection():
+        return [_reported(work.attempt(plan, share), report) for plan in pairs]
+
+
+def _usable_cores() -> int:
+    # A container may have fewer than the machine.
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def _run_in_processes(
+    pairs: Sequence[PairPlan], work: PairWork[_Made], share: int, report: Report, workers: int
+) -> list[_Made]:
+    waiting = list(reversed(pairs))
+    running: list[_Running] = []
+    started: list[BaseProcess] = []
+    outcomes: list[_Made] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                running.append(_start(waiting.pop(), work, share, started))
+            ready = wait([each.answer for each in running])
+            for each in [each for each in running if each.answer in ready]:
+                running.remove(each)
+                outcomes.append(_reported(_collect(each, work), report))
+    finally:
+        for process in started:
+            process.kill()
+            process.join()
+    return outcomes
+
+
+def _start(
+    plan: PairPlan, work: PairWork[PairOutcome], share: int, started: list[BaseProcess]
+) -> _Running:
+    receiver, sender = _CONTEXT.Pipe(duplex=False)
+    lifeline = Lifeline(_CONTEXT)
+    process = _CONTEXT.Process(target=_attempt, args=(plan, work, share, sender, lifeline))
+    with interrupts_held():
+        process.start()
+        started.append(process)
+    sender.close()
+    lifeline.started()
+    return _Running(process, plan, receiver, lifeline)
+
+
+def _attempt(
+    plan: PairPlan,
+    work: PairWork[PairOutcome],
+    share: int,
+    answer: Connection,
+    lifeline: Lifeline,
+) -> None:
+    leave_interrupts_to_parent()
+    lifeline.follow()
+    with _no_collection():
+        answer.send(work.attempt(plan, share))
+    answer.close()
+
+
+def _collect(running: _Running, work: PairWork[_Made]) -> _Made:
+    try:
+        outcome: _Made = running.answer.recv()
+    except EOFError:
+        running.process.join()
+        code = running.process.exitcode or 0
+        cause = f"killed by signal {-code} (out of memory?)" if code < 0 else f"ended with {code}"
+        outcome = work.lost(running.plan, cause)
+    running.process.join()
+    running.answer.close()
+    running.lifeline.release()
+    return outcome
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    # Hundreds of thousands of records that all live on: collecting over them finds nothing and
+    # costs a third of the time. A process of its own does not even take them down at its end.
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _reported(outcome: _Made, report: Report) -> _Made:
+    report(outcome)
+    return outcome

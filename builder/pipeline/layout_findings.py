@@ -1,0 +1,185 @@
+"""Adds to the findings of a merged pair what only its ranks tell: which of them, and replicas."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from builder.compare.comparison import Comparison
+from builder.diagnosis.finding import Finding, FindingKind
+from builder.diagnosis.walk import Walked
+from builder.match.tree import TreeNode
+from builder.merge.checks import check_groups
+from builder.merge.coordinates import RunLayout
+from builder.merge.guilt import guilty_ranks
+from builder.merge.parts import RunValues
+from builder.merge.resolve import Conflict
+from builder.pipeline.merged import MergedMatch
+from builder.reasons import Reason
+
+# From this share of the parameters on, what differs alike is the step's doing, not theirs.
+_MOST = 0.8
+_ALIKE = 1e-3
+
+
+def with_layout_findings(walked: Walked, comparison: Comparison, merged: MergedMatch) -> Walked:
+    """The walk's findings and those of the checks between ranks, in order."""
+    findings = _with_conflicts(list(walked.findings), comparison, merged)
+    findings += _of_other_axes(findings, comparison, merged)
+    findings.sort(key=Finding.sort_key)
+    findings = _without_followers(findings)
+    findings = _with_one_for_all(findings, comparison)
+    for finding in findings:
+        finding.reasons += _places_of(finding, comparison, merged)
+    return Walked(findings, walked.tolerated, walked.late)
+
+
+def _with_conflicts(
+    findings: list[Finding], comparison: Comparison, merged: MergedMatch
+) -> list[Finding]:
+    by_node = {finding.node: finding for finding in findings}
+    by_name = comparison.matching.problem.by_name
+    of_parameters = {c.entry for c in merged.resolution.conflicts if c.is_parameter}
+    for conflict in merged.resolution.conflicts:
+        node = by_name.get(conflict.entry)
+        if node is None or _reads_conflict(node, of_parameters):
+            continue
+        reason = _reason(conflict, merged.problem.layout)
+        known = by_node.get(node)
+        if known is None:
+            kind: FindingKind = "parameter_differs" if conflict.is_parameter else "introduced"
+            known = Finding(kind, node, "problem", node.exec_order, [reason], score=1.0)
+            by_node[node] = known
+            findings.append(known)
+        elif not _is_conflict(known):
+            known.reasons.insert(0, reason)
+    return findings
+
+
+def _of_other_axes(
+    findings: list[Finding], comparison: Comparison, merged: MergedMatch
+) -> list[Finding]:
+    """Collectives over another axis than in the other layers, where something differs at all."""
+    if not findings:
+        return []
+    by_name = comparison.matching.problem.by_name
+    return [
+        Finding(
+            "communication",
+            by_name[found.node],
+            "problem",
+            by_name[found.node].exec_order,
+            [{"code": "other_axis", "text": found.text}],
+            score=1.0,
+        )
+        for found in check_groups(0, RunValues(merged.problem))
+        if found.node in by_name
+    ]
+
+
+def _reads_conflict(node: TreeNode, of_parameters: set[str]) -> bool:
+    """Whether a call stands in a module whose own parameters differ: the module is named."""
+    parent = node.parent
+    return node.kind == "api" and parent is not None and parent.name in of_parameters
+
+
+def _is_conflict(finding: Finding) -> bool:
+    return any(reason["code"] == "replica_differs" for reason in finding.reasons)
+
+
+def _without_followers(findings: list[Finding]) -> list[Finding]:
+    """Replicas of activations that differ behind another finding are its consequence."""
+    kept: list[Finding] = []
+    for finding in findings:
+        is_conflict = len(finding.reasons) == 1 and _is_conflict(finding)
+        if kept and is_conflict and finding.kind == "introduced":
+            kept[0].propagated_to += 1
+        else:
+            kept.append(finding)
+    return kept
+
+
+def _with_one_for_all(findings: list[Finding], comparison: Comparison) -> list[Finding]:
+    """One finding where nearly all gradients that the optimizer reads are off by one factor.
+
+    Clipping, loss scaling or the reduction did that, no single parameter.
+    """
+    nodes = [n for n in comparison.matching.problem.in_order if _is_update(n)]
+    named = [finding for finding in findings if _is_update(finding.node)]
+    if not nodes or len(named) < _MOST * len(nodes):
+        return findings
+    factors = _gradient_factors(comparison)
+    common = float(np.median(factors)) if factors.size else 1.0
+    alike = factors.size and (np.abs(factors / common - 1.0) < _ALIKE).mean() >= _MOST
+    first = named[0]
+    if alike and abs(common - 1.0) > _ALIKE:
+        first.reasons.insert(0, {"code": "gradients_scaled", "factor": common})
+    else:
+        first.reasons.insert(0, {"code": "updates_differ", "count": len(named)})
+    first.propagated_to += len(named) - 1
+    rest = set(map(id, named[1:]))
+    return [finding for finding in findings if id(finding) not in rest]
+
+
+def _is_update(node: TreeNode) -> bool:
+    return node.entry is not None and node.entry.prefix == "Optimizer"
+
+
+def _gradient_factors(comparison: Comparison) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The ratio of the norms of each gradient that an optimizer reads."""
+    order = comparison.matching.problem.in_order
+    rows = [
+        row
+        for row, node in enumerate(comparison.pairs.node.tolist())
+        if _is_update(order[node]) and comparison.keys[row] == "input.gradient"
+    ]
+    ours, theirs = (side.table[3][rows] for side in comparison.statistics)
+    usable = (theirs > 0) & np.isfinite(ours)
+    return np.asarray(ours[usable] / theirs[usable])
+
+
+def _reason(conflict: Conflict, layout: RunLayout) -> Reason:
+    return {
+        "code": "replica_differs",
+        "value": conflict.key,
+        "axis": conflict.axis,
+        "ranks": ", ".join(map(str, conflict.ranks)),
+        "coordinates": layout.describe_all(conflict.ranks),
+        "error": conflict.error,
+    }
+
+
+def _places_of(finding: Finding, comparison: Comparison, merged: MergedMatch) -> list[Reason]:
+    """The ranks that have a node, those of them that are off, and what it is called there."""
+    run = merged.problem if finding.side == "problem" else merged.benchmark
+    origin = run.origin.get(finding.node.name, {})
+    if not origin or len(run.layout.places) == 1:
+        return []
+    reasons: list[Reason] = []
+    if finding.side == "problem" and not _is_conflict(finding):
+        ranks = _guilty(finding.node, comparison, merged)
+        if ranks:
+            where = run.layout.describe_all(ranks)
+            listed = ", ".join(map(str, ranks))
+            reasons.append({"code": "shard_differs", "ranks": listed, "coordinates": where})
+    first = origin[min(origin)]
+    there = f"; there: {first}" if first != finding.node.name else ""
+    return [
+        *reasons,
+        {
+            "code": "on_ranks",
+            "ranks": ", ".join(map(str, sorted(origin))),
+            "coordinates": run.layout.describe_all(sorted(origin)),
+            "there": there,
+            "origin": first,
+        },
+    ]
+
+
+def _guilty(node: TreeNode, comparison: Comparison, merged: MergedMatch) -> tuple[int, ...]:
+    start, stop = np.searchsorted(comparison.pairs.node, [node.exec_order, node.exec_order + 1])
+    scores = np.nan_to_num(comparison.score[start:stop], nan=-1.0)
+    if not scores.size or scores.max() <= 0:
+        return ()
+    row = int(start + scores.argmax())
+    indices = int(comparison.pairs.problem[row]), int(comparison.pairs.benchmark[row])
+    return guilty_ranks(merged.problem, merged.benchmark, indices) if min(indices) >= 0 else ()

@@ -1,0 +1,158 @@
+"""Compares the ranks of a step as one logical run: what to merge, and the merged pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from builder.dump.reader import Parallel, read_dump, read_parallel
+from builder.dump.sources import Source, SourceSet
+from builder.errors import InputError
+from builder.match.layout_calls import mark_layout_calls
+from builder.match.nodes import Matching, MatchRules, match_trees
+from builder.match.tree import build_tree
+from builder.match.values import SURPLUS, pair_values
+from builder.merge.assemble import LogicalRun, assemble, micro_batches_of
+from builder.merge.coordinates import RunLayout, Sizes, check_sizes, layout_of
+from builder.merge.options import MergeOptions, MicroBatches
+from builder.merge.resolve import Resolution, resolve
+from builder.pipeline.plan import Missing, PairPlan, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class MergedMatch:
+    """Two logical runs matched, their values joined."""
+
+    matching: Matching
+    problem: LogicalRun
+    benchmark: LogicalRun
+    resolution: Resolution
+
+
+def should_merge(problem: SourceSet, benchmark: SourceSet, options: MergeOptions) -> bool:
+    """Whether ranks are joined: when a flag asks for it or the sides differ in layout.
+
+    Raises InputError when merging is required and nothing tells the layout.
+    """
+    if options.merge == "off":
+        return False
+    if options.merge == "require" or options.problem.is_given or options.benchmark.is_given:
+        return True
+    sides = [_first_step(found) for found in (problem, benchmark)]
+    if all(len(ranks) == 1 for ranks in sides):
+        return False
+    headers = [read_parallel(ranks[0].path) for ranks in sides]
+    told = [h is not None and bool(h.axes) for h in headers]
+    if len(sides[0]) == len(sides[1]):
+        return all(told) and _sizes_of(headers[0]) != _sizes_of(headers[1])
+    return all(known or len(ranks) == 1 for known, ranks in zip(told, sides, strict=True))
+
+
+def plan_merged(
+    problem: SourceSet, benchmark: SourceSet, step_map: dict[int, int], options: MergeOptions
+) -> Plan:
+    """One unit a step: all ranks of it on either side.
+
+    Raises InputError for steps that do not pair, and for sizes that do not fit the ranks.
+    """
+    if problem.granularity != benchmark.granularity or problem.granularity == "rank":
+        raise InputError(
+            f"{problem.path} and {benchmark.path}: merging joins all ranks of a step",
+            "give two dumps or two of their step<N> folders",
+        )
+    for found, sizes in ((problem, options.problem), (benchmark, options.benchmark)):
+        ranks = _first_step(found)
+        if read_parallel(ranks[0].path) is None:
+            check_sizes([source.rank for source in ranks], sizes, found.path)
+    ours, theirs = _by_step(problem), _by_step(benchmark)
+    if problem.granularity == "step":
+        ((step, ranks),), ((_, others),) = ours.items(), theirs.items()
+        return Plan((_unit(step, ranks, others),), ())
+    pairs = [
+        _unit(step, ranks, theirs[step_map.get(step, step)])
+        for step, ranks in ours.items()
+        if step_map.get(step, step) in theirs
+    ]
+    if not pairs:
+        raise InputError(
+            f"{problem.path} and {benchmark.path} have no step in common ({sorted(ours)} against "
+            f"{sorted(theirs)})",
+            "pair them with --step-map",
+        )
+    used = {step_map.get(step, step) for step in ours}
+    missing = [
+        Missing(s, r[0].rank, "benchmark", r[0].path) for s, r in theirs.items() if s not in used
+    ]
+    missing += [
+        Missing(s, r[0].rank, "problem", r[0].path)
+        for s, r in ours.items()
+        if step_map.get(s, s) not in theirs
+    ]
+    return Plan(tuple(pairs), tuple(missing))
+
+
+def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> MergedMatch:
+    """Read all ranks of a step on both sides, join and match them.
+
+    Raises DumpError for a rank that cannot be read, InputError for a layout that does not fit.
+    """
+    ours = _Side(plan.problem, plan.problem_ranks, options.problem)
+    assert plan.benchmark is not None
+    theirs = _Side(plan.benchmark, plan.benchmark_ranks, options.benchmark)
+    join = _joins(options.micro_batches, ours, theirs)
+    problem, benchmark = ours.assembled(join), theirs.assembled(join)
+    trees = build_tree(problem.dump), build_tree(benchmark.dump)
+    matching = match_trees(*trees, replace(rules, any_class=True))
+    weak = mark_layout_calls(matching)
+    rows = pair_values(matching)
+    pairs = [
+        (left, right)
+        for left, right in zip(rows.problem.tolist(), rows.benchmark.tolist(), strict=True)
+        if SURPLUS not in (left, right)
+    ]
+    return MergedMatch(matching, problem, benchmark, resolve(problem, benchmark, pairs, weak))
+
+
+class _Side:
+    """The ranks of one side, read."""
+
+    def __init__(self, folder: Path, ranks: Sequence[Source], sizes: Sizes) -> None:
+        self.dumps = {source.rank: read_dump(source.path) for source in ranks}
+        self.layout: RunLayout = layout_of(self.dumps, sizes, folder)
+        self.micro_batches = micro_batches_of(self.dumps, self.layout)
+
+    @property
+    def total(self) -> int:
+        """The micro-batches of a step over all replicas."""
+        return self.micro_batches * self.layout.size("dp")
+
+    def assembled(self, join: bool) -> LogicalRun:
+        return assemble(self.dumps, self.layout, self.micro_batches, join)
+
+
+def _joins(wanted: MicroBatches, ours: _Side, theirs: _Side) -> bool:
+    if wanted == "auto":
+        return ours.total != theirs.total or ours.total == 1
+    return wanted == "concat"
+
+
+def _unit(step: int, ours: Sequence[Source], theirs: Sequence[Source]) -> PairPlan:
+    return PairPlan(step, 0, ours[0].path, theirs[0].path, tuple(ours), tuple(theirs))
+
+
+def _by_step(found: SourceSet) -> dict[int, list[Source]]:
+    steps: dict[int, list[Source]] = {}
+    for source in found.sources:
+        if source.rank >= 0:  # helpers of a run have negative numbers
+            steps.setdefault(source.step, []).append(source)
+    return steps
+
+
+def _first_step(found: SourceSet) -> list[Source]:
+    steps = _by_step(found)
+    return steps[min(steps)]
+
+
+def _sizes_of(header: Parallel | None) -> dict[str, int]:
+    return {} if header is None else {name: axis.size for name, axis in header.axes.items()}

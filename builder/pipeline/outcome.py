@@ -1,0 +1,76 @@
+"""What the whole build needs to know of one pair, as it travels between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+
+from builder.diagnosis.causes import Place
+from builder.diagnosis.communication import Message
+from builder.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFinding:
+    """A finding by its node's id, as it travels between processes.
+
+    `line` is where its node was called from, `places` are those where the same cause showed later.
+    """
+
+    step: int
+    rank: int
+    graph: int
+    node: int
+    name: str
+    kind: str
+    is_api: bool
+    sort_key: tuple[int, int]
+    score: float | None
+    input_score: float | None
+    introduced: float | None
+    reasons: list[Reason]
+    propagated_to: int
+    inherits: frozenset[Hashable] = frozenset()
+    line: str | None = None
+    places: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleState:
+    """Whether a layer mapping's rule fitted a module, and whether it led to one."""
+
+    used: bool
+    reached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PairOutcome:
+    """What the whole build needs to know of one pair; `error` is set when it failed.
+
+    `rules` and `manual` say by position which mapping rules and manual pairs found their nodes;
+    `late` and `tolerated` are for the next step to look at; `graphs` and `messages` stand in the
+    order problem, benchmark. Of merged ranks: the layouts of both sides, how many values were
+    compared, of these by bounds and by an assumed layout, and how many set aside by reason.
+    """
+
+    step: int
+    rank: int
+    error: str | None = None
+    mode: str | None = None
+    matched: int = 0
+    unmatched_problem: int = 0
+    unmatched_benchmark: int = 0
+    compared: int = 0
+    precision: tuple[str, str] | None = None
+    statistics_only: bool = False
+    gradients_agree: bool | None = None
+    rules: tuple[RuleState, ...] = ()
+    manual: tuple[bool, ...] = ()
+    findings: tuple[StoredFinding, ...] = ()
+    late: StoredFinding | None = None
+    tolerated: frozenset[Hashable] = frozenset()
+    graphs: tuple[int, ...] = ()
+    messages: tuple[tuple[Message, ...], ...] = ()
+    layouts: tuple[str, str] | None = None
+    values: Mapping[str, int] = field(default_factory=dict)
+    set_aside: Mapping[str, int] = field(default_factory=dict)

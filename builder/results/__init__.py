@@ -1,0 +1,1 @@
+"""Reads result files, ours and msprobe's own: queries, reports, manual pairs."""

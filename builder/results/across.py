@@ -1,0 +1,50 @@
+"""Finds one node in all steps and ranks, by the names of what stands above it.
+
+There is no index over names: walking down by children looks at a few hundred rows per graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, Connection, and_, select
+
+from builder.results.records import Node
+from builder.results.schema import graph, node
+
+_CHUNK = 900
+
+
+def find_everywhere(connection: Connection, path: Sequence[Node]) -> dict[tuple[int, int], int]:
+    """The ids of the nodes with the same names from the root down, by step and rank."""
+    side = path[0].side
+    query = select(graph.c.root, graph.c.step, graph.c.rank)
+    rows = connection.execute(query.where(graph.c.side == side, graph.c.root.is_not(None)))
+    reached = {row.root: (row.step, row.rank) for row in rows}
+    for below in path[1:]:
+        reached = _step_down(connection, reached, below)
+    return {place: id_ for id_, place in reached.items()}
+
+
+def _step_down(
+    connection: Connection, reached: dict[int, tuple[int, int]], below: Node
+) -> dict[int, tuple[int, int]]:
+    # Collections are a view and numbered anew in each graph, so any of them will do.
+    same = node.c.kind == "collection" if below.kind == "collection" else node.c.name == below.name
+    # Steps and ranks mostly run alike: the node is where it is here, and a look finds it.
+    found = _children(connection, reached, and_(same, node.c.position == below.position))
+    known = set(found.values())
+    missing = {id_: place for id_, place in reached.items() if place not in known}
+    return found | _children(connection, missing, same)
+
+
+def _children(
+    connection: Connection, parents: dict[int, tuple[int, int]], wanted: ColumnElement[bool]
+) -> dict[int, tuple[int, int]]:
+    found: dict[int, tuple[int, int]] = {}
+    listed = list(parents)
+    for start in range(0, len(listed), _CHUNK):
+        part = listed[start : start + _CHUNK]
+        query = select(node.c.id, node.c.parent).where(node.c.parent.in_(part), wanted)
+        found |= {row.id: parents[row.parent] for row in connection.execute(query)}
+    return found

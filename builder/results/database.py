@@ -1,0 +1,390 @@
+"""Everything that is asked of a result database; all of its SQL stands here.
+
+A reader sees the file through patches, which lie over it without being in it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, select, text
+
+from builder.diagnosis.walk import THRESHOLD
+from builder.errors import UnknownNodeError
+from builder.results.across import find_everywhere
+from builder.results.diff.flow_cells import NO_FLOW, FlowIds, read_flow
+from builder.results.diff.index import DiffIndex, index_of
+from builder.results.diff.sides import SIDE_CELLS, SideNodes, from_cells
+from builder.results.engine import open_engine
+from builder.results.manual.patches import GraphChange, NodeSource, Patches
+from builder.results.pair_index.cells import read_cells
+from builder.results.pair_index.index import PairIndex
+from builder.results.records import (
+    Across,
+    Children,
+    Findings,
+    FlowLink,
+    Node,
+    NodeDetails,
+    NodeFlow,
+    NodePath,
+    Pair,
+    PairGraphs,
+    Side,
+    Stacks,
+    Summary,
+    ValuePair,
+)
+from builder.results.schema import (
+    finding,
+    flow,
+    form,
+    graph,
+    meta,
+    node,
+    record,
+    value,
+)
+from builder.results.stored_rows import (
+    cell_of,
+    finding_of,
+    graph_of,
+    links_of,
+    node_of,
+    object_of,
+    reasons_of,
+    stack_of,
+    state_of,
+    with_measures,
+)
+from builder.results.trace import Trace, trace
+from builder.results.value_pairs import pair_up
+
+# In the order of the record's fields.
+_FIELDS = Node.__struct_fields__
+_NODE_COLUMNS = tuple("exec_order" if f == "order" else f for f in _FIELDS if f != "side")
+
+
+# SQLite before 3.32 takes no more in one statement.
+_MOST_PARAMETERS = 900
+_MOST_LINKS = 2_000  # a rotary table is read by every layer
+_LARGEST = 2**63 - 1  # of SQLite; a request may ask for more
+
+
+class ResultDatabase:
+    """A database of this tool, open for reading by any number of threads."""
+
+    def __init__(self, path: Path, patches: Patches | None = None) -> None:
+        self.file = path
+        self.patches = patches or Patches()
+        self._stored = _Stored(path)
+
+    def with_patches(self, patches: Patches) -> ResultDatabase:
+        """The same open file, seen through other patches; what was read of it is shared."""
+        seen = object.__new__(type(self))
+        seen.file, seen.patches, seen._stored = self.file, patches, self._stored
+        return seen
+
+    @property
+    def engine(self) -> Engine:
+        """The connections to the file."""
+        return self._stored.engine
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.engine.dispose()
+
+    @property
+    def meta(self) -> dict[str, str]:
+        """The facts about the whole file."""
+        return self._stored.meta
+
+    @property
+    def graphs(self) -> list[Row[Any]]:
+        """All rows of the graph table by step, rank and side."""
+        return self._stored.graphs
+
+    @property
+    def sides(self) -> dict[int, Side]:
+        """The side of each graph."""
+        return self._stored.sides
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the build."""
+        return self._stored.options
+
+    @property
+    def comparison(self) -> bool:
+        """Whether the file holds two sides."""
+        return "benchmark" in self.meta
+
+    @property
+    def threshold(self) -> float:
+        """The score above which a value diverges."""
+        return float(self.options.get("threshold", THRESHOLD))
+
+    @cached_property
+    def _nodes(self) -> NodeSource:
+        return NodeSource(self.patches)
+
+    def summary(self) -> Summary:
+        """The database as a whole, with one record for each step and rank."""
+        return Summary(
+            task=self.meta.get("task", "structure"),  # type: ignore[arg-type]
+            comparison=self.comparison,
+            tool_version=self.meta.get("tool_version", "unknown"),
+            created=self.meta.get("created", ""),
+            problem=self.meta.get("problem", ""),
+            benchmark=self.meta.get("benchmark"),
+            overflow_checked=bool(self.options.get("overflow_check")),
+            summary=reasons_of(self.meta.get("summary")),
+            pairs=[self._pair(rows) for rows in self._stored.pairs.values()],
+        )
+
+    def pair(self, step: int, rank: int) -> PairGraphs:
+        """Both graphs of a step and rank with their roots."""
+        rows = self._pair_rows(step, rank)
+        status, error = state_of(rows)
+        roots = {n.id: n for n in self.nodes_by_id(r.root for r in rows if r.root is not None)}
+        sides = {r.side: graph_of(r, roots[r.root]) for r in rows if r.root in roots}
+        return PairGraphs(step, rank, status, error, sides.get("problem"), sides.get("benchmark"))
+
+    def node(self, id_: int) -> Node:
+        """One node; raises UnknownNodeError."""
+        found = self.nodes_by_id([id_])
+        if not found:
+            raise UnknownNodeError(f"{self.file.name} has no node {id_}")
+        return found[0]
+
+    def nodes_by_id(self, ids: Iterable[int]) -> list[Node]:
+        """The nodes with these ids in the order given; unknown ones are left out."""
+        wanted = [id_ for id_ in ids if id_ <= _LARGEST]
+        found: dict[int, Node] = {}
+        for start in range(0, len(wanted), _MOST_PARAMETERS):
+            part = wanted[start : start + _MOST_PARAMETERS]
+            found |= {n.id: n for n in self._select(node.c.id.in_(part))}
+        return [found[id_] for id_ in wanted if id_ in found]
+
+    def children(self, id_: int, offset: int, limit: int) -> Children:
+        """A page of a node's children."""
+        parent = self.node(id_)
+        page = node.c.parent == id_, node.c.position >= offset, node.c.position < offset + limit
+        return Children(id_, parent.children, offset, self._select(*page, order=[node.c.position]))
+
+    def path(self, id_: int) -> NodePath:
+        """From the root down to a node."""
+        step = select(node.c.id, node.c.parent).where(node.c.id == id_).cte("above", recursive=True)
+        # A parent always has a smaller id; anything else is a cycle in a file made by hand.
+        above = node.c.id == step.c.parent, node.c.id < step.c.id
+        step = step.union_all(select(node.c.id, node.c.parent).where(*above))
+        ids = node.c.id.in_(select(step.c.id))
+        found = self._select(ids, order=[node.c.id]) if id_ <= _LARGEST else []
+        if not found:
+            raise UnknownNodeError(f"{self.file.name} has no node {id_}")
+        return NodePath(found)
+
+    def details(self, id_: int) -> NodeDetails:
+        """A node with its partner, values, stacks and communication partners."""
+        own = self.node(id_)
+        partner = next(iter(self.nodes_by_id([own.match])), None) if own.match else None
+        problem, benchmark = (own, partner) if own.side == "problem" else (partner, own)
+        with self.engine.connect() as connection:
+            return NodeDetails(
+                node=own,
+                partner=partner,
+                values=with_measures(self._values(connection, problem, benchmark), problem),
+                stack=Stacks(
+                    stack_of(connection, problem) if problem else None,
+                    stack_of(connection, benchmark) if benchmark else None,
+                ),
+                communication=links_of(connection, id_),
+            )
+
+    def flow(self, id_: int) -> NodeFlow:
+        """What fed a node and what it fed; nothing in files of earlier releases."""
+        self.node(id_)
+        producers = self._flow_links(flow.c.consumer == id_, flow.c.producer)
+        consumers = self._flow_links(flow.c.producer == id_, flow.c.consumer)
+        return NodeFlow(producers, consumers)
+
+    def _flow_links(self, near: ColumnElement[bool], far: ColumnElement[int]) -> list[FlowLink]:
+        if not self._stored.has_flow:
+            return []
+        joined = flow.join(record, record.c.id == flow.c.value)
+        joined = joined.join(form, form.c.id == record.c.form)
+        query = select(far.label("far"), form.c.path, flow.c.value, flow.c.exact)
+        query = query.select_from(joined).where(near).order_by(far, flow.c.value)
+        with self.engine.connect() as connection:
+            rows = connection.execute(query.limit(_MOST_LINKS)).all()
+        nodes = {n.id: n for n in self.nodes_by_id({row.far for row in rows})}
+        links = [
+            FlowLink(nodes[row.far], row.path, row.value, bool(row.exact))
+            for row in rows
+            if row.far in nodes
+        ]
+        return sorted(links, key=lambda link: (link.node.order, link.value))
+
+    def across(self, id_: int) -> Across:
+        """A node in all steps and ranks that have both its name and what stands above it."""
+        path = self.path(id_).path
+        with self.engine.connect() as connection:
+            places = find_everywhere(connection, path)
+        found = {n.id: n for n in self.nodes_by_id(places.values())}
+        here = path[-1]
+        cells = [cell_of(place, found.get(places.get(place, -1))) for place in self._stored.pairs]
+        return Across(here.name, here.side, cells)
+
+    def findings(self, step: int | None = None, rank: int | None = None) -> Findings:
+        """The suspects of all pairs, or of those with this step and this rank."""
+        chosen = [
+            column == number
+            for column, number in ((graph.c.step, step), (graph.c.rank, rank))
+            if number is not None
+        ]
+        joined = finding.join(graph, graph.c.id == finding.c.graph)
+        query = select(finding, graph.c.step, graph.c.rank).select_from(joined).where(*chosen)
+        with self.engine.connect() as connection:
+            rows = list(connection.execute(query.order_by(finding.c.id)))
+        nodes = {n.id: n for n in self.nodes_by_id({row.node for row in rows})}
+        found = [finding_of(row, nodes[row.node]) for row in rows if row.node in nodes]
+        return Findings(found, self.threshold)
+
+    def trace(self, id_: int) -> Trace:
+        """The way from a node back to its cause, as the file has it."""
+        with self.engine.connect() as connection:
+            return trace(cast("sqlite3.Connection", connection.connection.driver_connection), id_)
+
+    def dump_folder(self, graph_id: int) -> Path | None:
+        """The folder that a graph was read from; None when it is not known."""
+        folders = {row.id: row.dump_dir for row in self.graphs}
+        return Path(folders[graph_id]) if folders.get(graph_id) else None
+
+    def pair_index(self, step: int, rank: int) -> PairIndex:
+        """All nodes of a pair as lists and searches need them, to be kept by the caller."""
+        graphs = {row.side: row.id for row in self._pair_rows(step, rank)}
+        with self.engine.connect() as connection:
+            # The driver's own cursor: what is read is text, not records.
+            cursor = cast("sqlite3.Cursor", connection.connection.cursor())
+            sides = [read_cells(cursor, graphs.get(side)) for side in ("problem", "benchmark")]
+            cursor.close()
+        return PairIndex.from_cells(*sides)
+
+    def diff_index(self, step: int, rank: int) -> DiffIndex:
+        """Both sides of a pair as one list of rows, to be kept by the caller."""
+        graphs = {row.side: row.id for row in self._pair_rows(step, rank)}
+        both = [graphs.get(side) for side in ("problem", "benchmark")]
+        with self.engine.connect() as connection:
+            cursor = cast("sqlite3.Cursor", connection.connection.cursor())
+            sides = [from_cells(read_cells(cursor, one, SIDE_CELLS)) for one in both]
+            cursor.close()
+        problem, benchmark = (side.patched(self.patches.nodes) for side in sides)
+        causes = [one.node.id for one in self.findings(step, rank).findings]
+        threshold = self.threshold if self.comparison else None
+        return index_of(problem, benchmark, causes, threshold, lambda: self._flows(sides))
+
+    def _flows(self, sides: Sequence[SideNodes]) -> list[FlowIds]:
+        if not self._stored.has_flow:
+            return [NO_FLOW for _ in sides]
+        with self.engine.connect() as connection:
+            cursor = cast("sqlite3.Cursor", connection.connection.cursor())
+            flows = [
+                read_flow(cursor, int(side.id.min()), int(side.id.max())) if len(side) else NO_FLOW
+                for side in sides
+            ]
+            cursor.close()
+        return flows
+
+    def _pair_rows(self, step: int, rank: int) -> list[Row[Any]]:
+        rows = self._stored.pairs.get((step, rank))
+        if rows is None:
+            raise UnknownNodeError(f"{self.file.name} has no step {step} rank {rank}")
+        return rows
+
+    def _pair(self, rows: Sequence[Row[Any]]) -> Pair:
+        status, error = state_of(rows)
+        sides = {row.side: row for row in rows if row.status == "ok"}
+        problem, benchmark = sides.get("problem"), sides.get("benchmark")
+        change = self.patches.graphs.get(problem.id if problem else -1, GraphChange())
+        matched = (problem.matched if problem else 0) + change.matched
+        known = [w for w in (problem.worst if problem else None, change.worst) if w is not None]
+        return Pair(
+            step=rows[0].step,
+            rank=rows[0].rank,
+            status=status,
+            error=error,
+            worst=max(known, default=None),
+            divergent=(problem.divergent if problem else 0) + change.divergent,
+            matched=matched,
+            unmatched_problem=problem.nodes - matched if problem and benchmark else 0,
+            unmatched_benchmark=benchmark.nodes - matched if benchmark else 0,
+        )
+
+    def _select(
+        self,
+        *where: ColumnElement[bool],
+        order: Sequence[ColumnElement[Any]] = (),
+    ) -> list[Node]:
+        source = self._nodes
+        query = select(*(source[name] for name in _NODE_COLUMNS)).select_from(source.table)
+        query = query.where(*where).order_by(*order)
+        with self.engine.connect() as connection:
+            rows = connection.execute(query).all()
+        return [node_of(row, self.sides) for row in rows]
+
+    def _values(
+        self, connection: Connection, problem: Node | None, benchmark: Node | None
+    ) -> list[ValuePair]:
+        sides = [
+            list(connection.execute(select(value).where(value.c.node == n.id).order_by(value.c.id)))
+            if n is not None
+            else []
+            for n in (problem, benchmark)
+        ]
+        measured = self.patches.values.get(problem.id) if problem is not None else None
+        return pair_up(sides[0], sides[1], measured)
+
+
+class _Stored:
+    """The open file and what is the same through all patches, read once when first asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.engine = open_engine(path)
+
+    @cached_property
+    def meta(self) -> dict[str, str]:
+        with self.engine.connect() as connection:
+            rows = connection.execute(select(meta.c.key, meta.c.value))
+            return {row.key: row.value for row in rows}
+
+    @cached_property
+    def graphs(self) -> list[Row[Any]]:
+        order = (graph.c.step, graph.c.rank, graph.c.side.desc(), graph.c.id)
+        with self.engine.connect() as connection:
+            return list(connection.execute(select(graph).order_by(*order)))
+
+    @cached_property
+    def sides(self) -> dict[int, Side]:
+        return {row.id: row.side for row in self.graphs}
+
+    @cached_property
+    def pairs(self) -> dict[tuple[int, int], list[Row[Any]]]:
+        pairs: dict[tuple[int, int], list[Row[Any]]] = {}
+        for row in self.graphs:
+            pairs.setdefault((row.step, row.rank), []).append(row)
+        return pairs
+
+    @cached_property
+    def has_flow(self) -> bool:
+        # Seldom asked, and never of a file's own word: the tables are those of its schema.
+        query = text("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'flow'")
+        with self.engine.connect() as connection:
+            return bool(connection.execute(query).scalar())
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        return object_of(self.meta.get("options"))

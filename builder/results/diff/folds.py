@@ -1,0 +1,104 @@
+"""Which neighbours are repeats: sibling modules with the same inside that fare the same.
+
+Two insides are the same when their names are, call and layer numbers left out, row by row.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from builder.results.diff.merge import MergedRows
+from builder.results.diff.sides import NOTHING, Bools, Ints
+from builder.results.diff.words import WORDS, RowWords, by_row, kinds_of
+from builder.results.pair_index.columns import KINDS
+
+_NUMBERS = re.compile(r"\.\d+(?=\.|$)")
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+_PRIME = np.uint64(0x9E37_79B9_7F4A_7C15)  # odd, so that it has an inverse modulo 2**64
+_INVERSE = np.uint64(pow(int(_PRIME), -1, 2**64))
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Rows that repeat their neighbour, in order, and the first row of the run of each."""
+
+    member: Ints
+    first: Ints
+
+
+def repeated(rows: MergedRows, words: RowWords) -> Runs:
+    """All runs of at least two repeats."""
+    if len(rows) < 2:
+        return Runs(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    order = np.argsort(rows.parent, kind="stable")
+    inside, state = _insides(rows), _states(rows, words)
+    can = _foldable(rows, words)
+    here, before = order[1:], order[:-1]
+    alike = (
+        can[here]
+        & can[before]
+        & (rows.parent[here] == rows.parent[before])
+        & (inside[here] == inside[before])
+        & (state[here] == state[before])
+    )
+    starts = np.append(True, ~alike)
+    run = np.cumsum(starts) - 1
+    size = np.bincount(run)
+    kept = size[run] > 1
+    return Runs(order[kept], order[starts][run][kept])
+
+
+def _foldable(rows: MergedRows, words: RowWords) -> Bools:
+    module = kinds_of(rows) == KINDS.index("module")
+    return np.asarray(module & ~words.cause & (words.causes_below == 0) & (rows.parent != NOTHING))
+
+
+def _states(rows: MergedRows, words: RowWords) -> Ints:
+    """What must be alike besides the inside: the word, overflow, direction, micro-step."""
+    problem, benchmark = rows.problem, rows.benchmark
+    state = words.word.astype(np.int64)
+    for ours, theirs, base in (
+        (problem.direction, benchmark.direction, 4),
+        (problem.overflow, benchmark.overflow, 8),
+        (problem.micro_step, benchmark.micro_step, 1 << 20),
+    ):
+        state = state * base + by_row(rows, ours, theirs) + 1
+    return state * len(WORDS) + (words.alone_below > 0)
+
+
+def _insides(rows: MergedRows) -> Ints:
+    """A number for each row's subtree: a polynomial over its pre-order, which fixes the tree."""
+    count = len(rows)
+    cell = _labels(rows) * np.uint64(31) + rows.children.astype(np.uint64)
+    cell = (cell + np.uint64(1)) * _PRIME
+    cell ^= cell >> np.uint64(29)
+    with np.errstate(over="ignore"):
+        power = np.cumprod(np.append(np.uint64(1), np.full(count, _PRIME)))
+        back = np.cumprod(np.append(np.uint64(1), np.full(count, _INVERSE)))
+        sums = np.append(np.uint64(0), np.cumsum(cell * power[:count]))
+        hashed = (sums[rows.last + 1] - sums[:count]) * back[:count]
+    return np.asarray(hashed).view(np.int64)
+
+
+def _labels(rows: MergedRows) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    labels: dict[str, int] = {}
+    known: dict[str, int] = {}  # both sides have mostly the same names
+    module = KINDS.index("module")
+    columns = []
+    for side in (rows.problem, rows.benchmark):
+        codes = []
+        for name, kind in zip(side.names, side.kind.tolist(), strict=True):
+            code = known.get(name)
+            if code is None:
+                label = _NUMBERS.sub("", name) if kind == module else name.translate(_NO_DIGITS)
+                code = known[name] = labels.setdefault(label, len(labels))
+            codes.append(code)
+        columns.append(np.array(codes, dtype=np.int64))
+    ours, theirs = (
+        np.where(place >= 0, column[np.maximum(place, 0)] + 1 if len(column) else 0, 0)
+        for column, place in ((columns[0], rows.ours), (columns[1], rows.theirs))
+    )
+    return np.asarray(ours * (len(labels) + 1) + theirs).astype(np.uint64)

@@ -1,0 +1,115 @@
+"""The word of each row: a difference begins there, is carried on, or both sides agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from builder.results.diff.merge import MergedRows
+from builder.results.diff.sides import Bools, Floats, Ints
+from builder.results.pair_index.columns import KINDS
+
+Word = Literal[
+    "none", "agrees", "carries", "begins", "cannot_tell", "only_problem", "only_benchmark"
+]
+WORDS: tuple[Word, ...] = (
+    "none",
+    "agrees",
+    "carries",
+    "begins",
+    "cannot_tell",
+    "only_problem",
+    "only_benchmark",
+)
+_CODE = {word: code for code, word in enumerate(WORDS)}
+
+
+@dataclass(frozen=True, slots=True)
+class RowWords:
+    """By row: the word as its place in WORDS, own score, worst score below, causes below."""
+
+    word: Ints
+    score: Floats
+    worst_below: Floats
+    divergent_below: Ints
+    alone_below: Ints
+    cause: Bools
+    causes_below: Ints
+
+
+def words_of(rows: MergedRows, causes: Sequence[int], threshold: float | None) -> RowWords:
+    """The words of all rows; `threshold` is None where nothing was compared."""
+    score = _of_problem(rows, rows.problem.score)
+    entry = _is_entry(rows)
+    divergent = (score > (np.inf if threshold is None else threshold)) & entry
+    cause = np.zeros(len(rows), dtype=bool)
+    found = rows.rows_of(np.array(causes, dtype=np.int64))
+    cause[found[found >= 0]] = True
+    alone = (rows.ours < 0) | (rows.theirs < 0)
+    alone &= entry & (threshold is not None)
+    divergent_below = rows.below(divergent.astype(np.int64))
+    causes_below = rows.below(cause.astype(np.int64))
+    known = ~np.isnan(score)
+    agreeing = known | (rows.below(known.astype(np.int64)) > 0)
+    word = np.select(
+        [
+            np.full(len(rows), threshold is None),
+            cause | ((causes_below > 0) & ~alone),
+            alone & (rows.ours >= 0),
+            alone,
+            divergent | (divergent_below > 0),
+            agreeing,
+        ],
+        [
+            _CODE[w]
+            for w in ("none", "begins", "only_problem", "only_benchmark", "carries", "agrees")
+        ],
+        default=_CODE["cannot_tell"],
+    )
+    return RowWords(
+        word=word,
+        score=score,
+        worst_below=_worst_below(rows, score),
+        divergent_below=divergent_below,
+        alone_below=rows.below(alone.astype(np.int64)),
+        cause=cause,
+        causes_below=causes_below,
+    )
+
+
+def _of_problem(rows: MergedRows, cells: Floats) -> Floats:
+    if not len(cells):
+        return np.full(len(rows), np.nan)
+    return np.where(rows.ours >= 0, cells[np.maximum(rows.ours, 0)], np.nan)
+
+
+def _is_entry(rows: MergedRows) -> Bools:
+    """Whether a row is an entry of a dump; roots and collections are views."""
+    kind = kinds_of(rows)
+    return np.asarray((kind == KINDS.index("module")) | (kind == KINDS.index("api")))
+
+
+def kinds_of(rows: MergedRows) -> Ints:
+    """The kind of each row as its place in KINDS."""
+    return by_row(rows, rows.problem.kind, rows.benchmark.kind)
+
+
+def by_row(rows: MergedRows, ours: Ints, theirs: Ints) -> Ints:
+    """A column of both sides by row, the problem's where it has one."""
+    mine = ours[np.maximum(rows.ours, 0)] if len(ours) else np.zeros(len(rows), np.int64)
+    other = theirs[np.maximum(rows.theirs, 0)] if len(theirs) else np.zeros(len(rows), np.int64)
+    return np.where(rows.ours >= 0, mine, other)
+
+
+def _worst_below(rows: MergedRows, score: Floats) -> Floats:
+    worst = [-1.0] * len(rows)
+    known, above = np.where(np.isnan(score), -1.0, score).tolist(), rows.parent.tolist()
+    for row in range(len(rows) - 1, 0, -1):
+        up = above[row]
+        if up >= 0:
+            worst[up] = max(worst[up], worst[row], known[row])
+    below = np.array(worst, dtype=np.float64)
+    return np.where(below < 0, np.nan, below)

@@ -1,0 +1,28 @@
+"""A SQLAlchemy engine over a result file, for everything that queries more than the diagnosis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.pool import QueuePool
+
+from builder.results.opening import connect, limit_time
+
+_CONNECTIONS = 8
+
+
+def open_engine(path: Path) -> Engine:
+    """An engine over a file that nobody changes while it is open; its pool serves all threads.
+
+    Nothing is read yet: `format_of` tells whether the file can be used.
+    """
+    engine = create_engine(
+        "sqlite://",
+        creator=lambda: connect(path),
+        poolclass=QueuePool,
+        pool_size=_CONNECTIONS,
+        max_overflow=-1,
+    )
+    event.listen(engine, "checkout", lambda connection, *_: limit_time(connection))
+    return engine

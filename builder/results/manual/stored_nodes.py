@@ -1,0 +1,134 @@
+"""Reads nodes back as the builder had them: subtrees with their values, to be matched anew."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+
+from builder.dump.reader import Dump
+from builder.dump.values import Values
+from builder.match.tree import Tree, TreeNode, make_node
+from builder.results.manual.measured_pair import StoredNode, StoredValue
+from builder.results.schema import graph, node, value
+from builder.results.value_pairs import record_of
+from msprobe_core.format import NameSyntaxError, parse_entry
+
+_CHUNK = 900
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTree:
+    """A subtree as the matching takes it; `rows` holds the table row of each of its nodes."""
+
+    tree: Tree
+    rows: dict[TreeNode, Row[Any]]
+
+
+def find_nodes(connection: Connection, graph_id: int, names: Iterable[str]) -> dict[str, Row[Any]]:
+    """The rows of the nodes of a graph that have one of these names."""
+    # As one JSON text: the names of a large subtree are more than a statement takes parameters.
+    wanted = func.json_each(json.dumps(list(names))).table_valued("value")
+    root = select(graph.c.root).where(graph.c.id == graph_id).scalar_subquery()
+    top = node.alias("top")
+    last = select(top.c.last).where(top.c.id == root).scalar_subquery()
+    # By the range of ids: through the index over graphs every row would be looked up alone.
+    inside = node.c.id.between(root, last), node.c.graph + 0 == graph_id
+    query = select(node).where(*inside, node.c.name.in_(select(wanted.c.value)))
+    return {row.name: row for row in connection.execute(query)}
+
+
+def following(name: str) -> tuple[str, ...]:
+    """The names of what goes with a forward node wherever it goes: its backward, its gradients."""
+    try:
+        entry = parse_entry(name)
+    except NameSyntaxError:
+        return ()
+    if entry.direction != "forward":
+        return ()
+    gradients = f"{entry.owner}.parameters_grad"
+    return entry.twin("backward"), f"{gradients}.{entry.call or 0}", gradients
+
+
+def rows_with_ancestors(connection: Connection, ids: Sequence[int]) -> dict[int, Row[Any]]:
+    """The rows of nodes and of everything above them, by id."""
+    found: dict[int, Row[Any]] = {}
+    missing = set(ids)
+    while missing:
+        part = list(missing)[:_CHUNK]
+        rows = connection.execute(select(node).where(node.c.id.in_(part))).all()
+        found |= {row.id: row for row in rows}
+        missing -= set(part)
+        missing |= {r.parent for r in rows if r.parent is not None and r.parent not in found}
+    return found
+
+
+def subtree_size(row: Row[Any]) -> int:
+    """How many nodes a subtree has, its top included; ids run in pre-order."""
+    return int(row.last) - int(row.id) + 1
+
+
+def read_subtree(connection: Connection, top: Row[Any], *, below: bool) -> StoredTree:
+    """The call tree from a node on down, or that node alone."""
+    last = top.last if below else top.id
+    inside = node.c.id.between(top.id, last)
+    rows = connection.execute(select(node).where(inside).order_by(node.c.id)).all()
+    dump = _dump(connection, rows, top)
+    nodes: dict[int, TreeNode] = {}
+    for row in rows:
+        made = make_node(dump, row.name, float(row.position))
+        made.recomputed = bool(row.recomputed)
+        made.exec_order = row.exec_order
+        made.parent = nodes.get(row.parent)
+        if made.parent is not None:
+            made.parent.children.append(made)
+        nodes[row.id] = made
+    in_order = sorted(nodes.values(), key=lambda n: n.exec_order)
+    for order, made in enumerate(in_order):
+        made.exec_order = order
+    by_name = {made.name: made for made in nodes.values()}
+    tree = Tree(dump, nodes[top.id], by_name, in_order)
+    return StoredTree(tree, {nodes[row.id]: row for row in rows})
+
+
+def stored_node(connection: Connection, row: Row[Any], task: str) -> StoredNode:
+    """A node with its values, as `builder.results.manual.measured_pair` measures it."""
+    owner = connection.execute(select(graph).where(graph.c.id == row.graph)).one()
+    query = select(value).where(value.c.node == row.id).order_by(value.c.id)
+    values = [
+        StoredValue(v.id, f"{v.role}.{v.path}" if v.path else v.role, record_of(v))
+        for v in connection.execute(query)
+    ]
+    folder = Path(owner.dump_dir or "")
+    return StoredNode(row.name, values, task, folder, owner.precision or "float32")
+
+
+def _dump(connection: Connection, rows: Sequence[Row[Any]], top: Row[Any]) -> Dump:
+    names = {row.id: row.name for row in rows}
+    values = Values()
+    ranges: dict[str, tuple[int, int]] = {}
+    inside = value.c.node.between(rows[0].id, rows[-1].id)
+    for row in connection.execute(select(value).where(inside).order_by(value.c.node, value.c.id)):
+        name = names[row.node]
+        start = ranges.get(name, (len(values.keys), 0))[0]
+        values.keys.append(f"{row.role}.{row.path}" if row.path else row.role)
+        values.records.append(record_of(row))
+        ranges[name] = (start, len(values.keys))
+    owner = connection.execute(select(graph).where(graph.c.id == top.graph)).one()
+    folder = Path(owner.dump_dir or "")
+    return Dump(
+        path=folder,
+        task="",
+        level=owner.level or "",
+        framework=owner.framework or "",
+        values=values,
+        ranges=ranges,
+        parents={},
+        micro_steps={},
+        stacks={},
+        frames=[],
+    )

@@ -1,0 +1,61 @@
+"""Says in which module a node stands, as people write it: `layers.3.self_attn`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from builder.results.reading import Results
+from builder.results.records import Node
+from msprobe_core.format import NameSyntaxError, parse_entry
+
+
+def module_path(name: str) -> str | None:
+    """The attribute path of a module's entry; None for what is no module.
+
+    >>> module_path("Module.layers.3.self_attn.Attention.forward.0")
+    'layers.3.self_attn'
+    """
+    try:
+        entry = parse_entry(name)
+    except NameSyntaxError:
+        return None
+    return None if entry.kind == "api" else entry.path or entry.type_name
+
+
+def call_number(name: str) -> int | None:
+    """Which call of its function or module a node is, from 0."""
+    try:
+        return parse_entry(name).call
+    except NameSyntaxError:
+        return None
+
+
+def type_name(name: str) -> str:
+    """The class of a module or the name of a call; empty where the name is outside the grammar."""
+    try:
+        return parse_entry(name).type_name
+    except NameSyntaxError:
+        return ""
+
+
+def modules_of(database: Results, nodes: Sequence[Node]) -> dict[int, str]:
+    """The module that each node is, or stands in; left out at the top level."""
+    known: dict[int, Node] = {node.id: node for node in nodes}
+    wanted = {n.parent for n in nodes if n.parent is not None and module_path(n.name) is None}
+    while missing := {id_ for id_ in wanted if id_ not in known}:
+        found = database.nodes_by_id(sorted(missing))
+        known |= {node.id: node for node in found}
+        wanted = {n.parent for n in found if n.parent is not None and module_path(n.name) is None}
+    paths = {node.id: _nearest(node, known) for node in nodes}
+    return {id_: path for id_, path in paths.items() if path is not None}
+
+
+def _nearest(node: Node, known: dict[int, Node]) -> str | None:
+    above: Node | None = node
+    # A parent has the smaller id in our files, and a tree was made of msprobe's; so this ends.
+    while above is not None:
+        path = module_path(above.name)
+        if path is not None:
+            return path
+        above = known.get(above.parent) if above.parent is not None else None
+    return None

@@ -1,0 +1,85 @@
+"""What can be asked of a result file, whoever wrote it: ours and msprobe's own answer alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from builder.results.diff.index import DiffIndex
+from builder.results.pair_index.index import PairIndex
+from builder.results.records import (
+    Across,
+    Children,
+    Findings,
+    Node,
+    NodeDetails,
+    NodeFlow,
+    NodePath,
+    PairGraphs,
+    Summary,
+)
+from builder.results.trace import Trace
+
+
+class Results(Protocol):
+    """A result file that is open for reading; ids are those of the file.
+
+    What is asked for and not there raises UnknownNodeError; a file that turns out damaged raises
+    DatabaseError or an error of SQLAlchemy.
+    """
+
+    file: Path
+
+    @property
+    def comparison(self) -> bool:
+        """Whether two runs are compared, not one drawn."""
+
+    @property
+    def threshold(self) -> float:
+        """The score above which a value diverges."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+    def summary(self) -> Summary:
+        """The whole file: every step and rank with its state, worst score and counts."""
+
+    def pair(self, step: int, rank: int) -> PairGraphs:
+        """The graphs of one step and rank."""
+
+    def node(self, id_: int) -> Node:
+        """One node."""
+
+    def nodes_by_id(self, ids: Iterable[int]) -> list[Node]:
+        """The nodes with these ids in the order given; unknown ones are left out."""
+
+    def children(self, id_: int, offset: int, limit: int) -> Children:
+        """A page of the nodes directly below one."""
+
+    def path(self, id_: int) -> NodePath:
+        """The nodes from the root to one."""
+
+    def trace(self, id_: int) -> Trace:
+        """The way from a node back to its cause."""
+
+    def details(self, id_: int) -> NodeDetails:
+        """A node with its partner, values, stacks and communication partners."""
+
+    def across(self, id_: int) -> Across:
+        """The same node in all steps and ranks."""
+
+    def findings(self, step: int | None = None, rank: int | None = None) -> Findings:
+        """Where the problem run begins to differ, best suspect first."""
+
+    def pair_index(self, step: int, rank: int) -> PairIndex:
+        """All nodes of a pair in memory, to be searched and filtered."""
+
+    def flow(self, id_: int) -> NodeFlow:
+        """What fed a node, and what it fed, as far as the file tells."""
+
+    def diff_index(self, step: int, rank: int) -> DiffIndex:
+        """Both sides of a pair as one list of rows, to be windowed and folded."""
+
+    def dump_folder(self, graph_id: int) -> Path | None:
+        """The folder that a graph was made from, where the file says it."""

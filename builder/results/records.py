@@ -1,0 +1,260 @@
+"""What the queries answer: one record per thing that a reader of a result database asks for.
+
+They are the messages of the server as well, so a field renamed here is renamed in the interface.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+
+# What the answers say is what the builder calls it; whoever reads answers finds the words here.
+from builder.judge.verdict import Verdict as Verdict
+from builder.match.tree import Kind as Kind
+from builder.pipeline.plan import Side as Side
+from msprobe_core.format import Direction as Direction
+
+Status: TypeAlias = Literal["ok", "failed", "missing"]
+Task: TypeAlias = Literal["statistics", "tensor", "md5", "structure"]
+Overflow: TypeAlias = Literal["medium", "high", "critical"]
+Role: TypeAlias = Literal["input", "parameters", "parameters_grad", "output"]
+# JSON has no NaN and no infinity: they travel as "nan", "inf" and "-inf".
+Measure: TypeAlias = float | Literal["nan", "inf", "-inf"] | None
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+Reason: TypeAlias = dict[str, str | float | bool | None]
+
+ROLES: tuple[Role, ...] = ("input", "parameters", "parameters_grad", "output")
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """One (step, rank): a cell of the matrix."""
+
+    step: int
+    rank: int
+    status: Status
+    error: str | None
+    worst: float | None
+    divergent: Count
+    matched: Count
+    unmatched_problem: Count
+    unmatched_benchmark: Count
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """What a database says about itself as a whole."""
+
+    task: Task
+    comparison: bool
+    tool_version: str
+    created: str
+    problem: str
+    benchmark: str | None
+    overflow_checked: bool
+    summary: list[Reason]
+    pairs: list[Pair]
+
+
+class Node(msgspec.Struct, frozen=True, gc=False):
+    """One box of a graph: `order` of completion, `position` among its siblings."""
+
+    id: int
+    graph: int
+    side: Side
+    parent: int | None
+    position: int
+    order: int
+    depth: int
+    children: Count
+    name: str
+    label: str
+    kind: Kind
+    direction: Direction | None
+    recomputed: bool
+    micro_step: int
+    match: int | None
+    match_reason: str | None
+    score: float | None
+    input_score: float | None
+    introduced: float | None
+    verdict: Verdict | None
+    overflow: Overflow | None
+    worst_below: float | None
+    divergent_below: Count
+    source: int | None
+    reasons: list[Reason]
+
+
+class Graph(msgspec.Struct, frozen=True):
+    """One side of a pair."""
+
+    id: int
+    side: Side
+    framework: str | None
+    level: str | None
+    dump_dir: str | None
+    micro_steps: Count
+    nodes: Count
+    root: Node
+
+
+class PairGraphs(msgspec.Struct, frozen=True):
+    """Both graphs of a pair, or why there are none."""
+
+    step: int
+    rank: int
+    status: Status
+    error: str | None
+    problem: Graph | None
+    benchmark: Graph | None
+
+
+class Children(msgspec.Struct, frozen=True):
+    """A page of the children of one node, in their order."""
+
+    parent: int
+    total: Count
+    offset: Count
+    children: list[Node]
+
+
+class NodePath(msgspec.Struct, frozen=True):
+    """From the root down to a node."""
+
+    path: list[Node]
+
+
+class NodeList(msgspec.Struct, frozen=True):
+    """A page of the nodes that a filter lets through."""
+
+    total: Count
+    offset: Count
+    nodes: list[Node]
+
+
+class Value(msgspec.Struct, frozen=True, gc=False):
+    """One recorded value; `scalar` is the JSON text of an argument that is no tensor."""
+
+    id: int
+    type: str
+    dtype: str | None
+    shape: list[int] | None
+    max: Measure
+    min: Measure
+    mean: Measure
+    norm: Measure
+    requires_grad: bool | None
+    checksum: str | None
+    file: str | None
+    scalar: str | None
+
+
+class ValuePair(msgspec.Struct, frozen=True):
+    """A value of both sides; a side is null where the value is surplus on the other."""
+
+    role: Role
+    path: str
+    problem: Value | None
+    benchmark: Value | None
+    score: float | None
+    error: Measure
+    worst: bool
+    measures: dict[str, Measure]
+    differs: list[str]
+
+
+class Stacks(msgspec.Struct, frozen=True):
+    """The call stacks of a node and its partner, innermost frame first as recorded."""
+
+    problem: list[str] | None
+    benchmark: list[str] | None
+
+
+class CommunicationLink(msgspec.Struct, frozen=True):
+    """A communication partner; `peer_node` is null when it is missing."""
+
+    kind: str
+    peer_rank: int
+    peer_node: int | None
+    peer_name: str | None
+
+
+class NodeDetails(msgspec.Struct, frozen=True):
+    """All that is known of one node."""
+
+    node: Node
+    partner: Node | None
+    values: list[ValuePair]
+    stack: Stacks
+    communication: list[CommunicationLink]
+
+
+class FlowLink(msgspec.Struct, frozen=True):
+    """A value that passed from one call to another; `exact` is false where equal values tell it.
+
+    `node` is the other end; `path` is the place of the value among what its reader was given.
+    """
+
+    node: Node
+    path: str
+    value: int
+    exact: bool
+
+
+class NodeFlow(msgspec.Struct, frozen=True):
+    """What fed a node, and what it fed, each in execution order."""
+
+    producers: list[FlowLink]
+    consumers: list[FlowLink]
+
+
+class AcrossCell(msgspec.Struct, frozen=True):
+    """A node in one step and rank; `node` is null where it does not occur."""
+
+    step: int
+    rank: int
+    node: int | None
+    score: float | None
+    input_score: float | None
+    verdict: Verdict | None
+    overflow: Overflow | None
+
+
+class Across(msgspec.Struct, frozen=True):
+    """The same node in every step and rank, in their order."""
+
+    name: str
+    side: Side
+    cells: list[AcrossCell]
+
+
+class FindingPlace(msgspec.Struct, frozen=True):
+    """Where else the cause of a finding showed: the same line of source, the same reason."""
+
+    step: int
+    rank: int
+    node: int
+    name: str
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A suspect of the diagnosis; `places` are the repeats of its cause, in their order."""
+
+    id: int
+    step: int
+    rank: int
+    kind: str
+    node: Node
+    score: float | None
+    input_score: float | None
+    introduced: float | None
+    reasons: list[Reason]
+    propagated_to: Count
+    places: list[FindingPlace] = []
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """Suspects, best first; a score above `threshold` counts as divergent."""
+
+    findings: list[Finding]
+    threshold: float

@@ -1,0 +1,244 @@
+"""Reads the diagnosis out of a result database, as records and as the JSON other tools rely on."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+from builder.errors import DatabaseError
+from builder.reasons import Reason, decode, sentence
+from builder.results.opening import connect, format_of
+from msprobe_core.format import NameSyntaxError, parse_entry
+
+REPORT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """One finding: a node where the runs begin to differ; `reasons` are English sentences.
+
+    `inside` is the module that contains the node; None at the top level. Of merged ranks: `path` in
+    the logical model, the guilty `ranks` and where they stand, the `axis` and the `check` that
+    failed between them, and what the node is called there. `places` are where the same cause showed
+    again: step, rank and node of each.
+    """
+
+    step: int
+    rank: int
+    node: str
+    type: str
+    direction: str
+    order: int
+    score: float | None
+    input_score: float | None
+    introduced: float | None
+    reasons: list[str]
+    propagated_to: int
+    kind: str
+    side: str
+    inside: str | None
+    stack: str | None
+    places: list[dict[str, int | str]]
+    path: str
+    ranks: tuple[int, ...] = ()
+    coordinates: str | None = None
+    axis: str | None = None
+    check: str | None = None
+    origin: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All suspects in order, the first to look at first, and what the comparison covered."""
+
+    database: Path
+    task: str
+    pairs: int
+    matched: int
+    unmatched_problem: int
+    unmatched_benchmark: int
+    failed: list[dict[str, int | str]]
+    summary: list[str]
+    findings: list[Suspect]
+    worst: float | None
+    comparable: bool
+    values: dict[str, object] | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """The documented form, version 1."""
+        keys = [
+            "step",
+            "rank",
+            "node",
+            "type",
+            "direction",
+            "order",
+            "score",
+            "input_score",
+            "introduced",
+            "reasons",
+            "propagated_to",
+            "places",
+        ]
+        if self.values is not None:
+            keys += ["path", "ranks", "coordinates", "axis", "check", "origin"]
+        return {
+            "version": REPORT_VERSION,
+            "database": str(self.database),
+            "task": self.task,
+            "coverage": {
+                "pairs": self.pairs,
+                "matched": self.matched,
+                "unmatched_problem": self.unmatched_problem,
+                "unmatched_benchmark": self.unmatched_benchmark,
+                "failed": self.failed,
+                **({} if self.values is None else {"values": self.values}),
+            },
+            "findings": [{key: getattr(f, key) for key in keys} for f in self.findings],
+        }
+
+
+def diagnose(path: Path | str, top: int | None = None) -> Diagnosis:
+    """Read the findings of a result database, at most `top` of them.
+
+    All of them without `top`. Raises DatabaseError when the file is missing, was cut short, or is
+    no result database of this tool and version.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DatabaseError(f"{path}: no such file", "`msprobe graph_visualize` makes one")
+    if format_of(path) == "msprobe":
+        raise DatabaseError(
+            f"{path}: written by msprobe's own builder, which names no findings",
+            "compare the dumps with `msprobe graph_visualize`",
+        )
+    try:
+        with closing(connect(path)) as connection:
+            return _read(path, connection, top)
+    except sqlite3.Error as error:
+        raise DatabaseError(
+            f"{path}: is damaged ({error})", "build it again with `msprobe graph_visualize`"
+        ) from None
+
+
+def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagnosis:
+    connection.row_factory = sqlite3.Row
+    meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+    graphs = connection.execute("SELECT * FROM graph ORDER BY step, rank, side").fetchall()
+    problem = [g for g in graphs if g["side"] == "problem" and g["status"] == "ok"]
+    benchmark = [g for g in graphs if g["side"] == "benchmark" and g["status"] == "ok"]
+    summary = decode(meta.get("summary"))
+    worst = [g["worst"] for g in problem if g["worst"] is not None]
+    return Diagnosis(
+        database=path,
+        task=meta.get("task", "structure"),
+        pairs=len(problem),
+        matched=sum(g["matched"] for g in problem),
+        unmatched_problem=sum(g["nodes"] - g["matched"] for g in problem),
+        unmatched_benchmark=sum(g["nodes"] - g["matched"] for g in benchmark),
+        failed=[
+            {"step": g["step"], "rank": g["rank"], "error": g["error"]}
+            for g in graphs
+            if g["status"] == "failed"
+        ],
+        summary=[sentence(reason) for reason in summary],
+        findings=_findings(connection, top),
+        worst=max(worst, default=None),
+        values=json.loads(meta["values"]) if "values" in meta else None,
+        comparable=not any(reason["code"] == "nothing_comparable" for reason in summary),
+    )
+
+
+_FINDINGS = """
+    SELECT finding.*, graph.step, graph.rank, graph.side, node.name,
+           node.kind AS node_kind, node.direction, node.exec_order, stack.text AS stack_text,
+           parent.name AS parent_name, parent.kind AS parent_kind
+    FROM finding
+    JOIN node ON node.id = finding.node
+    JOIN graph ON graph.id = finding.graph
+    LEFT JOIN node AS parent ON parent.id = node.parent
+    LEFT JOIN stack ON stack.id = node.stack
+    ORDER BY finding.id LIMIT ?
+"""
+
+
+def _findings(connection: sqlite3.Connection, top: int | None) -> list[Suspect]:
+    rows = connection.execute(_FINDINGS, (-1 if top is None else top,))
+    return [_suspect(row) for row in rows]
+
+
+def _suspect(row: sqlite3.Row) -> Suspect:
+    return Suspect(
+        step=row["step"],
+        rank=row["rank"],
+        node=row["name"],
+        type="api" if row["node_kind"] == "api" else "module",
+        direction=row["direction"] or "forward",
+        order=row["exec_order"],
+        score=row["score"],
+        input_score=row["input_score"],
+        introduced=row["introduced"],
+        reasons=[sentence(reason) for reason in decode(row["reasons"])],
+        propagated_to=row["propagated_to"],
+        kind=row["kind"],
+        side=row["side"],
+        inside=row["parent_name"] if row["parent_kind"] == "module" else None,
+        stack=row["stack_text"],
+        places=_places(row["places"] if "places" in row.keys() else None),  # noqa: SIM118
+        path=_path(row["name"]),
+        **_place(decode(row["reasons"])),
+    )
+
+
+class _Place(TypedDict, total=False):
+    ranks: tuple[int, ...]
+    coordinates: str
+    axis: str
+    check: str
+    origin: str
+
+
+_CHECKS = {
+    "replica_differs": "replica",
+    "gradients_scaled": "scale",
+    "other_axis": "group",
+    "partial_used": "partial used",
+}
+
+
+def _place(reasons: list[Reason]) -> _Place:
+    """Where a finding of merged ranks lies, as its reasons have it."""
+    place: _Place = {}
+    for reason in reversed(reasons):
+        if "ranks" in reason:
+            place["ranks"] = tuple(map(int, str(reason["ranks"]).split(", ")))
+            place["coordinates"] = str(reason["coordinates"])
+        if "axis" in reason:
+            place["axis"] = str(reason["axis"])
+        if reason.get("origin"):
+            place["origin"] = str(reason["origin"])
+        check = _CHECKS.get(str(reason["code"]))
+        if check is not None:
+            place["check"] = check
+    return place
+
+
+def _path(name: str) -> str:
+    """The module path of a node, or its name where it is no module."""
+    try:
+        entry = parse_entry(name)
+    except NameSyntaxError:
+        return name
+    return entry.path or entry.type_name
+
+
+def _places(text: str | None) -> list[dict[str, int | str]]:
+    try:
+        listed = json.loads(text) if text else []
+        return [{"step": p["step"], "rank": p["rank"], "node": p["name"]} for p in listed]
+    except (ValueError, TypeError, KeyError):
+        return []  # a file may come from anywhere

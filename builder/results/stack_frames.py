@@ -1,0 +1,55 @@
+"""Reads the frames of a recorded stack: `File /job/model.py, line 14, in forward, y = f(x)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_FRAME = re.compile(r'^\s*File "?(.+?)"?, line (\d+), in ([^,\n]+),?\s*(.*)$', re.DOTALL)
+# Where the model is said in the framework's words, not the user's; a model's own package counts.
+_FRAMEWORK = re.compile(
+    r"[\\/](?:site|dist)-packages[\\/](?:torch|torch_npu|mindspore|msprobe|msprobe_core)[\\/]"
+    r"|[\\/]lib[\\/]python3\.\d+[\\/](?!site-packages)"
+)
+_INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame: `place` as `model.py:14 in forward`, and its line of code."""
+
+    place: str
+    code: str
+
+
+def model_frame(stack: Sequence[str]) -> Frame | None:
+    """The innermost frame outside the framework, else the innermost of all; None without any."""
+    found = _model_match(_parsed(stack))
+    if found is None:
+        return None
+    name = re.split(r"[\\/]", found[1])[-1]
+    return Frame(f"{name}:{found[2]} in {found[3].strip()}", found[4].strip())
+
+
+def place_lines(stack: Sequence[str]) -> list[str]:
+    """The frame of `model_frame` as one line, and below it the user's own where that is another.
+
+    A model is often a library's (`modeling_llama.py`); the line that the user can change is the
+    innermost one outside all installed packages.
+    """
+    parsed = _parsed(stack)
+    place = _model_match(parsed)
+    own = next((match for match in parsed if _INSTALLED.search(match[1]) is None), None)
+    found = [match for match in (place, own) if match is not None]
+    lines = [" ".join(match[0].split()) for match in found]
+    return lines[:1] if place is own else lines
+
+
+def _parsed(stack: Sequence[str]) -> list[re.Match[str]]:
+    return [match for line in stack if (match := _FRAME.match(line)) is not None]
+
+
+def _model_match(parsed: Sequence[re.Match[str]]) -> re.Match[str] | None:
+    own = (match for match in parsed if _FRAMEWORK.search(match[1]) is None)
+    return next(own, parsed[0] if parsed else None)

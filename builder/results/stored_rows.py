@@ -1,0 +1,139 @@
+"""Rows of a result database as the records that queries answer with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+import msgspec
+from sqlalchemy import Connection, Row, select
+
+from builder.results.records import (
+    AcrossCell,
+    CommunicationLink,
+    Finding,
+    FindingPlace,
+    Graph,
+    Measure,
+    Node,
+    Reason,
+    Side,
+    Status,
+    ValuePair,
+)
+from builder.results.schema import communication, node, stack
+
+
+def with_measures(pairs: list[ValuePair], problem: Node | None) -> list[ValuePair]:
+    """Put what extensions measured beside the measures of each value."""
+    added: dict[str, dict[str, Measure]] = {}
+    for reason in problem.reasons if problem is not None else ():
+        if reason["code"] == "measure":
+            number = cast("Measure", reason["number"])
+            added.setdefault(str(reason["value"]), {})[str(reason["name"])] = number
+    if not added:
+        return pairs
+    return [
+        msgspec.structs.replace(
+            pair, measures={**pair.measures, **added.get(f"{pair.role}.{pair.path}", {})}
+        )
+        for pair in pairs
+    ]
+
+
+def node_of(row: Row[Any], sides: dict[int, Side]) -> Node:
+    """A row of the table `node` as a record."""
+    id_, graph_id, *cells, reasons = tuple(row)
+    cells[9] = bool(cells[9])
+    fields: list[Any] = [id_, graph_id, sides.get(graph_id), *cells, reasons_of(reasons)]
+    return Node(*fields)
+
+
+def cell_of(place: tuple[int, int], found: Node | None) -> AcrossCell:
+    """A node in one step and rank; empty where it does not occur."""
+    if found is None:
+        return AcrossCell(*place, None, None, None, None, None)
+    return AcrossCell(
+        *place, found.id, found.score, found.input_score, found.verdict, found.overflow
+    )
+
+
+def graph_of(row: Row[Any], root: Node) -> Graph:
+    """One side of a pair."""
+    return Graph(
+        id=row.id,
+        side=row.side,
+        framework=row.framework,
+        level=row.level,
+        dump_dir=row.dump_dir,
+        micro_steps=row.micro_steps,
+        nodes=row.nodes,
+        root=root,
+    )
+
+
+def finding_of(row: Row[Any], named: Node) -> Finding:
+    """A row of the table `finding` as a record."""
+    return Finding(
+        id=row.id,
+        step=row.step,
+        rank=row.rank,
+        kind=row.kind,
+        node=named,
+        score=row.score,
+        input_score=row.input_score,
+        introduced=row.introduced,
+        reasons=reasons_of(row.reasons),
+        propagated_to=row.propagated_to,
+        places=_places(row.places),
+    )
+
+
+def _places(text: str | None) -> list[FindingPlace]:
+    try:
+        return msgspec.json.decode(text, type=list[FindingPlace]) if text else []
+    except msgspec.MsgspecError:
+        return []  # a file may come from anywhere
+
+
+def state_of(rows: Sequence[Row[Any]]) -> tuple[Status, str | None]:
+    """Whether a pair could be compared, and why not."""
+    return next(((r.status, r.error) for r in rows if r.status != "ok"), ("ok", None))
+
+
+def stack_of(connection: Connection, of: Node) -> list[str] | None:
+    """The call stack of a node, innermost frame first."""
+    joined = node.join(stack, stack.c.id == node.c.stack)
+    query = select(stack.c.text).select_from(joined).where(node.c.id == of.id)
+    text = connection.execute(query).scalar()
+    return text.splitlines() if text else None
+
+
+def links_of(connection: Connection, id_: int) -> list[CommunicationLink]:
+    """The communication partners of a node."""
+    joined = communication.outerjoin(node, node.c.id == communication.c.peer_node)
+    columns = (communication.c.kind, communication.c.peer_rank, communication.c.peer_node)
+    query = select(*columns, node.c.name).select_from(joined)
+    rows = connection.execute(query.where(communication.c.node == id_))
+    return [CommunicationLink(*row) for row in rows]
+
+
+def reasons_of(text: str | None) -> list[Reason]:
+    """The reasons in a cell; what cannot be read becomes one that says so."""
+    if not text:
+        return []
+    try:
+        listed = json.loads(text)
+        return [dict(reason) for reason in listed if reason["code"]]
+    except (ValueError, TypeError, KeyError):
+        return [{"code": "unreadable_reasons", "text": str(text)[:200]}]
+
+
+def object_of(text: str | None) -> dict[str, Any]:
+    """The JSON object in a cell; an empty one where there is none."""
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

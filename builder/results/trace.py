@@ -1,0 +1,243 @@
+"""The way from a divergent node back to its cause, call by call: which output fed which input."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from builder.diagnosis.walk import THRESHOLD
+from builder.errors import DatabaseError, UnknownNodeError
+from builder.results.opening import connect, format_of
+from msprobe_core.format import NameSyntaxError, parse_entry
+
+Link: TypeAlias = Literal["start", "input", "inside", "forward", "cause"]
+# How a trace gets from one hop to the next: by the value that was read, into a module, from a
+# gradient to the call it belongs to, or, where no value tells, to what the diagnosis names.
+
+
+class Hop(msgspec.Struct, frozen=True):
+    """One node on the way; `link` says how it was reached from the one before.
+
+    `value` is the key of the value that was read there, `exact` whether the dump itself says where
+    that came from, and not equal numbers.
+    """
+
+    node: int
+    name: str
+    side: str
+    order: int
+    score: float | None
+    input_score: float | None
+    link: Link
+    value: str | None = None
+    exact: bool = False
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """The way from a node to its cause, the node first; `finding` is the number of the finding.
+
+    `finding` is null where the way ends without one: nothing differs there, or nobody knows why.
+    """
+
+    step: int
+    rank: int
+    finding: int | None
+    hops: list[Hop]
+
+
+def explain(path: Path, name: str, step: int | None = None, rank: int | None = None) -> Trace:
+    """The trace of a node by its name, in the first step and rank that has it.
+
+    Raises DatabaseError for a file that cannot be read and UnknownNodeError for a name that the
+    problem run of that step and rank does not have.
+    """
+    if not path.is_file() or format_of(path) != "own":
+        raise DatabaseError(f"{path}: no result database of this tool", "build one and name it")
+    try:
+        with closing(connect(path)) as connection:
+            return trace(connection, _find(connection, name, step, rank))
+    except sqlite3.Error as error:
+        raise DatabaseError(f"{path}: is damaged ({error})", "build it again") from None
+
+
+def trace(connection: sqlite3.Connection, node: int) -> Trace:
+    """The trace of a node by its id. Raises UnknownNodeError."""
+    return _Tracer(connection).trace(node)
+
+
+def _find(connection: sqlite3.Connection, name: str, step: int | None, rank: int | None) -> int:
+    query = (
+        "SELECT node.id FROM node JOIN graph ON graph.id = node.graph "
+        "WHERE node.name = ? AND (? IS NULL OR graph.step = ?) AND (? IS NULL OR graph.rank = ?) "
+        "ORDER BY graph.side = 'benchmark', graph.step, graph.rank, node.id LIMIT 1"
+    )
+    row = connection.execute(query, (name, step, step, rank, rank)).fetchone()
+    if row is None:
+        raise UnknownNodeError(
+            f"{name}: no node of that name", "take a full name, as `msprobe diagnose` prints it"
+        )
+    return int(row[0])
+
+
+class _Node(msgspec.Struct, frozen=True):
+    id: int
+    graph: int
+    name: str
+    side: str
+    kind: str
+    direction: str | None
+    order: int
+    score: float | None
+    input_score: float | None
+    source: int | None
+    first_value: int
+    value_count: int
+    step: int
+    rank: int
+
+
+_NODE = (
+    "SELECT node.id, node.graph, node.name, graph.side, node.kind, node.direction, "
+    "node.exec_order, node.score, node.input_score, node.source, node.first_value, "
+    "node.value_count, graph.step, graph.rank FROM node JOIN graph ON graph.id = node.graph "
+)
+_INPUTS = (
+    "SELECT record.id, form.role, form.path, record.max, record.min, record.mean, record.norm, "
+    "record.sketch FROM record JOIN form ON form.id = record.form "
+    "WHERE record.id BETWEEN ? AND ? AND form.role NOT IN ('output', 'parameters_grad') "
+    "AND record.score > ? ORDER BY record.score DESC, record.id"
+)
+# The latest node before that put out equal numbers; equal elements come first, calls before the
+# modules around them.
+_MAKERS = (
+    "SELECT node.id FROM record JOIN form ON form.id = record.form "
+    "JOIN node ON node.graph = ? AND record.id BETWEEN node.first_value "
+    "AND node.first_value + node.value_count - 1 "
+    "WHERE record.max IS ? AND record.min IS ? AND record.mean IS ? AND record.norm IS ? "
+    "AND form.role IN ('output', 'parameters_grad') AND node.exec_order < ? "
+    "ORDER BY record.sketch IS NOT ?, node.kind <> 'api', node.exec_order DESC LIMIT 1"
+)
+
+
+class _Tracer:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        options = connection.execute("SELECT value FROM meta WHERE key = 'options'").fetchone()
+        self._threshold = _threshold(options[0] if options else "{}")
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'flow'")
+        self._has_flow = tables.fetchone() is not None
+
+    def trace(self, start: int) -> Trace:
+        here = self._node(start)
+        step, rank = here.step, here.rank
+        hops = [_hop(here, "start")]
+        seen = {here.id}
+        while (found := self._finding(here.id)) is None:
+            following = next(self._ways(here, seen), None)
+            if following is None:
+                break
+            here, link, value, exact = following
+            seen.add(here.id)
+            hops.append(_hop(here, link, value, exact))
+        return Trace(step, rank, found, hops)
+
+    def _ways(self, here: _Node, seen: set[int]) -> Iterator[tuple[_Node, Link, str | None, bool]]:
+        """Where a difference may have come from, the best way first."""
+        for value, maker, exact in self._makers(here):
+            if maker.id not in seen and self._differs(maker):
+                yield maker, "input", value, exact
+        for inner in self._inside(here):
+            if inner.id not in seen:
+                yield inner, "inside", None, False
+        forward = self._forward(here)
+        if forward is not None and forward.id not in seen and self._differs(forward):
+            yield forward, "forward", None, False
+        if here.source is not None and here.source not in seen:
+            yield self._node(here.source), "cause", None, False
+
+    def _makers(self, here: _Node) -> Iterator[tuple[str, _Node, bool]]:
+        last = here.first_value + here.value_count - 1
+        for record, role, path, *numbers, sketch in self._connection.execute(
+            _INPUTS, (here.first_value, last, self._threshold)
+        ).fetchall():
+            value = f"{role}.{path}" if path else str(role)
+            exact = self._recorded_maker(record)
+            if exact is not None:
+                yield value, self._node(exact), True
+            elif numbers[0] is not None:
+                wanted = (here.graph, *numbers, here.order, sketch)
+                made = self._connection.execute(_MAKERS, wanted).fetchone()
+                if made is not None:
+                    yield value, self._node(made[0]), False
+
+    def _recorded_maker(self, record: int) -> int | None:
+        if not self._has_flow:
+            return None
+        query = "SELECT producer FROM flow WHERE value = ? AND exact"
+        row = self._connection.execute(query, (record,)).fetchone()
+        return int(row[0]) if row is not None else None
+
+    def _inside(self, here: _Node) -> Iterator[_Node]:
+        """The nodes directly inside a module that differ, the first to run first."""
+        if here.kind == "api":
+            return
+        query = f"{_NODE} WHERE node.parent = ? ORDER BY node.exec_order"
+        for row in self._connection.execute(query, (here.id,)).fetchall():
+            inner = _Node(*row)
+            if self._differs(inner):
+                yield inner
+
+    def _forward(self, here: _Node) -> _Node | None:
+        if here.direction != "backward":
+            return None
+        try:
+            name = parse_entry(here.name).twin("forward")
+        except NameSyntaxError:
+            return None
+        query = f"{_NODE} WHERE node.graph = ? AND node.name = ?"
+        row = self._connection.execute(query, (here.graph, name)).fetchone()
+        return _Node(*row) if row is not None else None
+
+    def _differs(self, node: _Node) -> bool:
+        scores = (node.score or 0.0, node.input_score or 0.0)
+        return max(scores) > self._threshold or node.source is not None
+
+    def _finding(self, node: int) -> int | None:
+        for number, named, places in self._connection.execute(
+            "SELECT id, node, places FROM finding ORDER BY id"
+        ):
+            if node == named or any(place.get("node") == node for place in _listed(places)):
+                return int(number)
+        return None
+
+    def _node(self, node: int) -> _Node:
+        row = self._connection.execute(f"{_NODE} WHERE node.id = ?", (node,)).fetchone()
+        if row is None:
+            raise UnknownNodeError(f"there is no node {node}", "take an id of this database")
+        return _Node(*row)
+
+
+def _hop(node: _Node, link: Link, value: str | None = None, exact: bool = False) -> Hop:
+    own = (node.id, node.name, node.side, node.order, node.score, node.input_score)
+    return Hop(*own, link, value, exact)
+
+
+def _threshold(options: str) -> float:
+    try:
+        return float(json.loads(options).get("threshold", THRESHOLD))
+    except (ValueError, TypeError, AttributeError):
+        return THRESHOLD
+
+
+def _listed(places: str | None) -> list[dict[str, object]]:
+    try:
+        listed = json.loads(places) if places else []
+    except ValueError:
+        return []
+    return [place for place in listed if isinstance(place, dict)]

@@ -1,0 +1,235 @@
+"""Puts the values of a node and of its partner side by side, with measures and what differs.
+
+Statistics measures are computed when asked for: the database keeps the statistics themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Row
+
+from builder.compare.attributes import differing_attributes
+from builder.compare.sketches import estimate_pairs
+from builder.compare.statistics import Bools, Floats, scaled_difference, statistics_of
+from builder.compare.tensors import TensorMeasures
+from builder.dump.values import Record
+from builder.results.manual.measured_pair import MeasuredValue
+from builder.results.records import ROLES, Measure, Value, ValuePair
+
+_TENSOR_NAMES = {
+    "cosine": "Cosine",
+    "euc_dist": "EucDist",
+    "max_abs_err": "MaxAbsErr",
+    "max_rel_err": "MaxRelativeErr",
+    "one_thousandth": "One Thousandth Err Ratio",
+    "five_thousandths": "Five Thousandths Err Ratio",
+}
+_STATISTICS = ("Max", "Min", "Mean", "Norm")
+
+
+@dataclass(slots=True)
+class _Matched:
+    """Two rows that belong together, with what the builder measured on them."""
+
+    problem: Row[Any] | None
+    benchmark: Row[Any] | None
+    error: float | None = None
+    score: float | None = None
+    tensor: dict[str, Measure] | None = None
+
+
+def pair_up(
+    problem: Sequence[Row[Any]],
+    benchmark: Sequence[Row[Any]],
+    measured: Sequence[MeasuredValue] | None,
+) -> list[ValuePair]:
+    """Pair two lists of value rows, worst first inside each role.
+
+    `measured` replaces what the rows say of their pairs: the node is paired by hand.
+    """
+    if measured is not None:
+        matched = _by_hand(problem, benchmark, measured)
+    else:
+        matched = _as_stored(problem, benchmark)
+    pairs_of_measures = zip(_statistics_measures(matched), _estimates(matched), strict=True)
+    measures = [statistics | estimated for statistics, estimated in pairs_of_measures]
+    worst = max((m.score for m in matched if m.score), default=None)
+    pairs = [_value_pair(m, measures[i], worst) for i, m in enumerate(matched)]
+    return sorted(pairs, key=lambda p: (ROLES.index(p.role), -(p.score or 0.0)))
+
+
+def record_of(row: Row[Any]) -> Record:
+    """A value row as the record that the dump had."""
+    scalar = _scalar(row.scalar)
+    group = scalar.get("group_ranks") if isinstance(scalar, dict) else None
+    return Record(
+        type=row.type,
+        dtype=row.dtype,
+        shape=tuple(shape_of(row.shape) or ()) if row.shape is not None else None,
+        Max=row.max,
+        Min=row.min,
+        Mean=row.mean,
+        Norm=row.norm,
+        requires_grad=None if row.requires_grad is None else bool(row.requires_grad),
+        data_name=row.file,
+        md5=row.checksum,
+        sketch=row.sketch,
+        unwritten=bool(row.unwritten) or None,
+        value=None if group is not None else scalar,
+        group_ranks=group,
+    )
+
+
+def shape_of(text: str | None) -> list[int] | None:
+    """The shape in a database cell; "" is 0-d."""
+    if text is None:
+        return None
+    return [int(size) for size in str(text).split(",") if size.strip().isdigit()]
+
+
+def measure_of(number: object) -> Measure:
+    """A number as it can be sent: what is not finite becomes text, what is no number nothing."""
+    if number == "nan":
+        return "nan"
+    if not isinstance(number, int | float):
+        return None
+    if math.isfinite(number):
+        return float(number)
+    if math.isnan(number):
+        return "nan"
+    return "inf" if number > 0 else "-inf"
+
+
+def _as_stored(problem: Sequence[Row[Any]], benchmark: Sequence[Row[Any]]) -> list[_Matched]:
+    waiting = {row.id: row for row in benchmark}
+    matched = []
+    for row in problem:
+        partner = waiting.pop(row.partner, None) if row.partner is not None else None
+        tensor = None
+        if row.cosine is not None:
+            tensor = {name: measure_of(row._mapping[key]) for key, name in _TENSOR_NAMES.items()}
+        matched.append(_Matched(row, partner, row.error, row.score, tensor))
+    return matched + [_Matched(None, row) for row in waiting.values()]
+
+
+def _by_hand(
+    problem: Sequence[Row[Any]],
+    benchmark: Sequence[Row[Any]],
+    measured: Sequence[MeasuredValue],
+) -> list[_Matched]:
+    ours, theirs = {row.id: row for row in problem}, {row.id: row for row in benchmark}
+    matched = []
+    for pair in measured:
+        p = ours.pop(pair.problem, None) if pair.problem is not None else None
+        b = theirs.pop(pair.benchmark, None) if pair.benchmark is not None else None
+        tensor = _tensor_measures(pair.tensor) if pair.tensor is not None else None
+        matched.append(_Matched(p, b, pair.error, pair.score, tensor))
+    left = [_Matched(row, None) for row in ours.values()]
+    return matched + left + [_Matched(None, row) for row in theirs.values()]
+
+
+def _tensor_measures(measures: TensorMeasures) -> dict[str, Measure]:
+    return {name: measure_of(getattr(measures, key)) for key, name in _TENSOR_NAMES.items()}
+
+
+def _statistics_measures(matched: Sequence[_Matched]) -> list[dict[str, Measure]]:
+    """Differences and relative errors of Max, Min, Mean and Norm for every pair."""
+    both = [i for i, m in enumerate(matched) if m.problem is not None and m.benchmark is not None]
+    ours = statistics_of([record_of(matched[i].problem) for i in both])  # type: ignore[arg-type]
+    theirs = statistics_of([record_of(matched[i].benchmark) for i in both])  # type: ignore[arg-type]
+    recorded = ours.recorded & theirs.recorded
+    with np.errstate(all="ignore"):
+        difference = ours.table - theirs.table
+    relative = scaled_difference(ours.table, theirs.table, np.abs(theirs.table))
+    found: list[dict[str, Measure]] = [{} for _ in matched]
+    for place, index in enumerate(both):
+        if recorded[:, place].any():
+            found[index] = _named(difference[:, place], relative[:, place], recorded[:, place])
+    return found
+
+
+def _estimates(matched: Sequence[_Matched]) -> list[dict[str, Measure]]:
+    """What the sketches of every pair estimate, where both sides have one."""
+    found: list[dict[str, Measure]] = [{} for _ in matched]
+    both = [i for i, m in enumerate(matched) if m.problem is not None and m.benchmark is not None]
+    ours = [record_of(matched[i].problem) for i in both]  # type: ignore[arg-type]
+    theirs = [record_of(matched[i].benchmark) for i in both]  # type: ignore[arg-type]
+    estimates = estimate_pairs(ours, theirs)
+    if estimates is None:
+        return found
+    for place, index in enumerate(both):
+        if not math.isnan(estimates.error[place]):
+            found[index] = {
+                "Estimated Relative Error": measure_of(float(estimates.error[place])),
+                "Estimated Cosine": _cosine_of(float(estimates.cosine[place])),
+            }
+    return found
+
+
+def _cosine_of(cosine: float) -> Measure:
+    return None if math.isnan(cosine) else measure_of(cosine)
+
+
+def _named(difference: Floats, relative: Floats, recorded: Bools) -> dict[str, Measure]:
+    named: dict[str, Measure] = {}
+    for suffix, column in ((" diff", difference), ("RelativeErr", relative)):
+        for row, name in enumerate(_STATISTICS):
+            known = bool(recorded[row])
+            named[name + suffix] = measure_of(float(column[row])) if known else None
+    return named
+
+
+def _value_pair(
+    matched: _Matched, statistics: dict[str, Measure], worst: float | None
+) -> ValuePair:
+    p, b = matched.problem, matched.benchmark
+    shown = p if p is not None else b
+    assert shown is not None
+    return ValuePair(
+        role=shown.role,
+        path=shown.path,
+        problem=_value(p) if p is not None else None,
+        benchmark=_value(b) if b is not None else None,
+        score=matched.score,
+        error=measure_of(matched.error),
+        worst=worst is not None and matched.score == worst,
+        measures=matched.tensor if matched.tensor is not None else statistics,
+        differs=_differs(p, b) if p is not None and b is not None else [],
+    )
+
+
+def _differs(p: Row[Any], b: Row[Any]) -> list[str]:
+    found = differing_attributes(record_of(p), record_of(b))
+    if p.checksum is not None and b.checksum is not None and p.checksum != b.checksum:
+        found.append("checksum")
+    return found
+
+
+def _value(row: Row[Any]) -> Value:
+    return Value(
+        id=row.id,
+        type=row.type,
+        dtype=row.dtype,
+        shape=shape_of(row.shape),
+        max=measure_of(row.max),
+        min=measure_of(row.min),
+        mean=measure_of(row.mean),
+        norm=measure_of(row.norm),
+        requires_grad=None if row.requires_grad is None else bool(row.requires_grad),
+        checksum=row.checksum,
+        file=row.file,
+        scalar=row.scalar,
+    )
+
+
+def _scalar(text: str | None) -> object:
+    try:
+        return json.loads(text) if text is not None else None
+    except ValueError:
+        return text

@@ -1,0 +1,251 @@
+"""Compares two dumps into tables: what `msprobe compare` and its Python form do.
+
+One pair is one table, written by the process that compares it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from builder.diagnosis.communication import Link
+from builder.errors import BuilderError, InputError
+from builder.judge.extensions import load_extensions
+from builder.match.tree import Tree, TreeNode
+from builder.pipeline.executor import run_pairs
+from builder.pipeline.options import BuildOptions
+from builder.pipeline.order import link_ranks, order_findings
+from builder.pipeline.outcome import PairOutcome, StoredFinding
+from builder.pipeline.pair import Instructions, PairResult, work_on
+from builder.pipeline.plan import Missing, PairPlan
+from builder.pipeline.rules import check_rules, match_rules
+from builder.pipeline.summary import outcome_of
+from builder.tables.cells import Cell
+from builder.tables.first_difference import write_calls, write_first_differences
+from builder.tables.pairing import Place, plan_tables
+from builder.tables.sheets import write_csv, write_xlsx
+from builder.tables.value_table import ValueTable
+
+SheetForm = Literal["csv", "xlsx"]
+Progress = Callable[[int, int, PairOutcome], None]
+Log = Callable[[str], None]
+_NODES_OF_A_GRAPH = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """How tables are made; `first_differences` writes JSON in their place.
+
+    `log` is told what is compared, two lines a value, of tensor dumps.
+    """
+
+    form: SheetForm = "csv"
+    first_differences: bool = False
+    log: Log | None = None
+    build: BuildOptions = field(default_factory=BuildOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class TablesResult:
+    """The files, what became of each pair, and where the problem run begins to differ."""
+
+    files: tuple[Path, ...]
+    outcomes: tuple[PairOutcome, ...]
+    missing: tuple[Missing, ...]
+    findings: tuple[StoredFinding, ...]
+
+    @property
+    def failed(self) -> tuple[PairOutcome, ...]:
+        """The pairs that have an error instead of a table."""
+        return tuple(outcome for outcome in self.outcomes if outcome.error is not None)
+
+    @property
+    def compared_values(self) -> int:
+        """How many values were compared over all pairs."""
+        return sum(outcome.compared for outcome in self.outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class TabledPair(PairOutcome):
+    """The outcome of a pair with its files."""
+
+    files: tuple[Path, ...] = ()
+
+
+def compare_into_tables(
+    problem: Path,
+    benchmark: Path,
+    output: Path,
+    options: TableOptions | None = None,
+    progress: Progress | None = None,
+) -> TablesResult:
+    """Compare two dumps, ranks, steps or files and write a table for each pair.
+
+    Raises InputError when they cannot be used and OutputError when nothing can be written; a pair
+    that fails on its own is an outcome of the result.
+    """
+    options = options or TableOptions()
+    plan = plan_tables(problem, benchmark)
+    if options.first_differences and plan.of_files:
+        raise InputError(
+            f"{problem}: -da looks at all ranks together",
+            "give the folders of two steps, or of two whole dumps",
+        )
+    rules = match_rules(options.build, comparison=True)
+    instructions = Instructions(options.build, rules, load_extensions())
+    stems = _stems(output, plan.names)
+    done = 0
+
+    def report(outcome: PairOutcome) -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, len(plan.pairs), outcome)
+
+    work = TabledPairs(stems, instructions, options)
+    outcomes = run_pairs(plan.pairs, work, report, options.build.workers)
+    check_rules(rules, options.build, outcomes)
+    links, discords = link_ranks(outcomes)
+    findings = _without_victims(order_findings(outcomes, discords), links)
+    files = [file for outcome in outcomes for file in outcome.files]
+    if options.first_differences and findings:
+        named = {(o.step, o.rank): o.files[0] for o in outcomes if o.files}
+        stem = output / f"diff_analyze_{time.time_ns()}"
+        files.append(write_first_differences(stem, findings, named))
+    return TablesResult(tuple(files), tuple(outcomes), plan.missing, tuple(findings))
+
+
+@dataclass(frozen=True, slots=True)
+class TabledPairs:
+    """Compares pairs and writes their tables; travels to the process that does it."""
+
+    stems: dict[Place, Path]
+    instructions: Instructions
+    options: TableOptions
+
+    def attempt(self, plan: PairPlan, cores: int) -> TabledPair:
+        """Compare a pair and write its table; what goes wrong is an outcome too."""
+        try:
+            return self._attempt(plan, cores)
+        except BuilderError as error:
+            text = str(error)
+        except Exception as error:  # one pair's defect must not take the others' tables with it
+            text = f"{plan.problem}: {type(error).__name__}: {error}; please report this"
+        return TabledPair(plan.step, plan.rank, error=text)
+
+    def lost(self, plan: PairPlan, cause: str) -> TabledPair:
+        """The outcome of a pair whose process ended without one."""
+        return TabledPair(plan.step, plan.rank, error=f"{plan.problem}: worker {cause}")
+
+    def _attempt(self, plan: PairPlan, cores: int) -> TabledPair:
+        instructions = replace(self.instructions, cores=cores)
+        result = work_on(plan, instructions, lambda _: None)
+        files = tuple(self._write(plan, result))
+        benchmark = result.pair.benchmark
+        assert benchmark is not None
+        sides = _Side(result.pair.problem, 2 * plan.rank), _Side(benchmark, 2 * plan.rank + 1)
+        outcome = outcome_of(result, *sides, instructions.rules)
+        return TabledPair(**{name: getattr(outcome, name) for name in _FIELDS}, files=files)
+
+    def _write(self, plan: PairPlan, result: PairResult) -> Sequence[Path]:
+        stem = self.stems[plan.step, plan.rank]
+        names = [name for found in self.instructions.extensions for name in found.measures]
+        table = ValueTable(result, self.options.build.threshold, names)
+        if self.options.first_differences:
+            return [write_calls(stem, table)]
+        rows = iter(table.rows())
+        first = next(rows, None)
+        if first is None:
+            return []
+        listed = self._logged(table, first, rows)
+        if self.options.form == "xlsx":
+            return [write_xlsx(stem, {"Sheet1": (table.header, listed)})]
+        return write_csv(stem, table.header, listed)
+
+    def _logged(
+        self, table: ValueTable, first: list[Cell], rows: Iterator[list[Cell]]
+    ) -> Iterator[list[Cell]]:
+        log = self.options.log if "Cosine" in table.header else None
+        yield first
+        if log is None:
+            yield from rows
+            return
+        _tell(log, table.header, first)
+        for row in rows:
+            _tell(log, table.header, row)
+            yield row
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    tree: Tree
+    graph: int
+
+    def id_of(self, node: TreeNode) -> int:
+        """A number that no node of another rank has."""
+        return self.graph * _NODES_OF_A_GRAPH + node.exec_order
+
+
+def _without_victims(
+    findings: Sequence[StoredFinding], links: Sequence[Link]
+) -> list[StoredFinding]:
+    """The findings without collectives that hand on what an earlier one sent from another rank."""
+    senders: dict[int, set[int]] = {}
+    for link in links:
+        senders.setdefault(link.node, set()).add(link.peer_rank)
+    kept: list[StoredFinding] = []
+    for finding in findings:
+        earlier = {known.rank for known in kept if known.step == finding.step}
+        if finding.kind == "communication" or not earlier & senders.get(finding.node, set()):
+            kept.append(finding)
+    return kept
+
+
+_FIELDS = tuple(PairOutcome.__dataclass_fields__)
+
+
+def _tell(log: Log, header: Sequence[str], row: Sequence[Cell]) -> None:
+    cells = dict(zip(header, row))
+    log(f"compare {cells['NPU Name']} with {cells['Bench Name']}")
+    measures = ("Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr")
+    log(", ".join(f"{name} {cells[name]}" for name in measures))
+
+
+def _stems(output: Path, names: dict[Place, Path]) -> dict[Place, Path]:
+    """The path of each table without its ending, at a time that no earlier table has."""
+    moment = datetime.now()  # noqa: DTZ005 - users' files carry the local time
+    while True:
+        stems = {
+            place: output / name.with_name(f"{name.name}_{moment:%Y%m%d%H%M%S}")
+            for place, name in names.items()
+        }
+        if not any(_taken(stem) for stem in stems.values()):
+            return stems
+        moment += timedelta(seconds=1)
+
+
+def _taken(stem: Path) -> bool:
+    return any(stem.parent.glob(f"{stem.name}*"))
+
+
+def write_pair_table(
+    problem: Path, benchmark: Path, output: Path, form: SheetForm, threshold: float
+) -> Path:
+    """Compare two rank folders in this very process and write their table into `output`.
+
+    Raises InputError when they cannot be compared, or hold nothing to compare.
+    """
+    build = BuildOptions(threshold=threshold)
+    instructions = Instructions(build, match_rules(build, comparison=True), load_extensions())
+    stems = {(0, 0): output / "compare_result"}
+    work = TabledPairs(stems, instructions, TableOptions(form, build=build))
+    outcome = work.attempt(PairPlan(0, 0, problem, benchmark), 1)
+    if outcome.error is not None:
+        raise InputError(outcome.error, "compare again where the dumps are")
+    if not outcome.files:
+        raise InputError(f"{problem}: holds no values", "record with task statistics or tensor")
+    return outcome.files[0]

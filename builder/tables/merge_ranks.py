@@ -1,0 +1,183 @@
+"""Puts the tables of all ranks side by side: a sheet per measure, a column per rank."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import yaml
+
+from builder.errors import InputError
+from builder.tables.cells import NO_PARTNER, UNSUPPORTED, Cell
+from builder.tables.columns import CHECKSUMS, GRADIENT, STATISTICS_MEASURES, TENSOR_MEASURES
+from builder.tables.sheets import write_xlsx
+
+_NAME, _OTHER_NAME = "NPU Name", "Bench Name"
+_MEASURES = (*STATISTICS_MEASURES, *TENSOR_MEASURES, *CHECKSUMS)
+_TABLE = re.compile(r"compare_result_rank(\d+)(?:-rank\d+)?_\d{14}(?:_part_\d+)?\.(?:csv|xlsx)")
+# A cell without a measure shows what it would have been measured on.
+_UNMEASURED = (NO_PARTNER, UNSUPPORTED, "Nan")
+_DIGITS = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class MergeChoice:
+    """Which calls, by how their names begin, and which columns; all where none is named."""
+
+    calls: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+
+
+def read_merge_choice(path: Path) -> MergeChoice:
+    """Read the YAML of `-config`; raises InputError for what cannot be used."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})", "give a YAML file") from error
+    except yaml.YAMLError as error:
+        raise InputError(
+            f"{path}: no valid YAML ({' '.join(str(error).split())})", "correct it"
+        ) from error
+    calls = content.get("api") if isinstance(content, dict) else None
+    columns = (content.get("compare_index") or []) if isinstance(content, dict) else []
+    if not _are_texts(calls) or not calls:
+        raise InputError(f"{path}: no `api`", "give a list of how names of calls begin")
+    known = (*_MEASURES, GRADIENT)
+    wrong = (
+        [column for column in columns if column not in known] if _are_texts(columns) else [columns]
+    )
+    if wrong:
+        raise InputError(
+            f"{path}: compare_index {wrong[0]!r} is no measure", f"choose from {', '.join(known)}"
+        )
+    return MergeChoice(tuple(calls), tuple(columns))
+
+
+def merge_ranks(tables: Path, output: Path, choice: MergeChoice) -> Path:
+    """Merge the tables of a folder; returns `multi_ranks_compare_merge_<time>.xlsx`.
+
+    Raises InputError when the folder holds fewer than two ranks, or none of the chosen calls.
+    """
+    files = _by_rank(tables)
+    merged = _Merged(choice)
+    for rank in sorted(files):
+        for file in sorted(files[rank], key=lambda path: _in_order(path.name)):
+            merged.add(rank, file)
+    if not merged.names:
+        raise InputError(
+            f"{tables}: no value's name begins with {', '.join(choice.calls)}", "change `api`"
+        )
+    stem = output / f"multi_ranks_compare_merge_{datetime.now():%Y%m%d%H%M%S}"  # noqa: DTZ005
+    header = [_NAME, *(f"rank{rank}" for rank in sorted(files))]
+    sheets = {c: (header, merged.rows(c, sorted(files))) for c in merged.columns}
+    return write_xlsx(stem, sheets)
+
+
+class _Merged:
+    """Cells by column, rank and name, as far as they were chosen."""
+
+    def __init__(self, choice: MergeChoice) -> None:
+        self._choice = choice
+        self.columns: list[str] = []
+        self.names: dict[str, None] = {}
+        self._cells: dict[tuple[str, int, str], Cell] = {}
+
+    def add(self, rank: int, file: Path) -> None:
+        """Take what was chosen from one table."""
+        rows = _read(file)
+        header = [str(cell) for cell in next(rows, [])]
+        if _NAME not in header:
+            raise InputError(f"{file}: no table of msprobe compare", "move it away")
+        columns = self._columns_of(header, file)
+        for row in rows:
+            cells = dict(zip(header, row))
+            name = str(cells[_NAME])
+            if name == NO_PARTNER:
+                name = str(cells[_OTHER_NAME])
+            if name.startswith(self._choice.calls):
+                self.names[name] = None
+                for column in columns:
+                    self._cells[column, rank, name] = _shown(column, cells)
+
+    def _columns_of(self, header: Sequence[str], file: Path) -> list[str]:
+        known = [column for column in header if column in (*_MEASURES, GRADIENT)]
+        wanted = self._choice.columns or tuple(known)
+        lost = [column for column in wanted if column not in known]
+        if lost:
+            raise InputError(
+                f"{file}: has no column {lost[0]!r}", f"choose from {', '.join(known)}"
+            )
+        self.columns += [column for column in wanted if column not in self.columns]
+        return list(wanted)
+
+    def rows(self, column: str, ranks: Sequence[int]) -> Iterator[list[Cell]]:
+        """The rows of one sheet, calls in the order of their numbers."""
+        for name in sorted(self.names, key=_in_order):
+            yield [name, *(self._cells.get((column, rank, name), NO_PARTNER) for rank in ranks)]
+
+
+def _by_rank(folder: Path) -> dict[int, list[Path]]:
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder", "give the -o of msprobe compare")
+    files: dict[int, list[Path]] = {}
+    for path in folder.iterdir():
+        match = _TABLE.fullmatch(path.name)
+        if match:
+            files.setdefault(int(match[1]), []).append(path)
+    for rank, found in files.items():
+        times = {re.findall(r"_(\d{14})", path.name)[0] + path.suffix for path in found}
+        if len(times) > 1:
+            raise InputError(
+                f"{folder}: {len(times)} tables of rank {rank}", "keep those of one run"
+            )
+    if len(files) < 2:
+        raise InputError(
+            f"{folder}: tables of {len(files)} ranks (compare_result_rank<N>_<time>.csv or .xlsx)",
+            "merging takes two or more",
+        )
+    return files
+
+
+def _read(file: Path) -> Iterator[Sequence[Cell]]:
+    try:
+        if file.suffix == ".csv":
+            csv.field_size_limit(1 << 30)  # a stack is longer than the usual limit
+            with file.open(encoding="utf-8", newline="") as lines:
+                yield from csv.reader(lines)
+            return
+        from openpyxl import load_workbook
+
+        with closing(load_workbook(file, read_only=True)) as book:
+            for number, sheet in enumerate(book.worksheets):
+                rows = sheet.iter_rows(min_row=1 if number == 0 else 2, values_only=True)
+                yield from ([NO_PARTNER if cell is None else cell for cell in row] for row in rows)
+    except (OSError, KeyError, ValueError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{file}: cannot be read ({error})", "compare again") from error
+
+
+def _shown(column: str, cells: dict[str, Cell]) -> Cell:
+    cell = cells[column]
+    if column in (*CHECKSUMS, GRADIENT):
+        return cell
+    if cell in _UNMEASURED:
+        return f"NPU:{cells.get('NPU max', NO_PARTNER)}  Bench:{cells.get('Bench max', NO_PARTNER)}"
+    try:
+        # As text, a spreadsheet could not draw it.
+        return float(cell) if column.endswith(" diff") or column in TENSOR_MEASURES[:3] else cell
+    except ValueError:
+        return cell
+
+
+def _in_order(name: str) -> list[tuple[int, int, str]]:
+    """Numbers in a name count as numbers, so that call 10 comes after call 2."""
+    parts = _DIGITS.split(name)
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
+
+
+def _are_texts(content: object) -> bool:
+    return isinstance(content, list) and all(isinstance(item, str) for item in content)

@@ -1,0 +1,206 @@
+"""What is said of one row: its verdict, the messages behind it, score and reasons.
+
+The documented rules speak first. What they let pass although the value diverges is a warning where
+the call was fed divergent values, an error where the divergence begins; a call of one side alone
+is a warning, and an error where the diagnosis names it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from math import isnan
+
+from builder.compare.comparison import Comparison
+from builder.diagnosis.finding import Finding
+from builder.judge.verdict import Judgement, Verdict
+from builder.match.tree import TreeNode
+from builder.match.values import SURPLUS
+from builder.pipeline.pair import PairResult
+from builder.reasons import Reason, sentence
+from builder.tables.cells import holds_zeros
+from builder.tables.row_order import NULL, Call, Place
+
+_NO_MESSAGES = "[]"
+_NO_MATCH = "warning: No bench data matched."
+_NO_PROBLEM = "warning: The NPU run has no such value."
+_PARAMETER = "warning: The parameter of NPU does not match the bench."
+_LEAP = "warning: The norm relative error of output is 10 times that of input."
+# The sentences that mindstudio-probe writes for the rules that both tools have.
+_MESSAGES: dict[str, tuple[str, ...]] = {
+    "nonfinite_here": ("error: There is nan/inf/-inf in the maximum or minimum value of NPU.",),
+    "norm_error_appears": ("error: The NormRelativeErr of output is greater than 0.5.", _LEAP),
+    "norm_error_grows": (_LEAP,),
+    "thousandth_drops": (
+        "error: The input/parameters of One Thousandth Err Ratio > 0.9 while the output < 0.6.",
+    ),
+    "cosine_drops": (
+        "warning: The input/parameters of Cosine > 0.9, and input/parameters - output > 0.1",
+    ),
+    "checksum_differs": ("error: The CRC-32 value of NPU differs from that of the bench.",),
+    "parameter_unmatched": (_PARAMETER,),
+}
+_RULES_OVER_INPUTS = ("norm_error_appears", "norm_error_grows", "thousandth_drops", "cosine_drops")
+_ATTRIBUTES = {
+    "dtype": "error: The dtype of NPU and Bench are inconsistent.",
+    "shape": "error: The shape of NPU and Bench are inconsistent.",
+    "requires_grad": "error: The Required_Grad of NPU and Bench are inconsistent",
+    "value": "error: The scalar parameters of NPU and Bench are inconsistent.",
+}
+# Buffers that something else fills later hold whatever was there.
+_UNINITIALISED = ("empty", "new_empty")
+
+
+@dataclass(frozen=True, slots=True)
+class RowVerdict:
+    """The last cells of a row; score and introduced are None where nothing was compared."""
+
+    result: Verdict
+    messages: str
+    score: float | None
+    introduced: float | None
+    reason: str
+
+
+class RowVerdicts:
+    """Says of each row of one compared pair what is wrong with it."""
+
+    def __init__(self, result: PairResult, threshold: float) -> None:
+        comparison = result.pair.comparison
+        assert comparison is not None
+        self._comparison: Comparison = comparison
+        self._threshold = threshold
+        self._score: list[float] = comparison.score.tolist()
+        self._is_output: list[bool] = comparison.is_output.tolist()
+        self._input_score: list[float] = comparison.node_input_score.tolist()
+        self._reasons = _by_value(result.judgements)
+        self._named = _named_calls(result.walked.findings)
+        self._fuzzy = {
+            node: sentence(
+                {
+                    "code": "fuzzy_guess",
+                    "partner": comparison.matching.partner[node].name,
+                    "score": score,
+                }
+            )
+            for node, score in comparison.matching.guess.items()
+        }
+
+    def named(self, call: Call) -> list[Finding]:
+        """The findings of the diagnosis that name a call."""
+        found = [self._named.get(id(node), []) for node in (call.problem, call.benchmark) if node]
+        return [finding for findings in found for finding in findings]
+
+    def verdict(self, call: Call, place: Place, findings: list[Finding]) -> RowVerdict:
+        """What is said of a row; `findings` are those that its call begins with."""
+        messages, reasons = self._spoken(call, place)
+        score = self._score_of(place)
+        before = self._before(call.problem)
+        if not messages:
+            messages = self._own(call, place, score, before, bool(findings))
+        reasons += [sentence(reason) for finding in findings for reason in finding.reasons]
+        if call.problem is not None and call.problem in self._fuzzy:
+            reasons.append(self._fuzzy[call.problem])
+        introduced = None
+        if place.row is not None and score is not None and self._is_output[place.row]:
+            introduced = max(0.0, score - before)
+        return RowVerdict(
+            result=_worst(messages),
+            messages=json.dumps(messages) if messages else _NO_MESSAGES,
+            score=score,
+            introduced=introduced,
+            reason="; ".join(reasons),
+        )
+
+    def _spoken(self, call: Call, place: Place) -> tuple[list[str], list[str]]:
+        if call.problem is None or place.row is None:
+            return [], []
+        said = self._reasons.get((call.problem.exec_order, place.key))
+        if said is None:
+            return [], []
+        attributes = self._comparison.differs.get(place.row, ())
+        shaped = place.problem >= 0 and self._comparison.records[0][place.row].type == "torch.Size"
+        messages = []
+        for level, reason in said:
+            if reason["code"] == "attribute_differs":
+                attribute = str(reason["attribute"])
+                if attribute in attributes:
+                    messages.append(_ATTRIBUTES["shape" if shaped else attribute])
+            elif self._is_beside_the_point(str(reason["code"]), call.problem, place.row):
+                continue
+            elif reason["code"] != "measure":
+                messages += _MESSAGES.get(str(reason["code"]), (f"{level}: {sentence(reason)}",))
+        return list(dict.fromkeys(messages)), [sentence(reason) for _, reason in said]
+
+    def _is_beside_the_point(self, code: str, node: TreeNode, row: int) -> bool:
+        # A saved value has no inputs to be set against, and zeros have no cosine.
+        ours, theirs = self._comparison.records
+        no_cosine = code == "cosine_drops" and holds_zeros(ours[row]) != holds_zeros(theirs[row])
+        return no_cosine or (node.entry is None and code in _RULES_OVER_INPUTS)
+
+    def _own(
+        self, call: Call, place: Place, score: float | None, before: float, is_named: bool
+    ) -> list[str]:
+        if SURPLUS in (place.problem, place.benchmark):
+            return [self._one_sided(call, place, is_named)]
+        if NULL in (place.problem, place.benchmark):
+            differ = place.problem != place.benchmark
+            return [_ATTRIBUTES["value"]] if differ else []
+        if score is None or score <= self._threshold or _is_uninitialised(call.problem):
+            return []
+        begins = is_named or before <= self._threshold
+        if begins and place.row is not None and self._is_output[place.row]:
+            return [f"error: The value diverges here (score {score:.2f})."]
+        return [f"warning: The value diverges (score {score:.2f}) before this call."]
+
+    def _one_sided(self, call: Call, place: Place, is_named: bool) -> str:
+        if self._comparison.mode == "md5" and place.problem != SURPLUS:
+            text = _PARAMETER
+        else:
+            text = _NO_MATCH if place.benchmark == SURPLUS else _NO_PROBLEM
+        alone = call.problem is None or call.benchmark is None
+        return text.replace("warning:", "error:", 1) if is_named and alone else text
+
+    def _score_of(self, place: Place) -> float | None:
+        if place.row is None or isnan(self._score[place.row]):
+            return None
+        return self._score[place.row]
+
+    def _before(self, node: TreeNode | None) -> float:
+        if node is None:
+            return 0.0
+        score = self._input_score[node.exec_order]
+        return 0.0 if isnan(score) else score
+
+
+def _by_value(
+    judgements: dict[int, Judgement],
+) -> dict[tuple[int, str], list[tuple[Verdict, Reason]]]:
+    found: defaultdict[tuple[int, str], list[tuple[Verdict, Reason]]] = defaultdict(list)
+    for order, judgement in judgements.items():
+        for reason in judgement.reasons:
+            if "value" in reason:
+                found[order, str(reason["value"])].append((judgement.verdict, reason))
+    return found
+
+
+def _named_calls(findings: list[Finding]) -> dict[int, list[Finding]]:
+    named: dict[int, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        named[id(finding.node)].append(finding)
+    return named
+
+
+def _worst(messages: list[str]) -> Verdict:
+    if any(message.startswith("error") for message in messages):
+        return "error"
+    return "warning" if messages else "pass"
+
+
+def _is_uninitialised(node: TreeNode | None) -> bool:
+    return (
+        node is not None
+        and node.entry is not None
+        and node.entry.type_name.startswith(_UNINITIALISED)
+    )

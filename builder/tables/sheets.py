@@ -1,0 +1,103 @@
+"""Writes rows as csv or xlsx files, under another name until they are complete.
+
+A table with more rows than a file or a sheet takes is cut into parts.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builder.errors import OutputError
+from builder.tables.cells import Cell
+
+if TYPE_CHECKING:
+    from builder.tables.plain_sheet import PlainSheet
+
+Rows = Iterable[Sequence[Cell]]
+CSV_ROWS = 1_000_000
+SHEET_ROWS = 1_048_500
+_PARTIAL = ".partial"
+
+
+def write_csv(stem: Path, header: Sequence[str], rows: Rows) -> list[Path]:
+    """Write `<stem>.csv`, or `<stem>_part_1.csv` and so on; returns the files.
+
+    Raises OutputError when the folder cannot be written.
+    """
+    parts: list[Path] = []
+    with _writing(stem, parts):
+        for part in _parts(rows, CSV_ROWS):
+            parts.append(Path(f"{stem}_part_{len(parts) + 1}.csv{_PARTIAL}"))
+            with parts[-1].open("w", encoding="utf-8", newline="") as file:
+                lines = csv.writer(file, lineterminator="\n")
+                lines.writerow(header)
+                lines.writerows(part)
+        finals = [path.with_suffix("") for path in parts]
+        if len(parts) == 1:
+            finals = [Path(f"{stem}.csv")]
+        for path, final in zip(parts, finals, strict=True):
+            path.replace(final)
+    return finals
+
+
+def write_xlsx(stem: Path, sheets: Mapping[str, tuple[Sequence[str], Rows]]) -> Path:
+    """Write `<stem>.xlsx` with sheets by name, each a header and its rows; returns the file.
+
+    A sheet that is full goes on as `part_0`, `part_1` and so on. Raises OutputError when the
+    folder cannot be written.
+    """
+    from xlsxwriter import Workbook
+    from xlsxwriter.exceptions import FileCreateError
+
+    from builder.tables.plain_sheet import PlainSheet
+
+    partial, final = Path(f"{stem}.xlsx{_PARTIAL}"), Path(f"{stem}.xlsx")
+    with _writing(stem, [partial]):
+        # Rows go to the disk as they come; a name is no link and a text no formula.
+        book = Workbook(str(partial), {"constant_memory": True})
+        try:
+            for name, (header, rows) in sheets.items():
+                written: list[PlainSheet] = []
+                for part in _parts(rows, SHEET_ROWS):
+                    title = name if not written else f"part_{len(written)}"
+                    written.append(book.add_worksheet(title, PlainSheet))
+                    written[-1].fill(header, part)
+                if len(written) > 1:
+                    written[0].name = "part_0"
+            book.close()
+        except FileCreateError as error:
+            raise OSError(*error.args[0].args) from error
+        partial.replace(final)
+    return final
+
+
+def _parts(rows: Rows, most: int) -> Iterator[Rows]:
+    """The rows in portions; one that is empty where there are none."""
+    waiting = iter(rows)
+    first = list(islice(waiting, 1))
+    yield chain(first, islice(waiting, most - 1)) if first else ()
+    while first:
+        first = list(islice(waiting, 1))
+        if first:
+            yield chain(first, islice(waiting, most - 1))
+
+
+@contextmanager
+def _writing(stem: Path, partials: list[Path]) -> Iterator[None]:
+    """Nothing half-written stays, and what the file system says is told in one line."""
+    try:
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"{stem.parent}: cannot be written ({error.strerror or error})", "choose another -o"
+        ) from error
+    finally:
+        for partial in partials:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)

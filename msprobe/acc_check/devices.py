@@ -1,0 +1,87 @@
+"""Which device a call is checked on, and what it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+import torch
+
+from builder.errors import InputError
+from msprobe.acc_check.check import Pair
+from msprobe.acc_check.run import Place
+
+_TF32, _HF32 = 2.0**-11, 2.0**-12
+_COMPILED = "compile"
+_EXACT = "float64"
+
+
+def choose_pair(devices: Sequence[str], number: int, reference: str, seed: int) -> Pair:
+    """The pair of worker `number`.
+
+    `devices` are ids of the machine's accelerator or names (`cpu`, `cuda:0`, `npu:0`, `compile`),
+    given out in turn; an id on a machine without an accelerator means the CPU. Raises InputError.
+    """
+    device = _place(devices[number % len(devices)] if devices else "0")
+    other = None if reference == _EXACT else _place(reference)
+    return Pair(device, other, _shortened(device.device), seed)
+
+
+def describe(pair: Pair) -> str:
+    """One line: what is compared with what."""
+    compiled = " under torch.compile" if pair.device.compiled else ""
+    other = "CPU in float64" if pair.reference is None else pair.reference.device
+    return f"{pair.device.device}{compiled} against {other}"
+
+
+def set_jit(*, jit_compile: bool) -> None:
+    """What -j does: an NPU compiles operators just in time, or uses binaries."""
+    npu = getattr(torch, "npu", None)
+    if npu is not None:
+        npu.set_compile_mode(jit_compile=jit_compile)
+
+
+def _place(name: str) -> Place:
+    if name == _COMPILED:
+        return Place(_numbered(0), compiled=True)
+    if name.isdecimal():
+        return Place(_numbered(int(name)))
+    if name.startswith("npu"):
+        _load_npu()
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"device {name}: cannot be used here ({said})", "give cpu, compile or another device"
+        ) from None
+    return Place(name)
+
+
+def _numbered(number: int) -> str:
+    kind = _accelerator()
+    return "cpu" if kind is None else f"{kind}:{number}"
+
+
+def _accelerator() -> str | None:
+    _load_npu()
+    for kind in ("npu", "cuda", "xpu", "mps"):
+        module = getattr(torch, kind, None)
+        if module is not None and module.is_available():
+            return kind
+    return None
+
+
+def _load_npu() -> None:
+    try:
+        import_module("torch_npu")  # registers itself as torch.npu
+    except ImportError:
+        return
+
+
+def _shortened(device: str) -> tuple[float, float]:
+    """Units to which float32 inputs of matrix products and convolutions are rounded there."""
+    if device.startswith("cuda"):
+        matrix = torch.backends.cuda.matmul.allow_tf32
+        return _TF32 if matrix else 0.0, _TF32 if torch.backends.cudnn.allow_tf32 else 0.0
+    return (0.0, _HF32) if device.startswith("npu") else (0.0, 0.0)

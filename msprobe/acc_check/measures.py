@@ -1,0 +1,120 @@
+"""The measures of the standards that users know, one column each.
+
+Small values are those at or below the format's small-value threshold; relative errors and the root
+mean square leave them out, the share of small errors looks at nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+
+COSINE = "余弦相似度"
+LARGEST_ERROR = "最大绝对误差"
+SHARES: Mapping[str, float] = {"双百指标": 0.01, "双千指标": 0.001, "双万指标": 0.0001}
+UNEQUAL = "二进制一致错误率"
+BALANCE = "误差均衡性"
+ROOT_MEAN_SQUARE = "均方根误差"
+SMALL_ERRORS = "小值域错误占比"
+LARGEST_RELATIVE = "相对误差最大值"
+MEAN_RELATIVE = "相对误差平均值"
+NONFINITE = "inf/nan错误率"
+RELATIVE_ERRORS = "相对误差错误率"
+ABSOLUTE_ERRORS = "绝对误差错误率"
+LARGEST_ULP = "ULP误差最大值"
+MEAN_ULP = "ULP误差平均值"
+ULP_ABOVE = "ULP误差大于阈值占比"
+
+COLUMNS = (
+    *(COSINE, LARGEST_ERROR, *SHARES, UNEQUAL, BALANCE, ROOT_MEAN_SQUARE, SMALL_ERRORS),
+    *(LARGEST_RELATIVE, MEAN_RELATIVE, NONFINITE, RELATIVE_ERRORS, ABSOLUTE_ERRORS),
+    *(LARGEST_ULP, MEAN_ULP, ULP_ABOVE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Of one format: `mantissa` bits, `least` exponent, and the thresholds of the standards."""
+
+    small: float
+    small_error: float
+    relative: float
+    mantissa: int
+    least: int
+    ulp: float
+
+
+_LIMITS = {
+    torch.float16: _Limits(2.0**-10, 2.0**-16, 2.0**-10, 10, -14, 1.0),
+    torch.bfloat16: _Limits(2.0**-10, 1e-16, 2.0**-8, 7, -126, 1.0),
+    torch.float32: _Limits(2.0**-20, 2.0**-30, 2.0**-20, 23, -126, 32.0),
+}
+
+
+def measure(device: torch.Tensor, reference: torch.Tensor) -> dict[str, float]:
+    """All columns that apply to a value; both sides on the CPU and of one shape."""
+    if device.numel() == 0:
+        return {}
+    if not (device.dtype.is_floating_point or device.dtype.is_complex):
+        return {UNEQUAL: float((device != reference).double().mean())}
+    wide = torch.complex128 if device.dtype.is_complex else torch.float64
+    ours, theirs = device.to(wide).reshape(-1), reference.to(wide).reshape(-1)
+    both = torch.isfinite(ours) & torch.isfinite(theirs)
+    agree = (ours == theirs) | (ours.isnan() & theirs.isnan())
+    found = {NONFINITE: float((~both & ~agree).double().mean())}
+    ours, theirs = ours[both], theirs[both]
+    if not ours.numel():
+        return found
+    error = (ours - theirs).abs()
+    size = theirs.abs()
+    relative = error / (size + torch.finfo(device.dtype).eps)
+    found |= _cosine(ours, theirs)
+    found[LARGEST_ERROR] = float(error.max())
+    found |= {name: float((relative < limit).double().mean()) for name, limit in SHARES.items()}
+    limits = _LIMITS.get(device.dtype)
+    return found if limits is None else found | _by_format(ours, theirs, error, size, limits)
+
+
+def _cosine(ours: torch.Tensor, theirs: torch.Tensor) -> dict[str, float]:
+    if ours.numel() < 2 or ours.is_complex():
+        return {}
+    norms = float(ours.norm() * theirs.norm())
+    return {COSINE: float(ours @ theirs) / norms} if norms else {}
+
+
+def _by_format(
+    ours: torch.Tensor,
+    theirs: torch.Tensor,
+    error: torch.Tensor,
+    size: torch.Tensor,
+    limits: _Limits,
+) -> dict[str, float]:
+    is_small = size <= limits.small
+    large, small = error[~is_small], error[is_small]
+    relative = large / size[~is_small]
+    ulp = error * torch.exp2(limits.mantissa - _exponent(size, limits.least))
+    more, less = int((ours > theirs).sum()), int((ours < theirs).sum())
+    return {
+        BALANCE: abs(more - less) / ours.numel(),
+        ROOT_MEAN_SQUARE: float(large.square().mean().sqrt()) if large.numel() else 0.0,
+        SMALL_ERRORS: _share(small > limits.small_error),
+        LARGEST_RELATIVE: float(relative.max()) if relative.numel() else 0.0,
+        MEAN_RELATIVE: float(relative.mean()) if relative.numel() else 0.0,
+        RELATIVE_ERRORS: _share(relative > limits.relative),
+        ABSOLUTE_ERRORS: _share(small > limits.small_error),
+        LARGEST_ULP: float(ulp.max()),
+        MEAN_ULP: float(ulp.mean()),
+        ULP_ABOVE: _share(ulp > limits.ulp),
+    }
+
+
+def _exponent(size: torch.Tensor, least: int) -> torch.Tensor:
+    mantissa, exponent = torch.frexp(size)
+    del mantissa  # in [0.5, 1): one more than the logarithm's floor
+    return (exponent - 1).clamp(min=least)
+
+
+def _share(which: torch.Tensor) -> float:
+    return float(which.double().mean()) if which.numel() else 0.0

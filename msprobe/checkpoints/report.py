@@ -1,0 +1,120 @@
+"""The result for people and scripts: mindstudio-probe's JSON, a table beside it, a short text."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from msprobe.checkpoints.comparison import CheckpointComparison, Row
+from msprobe.checkpoints.parameter import Parameter
+from msprobe.checkpoints.result_files import table_of
+
+COLUMNS = (
+    "parameter",
+    "second_name",
+    "status",
+    "l2",
+    "relative_l2",
+    "cos",
+    "max_abs",
+    "numel",
+    "shape1",
+    "shape2",
+    "dtype1",
+    "dtype2",
+    "matched_by",
+    "non_finite",
+)
+
+
+def write(result: CheckpointComparison, path: Path) -> None:
+    """Write both files: {parameter: {l2, cos, numel, shape}} and one line for every parameter."""
+    path.write_text(json.dumps(_as_json(result), indent=4, allow_nan=False), encoding="utf-8")
+    with table_of(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(_line(row) for row in result.rows)
+
+
+def text(result: CheckpointComparison, top: int = 10) -> list[str]:
+    """What was compared, how it ended, and the worst parameters."""
+    counts = Counter(row.status for row in result.rows)
+    numbered = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    lines = [
+        f"{place}: {side.path} ({side.layout}, {len(side.parameters)} parameters)"
+        for place, side in (("first", result.first), ("second", result.second))
+    ]
+    lines += [
+        f"parameters: {numbered}",
+    ]
+    lines += [f"note: {note}" for note in result.notes]
+    worst = sorted(result.different, key=_badness, reverse=True)
+    lines += [_worded(row) for row in worst[:top]]
+    if len(worst) > top:
+        lines.append(f"… and {len(worst) - top} more; the table lists them")
+    return lines
+
+
+def _as_json(result: CheckpointComparison) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for row in result.compared:
+        if row.distance is not None and row.first is not None:
+            found[row.name] = {
+                "l2": row.distance.l2,
+                "cos": row.distance.cosine,
+                "numel": row.first.numel,
+                "shape": list(row.first.shape),
+            }
+    return found
+
+
+def _line(row: Row) -> list[object]:
+    measured = row.distance
+    numbers: list[object] = ["", "", "", ""]
+    if measured is not None:
+        numbers = [measured.l2, measured.relative, measured.cosine, measured.max_abs]
+    renamed = row.first and row.second and row.second.name != row.first.name
+    return [
+        row.name,
+        row.second.name if renamed and row.second else "",
+        row.status,
+        *numbers,
+        (row.first or row.second).numel,  # type: ignore[union-attr]
+        _shape(row.first),
+        _shape(row.second),
+        _dtype(row.first),
+        _dtype(row.second),
+        row.matched_by or "",
+        measured.non_finite if measured else "",
+    ]
+
+
+def _shape(side: Parameter | None) -> str:
+    return "" if side is None else str(list(side.shape))
+
+
+def _dtype(side: Parameter | None) -> str:
+    return "" if side is None else str(side.dtype).removeprefix("torch.")
+
+
+def _badness(row: Row) -> float:
+    measured = row.distance
+    return float("inf") if measured is None or measured.relative is None else measured.relative
+
+
+def _worded(row: Row) -> str:
+    if row.status == "shape":
+        return f"  {row.name}: shape {_shape(row.first)} against {_shape(row.second)}"
+    if row.distance is None:
+        return f"  {row.name}: {row.status}"
+    measured = row.distance
+    return (
+        f"  {row.name}: relative L2 {_number(measured.relative)}, cosine {_number(measured.cosine)}"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "not finite" if value is None else f"{value:.3g}"

@@ -1,0 +1,69 @@
+"""`msprobe api_precision_compare`: is one device worse than another, by two tables of acc_check?"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from msprobe.cli.outcome import Exit
+
+SUMMARY = "rate the details table of one device against that of another"
+STANDARDS = ("benchmark", "absolute", "ulp", "thousandth", "binary")
+_SHOWN = 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    for short, long, what in (
+        ("-npu", "--npu_csv_path", "accuracy_checking_details_<time>.csv of the device to rate"),
+        ("-gpu", "--gpu_csv_path", "the same of the device that it is rated against"),
+    ):
+        parser.add_argument(short, long, type=Path, required=True, metavar="CSV", help=what)
+    parser.add_argument(
+        "-o",
+        "--out_path",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="folder for the two tables, made if need be [here]",
+    )
+    parser.add_argument(
+        "--standard",
+        choices=STANDARDS,
+        default="benchmark",
+        help="what floating values are rated by [benchmark]",
+    )
+    parser.add_argument(
+        "--fail-on-error", action="store_true", help="exit with code 4 if a call is an error"
+    )
+
+
+def run(options: argparse.Namespace) -> Exit:
+    """Compare, write both tables and say what they hold."""
+    from msprobe.acc_check.precision_compare import compare_tables
+    from msprobe.acc_check.rows import timestamp
+
+    found = compare_tables(
+        options.npu_csv_path,
+        options.gpu_csv_path,
+        options.out_path,
+        timestamp(),
+        options.standard,
+    )
+    for what, counts in (("calls", found.calls), ("values", found.counts)):
+        print(f"{what}: {', '.join(f'{n} {status}' for status, n in counts.items() if n)}")
+    _say("stands in one table only", found.alone)
+    _say("stands in a table twice; the first counts", found.repeated)
+    print(f"result: {found.result}")
+    print(f"details: {found.details}")
+    if not found.counts["pass"] and not found.counts["error"]:
+        return Exit.NOTHING_COMPARABLE
+    failed = options.fail_on_error and found.calls["error"]
+    return Exit.DIVERGED if failed else Exit.DONE
+
+
+def _say(what: str, names: tuple[str, ...]) -> None:
+    for name in names[:_SHOWN]:
+        print(f"note: {name} {what}")
+    if len(names) > _SHOWN:
+        print(f"note: … and {len(names) - _SHOWN} more")

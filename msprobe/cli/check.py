@@ -1,0 +1,49 @@
+"""`msprobe check`: what the ranks of one run say about each other, without a benchmark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msprobe.cli.merge_flags import add_size_flags, merge_options
+from msprobe.cli.outcome import Exit
+
+if TYPE_CHECKING:
+    from builder.merge.checks import CheckFinding
+
+SUMMARY = "hold the ranks of one parallel run against each other; no benchmark is needed"
+_SHOWN = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument("dump", type=Path, metavar="DUMP", help="a whole dump or one step of it")
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    add_size_flags(parser)
+
+
+def run(options: argparse.Namespace) -> Exit:
+    """Print the findings; code 4 when there are any."""
+    from builder.dump.sources import find_sources
+    from builder.merge.checks import check_dump
+
+    findings = check_dump(find_sources(options.dump), merge_options(options).problem)
+    if options.json:
+        listed = [asdict(finding) for finding in findings]
+        print(json.dumps({"version": 1, "dump": str(options.dump), "findings": listed}, indent=1))
+    else:
+        print("\n".join(_report(options.dump, findings)))
+    return Exit.DIVERGED if findings else Exit.DONE
+
+
+def _report(dump: Path, findings: list[CheckFinding]) -> list[str]:
+    if not findings:
+        return [f"{dump}: the ranks agree wherever they should"]
+    lines = [f"{dump}: {len(findings)} findings; look here first:"]
+    for place, finding in enumerate(findings[:_SHOWN], 1):
+        lines += [f"{place}. {finding.node} (step {finding.step})", f"   {finding.text}"]
+    hidden = len(findings) - _SHOWN
+    return lines if hidden <= 0 else [*lines, f"… and {hidden} more; --json lists them"]

@@ -1,0 +1,263 @@
+"""`msprobe compare`: two dumps value by value, as the tables that users' scripts read.
+
+Both command lines are understood: today's `-tp -gp`, and `-i compare.json` of before 2025-11.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msprobe.cli.graph_visualize import BY_POSITION, beginning, number_of_processes
+from msprobe.cli.outcome import CommandError, Exit
+from msprobe.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from builder import BuildOptions
+    from builder.tables.comparing import TableOptions, TablesResult
+
+SUMMARY = "compare two dumps value by value into csv or xlsx tables"
+OUTPUT = Path("output")
+NAMES_ONLY = Path()  # -cm without a file
+_FOREIGN_MODES = ("offline_data", "torchair", "offline_model", "atb")
+_SIDES = ("npu_path", "bench_path")  # of compare.json
+# What mindstudio-probe has for dumps that only an NPU writes.
+_FOREIGN_FLAGS = {
+    "api_mapping": "-am maps calls of MindSpore",
+    "rank": "--rank chooses kernels of MindSpore",
+    "step": "--step chooses kernels of MindSpore",
+    "fusion_rule_file": "-fr belongs to fused NPU graphs",
+    "quant_fusion_rule_file": "-qfr belongs to fused NPU graphs",
+    "close_fusion_rule_file": "-cfr belongs to fused NPU graphs",
+    "input_data": "--input_data belongs to offline models",
+    "input_shape": "--input_shape belongs to offline models",
+    "output_size": "--output_size belongs to offline models",
+    "dym_shape_range": "--dym_shape_range belongs to offline models",
+    "ofs": "-ofs belongs to offline models",
+    "consistent_check": "--consistent_check pairs training with inference by verl's own names, "
+    "which is not done here; rename modules with -lm or -cm",
+    "backend": "--backend belongs to --consistent_check",
+    "config": "--config multiplies tensors before they are compared, which is not done here; "
+    "multiply them before they are dumped",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    _add_places(parser)
+    _add_pairing(parser)
+    _add_former(parser)
+    _add_foreign(parser)
+
+
+def _add_places(parser: argparse.ArgumentParser) -> None:
+    kinds = "dump.json or debug.json, a rank, a step or a whole dump"
+    parser.add_argument(
+        "-tp", "--target_path", type=Path, metavar="PATH", help=f"the problem run: {kinds}"
+    )
+    parser.add_argument(
+        "-gp", "--golden_path", type=Path, metavar="PATH", help="the benchmark run, the same kind"
+    )
+    parser.add_argument(
+        "-o",
+        "--output_path",
+        type=Path,
+        nargs="?",
+        default=OUTPUT,
+        const=OUTPUT,
+        metavar="DIR",
+        help="folder for the tables, made if need be [./output]",
+    )
+    parser.add_argument("--xlsx", action="store_true", help="spreadsheets in place of csv")
+    parser.add_argument(
+        "-da",
+        "--diff_analyze",
+        action="store_true",
+        help="say over all ranks where the runs begin to differ, as JSON",
+    )
+    parser.add_argument(
+        "-tensor_log",
+        "--is_print_compare_log",
+        action="store_true",
+        help="two lines per value while tensors are compared",
+    )
+    parser.add_argument(
+        "--workers",
+        type=number_of_processes,
+        metavar="N",
+        help="processes at the same time [as many as cores]",
+    )
+
+
+def _add_pairing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-fm",
+        "--fuzzy_match",
+        action="store_true",
+        help="also pair modules whose names differ where place, class and shapes agree",
+    )
+    parser.add_argument(
+        "-cm",
+        "--cell_mapping",
+        type=Path,
+        nargs="?",
+        const=NAMES_ONLY,
+        metavar="YAML",
+        help="`<path>.<Class>: <path>.<Class>` lines that rename modules",
+    )
+    parser.add_argument(
+        "-dm", "--data_mapping", type=Path, metavar="YAML", help="pair single values by full name"
+    )
+    parser.add_argument(
+        "-lm",
+        "--layer_mapping",
+        type=Path,
+        nargs="?",
+        const=BY_POSITION,
+        metavar="YAML",
+        help="layers that have other names; without a file pair by position",
+    )
+
+
+def _add_former(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-i",
+        "--input_path",
+        type=Path,
+        metavar="JSON",
+        help="compare.json of earlier releases: npu_path, bench_path, is_print_compare_log",
+    )
+    parser.add_argument("-f", dest="fuzzy_match", action="store_true", help="earlier name of -fm")
+    for flag, meaning in (
+        ("-s", "stacks stand in the table wherever the dump has them"),
+        ("-c", "tables alone are written anyway"),
+        ("-hl", "the column Result says what colours said"),
+    ):
+        parser.add_argument(flag, dest="former", action="append_const", const=flag, help=meaning)
+
+
+def _add_foreign(parser: argparse.ArgumentParser) -> None:
+    modes = ("auto", *_FOREIGN_MODES)
+    parser.add_argument("-m", "--mode", choices=modes, default="auto", help=argparse.SUPPRESS)
+    short = {
+        "api_mapping": ("-am",),
+        "fusion_rule_file": ("-fr",),
+        "quant_fusion_rule_file": ("-qfr",),
+        "close_fusion_rule_file": ("-cfr",),
+    }
+    for name in _FOREIGN_FLAGS:
+        flags = (*short.get(name, ()), f"--{name}") if name != "ofs" else ("-ofs",)
+        parser.add_argument(*flags, dest=name, nargs="*", help=argparse.SUPPRESS)
+
+
+def run(options: argparse.Namespace) -> Exit:
+    """Compare, write the tables and say where they lie and where the difference begins."""
+    _refuse_foreign(options)
+    problem, benchmark = _places(options)
+    from builder.tables.comparing import compare_into_tables
+
+    progress = Progress(sys.stderr)
+    try:
+        result = compare_into_tables(
+            problem, benchmark, options.output_path, _table_options(options), progress
+        )
+    finally:
+        progress.close()
+    print_summary(result)
+    return exit_code(result)
+
+
+def _refuse_foreign(options: argparse.Namespace) -> None:
+    if options.mode != "auto":
+        raise CommandError(
+            f"-m {options.mode} compares dumps that only an NPU writes; leave -m out for dumps of "
+            "PyTorch"
+        )
+    for name, meaning in _FOREIGN_FLAGS.items():
+        if getattr(options, name) is not None:
+            raise CommandError(meaning if ";" in meaning else f"{meaning}; leave it out")
+
+
+def _places(options: argparse.Namespace) -> tuple[Path, Path]:
+    if options.input_path is not None:
+        return _former_places(options)
+    if options.target_path is None or options.golden_path is None:
+        missing = "-tp" if options.target_path is None else "-gp"
+        raise CommandError(f"{missing} is missing; give both sides, or -i compare.json")
+    return options.target_path, options.golden_path
+
+
+def _former_places(options: argparse.Namespace) -> tuple[Path, Path]:
+    path = options.input_path
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}; give -i a compare.json") from error
+    except ValueError as error:
+        raise CommandError(f"{path}: no valid JSON ({error}); correct it") from error
+    sides = [content.get(key) for key in _SIDES] if isinstance(content, dict) else []
+    paths = [Path(side) for side in sides if isinstance(side, str)]
+    if len(paths) != len(_SIDES):
+        raise CommandError(f"{path}: give {' and '.join(_SIDES)}, both as text")
+    options.is_print_compare_log |= content.get("is_print_compare_log") is True
+    return paths[0], paths[1]
+
+
+def _table_options(options: argparse.Namespace) -> TableOptions:
+    from builder.tables.comparing import TableOptions
+
+    return TableOptions(
+        form="xlsx" if options.xlsx else "csv",
+        first_differences=options.diff_analyze,
+        log=_log if options.is_print_compare_log else None,
+        build=_build_options(options),
+    )
+
+
+def _build_options(options: argparse.Namespace) -> BuildOptions:
+    from builder import BuildOptions
+
+    by_position = options.layer_mapping == BY_POSITION
+    return BuildOptions(
+        fuzzy_match=options.fuzzy_match,
+        layer_mapping=None if by_position else options.layer_mapping,
+        match_by_position=by_position,
+        # Cell and Module are the same word to the matching.
+        cell_mapping=None if options.cell_mapping == NAMES_ONLY else options.cell_mapping,
+        data_mapping=options.data_mapping,
+        workers=options.workers,
+    )
+
+
+def _log(line: str) -> None:
+    print(f"[msprobe] {line}", file=sys.stderr)
+
+
+def print_summary(result: TablesResult) -> None:
+    """What was compared, where it begins to differ, and the files."""
+    from builder.reasons import sentence
+
+    for missing in result.missing:
+        print(
+            f"note: step {missing.step} rank {missing.rank} exists on the {missing.side} side only"
+        )
+    for outcome in result.failed:
+        print(f"failed: step {outcome.step} rank {outcome.rank}: {outcome.error}")
+    if any(outcome.statistics_only for outcome in result.outcomes):
+        print(f"note: {sentence({'code': 'statistics_only'})}")
+    if not result.compared_values and not result.failed:
+        print("note: no value of one run could be compared with one of the other; dump both with")
+        print("      the same task and summary_mode, statistics, tensor or md5")
+    print(f"begins: {beginning(result.findings, result.compared_values)}")
+    for file in result.files:
+        print(f"file: {file}")
+
+
+def exit_code(result: TablesResult) -> Exit:
+    """The exit code that tells whether the tables can be trusted."""
+    if result.failed or result.missing:
+        return Exit.FAILED_PAIRS
+    return Exit.DONE if result.compared_values else Exit.NOTHING_COMPARABLE

@@ -1,0 +1,80 @@
+"""`msprobe overflow_check`: where NaN, infinity or saturation begins, from one run alone."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msprobe.cli.compare import OUTPUT
+from msprobe.cli.graph_visualize import number_of_processes
+from msprobe.cli.outcome import Exit
+
+if TYPE_CHECKING:
+    from builder.tables.overflow_report import FoundCause, OverflowResult
+
+SUMMARY = "name the call, weight or input with which NaN or infinity begins, over all ranks"
+ALIASES = ("nan_analyze",)  # its name before 2025-11
+_MEANING = {
+    "weight": "the weight {value} holds {state} already",
+    "input": "the run is fed {state} in {value}",
+    "operation": "makes {state} in {value} from finite inputs",
+    "gradient": "the gradient {value} becomes {state} here",
+    "collective": "puts out {state} in {value} although no rank gave it any",
+    "saturation": "{value} reaches the largest number of its dtype",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument(
+        "-i",
+        "--input_path",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="a dump: a rank, a step or all of it",
+    )
+    parser.add_argument(
+        "-o",
+        "--output_path",
+        type=Path,
+        default=OUTPUT,
+        metavar="DIR",
+        help="folder for anomaly_analyze_<time>.json [./output]",
+    )
+    parser.add_argument(
+        "--workers",
+        type=number_of_processes,
+        metavar="N",
+        help="processes at the same time [as many as cores]",
+    )
+
+
+def run(options: argparse.Namespace) -> Exit:
+    """Look, and say what was found."""
+    from builder.tables.overflow_report import check_overflow
+
+    result = check_overflow(options.input_path, options.output_path, options.workers)
+    print("\n".join(_report(result)))
+    if not result.looked_at:
+        return Exit.FAILED_PAIRS if result.failed else Exit.NOTHING_COMPARABLE
+    return Exit.FAILED_PAIRS if result.failed else Exit.DONE
+
+
+def _report(result: OverflowResult) -> list[str]:
+    lines = [f"failed: step {r.step} rank {r.rank}: {r.error}" for r in result.failed]
+    if not result.looked_at:
+        return [
+            *lines,
+            "note: the dump has no statistics; record it with task statistics or tensor",
+        ]
+    if not result.causes:
+        return [*lines, "no NaN, infinity or saturated value found"]
+    lines += [f"begins: {_cause(cause)}" for cause in result.causes]
+    return [*lines, f"file: {result.file}"]
+
+
+def _cause(cause: FoundCause) -> str:
+    meaning = _MEANING[cause.kind].format(value=cause.value, state=cause.state)
+    return f"{cause.name} (step {cause.step}, rank {cause.rank}): {meaning}"

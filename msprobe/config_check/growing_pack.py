@@ -1,0 +1,85 @@
+"""A pack that several ranks of a running job write to, each under a lock."""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+_RANK = re.compile(r"(?:^|/)rank(\d+)(?:/|\.json$)")
+
+
+class GrowingPack:
+    """Members are added at the end of the zip; replacing some writes the zip anew and renames it.
+
+    The lock is on the folder: the zip itself may be another file after a replacement.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def begin_run(self, members: Mapping[str, str], ranks: int) -> None:
+        """Write what holds for the whole run, and drop ranks that it does not have."""
+
+        def stays(name: str) -> bool:
+            rank = _rank_of(name)
+            return rank is not None and 0 < rank < ranks
+
+        with self._locked():
+            self._rewrite(stays, members)
+
+    def begin_rank(self, rank: int) -> None:
+        """Drop what an earlier run left of this rank."""
+        with self._locked():
+            if any(_rank_of(name) == rank for name in self._names()):
+                self._rewrite(lambda name: _rank_of(name) != rank, {})
+
+    def add(self, members: Mapping[str, str]) -> None:
+        """Append members that are not there yet."""
+        with self._locked(), zipfile.ZipFile(self.path, "a", zipfile.ZIP_DEFLATED) as packed:
+            for name, text in members.items():
+                packed.writestr(name, text)
+
+    def replace(self, members: Mapping[str, str]) -> None:
+        """Write members whether they are there or not."""
+        with self._locked():
+            self._rewrite(lambda name: name not in members, members)
+
+    def _names(self) -> list[str]:
+        if not self.path.exists():
+            return []
+        with zipfile.ZipFile(self.path) as packed:
+            return packed.namelist()
+
+    def _rewrite(self, stays: Callable[[str], bool], members: Mapping[str, str]) -> None:
+        partial = self.path.with_name(f"{self.path.name}.partial")
+        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as fresh:
+            for name, text in members.items():
+                fresh.writestr(name, text)
+            if self.path.exists():
+                with zipfile.ZipFile(self.path) as packed:
+                    for name in filter(stays, packed.namelist()):
+                        fresh.writestr(name, packed.read(name))
+        partial.replace(self.path)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            import fcntl
+        except ImportError:  # Windows, where a job is one process
+            yield
+            return
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
+
+
+def _rank_of(name: str) -> int | None:
+    found = _RANK.search(name)
+    return None if found is None else int(found[1])

@@ -1,0 +1,165 @@
+"""Records what a training script runs with: `ConfigChecker` under the name that users know.
+
+`apply_patches` first, before the script draws a random number; then one `ConfigChecker` once the
+model is there. Each forward call of the model adds its inputs and weights to the pack.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msprobe.config_check.growing_pack import GrowingPack
+from msprobe.config_check.pack import DYNAMIC, as_json, check_target, static_members
+from msprobe.config_check.random_watch import RandomWatch
+from msprobe.config_check.redaction import redacted
+from msprobe.errors import CheckError
+from msprobe.tensor_summary import summarise
+
+if TYPE_CHECKING:
+    import torch
+
+_watch = RandomWatch()
+
+
+class ConfigChecker:
+    """Packs environment, packages and hyper-parameters now, inputs and weights at every forward.
+
+    `model` is a module or a list of them (chunks of a pipeline rank); without one nothing is added
+    later. `shell_path` names launch scripts and YAML files. The pack is a zip that all ranks share;
+    a rank replaces what an earlier run left of it. Steps are counted by forward calls.
+    Raises CheckError for a path or a framework that cannot be used.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module | Sequence[torch.nn.Module] | None = None,
+        shell_path: str | Sequence[str] | None = None,
+        output_zip_path: str = "./config_check_pack.zip",
+        fmk: str = "pytorch",
+    ) -> None:
+        _check_framework(fmk)
+        path = Path(output_zip_path)
+        check_target(path)
+        self._pack = GrowingPack(path)
+        self._step = 0
+        self._random = ""
+        if _rank() == 0:
+            files = [shell_path] if isinstance(shell_path, str) else list(shell_path or [])
+            members = static_members([Path(file) for file in files], os.environ)
+            self._pack.begin_run(members, _world_size())
+        if model is not None:
+            self._watch_model([model] if not isinstance(model, Sequence) else list(model))
+
+    @staticmethod
+    def apply_patches(fmk: str = "pytorch") -> None:
+        """Count from here on where random numbers are drawn and seeds are set."""
+        _check_framework(fmk)
+        _watch.start()
+
+    @staticmethod
+    def compare(
+        bench_zip_path: str, cmp_zip_path: str, output_path: str, fmk: str = "pytorch"
+    ) -> None:
+        """Compare two packs as `msprobe config_check -c` does; the first is the benchmark."""
+        from msprobe.config_check.comparison import compare_packs
+
+        _check_framework(fmk)
+        compare_packs(Path(bench_zip_path), Path(cmp_zip_path), Path(output_path))
+
+    def _watch_model(self, models: list[torch.nn.Module]) -> None:
+        prefixes = [""] if len(models) == 1 else [f"model{i}." for i in range(len(models))]
+
+        def before_forward(module: Any, inputs: Any, named: Any) -> None:  # noqa: ANN401
+            del module
+            weights = {
+                f"{prefix}{name}": parameter
+                for prefix, model in zip(prefixes, models, strict=True)
+                for name, parameter in model.named_parameters()
+            }
+            self._record_call(inputs, named, weights)
+
+        models[0].register_forward_pre_hook(before_forward, with_kwargs=True)
+        atexit.register(self._record_random)
+
+    def _record_call(
+        self, inputs: Sequence[Any], named: Mapping[str, Any], weights: Mapping[str, Any]
+    ) -> None:
+        import torch
+
+        place = f"step{self._step}/rank{_rank()}"
+        with torch.no_grad(), _watch.paused():
+            data = {"args": dict(_numbered(inputs)), "kwargs": _summaries(dict(named))}
+            members = {
+                f"dataset/{place}/dataset.json": as_json(data),
+                f"weights/{place}/weight.json": as_json(_summaries(dict(weights))),
+            }
+        if self._step == 0:
+            self._pack.begin_rank(_rank())
+            arguments = _megatron_arguments()
+            if arguments and _rank() == 0:
+                members[DYNAMIC] = as_json(arguments)
+        self._pack.add(members)
+        if self._step == 0:
+            self._record_random()
+        self._step += 1
+
+    def _record_random(self) -> None:
+        text = as_json(_watch.calls()) if _watch.started else ""
+        if text and text != self._random and self._pack.path.exists():
+            self._random = text
+            self._pack.replace({f"random/rank{_rank()}.json": text})
+
+
+def _check_framework(fmk: str) -> None:
+    if fmk != "pytorch":
+        raise CheckError(f"fmk={fmk!r}: only 'pytorch' can be recorded here")
+
+
+def _rank() -> int:
+    distributed = _distributed()
+    return int(distributed.get_rank()) if distributed else int(os.environ.get("RANK", "0") or 0)
+
+
+def _world_size() -> int:
+    distributed = _distributed()
+    if distributed:
+        return int(distributed.get_world_size())
+    return int(os.environ.get("WORLD_SIZE", "1") or 1)
+
+
+def _distributed() -> Any:  # noqa: ANN401 - the module, None while there is no process group
+    found = sys.modules.get("torch.distributed")
+    return found if found and found.is_available() and found.is_initialized() else None
+
+
+def _summaries(value: Any) -> Any:  # noqa: ANN401 - mirrors what a model is called with
+    """Tensors as their statistics, in the same mappings and lists; other values are left out."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return summarise(value)
+    if isinstance(value, Mapping):
+        return {str(k): s for k, inner in value.items() if (s := _summaries(inner)) is not None}
+    if isinstance(value, list | tuple):
+        return dict(_numbered(value)) or None
+    return None
+
+
+def _numbered(values: Sequence[Any]) -> list[tuple[str, Any]]:
+    found = [(str(index), _summaries(inner)) for index, inner in enumerate(values)]
+    return [(index, summary) for index, summary in found if summary is not None]
+
+
+def _megatron_arguments() -> dict[str, Any]:
+    """The arguments of a Megatron run, redacted; empty in any other run."""
+    for name in ("megatron.training.global_vars", "megatron.global_vars"):
+        module = sys.modules.get(name)
+        arguments = getattr(module, "_GLOBAL_ARGS", None)
+        if arguments is not None:
+            return {key: redacted(key, value) for key, value in vars(arguments).items()}
+    return {}

@@ -1,0 +1,184 @@
+"""Hyper-parameters of a launch script: `--name value` of its torchrun line, variables filled in.
+
+The script is read, never run: what only a shell could compute stays as it is written.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+
+Value = str | bool | list[str]
+Variables = dict[str, str | list[str]]  # a list is an array
+
+_LAUNCHERS = ("torchrun", "msrun", "deepspeed", "accelerate", "mpirun")
+_LAUNCHER_MODULES = (
+    "torch.distributed.launch",
+    "torch.distributed.run",
+    "accelerate.commands.launch",
+)
+_ARRAY = re.compile(
+    r"(?:export\s+|local\s+|declare\s+(?:-\w+\s+)*)?(\w+)(\+?)=\((.*)\)$", re.DOTALL
+)
+_ASSIGNMENT = re.compile(r"(\w+)(\+?)=(.*)$", re.DOTALL)
+_DECLARING = ("export", "local", "declare", "readonly", "typeset")
+_REFERENCE = re.compile(
+    r"\$\{(?P<braced>\w+)(?P<array>\[[@*]\])?(?P<default>:?-[^}]*)?\}|\$(?P<plain>\w+)"
+    r"|\$\(\((?P<sum>[\w\s+*/()$-]+)\)\)"
+)
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.floordiv,  # the shell knows whole numbers only
+    ast.Mod: operator.mod,
+}
+_NEGATIVE = re.compile(r"-[\d.][\w.+-]*")
+_END_OF_COMMAND = {"|", "||", "&", "&&", ";", ">", ">>", "2>&1", "<"}
+
+
+def hyper_parameters(script: str, environment: Mapping[str, str]) -> dict[str, Value]:
+    """Flags of the launch commands by name; one without a value is True, several values a list.
+
+    `environment` fills variables that the script itself does not set.
+    """
+    variables: Variables = dict(environment)
+    found: dict[str, Value] = {}
+    for statement in _statements(script):
+        if array := _ARRAY.match(statement):
+            _extend(variables, *array.groups())
+        elif assignments := _assignments(statement):
+            for name, more, value in assignments:
+                _assign(variables, name, more, value)
+        else:
+            words = _words(_filled(statement, variables))
+            if _is_launch(words):
+                found |= _flags(words)
+    return found
+
+
+def _assignments(statement: str) -> list[tuple[str, str, str]]:
+    """(name, `+` or nothing, value) of a statement that only assigns, none of any other."""
+    words = _words(statement)
+    if words and words[0] in _DECLARING:
+        words = [word for word in words[1:] if not word.startswith("-")]
+    found = [_ASSIGNMENT.match(word) for word in words]
+    return [(m[1], m[2], m[3]) for m in found if m is not None] if all(found) else []
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Commands of the script without comments; quotes, brackets and backslashes join lines."""
+    text = script.replace("\\\r\n", " ").replace("\\\n", " ")
+    quote, depth, start = "", 0, 0
+    pieces: list[str] = []
+    position = 0
+    while position < len(text):
+        letter = text[position]
+        if quote:
+            quote = "" if letter == quote and text[position - 1] != "\\" else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter == "#" and (position == 0 or text[position - 1].isspace()):
+            pieces.append(text[start:position])
+            end = text.find("\n", position)
+            start = position = len(text) if end < 0 else end
+            continue
+        elif letter in "()":
+            depth = max(0, depth + (1 if letter == "(" else -1))
+        elif letter in "\n;" and depth == 0:
+            pieces.append(text[start:position])
+            start = position + 1
+            yield "".join(pieces).strip()
+            pieces = []
+        position += 1
+    yield "".join([*pieces, text[start:]]).strip()
+
+
+def _words(statement: str) -> list[str]:
+    try:
+        return shlex.split(statement)
+    except ValueError:  # a quote that never closes
+        return statement.split()
+
+
+def _assign(variables: Variables, name: str, more: str, value: str) -> None:
+    before = variables.get(name, "") if more else ""
+    text = before if isinstance(before, str) else shlex.join(before)
+    variables[name] = text + _filled(value, variables)
+
+
+def _extend(variables: Variables, name: str, more: str, items: str) -> None:
+    before = variables.get(name, []) if more else []
+    known = [before] if isinstance(before, str) else before
+    variables[name] = [*known, *_words(_filled(items, variables))]
+
+
+def _filled(text: str, variables: Variables) -> str:
+    def fill(found: re.Match[str]) -> str:
+        if found["sum"] is not None:
+            return _computed(_filled(found["sum"], variables), found[0], variables)
+        name = found["braced"] or found["plain"]
+        value = variables.get(name)
+        if value is None or (value == "" and (found["default"] or "").startswith(":")):
+            default = found["default"]
+            return found[0] if default is None else default.lstrip(":")[1:]
+        return value if isinstance(value, str) else shlex.join(value)
+
+    filled = re.sub(r'"(\$\{\w+\[[@*]\]\})"', r"\1", text)  # "${ARGS[@]}" is its words
+    return _REFERENCE.sub(fill, filled)
+
+
+def _computed(expression: str, written: str, variables: Variables) -> str:
+    """The value of whole-number arithmetic; anything else stays as it is written."""
+    names = {name: value for name, value in variables.items() if isinstance(value, str)}
+    numbers = re.sub(r"[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), expression)
+    try:
+        return str(_number(ast.parse(numbers.strip(), mode="eval").body))
+    except (SyntaxError, ValueError, ZeroDivisionError):
+        return written
+
+
+def _number(node: ast.expr) -> int:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_number(node.left), _number(node.right))
+    raise ValueError("not whole-number arithmetic")
+
+
+def _is_launch(words: list[str]) -> bool:
+    programs = [word.rpartition("/")[2] for word in words]
+    if any(program in _LAUNCHERS for program in programs):
+        return True
+    python = next((i for i, p in enumerate(programs) if re.fullmatch(r"python[\d.]*", p)), None)
+    if python is None:
+        return False
+    rest = words[python + 1 :]
+    return any(word in _LAUNCHER_MODULES or word.endswith(".py") for word in rest) or "-m" in rest
+
+
+def _flags(words: list[str]) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    name = None
+    program = next((word for word in words if word.endswith(".py")), None)
+    for word in words:
+        if word in _END_OF_COMMAND or word.startswith((">", "2>", "|")):
+            break
+        if word.startswith("--") and len(word) > 2:
+            name, equals, value = word[2:].partition("=")
+            found[name] = value if equals else True
+            name = None if equals else name
+        elif word is program or (word.startswith("-") and not _NEGATIVE.fullmatch(word)):
+            name = None
+        elif name is not None:
+            found[name] = _with(found[name], word)
+    return found
+
+
+def _with(known: Value, word: str) -> Value:
+    if known is True:
+        return word
+    return [*known, word] if isinstance(known, list) else [str(known), word]

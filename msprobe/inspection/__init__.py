@@ -1,5 +1,0 @@
-"""What is in a dump, found by scanning its bytes instead of decoding all of it."""
-
-from msprobe.inspection.inspect_dump import Inspection, inspect_dump
-
-__all__ = ["Inspection", "inspect_dump"]

@@ -1,0 +1,6 @@
+"""How this process's values lie in the values of the whole model, for dumps of parallel runs."""
+
+from msprobe_core.torch.layout.header import parallel_header
+from msprobe_core.torch.layout.optimizer import OptimizerWatch
+
+__all__ = ["OptimizerWatch", "parallel_header"]

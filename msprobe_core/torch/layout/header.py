@@ -1,0 +1,129 @@
+"""The `parallel` member of dump.json: the axes of the run and this process's place on them.
+
+Sources in order of trust: what the user gives, Megatron's parallel state, the device meshes of the
+model's parameters, DDP's process group.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from msprobe_core.errors import LifecycleError
+
+_VERSION = 1
+Axes = dict[str, dict[str, Any]]
+Model = torch.nn.Module | Sequence[torch.nn.Module]
+
+
+def parallel_header(model: Model | None, given: Mapping[str, object] | None) -> str | None:
+    """The header as JSON text; None for a process that is alone and was told nothing.
+
+    Raises LifecycleError when what the user gave is no JSON or has no axes.
+    """
+    if given is not None:
+        return _given(given)
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return None
+    modules = _modules(model)
+    source, found = _recorded(modules)
+    header: dict[str, object] = {
+        "version": _VERSION,
+        "world_size": distributed.get_world_size(),
+        "rank": distributed.get_rank(),
+        "source": source,
+        "axes": found,
+    }
+    chunks = _chunks(modules)
+    return json.dumps(header | ({"chunks": chunks} if chunks else {}))
+
+
+def _recorded(modules: Sequence[torch.nn.Module]) -> tuple[str, Axes]:
+    found = _megatron_axes()
+    if found:
+        return "megatron", found
+    found = _mesh_axes(modules)
+    return ("device_mesh", found) if found else ("groups", _data_parallel_axis(modules))
+
+
+def _given(given: Mapping[str, object]) -> str:
+    if not isinstance(given.get("axes"), dict):
+        raise LifecycleError(
+            'start(parallel=…): give {"axes": {"tp": {"rank": 0, "size": 2, "ranks": [0, 1]}, …}}'
+        )
+    try:
+        return json.dumps({"version": _VERSION, "source": "user", **given})
+    except (TypeError, ValueError) as error:
+        raise LifecycleError(f"start(parallel=…): is no JSON ({error})") from None
+
+
+def _modules(model: Model | None) -> list[torch.nn.Module]:
+    if model is None:
+        return []
+    return [model] if isinstance(model, torch.nn.Module) else list(model)
+
+
+def _megatron_axes() -> Axes:
+    state: Any = sys.modules.get("megatron.core.parallel_state")
+    if state is None or not state.model_parallel_is_initialized():
+        return {}
+    asked = {
+        "tp": state.get_tensor_model_parallel_group,
+        "pp": state.get_pipeline_model_parallel_group,
+        "cp": state.get_context_parallel_group,
+        "dp": state.get_data_parallel_group,
+        "ep": state.get_expert_model_parallel_group,
+    }
+    return _without_single({axis: _axis_of(group()) for axis, group in asked.items()})
+
+
+def _mesh_axes(modules: Iterable[torch.nn.Module]) -> Axes:
+    axes: Axes = {}
+    for module in modules:
+        for parameter in module.parameters():
+            mesh: Any = getattr(parameter, "device_mesh", None)
+            names = None if mesh is None else mesh.mesh_dim_names
+            for index, name in enumerate(names or ()):
+                if name not in axes:
+                    axes[name] = _axis_of(mesh.get_group(index))
+    return _without_single(axes)
+
+
+def _data_parallel_axis(modules: Iterable[torch.nn.Module]) -> Axes:
+    for module in modules:
+        if type(module).__name__ == "DistributedDataParallel":
+            group: Any = module.process_group
+            return _without_single({"dp": _axis_of(group)})
+    return {}
+
+
+def _axis_of(group: Any) -> dict[str, Any]:  # noqa: ANN401
+    from torch import distributed
+
+    ranks = distributed.get_process_group_ranks(group)
+    own = ranks.index(distributed.get_rank())
+    return {"rank": own, "size": len(ranks), "ranks": list(ranks)}
+
+
+def _without_single(axes: Axes) -> Axes:
+    return {name: axis for name, axis in axes.items() if axis["size"] > 1}
+
+
+def _chunks(modules: Sequence[torch.nn.Module]) -> list[dict[str, object]]:
+    """The real numbers of layers that count from 0 on each stage; Megatron's count from 1."""
+    listed: list[dict[str, object]] = []
+    for index, module in enumerate(modules):
+        layers = {
+            name: number - 1
+            for name, inner in module.named_modules()
+            if type(number := getattr(inner, "layer_number", None)) is int
+            and name.rpartition(".")[2].isdigit()
+        }
+        if layers:
+            listed.append({"index": index, "layers": layers})
+    return listed

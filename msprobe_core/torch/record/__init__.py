@@ -1,0 +1,1 @@
+"""Turns tensors and arguments into the records and files of a dump."""

@@ -1,0 +1,61 @@
+"""Process groups and point-to-point operations as JSON text.
+
+`group_id` is the CRC-32 of the list of ranks, so the same group has it in every process.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from types import ModuleType
+
+from msprobe_core.values.arguments import Enclosed
+from msprobe_core.values.text import number, quoted
+
+
+def group_or_operation(value: object) -> str | Enclosed | None:
+    """A process group, or a P2POp with its tensor inside; None for every other value."""
+    distributed = _distributed()
+    if distributed is None:
+        return None
+    if isinstance(value, distributed.ProcessGroup):
+        return _group_text(value)
+    if isinstance(value, distributed.P2POp):
+        before = '{"class_type": "torch.distributed.P2POp", "tensor": '
+        after = f", {_operation_fields(value)}}}"
+        return Enclosed(before, "tensor", getattr(value, "tensor", None), after)
+    return None
+
+
+def _group_text(group: object) -> str:
+    ranks = _ranks(group)
+    return (
+        f'{{"type": "torch.ProcessGroup", "group_ranks": {ranks}, '
+        f'"group_id": {quoted(_group_id(ranks))}}}'
+    )
+
+
+def _operation_fields(operation: object) -> str:
+    name = getattr(getattr(operation, "op", None), "__name__", None)
+    group_id = quoted(_group_id(_ranks(getattr(operation, "group", None))))
+    peer = number(getattr(operation, "peer", None))
+    tag = number(getattr(operation, "tag", None))
+    return f'"op": {quoted(str(name))}, "peer": {peer}, "tag": {tag}, "group_id": {group_id}'
+
+
+def _ranks(group: object) -> list[int]:
+    distributed = _distributed()
+    assert distributed is not None
+    try:
+        return list(distributed.get_process_group_ranks(group))
+    except (ValueError, RuntimeError, KeyError):  # a group that this rank is not part of
+        return []
+
+
+def _group_id(ranks: list[int]) -> str:
+    return f"{zlib.crc32(str(ranks).encode()):08x}"
+
+
+def _distributed() -> ModuleType | None:
+    module = sys.modules.get("torch.distributed")
+    return module if module is not None and module.is_available() else None

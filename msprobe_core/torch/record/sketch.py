@@ -1,0 +1,125 @@
+"""Eight random projections of a tensor's elements, as text beside its statistics.
+
+The difference of two sketches estimates how far apart two tensors are that nobody stored.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from struct import pack
+
+import torch
+
+from msprobe_core.format import LARGEST, PROJECTIONS
+
+# A sign per row is shared by a block of columns and another per column is drawn for each
+# projection: that takes one pass over the elements instead of eight. 127 is prime: a column of a
+# user's matrix, which is as wide as a power of two, is spread over many columns here.
+_BLOCKS, _BLOCK = 8, 127
+_COLUMNS = _BLOCKS * _BLOCK
+_CHUNK = 320  # rows that are summed in the precision of the elements: more would add rounding
+_HALF = (torch.float16, torch.bfloat16, torch.complex32)
+
+
+def sketch(tensor: torch.Tensor, extreme: float, double: bool = False) -> torch.Tensor:
+    """The projections of a strided tensor of any shape and dtype, on its device; gradients off.
+
+    `extreme` is the largest magnitude of its elements, infinite where that is not known; sums are
+    taken in float32, with `double` and for integers in float64. The signs stand in
+    docs/formats.md: they never change within a version.
+    """
+    flat = _as_floats(tensor, double)
+    limit = _limit(tensor.dtype)
+    if limit is not None and not extreme < limit:
+        flat = torch.where(flat.abs() < limit, flat, 0.0)
+    size, kind = flat.numel(), (flat.dtype, flat.device)
+    if size <= _COLUMNS:
+        return torch.mv(_last_row(0, size, *kind), flat)
+    rows, rest = divmod(size, _COLUMNS)
+    total = _project(flat[: size - rest].view(rows, _BLOCKS, _BLOCK).transpose(0, 1), 0)
+    for start in range(_CHUNK, rows, _CHUNK):
+        table = flat[start * _COLUMNS : size - rest].view(-1, _BLOCKS, _BLOCK).transpose(0, 1)
+        total = total + _project(table, start)
+    if rest:
+        total = total + torch.mv(_last_row(rows, rest, *kind), flat[size - rest :])
+    return total
+
+
+def _project(table: torch.Tensor, start: int) -> torch.Tensor:
+    """The projections of a table (block × row × column) whose first row is `start`."""
+    count = min(table.shape[1], _CHUNK)
+    kind = (table.dtype, table.device)
+    folded = torch.bmm(_row_signs(start, count, *kind), table[:, :count]).view(-1)
+    return torch.mv(_columns(torch.float64, table.device), folded.double())
+
+
+def sketch_text(projections: list[float]) -> str:
+    """Projections as a JSON member: little-endian float32 in hexadecimal digits.
+
+    What float32 cannot hold becomes the largest number it has.
+    """
+    try:
+        packed = pack("<8f", *projections)
+    except OverflowError:
+        largest = torch.finfo(torch.float32).max
+        packed = pack("<8f", *(min(max(x, -largest), largest) for x in projections))
+    return f', "sketch": "{packed.hex()}"'
+
+
+def _limit(dtype: torch.dtype) -> float | None:
+    """From which magnitude on elements count as zero; None for integers, which hold no masks."""
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return None
+    return _floating_limit(dtype)
+
+
+@lru_cache
+def _floating_limit(dtype: torch.dtype) -> float:
+    return min(LARGEST, torch.finfo(dtype).max)
+
+
+def _as_floats(tensor: torch.Tensor, double: bool) -> torch.Tensor:
+    """The elements in C order; real and imaginary parts of a complex number follow each other."""
+    dtype = tensor.dtype
+    if dtype is torch.float32 and not double:
+        return tensor.reshape(-1)
+    if dtype.is_complex:
+        wide = tensor.to(torch.complex64) if dtype in _HALF else tensor
+        tensor = torch.view_as_real(wide.resolve_conj())
+    narrow = dtype in _HALF or dtype.itemsize == 1
+    floating = dtype.is_floating_point or dtype.is_complex
+    if double or not floating or tensor.dtype is torch.float64:
+        return tensor.reshape(-1).to(torch.float64)
+    return tensor.reshape(-1).to(torch.float32) if narrow else tensor.reshape(-1)
+
+
+@lru_cache(maxsize=512)
+def _last_row(row: int, size: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """The signs of a row that has `size` elements: projections × columns."""
+    signs = _signs(_COLUMNS + row, 1).repeat_interleave(_BLOCK)
+    return (_signs(0, _COLUMNS) * signs)[:, :size].to(device, dtype).contiguous()
+
+
+@lru_cache(maxsize=256)
+def _row_signs(first: int, count: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    return _signs(_COLUMNS + first, count)[:, None].to(device, dtype)
+
+
+@lru_cache
+def _columns(dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    return _signs(0, _COLUMNS).to(device, dtype)
+
+
+def _signs(first: int, count: int) -> torch.Tensor:
+    """±1 for each projection and place: bit k of the place's hash decides for projection k."""
+    places = torch.arange(first, first + count, device="cpu")
+    bits = _hash(places)[None] >> torch.arange(PROJECTIONS, device="cpu")[:, None] & 1
+    return 1 - 2 * bits
+
+
+def _hash(places: torch.Tensor) -> torch.Tensor:
+    """The finaliser of MurmurHash3 (32 bits), of integers from 0 to 2³² − 1."""
+    h, mask = places.to(torch.int64), 0xFFFF_FFFF
+    h = (h ^ (h >> 16)) * 0x85EB_CA6B & mask
+    h = (h ^ (h >> 13)) * 0xC2B2_AE35 & mask
+    return h ^ (h >> 16)

@@ -1,0 +1,64 @@
+"""Saves tensors under `dump_tensor_data`, each tensor once: later names refer to the first."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import torch
+
+from msprobe_core.torch.record.pt_file import write_pt
+
+_LONGEST = 240  # bytes; file systems take 255, and some of them use a few for themselves
+_FORBIDDEN = str.maketrans({"/": "_", "\\": "_", "\0": "_"})
+
+
+class TensorFiles:
+    """Writes `<value name>.pt` files into one directory, created on the first save.
+
+    `deferred` keeps copies on their devices until `finish`.
+    """
+
+    def __init__(self, directory: Path, deferred: bool) -> None:
+        self.directory = directory
+        self._deferred = deferred
+        self._kept: list[tuple[torch.Tensor, str]] = []
+        self.count = 0
+        self.bytes = 0
+
+    def save(self, tensor: torch.Tensor, path: str) -> str:
+        """Write the tensor; its file name. Raises OSError as the file system does."""
+        name = file_name(path)
+        # A copy holds the values alone: a view would carry its whole storage into the file.
+        values = tensor.detach().resolve_conj().resolve_neg().contiguous()
+        if self._deferred:
+            self._kept.append((values.clone(), name))
+        else:
+            self._write(values, name)
+        return name
+
+    def finish(self) -> None:
+        """Write what was kept. Raises OSError as the file system does."""
+        while self._kept:
+            self._write(*self._kept.pop(0))
+
+    def _write(self, values: torch.Tensor, name: str) -> None:
+        if not self.count:
+            self.directory.mkdir(parents=True, exist_ok=True)
+        if values.untyped_storage().nbytes() != values.numel() * values.element_size():
+            values = values.clone()
+        self.count += 1
+        self.bytes += write_pt(self.directory / name, values.cpu())
+
+
+def file_name(path: str) -> str:
+    """The file of a value: its name, where a file can have it; else shortened, with a checksum."""
+    name = f"{path}.pt"
+    if len(name) <= _LONGEST and name.isascii() and not any(c in name for c in "/\\\0"):
+        return name
+    encoded = path.encode("utf-8", "replace")
+    kept = encoded.decode().translate(_FORBIDDEN)
+    if kept == path and len(encoded) <= _LONGEST:
+        return name
+    short = kept.encode()[: _LONGEST - 12].decode("utf-8", "ignore")
+    return f"{short}.{zlib.crc32(encoded):08x}.pt"

@@ -1,0 +1,179 @@
+"""One step's recording from its first `start` to its `step`: hooks on, hooks off, files written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from msprobe_core.capture.earlier_checksums import entry_of, read_checksums
+from msprobe_core.capture.output import StepOutput
+from msprobe_core.capture.selection import Selection
+from msprobe_core.capture.stacks import StackBook
+from msprobe_core.capture.trace import Trace
+from msprobe_core.config import Config
+from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
+from msprobe_core.report import say
+from msprobe_core.torch.layout import OptimizerWatch, parallel_header
+from msprobe_core.torch.record.tensor_files import TensorFiles
+from msprobe_core.torch.record.tensors import SavesFile, TensorBook, ValueOptions
+from msprobe_core.torch.watch import Capture
+from msprobe_core.torch.watch.custom_functions import CustomApis
+from msprobe_core.torch.watch.isolation import Isolation
+from msprobe_core.torch.watch.modules import Model
+from msprobe_core.torch.watch.saved_values import save_value
+from msprobe_core.torch.watch.token_range import TokenRange
+from msprobe_core.writer.step_files import Header
+
+
+class StepRecorder:
+    """Records one step of this process into one directory. Raises OSError and LifecycleError."""
+
+    def __init__(
+        self, config: Config, step: int, rank: int | None, custom: CustomApis, stacks: StackBook
+    ) -> None:
+        self.config, self._step = config, step
+        self.running = False
+        self.notes: dict[str, str] = {}
+        self._output = output = StepOutput(config.dump_path, step, rank)
+        self._tensors = TensorFiles(output.directory / TENSOR_DIR, config.async_dump)
+        selection = Selection(config)
+        saves = _saves_file(config, selection, step, output.directory.name)
+        book = TensorBook(value_options(config), self._tensors.save, output.report, saves)
+        self.trace = Trace(config, selection, book, stacks, output)
+        data_dir = str(self._tensors.directory) if config.task == "tensor" else None
+        sketch = SKETCH_VERSION if book.options.sketch else None
+        header = Header(config.task, config.level, data_dir, sketch)
+        output.open_files(header, config.extra_info)
+        load = config.load
+        self._isolation = None if load is None else Isolation(load, step, rank)
+        self._capture = Capture(config, self.trace, custom, self._isolation)
+        self._tokens: TokenRange | None = None
+        self._optimizers = OptimizerWatch(self.trace)
+
+    @property
+    def directory(self) -> Path:
+        """Where the step is written."""
+        return self._output.directory
+
+    @property
+    def failed(self) -> bool:
+        """Whether the disk has ended the dump."""
+        return self._output.failed
+
+    @property
+    def entry_count(self) -> int:
+        """How many entries the step has so far."""
+        return self.trace.entry_count
+
+    @property
+    def saved_tensors(self) -> int:
+        """How many tensor files the step has."""
+        return self._tensors.count
+
+    def start(
+        self,
+        model: Model | None,
+        tokens: tuple[int, int] | None,
+        parallel: Mapping[str, object] | None = None,
+    ) -> None:
+        """Enter hooks and modes; the model's modules are watched at levels L0 and mix.
+
+        With `tokens` only those calls of the model are recorded, counted from 1. `parallel` says
+        where this process stands among others, if the user knows better than torch.
+        """
+        header = parallel_header(model, parallel)
+        if header is not None:
+            self.notes["parallel"] = header
+        self.running = True
+        if tokens is None:
+            self._capture.start(model)
+            self._optimizers.start(model)
+            return
+        assert isinstance(model, torch.nn.Module)
+        if self._tokens is None or not self._tokens.is_for(model, *tokens):
+            start = partial(self._capture.start, model)
+            self._tokens = TokenRange(model, *tokens, start, self._capture.stop)
+        self._tokens.start()
+
+    def stop(self) -> None:
+        """Leave hooks and modes and write what is finished; gradients are still recorded."""
+        if self._tokens is not None:
+            self._tokens.stop()
+        if self.running:
+            self._capture.stop()
+            self._optimizers.stop()
+            self.running = False
+        if not self.config.async_dump:
+            self.trace.flush(last=False)
+
+    def save(self, variable: object, name: str, save_backward: bool) -> None:
+        """Record one value by a name of the user's, and its gradient."""
+        save_value(self.trace, variable, name, save_backward)
+
+    def begin_single(self, module: torch.nn.Module, name: str) -> None:
+        """Record one module alone until `end_single`."""
+        self._capture.begin_single(module, name)
+
+    def end_single(self) -> None:
+        """Record everything again."""
+        self._capture.end_single()
+
+    def complete(self) -> None:
+        """Write the rest, close the files as complete and say what was written."""
+        if self.running:
+            self.stop()
+        self.trace.end()
+        self._capture.forget()
+        if self.failed:
+            return
+        size = self._close_files()
+        if not self.failed:
+            say(
+                f"step {self._step}: {self.trace.entry_count} entries, {size / 1e6:.1f} MB, "
+                f"{self.trace.seconds_to_write:.2f} s to write, {self.directory}"
+            )
+
+    def discard(self) -> None:
+        """Remove what a completed step has written."""
+        self._output.discard()
+
+    def _close_files(self) -> int:
+        if self.trace.recomputed:
+            self.notes["recomputed"] = json.dumps(self.trace.recomputed)
+        if self._isolation is not None:
+            self.notes["loaded"] = json.dumps(self._isolation.replaced)
+        optimizer = self._optimizers.text()
+        if optimizer is not None:
+            self.notes["optimizer"] = optimizer
+        try:
+            self._tensors.finish()
+        except OSError as error:
+            self._output.fail(error)
+            return 0
+        return self._output.complete(self.notes, self.trace.all_groups()) + self._tensors.bytes
+
+
+def value_options(config: Config) -> ValueOptions:
+    """What a configuration asks to write of each tensor."""
+    return ValueOptions(
+        statistics=config.summary_mode != "xor",
+        checksum=None if config.summary_mode == "statistics" else config.summary_mode,
+        save=config.task == "tensor" and config.bench_path is None,
+        double=config.precision == "high",
+        flow=config.flow,
+        sketch=config.sketch and config.summary_mode != "xor",
+    )
+
+
+def _saves_file(config: Config, selection: Selection, step: int, rank_dir: str) -> SavesFile | None:
+    """Which values of a statistics dump are saved as tensors beside their records."""
+    if config.tensor_list:
+        return lambda path, _: selection.saves(entry_of(path))
+    if config.bench_path is not None:
+        earlier = read_checksums(config.bench_path, step, rank_dir, config.diff_nums)
+        return None if earlier is None else earlier.differs
+    return None

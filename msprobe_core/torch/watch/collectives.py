@@ -1,0 +1,182 @@
+"""Records torch.distributed's collectives, which do not reach the function mode.
+
+Their module attributes are wrapped at `start` and put back at `stop`.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from msprobe_core.capture.entry import Entry, ModuleCall
+from msprobe_core.capture.replacing import Replacements
+from msprobe_core.capture.threads import ThreadState
+from msprobe_core.capture.trace import Trace
+from msprobe_core.torch.names.api_list import RECORDED
+from msprobe_core.torch.names.api_table import Api, has_values
+from msprobe_core.torch.record.entries import begin_call, close_forward, end_call, write_list
+from msprobe_core.torch.watch.regions import RegionWatch
+
+_RECEIVED = {
+    "recv": (0, "tensor"),
+    "irecv": (0, "tensor"),
+    "all_gather": (0, "tensor_list"),
+    "all_gather_into_tensor": (0, "output_tensor"),
+    "all_gather_single": (0, "output_tensor"),
+    "_all_gather_base": (0, "output_tensor"),
+    "gather": (1, "gather_list"),
+    "scatter": (0, "tensor"),
+    "reduce_scatter": (0, "output"),
+    "reduce_scatter_single": (0, "output"),
+    "reduce_scatter_tensor": (0, "output"),
+    "_reduce_scatter_base": (0, "output"),
+    "all_to_all": (0, "output_tensor_list"),
+    "all_to_all_single": (0, "output"),
+}
+"""Which argument is only filled by the call: what it held before is no input."""
+
+Function = Callable[..., Any]
+
+
+class CollectiveWatch:
+    """Wraps the collectives for the time of a recording."""
+
+    def __init__(
+        self, trace: Trace, threads: ThreadState, regions: RegionWatch, risk_level: str
+    ) -> None:
+        self._trace, self._threads, self._regions = trace, threads, regions
+        self._risk_level = risk_level
+        self._replaced = Replacements()
+        self._unfinished: list[tuple[object, Entry, list[object]]] = []
+
+    def start(self) -> None:
+        """Wrap the collectives if torch.distributed is in use."""
+        distributed = sys.modules.get("torch.distributed")
+        if distributed is None or not distributed.is_available() or self._replaced:
+            return
+        core = sys.modules["torch.distributed.distributed_c10d"]
+        for name in sorted(RECORDED["Distributed"]):
+            original = getattr(distributed, name, None)
+            if original is None:
+                continue
+            wrapper = self._wrapped(name, original)
+            for module in (distributed, core):
+                if getattr(module, name, None) is original:
+                    self._replaced.put(module, name, wrapper)
+
+    def stop(self) -> None:
+        """Put the originals back and finish what ran asynchronously."""
+        self._replaced.restore()
+        self.finish(last=True)
+
+    def finish(self, last: bool) -> None:
+        """Write the results of asynchronous calls that have completed by now."""
+        left: list[tuple[object, Entry, list[object]]] = []
+        for work, entry, values in self._unfinished:
+            if _is_completed(work):
+                self._write_results(entry, values)
+                entry.open = 0
+            elif last:
+                entry.parts.append(', "output": []' if entry.parts else '"output": []')
+                entry.open = 0
+            else:
+                left.append((work, entry, values))
+        self._unfinished = left
+
+    def _wrapped(self, name: str, original: Function) -> Function:
+        api = Api("Distributed", name, has_values(name, self._risk_level))
+
+        @functools.wraps(original)
+        def collective(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+            if self._threads.local.quiet or self._threads.muted or self._trace.closed:
+                return original(*args, **kwargs)
+            return self._record(api, original, args, kwargs)
+
+        return collective
+
+    def _record(
+        self, api: Api, original: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:  # noqa: ANN401
+        trace, local = self._trace, self._threads.local
+        try:
+            name, parent, entry = self._begin(api, args, kwargs, sys._getframe(2))
+        except Exception as error:  # nothing of this may reach the user's step
+            trace.report(api.owner, error)
+            return original(*args, **kwargs)
+        local.quiet += 1
+        try:
+            work = original(*args, **kwargs)
+        except BaseException:
+            end_call(trace, name, entry, parent)
+            raise
+        finally:
+            local.quiet -= 1
+        try:
+            self._end(name, parent, entry, work, [*args, *kwargs.values()])
+        except Exception as error:  # nothing of this may reach the user's step
+            trace.report(name, error)
+        return work
+
+    def _end(
+        self,
+        name: str,
+        parent: ModuleCall | None,
+        entry: Entry | None,
+        work: object,
+        values: list[object],
+    ) -> None:
+        trace = self._trace
+        trace.place_forward(name, parent)
+        trace.selection.leave(name)
+        trace.book.distrust(values, filled=True)  # collectives leave versions as they were
+        if entry is not None:
+            self._close(entry, parent, work, values)
+
+    def _begin(
+        self, api: Api, args: tuple[Any, ...], kwargs: dict[str, Any], caller: FrameType
+    ) -> tuple[str, ModuleCall | None, Entry | None]:
+        trace, local = self._trace, self._threads.local
+        self.finish(last=False)
+        parent = local.parent() if local.running else self._regions.region_of(caller)
+        name = f"{api.owner}.{trace.next_call(api.owner)}.forward"
+        written = _without_received(api.name, args, kwargs)
+        return name, parent, begin_call(trace, name, api, parent, written, caller)
+
+    def _close(
+        self, entry: Entry, parent: ModuleCall | None, work: object, values: list[object]
+    ) -> None:
+        if not _is_completed(work):
+            entry.open = 1
+            self._unfinished.append((work, entry, values))
+        else:
+            self._write_results(entry, values)
+        if parent is None:  # of a backward pass itself, not of what it runs again
+            self._trace.add(entry)
+        else:
+            close_forward(self._trace, entry)
+
+    def _write_results(self, entry: Entry, values: list[object]) -> None:
+        if self._trace.selection.outputs:
+            write_list(self._trace, entry, "output", values)
+
+
+def _is_completed(work: object) -> bool:
+    """Whether a call's work is done; what is no work (None from a blocking call) is."""
+    if isinstance(work, (list, tuple)):
+        return all(_is_completed(each) for each in work)
+    completed = getattr(work, "is_completed", None)
+    return completed is None or bool(completed())
+
+
+def _without_received(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    place, keyword = _RECEIVED.get(name, (len(args), ""))
+    if place < len(args):
+        args = (*args[:place], None, *args[place + 1 :])
+    if keyword in kwargs:
+        kwargs = {**kwargs, keyword: None}
+    return args, kwargs

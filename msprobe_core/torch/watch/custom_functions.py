@@ -1,0 +1,64 @@
+"""Records functions that users register: custom operators of their own packages."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from msprobe_core.capture.replacing import Replacements
+from msprobe_core.errors import LifecycleError
+from msprobe_core.torch.names.api_table import Api
+from msprobe_core.torch.watch.calls import CallMode
+
+
+class CustomApis:
+    """The registered functions; they are wrapped while recording is on."""
+
+    def __init__(self) -> None:
+        self._registered: dict[tuple[int, str], tuple[object, str, str]] = {}
+        self._replaced = Replacements()
+
+    def register(self, module: object, api: str, api_prefix: str | None) -> None:
+        """Record calls of `module.api` as `<prefix>.<api>`. Raises LifecycleError."""
+        if not callable(getattr(module, api, None)):
+            raise LifecycleError(
+                f"register_custom_api: {_name_of(module)} has no function {api!r}; check the name"
+            )
+        prefix = api_prefix or _name_of(module)
+        self._registered[id(module), api] = (module, api, prefix)
+
+    def unregister(self, module: object, api: str) -> None:
+        """Record the function no longer. Raises LifecycleError when it is not registered."""
+        if self._registered.pop((id(module), api), None) is None:
+            raise LifecycleError(
+                f"restore_custom_api: {_name_of(module)}.{api} is not registered; "
+                "call register_custom_api first"
+            )
+
+    def start(self, mode: CallMode) -> None:
+        """Wrap the registered functions."""
+        if self._replaced:
+            return
+        for module, api, prefix in self._registered.values():
+            original = getattr(module, api)
+            self._replaced.put(module, api, _wrapped(mode, original, Api(prefix, api, True)))
+
+    def stop(self) -> None:
+        """Put the originals back."""
+        self._replaced.restore()
+
+
+def _wrapped(mode: CallMode, original: Callable[..., Any], api: Api) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def custom(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        if mode.is_quiet():
+            return original(*args, **kwargs)
+        return mode.record(api, original, (args, kwargs), (args, kwargs), sys._getframe(1))
+
+    return custom
+
+
+def _name_of(module: object) -> str:
+    return str(getattr(module, "__name__", type(module).__name__))

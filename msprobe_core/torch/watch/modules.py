@@ -1,0 +1,396 @@
+"""Records module calls through torch's global module hooks: nothing is put on the modules.
+
+Models stay what they were for deepcopy, pickle and scripting.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
+
+from msprobe_core.capture.entry import Entry, ModuleCall
+from msprobe_core.capture.replacing import Replacements
+from msprobe_core.capture.threads import ThreadState
+from msprobe_core.capture.trace import Trace
+from msprobe_core.format import module_entry
+from msprobe_core.report import say
+from msprobe_core.torch.record.entries import (
+    close_forward,
+    guarded,
+    untraced,
+    write_input,
+    write_output,
+)
+from msprobe_core.torch.watch.calls import CallMode
+from msprobe_core.torch.watch.gradients import Begun, GradientWatch
+from msprobe_core.torch.watch.isolation import Isolation
+from msprobe_core.torch.watch.own_hook import OwnHook
+from msprobe_core.torch.watch.parameters import ParameterWatch
+from msprobe_core.values.text import quoted
+
+_HOOK_WARNING = r"Using `torch.compile\(module\)` when there are global hooks"
+Model = torch.nn.Module | Sequence[torch.nn.Module]
+
+
+class _Running:
+    """A module call between its two hooks."""
+
+    __slots__ = ("begun", "call", "entered", "entry", "module", "parameters")
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        call: ModuleCall,
+        entry: Entry | None,
+        begun: Begun,
+    ) -> None:
+        self.module, self.call, self.entry, self.begun = module, call, entry, begun
+        self.entered = False
+        self.parameters: Entry | None = None
+
+
+class ModuleWatch:
+    """Hooks all module calls of the process and records those of the started models."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        threads: ThreadState,
+        gradients: GradientWatch,
+        mode: CallMode | None,
+        isolation: Isolation | None,
+    ) -> None:
+        self._mode, self._isolation = mode, isolation
+        self._single = False
+        self._trace, self._threads, self._gradients = trace, threads, gradients
+        self._parameters = ParameterWatch(trace)
+        self._paths: dict[int, tuple[str, torch.nn.Module]] = {}
+        self._borders: set[int] = set()
+        self._compiled = Replacements()
+        self._late: set[int] = set()
+        self._late_handles: list[Any] = []
+        self._handles: list[Any] = []
+        self._all_modules: list[tuple[torch.nn.Module, str]] = []
+
+    def start(self, model: Model) -> None:
+        """Watch the modules inside a model, or inside each model of a list."""
+        self._paths = {id(module): (path, module) for path, module in named_modules(model)}
+        self._all_modules = [*_with_parameters(model)]
+        self._find_borders(model)
+        if self._isolation is not None:
+            for path in self._isolation.missing({path for path, _ in self._paths.values()}):
+                say(f"load: the model has no module {path!r}; nothing is loaded for it")
+        self._run_call_by_call(model)
+        self._come_after_the_users_hooks()
+        self._hook()
+
+    def start_borders(self, model: Model) -> None:
+        """Watch no module, but let the compiled ones of a model run as without a dump."""
+        self._find_borders(model)
+        if self._borders:
+            self._hook()
+
+    def _find_borders(self, model: Model) -> None:
+        roots = [model] if isinstance(model, torch.nn.Module) else model
+        if any(is_wrapper(root) or (self._mode is None and is_compiled(root)) for root in roots):
+            say(
+                "the model given to start is compiled: what runs inside is not seen; give the "
+                "model itself, or call torch.compiler.set_stance('force_eager') before the step"
+            )
+        inside = [module for root in roots for module in root.modules() if is_wrapper(module)]
+        self._borders = {id(module) for module in inside}
+
+    def _run_call_by_call(self, model: Model) -> None:
+        """Modules compiled in place run as they are written: hooks would be traced into them."""
+        roots = [model] if isinstance(model, torch.nn.Module) else model
+        for module in (module for root in roots for module in root.modules()):
+            if module._compiled_call_impl is not None:
+                self._compiled.put(module, "_compiled_call_impl", None)
+
+    def _come_after_the_users_hooks(self) -> None:
+        """Torch runs global hooks before a module's own: of a module with such, what it receives
+        and returns is taken by hooks behind them.
+        """
+        for _, module in self._paths.values():
+            if module._forward_pre_hooks or module._forward_hooks:
+                self._late.add(id(module))
+                before, after = OwnHook(self._before_late), OwnHook(self._after_late)
+                self._late_handles += [
+                    module.register_forward_pre_hook(before, with_kwargs=True),
+                    module.register_forward_hook(after, with_kwargs=True, always_call=True),
+                ]
+
+    def start_single(self, module: torch.nn.Module, name: str) -> None:
+        """Watch one module alone, under a name of the user's."""
+        self._paths = {id(module): (name, module)}
+        self._single = True
+        self._hook()
+
+    def _hook(self) -> None:
+        before: Any = self._before
+        after: Any = self._after
+        if self._borders or any(is_compiled(module) for _, module in self._paths.values()):
+            # Dynamo must not look into the hooks; torch warns of them at each compiled module.
+            before, after = torch._dynamo.disable(before), torch._dynamo.disable(after)
+            warnings.filterwarnings("ignore", message=_HOOK_WARNING)
+        self._handles = [
+            register_module_forward_pre_hook(before),
+            register_module_forward_hook(after, with_kwargs=True, always_call=True),
+        ]
+
+    def stop(self) -> None:
+        """Remove the hooks."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles = []
+        self._paths = {}
+        self._borders = set()
+        self._compiled.restore()
+        for handle in self._late_handles:
+            handle.remove()
+        self._late_handles = []
+        self._late = set()
+
+    def begin_pass(self) -> None:
+        """Before autograd runs: watch the parameters that no call of their module has shown."""
+        for module, path in self._all_modules:
+            if not self._parameters.knows(path):
+                self._parameters.watch(module, path, None)
+
+    def forget(self) -> None:
+        """The step has ended: hold nothing of its graph."""
+        self._parameters.forget()
+        self._all_modules = []
+
+    def _before(self, module: torch.nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        known = self._paths.get(id(module))
+        if known is None and id(module) not in self._borders:
+            return None
+        if self._is_quiet():
+            return None
+        if known is None:
+            self._enter_border(module)
+            return None
+        if id(module) in self._late:
+            return None
+        frame = _frame_of_call()
+        kwargs = {} if frame is None else frame.f_locals.get("kwargs") or {}
+        return self._begin_safely(known[0], module, args, kwargs)
+
+    def _before_late(
+        self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """As `_before`, after the user's own hooks of the module."""
+        known = self._paths.get(id(module))
+        if known is None or self._is_quiet():
+            return None
+        fresh = self._begin_safely(known[0], module, args, kwargs)
+        return None if fresh is None else (fresh, kwargs)
+
+    def _begin_safely(
+        self, path: str, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, ...] | None:
+        try:
+            with untraced():
+                return self._begin(path, module, args, kwargs)
+        except Exception as error:  # nothing of this may reach the user's step
+            self._trace.report(f"Module.{path}", error)
+            return None
+
+    def _is_quiet(self) -> bool:
+        muted = self._threads.muted and not self._single
+        return bool(self._threads.local.quiet or muted or not self._handles or self._trace.closed)
+
+    def _begin(
+        self, path: str, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, ...] | None:
+        trace, local = self._trace, self._threads.local
+        frame = _frame_of_call()
+        kind = type(module).__name__
+        number = trace.next_call(f"{path}.{kind}")
+        parent = local.running[-1] if local.running else None
+        call = ModuleCall(
+            module_entry(path, kind, number, "forward"),
+            module_entry(path, kind, number, "backward"),
+            parent,
+        )
+        fresh: tuple[Any, ...] | None = None
+        if self._isolation is not None and self._isolation.concerns(path):
+            fresh = args = self._isolation.replace(call.forward, args, kwargs)
+        selection = trace.selection
+        for_forward = parent is not None and parent.picked_forward
+        for_backward = parent is not None and parent.picked_backward
+        call.picked_forward = for_forward or selection.expands(call.forward)
+        call.picked_backward = for_backward or selection.expands(call.backward)
+        selection.enter(call.forward)
+        entry: Entry | None = None
+        stack = trace.capture_stack(frame, parent)
+        if selection.forward and selection.wants(call.forward, call.picked_forward):
+            entry = Entry(call.forward, stack)
+            write_input(trace, entry, args, kwargs)
+        if frame is not None:
+            call.base_frame = frame.f_back
+            call.base_stack = trace.capture_stack(frame.f_back, parent)
+        begun = self._gradients.begin_module([*args, *kwargs.values()])
+        local.running.append(call)
+        running = _Running(module, call, entry, begun)
+        running.entered = self._mode is not None and self._mode.enter_again()
+        local.open.append(running)
+        if id(module) in self._borders:
+            self._enter_border(module)
+        return fresh
+
+    def _after(
+        self,
+        module: torch.nn.Module,
+        *rest: Any,  # noqa: ANN401 - args, kwargs (not after an exception), result
+    ) -> None:
+        local = self._threads.local
+        if id(module) not in self._paths or not local.open or self._is_quiet():
+            return
+        try:
+            with untraced():
+                if id(module) in self._late and local.open[-1].module is module:
+                    self._keep_parameters(local.open[-1])
+                else:
+                    self._end_of(module, rest[-1])
+        except Exception as error:  # nothing of this may reach the user's step
+            self._trace.report(f"Module.{self._paths[id(module)][0]}", error)
+
+    def _after_late(self, module: torch.nn.Module, *rest: Any) -> None:  # noqa: ANN401
+        """As `_after`, after the user's own hooks of the module."""
+        local = self._threads.local
+        if id(module) not in self._paths or not local.open or self._is_quiet():
+            return
+        try:
+            with untraced():
+                self._end_of(module, rest[-1])
+        except Exception as error:  # nothing of this may reach the user's step
+            self._trace.report(f"Module.{self._paths[id(module)][0]}", error)
+
+    def _end_of(self, module: torch.nn.Module, result: object) -> None:
+        """End a call, and those inside it whose end an exception has skipped."""
+        local = self._threads.local
+        while local.open:
+            running = local.open.pop()
+            local.running.pop()
+            self._end(running, result if running.module is module else None)
+            if running.module is module:
+                return
+
+    def _keep_parameters(self, running: _Running) -> None:
+        # FSDP's own hook frees them before the late one comes.
+        self._parameters.watch(running.module, self._paths[id(running.module)][0], running.call)
+        if running.entry is not None:
+            running.parameters = Entry(running.entry.name)
+            self._write_parameters(running.parameters, running.module)
+
+    def _write_parameters(self, entry: Entry, module: torch.nn.Module) -> None:
+        guarded(self._trace, entry, '"parameters": {}', _fill_parameters, module)
+
+    def _enter_border(self, module: torch.nn.Module) -> None:
+        """Let a compiled module run as without a dump: no hooks, no mode, until it returns."""
+        for handle in self._handles:
+            handle.remove()
+        had_mode = self._mode is not None and self._mode.step_aside()
+
+        def leave(module: torch.nn.Module, args: Any, result: Any) -> None:  # noqa: ANN401
+            handle.remove()
+            if not self._handles:
+                return
+            if had_mode and self._mode is not None:
+                self._mode.come_back()
+            self._hook()
+            self._after(module, args, result)
+
+        handle = module.register_forward_hook(leave, always_call=True)
+
+    def _end(self, running: _Running, result: object) -> None:
+        trace, call = self._trace, running.call
+        caller, call.base_frame = call.base_frame, None
+        if running.entered and self._mode is not None:
+            self._mode.leave()
+        entry = running.entry
+        if entry is not None:
+            write_output(trace, entry, result)
+            if running.parameters is None:
+                self._write_parameters(entry, running.module)
+            else:
+                entry.parts += [", ", *running.parameters.parts]
+                entry.abnormal |= running.parameters.abnormal
+            close_forward(trace, entry)
+        trace.place_module(call, backward=False)
+        trace.selection.leave(call.forward)
+        path = self._paths.get(id(running.module))
+        if path is not None and id(running.module) not in self._late:
+            self._parameters.watch(running.module, path[0], call)
+        self._gradients.watch_module(call, running.begun, result, caller)
+
+
+def _frame_of_call() -> FrameType | None:
+    """The frame in which torch.nn.Module runs the hooks of a call, whatever wraps them."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != torch.nn.modules.module.__file__:
+        frame = frame.f_back
+    return frame
+
+
+def is_compiled(module: torch.nn.Module) -> bool:
+    """Whether torch.compile runs the module, as a wrapper or in place."""
+    if "torch._dynamo" not in sys.modules:
+        return False
+    return getattr(module, "_compiled_call_impl", None) is not None or is_wrapper(module)
+
+
+def is_wrapper(module: torch.nn.Module) -> bool:
+    """Whether the module is what `torch.compile(module)` returned."""
+    return "torch._dynamo" in sys.modules and isinstance(module, torch._dynamo.OptimizedModule)
+
+
+def named_modules(model: Model) -> list[tuple[str, torch.nn.Module]]:
+    """The modules inside a model with their attribute paths; the model itself is left out.
+
+    In a list of models the path begins with the model's index.
+    """
+    if isinstance(model, torch.nn.Module) and not isinstance(model, torch.nn.ModuleList):
+        return [(path, module) for path, module in model.named_modules() if path]
+    if isinstance(model, torch.nn.Module):
+        return [(path, module) for path, module in model.named_modules() if path]
+    found: list[tuple[str, torch.nn.Module]] = []
+    for index, each in enumerate(model):
+        found += [(f"{index}.{path}", module) for path, module in each.named_modules() if path]
+    return found
+
+
+def _fill_parameters(trace: Trace, entry: Entry, module: torch.nn.Module) -> None:
+    entry.parts.append('"parameters": {')
+    present = {name: value for name, value in module._parameters.items() if value is not None}
+    for position, (name, value) in enumerate(present.items()):
+        entry.parts.append(f"{', ' if position else ''}{quoted(name)}: ")
+        trace.arguments.value(value, f"{entry.name}.parameters", name, entry.parts)
+    entry.parts.append("}")
+
+
+def _with_parameters(model: Model) -> Iterator[tuple[torch.nn.Module, str]]:
+    """The modules whose parameters are watched even if nobody calls them, and their paths.
+
+    The started models are among them; what a compiled wrapper holds is not.
+    """
+    roots = (
+        [(model, "")]
+        if isinstance(model, torch.nn.Module)
+        else [(root, str(index)) for index, root in enumerate(model)]
+    )
+    inside = [(module, path) for path, module in named_modules(model)]
+    for module, path in [*roots, *inside]:
+        if "_orig_mod" not in path.split("."):
+            yield module, path

@@ -1,0 +1,117 @@
+"""Records the gradients of a module's parameters when autograd has accumulated them.
+
+The hook sits on the graph's accumulation node, not on the parameter, and goes with the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch.autograd.graph import Node
+from torch.utils.hooks import RemovableHandle
+
+from msprobe_core.capture.entry import Entry, ModuleCall
+from msprobe_core.capture.trace import Trace
+from msprobe_core.format import parameters_grad_entry
+from msprobe_core.torch.record.entries import guarded
+from msprobe_core.values.text import quoted
+
+
+class ParameterWatch:
+    """Hooks the accumulation node of each parameter once per step and module that has it.
+
+    The nodes are held until the step ends, so that one hook counts all its passes.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._hooked: dict[tuple[int, str], Node] = {}
+        self._handles: list[RemovableHandle] = []
+        self._modules: dict[str, _ModuleParameters] = {}
+
+    def watch(self, module: torch.nn.Module, path: str, call: ModuleCall | None) -> None:
+        """Record the gradients of the module's own parameters in the backward to come."""
+        if not torch.is_grad_enabled():
+            return
+        for name, parameter in module._parameters.items():
+            if parameter is None or not parameter.requires_grad:
+                continue
+            if (id(parameter), path) in self._hooked:
+                continue
+            if parameter.grad_fn is not None:  # a computed weight has no gradient of its own
+                continue
+            owner = self._modules.get(path)
+            if owner is None:
+                owner = _ModuleParameters(self._trace, path, type(module).__name__, call)
+                self._modules[path] = owner
+            node = torch.autograd.graph.get_gradient_edge(parameter).node
+            self._handles.append(node.register_hook(owner.hook(name, parameter)))
+            owner.expected += 1
+            self._hooked[id(parameter), path] = node
+
+    def knows(self, path: str) -> bool:
+        """Whether a call of the module at that path has shown its parameters."""
+        return path in self._modules
+
+    def forget(self) -> None:
+        """Hold no node of the graph any more, and take the hooks off those that live on."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._hooked.clear()
+        self._modules.clear()
+
+
+class _ModuleParameters:
+    """The parameter gradients of one module: entry n holds the n-th firing of each hook."""
+
+    def __init__(self, trace: Trace, path: str, class_name: str, call: ModuleCall | None) -> None:
+        self._trace, self._path, self._class, self._call = trace, path, class_name, call
+        self._entries: list[Entry | None] = []
+        self.expected = 0
+
+    def hook(self, name: str, parameter: torch.nn.Parameter) -> Callable[[object, object], None]:
+        count = 0
+
+        def fired(_sent: object, _received: object) -> None:
+            nonlocal count
+            if self._trace.closed:
+                return
+            count += 1
+            try:
+                self._add(count - 1, name, parameter)
+            except Exception as error:  # nothing of this may reach the user's step
+                self._trace.report(f"gradient of {self._path}.{name}", error)
+
+        return fired
+
+    def _add(self, number: int, name: str, parameter: torch.nn.Parameter) -> None:
+        trace = self._trace
+        trace.run_waiting(early_only=True)
+        if number == len(self._entries):
+            self._entries.append(self._open(number))
+        entry = self._entries[number]
+        if entry is None:
+            return
+        guarded(trace, entry, f"{quoted(name)}: []", _fill, name, parameter.grad)
+        entry.open -= 1
+
+    def _open(self, number: int) -> Entry | None:
+        name = parameters_grad_entry(self._path, self._class, number)
+        selection = self._trace.selection
+        if not (selection.backward and selection.outputs):
+            return None
+        picked = self._call is not None and self._call.picked_backward
+        if not selection.wants(name, picked):
+            return None
+        entry = Entry(name)
+        entry.open = self.expected
+        self._trace.add(entry)
+        return entry
+
+
+def _fill(trace: Trace, entry: Entry, name: str, gradient: object) -> None:
+    entry.parts.append(f"{quoted(name)}: [")
+    trace.arguments.value(gradient, entry.name, name, entry.parts)
+    entry.parts.append("]")

@@ -1,0 +1,67 @@
+"""Risk level ALL: calls beyond the list of names, such as indexing, views and custom operators.
+
+What returns no tensor is no call of interest and leaves no entry.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.autograd.function import Function as AutogradFunction
+
+from msprobe_core.capture.replacing import Replacements
+from msprobe_core.torch.names.api_table import Api
+from msprobe_core.torch.watch.calls import CallMode
+
+_PREFIXES = {
+    "torch.nn.functional": "Functional",
+    "torch._C._nn": "Functional",
+    "torch._tensor": "Tensor",
+}
+
+
+class AutogradFunctions:
+    """Records `apply` of custom autograd functions while recording is on."""
+
+    def __init__(self, mode: CallMode) -> None:
+        self._mode = mode
+        self._replaced = Replacements()
+
+    def start(self) -> None:
+        """Wrap `torch.autograd.Function.apply`."""
+        if self._replaced:
+            return
+        mode, original = self._mode, vars(AutogradFunction)["apply"].__func__
+
+        def apply(cls: type[AutogradFunction], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+            if mode.is_quiet():
+                return original(cls, *args, **kwargs)
+            api = Api("Torch", f"autograd.{cls.__name__}", True)
+            call = ((cls, *args), kwargs)
+            return mode.record(api, original, call, (args, kwargs), sys._getframe(1))
+
+        self._replaced.put(AutogradFunction, "apply", classmethod(apply))
+
+    def stop(self) -> None:
+        """Put the original back."""
+        self._replaced.restore()
+
+
+def unlisted_api(func: Callable[..., Any]) -> Api | None:
+    """The name of a function that is on no list; None for properties and the like."""
+    if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        name = str(func).removeprefix("aten.")
+        return Api("Aten", name, True)
+    name = getattr(func, "__name__", "")
+    if not name or name in ("__get__", "__set__", "__delete__", "backward", "_set_grad_enabled"):
+        return None
+    owner = getattr(func, "__objclass__", None)
+    if owner is not None:
+        return Api("Tensor", name, True)
+    module = getattr(func, "__module__", None) or ""
+    if str(getattr(func, "__qualname__", "")).startswith("Tensor."):
+        return Api("Tensor", name, True)
+    return Api(_PREFIXES.get(module, "Torch"), name, True)

@@ -1,0 +1,121 @@
+/* The answer to "where does it begin?" in the first sentence, with the line of code it stands on. */
+
+import { ChevronLeft, ChevronRight, CornerDownRight, Link, Presentation } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import type { Answer, Cause } from "../../api/answertypes";
+import { useAnswer } from "../../hooks/useAnswer";
+import { useDatabase } from "../../hooks/useDatabase";
+import { useHandOn } from "../../hooks/useHandOn";
+import { showCause } from "../../state/actions";
+import { callText, causeText, ranksText } from "../../state/causes";
+import { FailureNotice } from "../parts/FailureNotice";
+import { SourceLine } from "../parts/SourceLine";
+import { NothingDiverges } from "./NothingDiverges";
+
+export function AnswerBar() {
+  const answer = useAnswer();
+  const { data: database } = useDatabase();
+  if (answer.isError) {
+    return <FailureNotice error={answer.error} retry={() => void answer.refetch()} />;
+  }
+  if (!answer.data || !database?.comparison) return null;
+  if (answer.data.causes.length === 0) return <NothingDiverges answer={answer.data} />;
+  return <Causes key={database.id} answer={answer.data} />;
+}
+
+function Causes({ answer: { causes, cause_count: count } }: { answer: Answer }) {
+  const { t } = useTranslation();
+  const [number, setNumber] = useState(0);
+  const cause = causes[Math.min(number, causes.length - 1)];
+  if (!cause) return null;
+  return (
+    <section className="answer" aria-label={t("answer.label")}>
+      <div className="answer-main">
+        <h1>
+          <CornerDownRight aria-hidden size={18} />
+          <Headline cause={cause} />
+        </h1>
+        <p className="answer-what">
+          <strong className="mono">{callText(t, cause)}</strong> {causeText(t, cause)}
+        </p>
+        <SourceLine stack={cause.stack} />
+      </div>
+      <div className="answer-side">
+        <div className="answer-tools">
+          {causes.length > 1 && <Pager number={number} count={causes.length} go={setNumber} />}
+          <Tools cause={cause} first={number === 0} />
+        </div>
+        <p className="muted">
+          {t("answer.causes", { count })} · {t("answer.follow", { count: cause.followed_by })}
+        </p>
+      </div>
+    </section>
+  );
+}
+
+function Headline({ cause }: { cause: Cause }) {
+  const { t } = useTranslation();
+  const { finding, module, place_count: places } = cause;
+  const where = module === null ? t("answer.beginsTop") : t("answer.begins", { module });
+  const place =
+    places > 1
+      ? ranksText(t, cause)
+      : t("findings.place", { step: finding.step, rank: finding.rank });
+  return (
+    <span>
+      {where} <span className="answer-place">{place}</span>
+    </span>
+  );
+}
+
+function Tools({ cause, first }: { cause: Cause; first: boolean }) {
+  const { t } = useTranslation();
+  const { copyLink, saveSlide } = useHandOn();
+  return (
+    <>
+      <button
+        type="button"
+        className="button primary"
+        title={t("findings.startHereKey")}
+        onClick={() => void showCause(cause)}
+      >
+        {t("answer.show")} {first && <kbd aria-hidden>F</kbd>}
+      </button>
+      <button type="button" className="button" title={t("share.slide")} onClick={() => saveSlide("png")}>
+        <Presentation aria-hidden size={14} /> {t("answer.slide")}
+      </button>
+      <button type="button" className="button" title={t("share.link")} onClick={copyLink}>
+        <Link aria-hidden size={14} /> {t("answer.link")}
+      </button>
+    </>
+  );
+}
+
+function Pager({ number, count, go }: { number: number; count: number; go: (to: number) => void }) {
+  const { t } = useTranslation();
+  return (
+    <span className="pager" role="group" aria-label={t("answer.pages")}>
+      <button
+        type="button"
+        className="icon small"
+        aria-label={t("answer.previous")}
+        disabled={number === 0}
+        onClick={() => go(number - 1)}
+      >
+        <ChevronLeft aria-hidden size={15} />
+      </button>
+      <span role="status">{t("search.position", { position: number + 1, count })}</span>
+      <button
+        type="button"
+        className="icon small"
+        aria-label={t("answer.next")}
+        disabled={number === count - 1}
+        onClick={() => go(number + 1)}
+      >
+        <ChevronRight aria-hidden size={15} />
+      </button>
+    </span>
+  );
+}

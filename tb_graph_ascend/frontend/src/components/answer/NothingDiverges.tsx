@@ -1,0 +1,54 @@
+/* Where nothing diverges: what was compared, and what was not, with the way to it. */
+
+import { CircleCheck, TriangleAlert } from "lucide-react";
+import { useTranslation } from "react-i18next";
+
+import type { Answer } from "../../api/answertypes";
+import { useApp } from "../../state/store";
+
+export function NothingDiverges({ answer: { threshold, coverage } }: { answer: Answer }) {
+  const { t } = useTranslation();
+  const set = useApp((state) => state.set);
+  const { pairs, matched, one_sided: oneSided, failed } = coverage;
+  const unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark;
+  const whole = unmatched + oneSided + failed.length === 0 && matched > 0;
+  const Icon = whole ? CircleCheck : TriangleAlert;
+  return (
+    <section className={whole ? "answer agrees" : "answer partly"} aria-label={t("answer.label")}>
+      <div className="answer-main">
+        <h1>
+          <Icon aria-hidden size={18} />
+          <span>{t(matched === 0 ? "answer.nothingCompared" : whole ? "answer.agrees" : "answer.partly")}</span>
+        </h1>
+        <p className="answer-what">
+          {t("answer.compared", { count: matched, pairs, threshold })}
+        </p>
+        {!whole && (
+          <ul className="answer-gaps">
+            {unmatched > 0 && (
+              <li>
+                {t("answer.unmatched", { count: unmatched })}{" "}
+                <button
+                  type="button"
+                  className="link"
+                  onClick={() => set({ leftTab: "nodes", query: "unmatched" })}
+                >
+                  {t("answer.list")}
+                </button>{" "}
+                <button type="button" className="link" onClick={() => set({ leftTab: "mapping" })}>
+                  {t("answer.map")}
+                </button>
+              </li>
+            )}
+            {oneSided > 0 && <li>{t("answer.oneSided", { count: oneSided })}</li>}
+            {failed.map(({ step, rank, error }) => (
+              <li key={`${step} ${rank}`} title={error ?? undefined}>
+                {t("answer.failed", { step, rank, error: error ?? "" })}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </section>
+  );
+}

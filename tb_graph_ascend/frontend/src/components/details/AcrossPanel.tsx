@@ -1,0 +1,107 @@
+/* The selected node in every step and rank: a heat map to jump from, and its score over the steps. */
+
+import { useQuery } from "@tanstack/react-query";
+import { Suspense, lazy, useMemo } from "react";
+import { useTranslation } from "react-i18next";
+
+import { acrossQuery } from "../../api/queries";
+import type { Across, AcrossCell, NodeDetails } from "../../api/types";
+import { scoreText } from "../../text/numbers";
+import { inkOn, rampColor } from "../../graph/ramp";
+import { openPair, selectNode } from "../../state/actions";
+import { ranksOf, stepsOf } from "../../state/pairs";
+import { useApp } from "../../state/store";
+import { FailureNotice } from "../parts/FailureNotice";
+import { SeriesKeys } from "./SeriesKeys";
+import { StepRankTable } from "../ranks/StepRankTable";
+
+const Plot = lazy(() => import(/* webpackChunkName: "plot" */ "./Plot"));
+/** Lines of a chart that can still be told apart. */
+const MOST_RANKS = 8;
+const LINE_COLOURS = ["accent", "problem", "benchmark", "warning", "hit", "muted"];
+const SCORES: [number, number] = [0, 1];
+
+export function AcrossPanel({ details }: { details: NodeDetails }) {
+  const { t } = useTranslation();
+  const db = useApp((state) => state.db);
+  const answer = useQuery({ ...acrossQuery(db ?? "", details.node.id), enabled: db !== null });
+  if (answer.isError) {
+    return <FailureNotice error={answer.error} retry={() => void answer.refetch()} />;
+  }
+  if (!answer.data) return <p className="message">{t("loading")}</p>;
+  const steps = stepsOf(answer.data.cells);
+  return (
+    <div className="scroll across">
+      <div className="across-table">
+        <StepRankTable
+          label={t("across.label", { name: answer.data.name })}
+          cells={answer.data.cells}
+          draw={(cell) => <Cell cell={cell} />}
+        />
+      </div>
+      {steps.length > 1 && <ScoreOverSteps across={answer.data} steps={steps} />}
+    </div>
+  );
+}
+
+function Cell({ cell }: { cell: AcrossCell | undefined }) {
+  const { t } = useTranslation();
+  const current = useApp(({ step, rank }) => cell?.step === step && cell.rank === rank);
+  if (cell?.node == null) {
+    return <span className="cell absent" title={t("across.absent")} />;
+  }
+  const { step, rank, node, score } = cell;
+  const label = t("across.cell", { step, rank, score: scoreText(score) });
+  const style = score === null ? {} : { background: rampColor(score), color: inkOn(score) };
+  const go = (): Promise<void> =>
+    current ? selectNode(node) : openPair(step, rank, { select: node });
+  return (
+    <button
+      type="button"
+      className="cell"
+      aria-label={label}
+      title={label}
+      aria-current={current}
+      style={style}
+      onClick={() => void go()}
+    >
+      {scoreText(score)}
+    </button>
+  );
+}
+
+function ScoreOverSteps({ across, steps }: { across: Across; steps: number[] }) {
+  const { t } = useTranslation();
+  const series = useMemo(
+    () =>
+      ranksOf(across.cells)
+        .slice(0, MOST_RANKS)
+        .map((rank, index) => ({
+          label: `rank ${rank}`,
+          colour: LINE_COLOURS[index % LINE_COLOURS.length] ?? "accent",
+          values: steps.map((step) => scoreAt(across, step, rank)),
+        })),
+    [across, steps],
+  );
+  return (
+    <Suspense fallback={<p className="message">{t("loading")}</p>}>
+      <figure>
+        <figcaption>
+          {t("across.title")}
+          <SeriesKeys series={series} />
+        </figcaption>
+        <Plot
+          label={t("across.plot", { name: across.name })}
+          x={steps}
+          series={series}
+          range={SCORES}
+          integers
+        />
+      </figure>
+    </Suspense>
+  );
+}
+
+function scoreAt(across: Across, step: number, rank: number): number | null {
+  return across.cells.find((cell) => cell.step === step && cell.rank === rank)?.score ?? null;
+}

@@ -1,0 +1,141 @@
+/* Histograms of both sides and of the error, and where the error sits, of one dumped tensor. */
+
+import { useQuery } from "@tanstack/react-query";
+import { Suspense, lazy, useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import { pictureQuery } from "../../api/queries";
+import type { Histogram, NodeDetails, Picture, ValuePair } from "../../api/types";
+import { shortNumber } from "../../text/numbers";
+import { useDatabase } from "../../hooks/useDatabase";
+import { useApp } from "../../state/store";
+import { FailureNotice } from "../parts/FailureNotice";
+import { HeatMap } from "../ranks/HeatMap";
+import { SeriesKeys } from "./SeriesKeys";
+
+const Plot = lazy(() => import(/* webpackChunkName: "plot" */ "./Plot"));
+
+export function PicturesPanel({ details }: { details: NodeDetails }) {
+  const { t } = useTranslation();
+  const { data } = useDatabase();
+  const values = [...details.values]
+    .filter((value) => (value.problem ?? value.benchmark)?.shape != null)
+    .sort((a, b) => Number(b.worst) - Number(a.worst));
+  const [chosen, setChosen] = useState<string | null>(null);
+  const value = values.find((one) => keyOf(one) === chosen) ?? values[0];
+  if (data && data.task !== "tensor") {
+    return <p className="message">{t("pictures.tensorOnly")}</p>;
+  }
+  if (!value) return <p className="message">{t("details.noValues")}</p>;
+  return (
+    <div className="scroll pictures">
+      <label>
+        {t("details.value")}{" "}
+        <select value={keyOf(value)} onChange={({ target }) => setChosen(target.value)}>
+          {values.map((one) => (
+            <option key={keyOf(one)}>{keyOf(one)}</option>
+          ))}
+        </select>
+      </label>
+      <PictureOf node={details.node.id} value={value} />
+    </div>
+  );
+}
+
+function PictureOf({ node, value }: { node: number; value: ValuePair }) {
+  const { t } = useTranslation();
+  const db = useApp((state) => state.db);
+  const id = (value.problem ?? value.benchmark)?.id ?? 0;
+  const answer = useQuery({ ...pictureQuery(db ?? "", node, id), enabled: db !== null });
+  if (answer.isError) {
+    return <FailureNotice error={answer.error} retry={() => void answer.refetch()} />;
+  }
+  if (!answer.data) return <p className="message">{t("loading")}</p>;
+  return <PictureRow picture={answer.data} />;
+}
+
+function PictureRow({ picture }: { picture: Picture }) {
+  const { t } = useTranslation();
+  const { problem, benchmark, error, heat } = picture;
+  return (
+    <Suspense fallback={<p className="message">{t("loading")}</p>}>
+      <div className="picture-row">
+        {(problem ?? benchmark) && (
+          <Distribution
+            title={t("pictures.values")}
+            parts={[
+              { histogram: problem, label: t("side.problem"), colour: "problem" },
+              { histogram: benchmark, label: t("side.benchmark"), colour: "benchmark" },
+            ]}
+          />
+        )}
+        {error && (
+          <Distribution
+            title={t("pictures.error")}
+            parts={[{ histogram: error, label: t("pictures.error"), colour: "accent" }]}
+          />
+        )}
+        {heat && <HeatMap heat={heat} />}
+      </div>
+    </Suspense>
+  );
+}
+
+interface Part {
+  histogram: Histogram | null;
+  label: string;
+  colour: string;
+}
+
+function Distribution({ title, parts }: { title: string; parts: Part[] }) {
+  const { t } = useTranslation();
+  const first = parts.find(({ histogram }) => histogram)?.histogram;
+  const series = useMemo(
+    () =>
+      parts.flatMap(({ histogram, label, colour }) =>
+        histogram ? [{ label, colour, values: closed(histogram.counts), stepped: true }] : [],
+      ),
+    // The texts and colours do not change with the picture.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [first],
+  );
+  if (!first) return null;
+  return (
+    <figure>
+      <figcaption>
+        {title}
+        {series.length > 1 && <SeriesKeys series={series} />}
+        {series.length === 1 && (
+          <span className="muted range">
+            {shortNumber(first.edges[0])} … {shortNumber(first.edges[first.edges.length - 1])}
+          </span>
+        )}
+      </figcaption>
+      {first.counts.length > 0 && (
+        <Plot
+          label={title}
+          x={first.edges}
+          series={series}
+          log={first.scale === "log"}
+        />
+      )}
+      {parts.map(({ histogram, label }) => (
+        <p key={label} className="muted">
+          {histogram && histogram.zeros > 0 && t("pictures.zeros", { count: histogram.zeros, label })}{" "}
+          {histogram &&
+            histogram.nonfinite > 0 &&
+            t("pictures.nonfinite", { count: histogram.nonfinite, label })}
+        </p>
+      ))}
+    </figure>
+  );
+}
+
+/** The last count once more, so that the last bin has a width. */
+function closed(counts: number[]): number[] {
+  return [...counts, counts[counts.length - 1] ?? 0];
+}
+
+function keyOf({ role, path }: ValuePair): string {
+  return [role, path].filter(Boolean).join(".");
+}

@@ -1,0 +1,79 @@
+/* The selected node's name, partner and what can be done with it. */
+
+import type { TFunction } from "i18next";
+import { ArrowLeftRight, Unlink } from "lucide-react";
+import { useTranslation } from "react-i18next";
+
+import type { NodeDetails } from "../../api/types";
+import { isUnmatched } from "../../graph/appearance";
+import { useDatabase } from "../../hooks/useDatabase";
+import { matchText, reasonText } from "../../i18n/reason";
+import { pickNode, selectNode } from "../../state/actions";
+import { unmap } from "../../state/mapping";
+import { CopyButton } from "../parts/CopyButton";
+import { ScoreChip } from "../parts/ScoreChip";
+
+export function SelectedHead({ details }: { details: NodeDetails }) {
+  const { t } = useTranslation();
+  const { node, partner } = details;
+  return (
+    <div className="selected-head">
+      <span className={`side-dot ${node.side}`} title={t(`side.${node.side}`)} />
+      <ScoreChip score={node.score} title={scoreTitle(t, details)} />
+      <code className="selected-name" title={node.name}>
+        {node.name}
+      </code>
+      <CopyButton text={node.name} label={t("details.copyName")} />
+      {partner && partner.name !== node.name && (
+        <code className="partner-name muted" title={partner.name}>
+          ↔ {partner.name}
+        </code>
+      )}
+      {node.match_reason !== null && node.kind !== "root" && (
+        <span className="tag">{matchText(t, node.match_reason)}</span>
+      )}
+      <PartnerActions details={details} />
+    </div>
+  );
+}
+
+/** The score in words; msprobe's verdict stands here only, with what it means and what it rests on. */
+function scoreTitle(t: TFunction, { node }: NodeDetails): string {
+  const score = node.score === null ? t("legend.noScore") : t("details.scoreIs", { score: String(node.score) });
+  if (node.verdict === null) return score;
+  const rules = node.reasons.map((reason) => reasonText(t, reason));
+  return [score, t(`verdictMeans.${node.verdict}`), ...rules].join("\n");
+}
+
+function PartnerActions({ details: { node, partner } }: { details: NodeDetails }) {
+  const { t } = useTranslation();
+  const { data } = useDatabase();
+  if (!data?.comparison) return null;
+  if (partner) {
+    const problem = node.side === "problem" ? node : partner;
+    return (
+      <>
+        <button
+          type="button"
+          className="icon small"
+          aria-label={t("help.keys.partner")}
+          title={t("help.keys.partner")}
+          onClick={() => void selectNode(partner.id)}
+        >
+          <ArrowLeftRight aria-hidden size={15} />
+        </button>
+        {data.writable && node.match_reason === "manual" && (
+          <button type="button" className="button small" onClick={() => void unmap(problem.id)}>
+            <Unlink aria-hidden size={13} /> {t("details.unmap")}
+          </button>
+        )}
+      </>
+    );
+  }
+  if (!data.writable || !isUnmatched(node, true)) return null;
+  return (
+    <button type="button" className="button small" onClick={() => pickNode(node)}>
+      {t("details.pick")}
+    </button>
+  );
+}

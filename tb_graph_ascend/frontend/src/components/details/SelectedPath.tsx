@@ -1,0 +1,32 @@
+/* The ancestors of the selected node, each a step back up. */
+
+import { useTranslation } from "react-i18next";
+
+import { labelOf } from "../../graph/labels";
+import { selectNode } from "../../state/actions";
+import type { GraphSession } from "../../state/session";
+import { useApp } from "../../state/store";
+
+export function SelectedPath({ session }: { session: GraphSession }) {
+  const { t } = useTranslation();
+  const selected = useApp((state) => state.selected);
+  const node = selected === null ? undefined : session.get(selected);
+  if (!node) return null;
+  const ancestors = session.tree(node.side)?.ancestors(node.id) ?? [];
+  return (
+    <nav className="crumbs" aria-label={t("graph.path")}>
+      {[...ancestors, node].map((one, index, all) => (
+        <button
+          key={one.id}
+          type="button"
+          className="link"
+          title={one.name}
+          aria-current={one === node ? "location" : undefined}
+          onClick={() => void selectNode(one.id)}
+        >
+          {labelOf(one, all[index - 1]).text}
+        </button>
+      ))}
+    </nav>
+  );
+}

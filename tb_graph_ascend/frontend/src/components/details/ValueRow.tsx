@@ -1,0 +1,99 @@
+/* One value of the selected node: both sides, what differs, its score. */
+
+import { ChevronDown, ChevronRight } from "lucide-react";
+import { useTranslation } from "react-i18next";
+
+import type { Measure, Value, ValuePair } from "../../api/types";
+import type { Column } from "../../state/columns";
+import { NumberCell } from "../parts/NumberCell";
+import { ScoreChip } from "../parts/ScoreChip";
+
+interface Props {
+  value: ValuePair;
+  columns: Column[];
+  open: boolean;
+  toggle: () => void;
+}
+
+export function ValueRow({ value, columns, open, toggle }: Props) {
+  const { t } = useTranslation();
+  const name = [value.role, value.path].filter(Boolean).join(".");
+  const Icon = open ? ChevronDown : ChevronRight;
+  return (
+    <tr className={value.worst ? "worst" : undefined}>
+      <th scope="row">
+        <button
+          type="button"
+          className="value-name"
+          aria-expanded={open}
+          aria-label={t("details.expand", { value: name })}
+          onClick={toggle}
+        >
+          <Icon aria-hidden size={13} />
+          <span className="role">{value.role}</span>
+          {value.path !== "" && <span>.{value.path}</span>}
+        </button>
+        {value.worst && <span className="tag start">{t("details.worst")}</span>}
+        <Surplus value={value} />
+        {value.differs.includes("requires_grad") && (
+          <span className="tag differs">
+            requires_grad {String(value.problem?.requires_grad)} ≠{" "}
+            {String(value.benchmark?.requires_grad)}
+          </span>
+        )}
+      </th>
+      <Attribute value={value} name="dtype" text={({ dtype, type }) => dtype ?? type} />
+      <Attribute value={value} name="shape" text={shapeText} />
+      {columns.map(({ key, of }) => (
+        <Cell key={key} shown={of(value)} />
+      ))}
+      <td className="number">
+        <ScoreChip score={value.score} />
+      </td>
+    </tr>
+  );
+}
+
+function Surplus({ value }: { value: ValuePair }) {
+  const { t } = useTranslation();
+  if (value.problem && value.benchmark) return null;
+  const label = value.problem ? t("details.onlyProblem") : t("details.onlyBenchmark");
+  return <span className="tag">{label}</span>;
+}
+
+interface AttributeProps {
+  value: ValuePair;
+  name: "dtype" | "shape";
+  text: (value: Value) => string;
+}
+
+function Attribute({ value, name, text }: AttributeProps) {
+  const { problem, benchmark } = value;
+  const differs = value.differs.includes(name) || (name === "dtype" && value.differs.includes("type"));
+  if (differs && problem && benchmark) {
+    return (
+      <td className="attribute">
+        <span className="tag differs">
+          {text(problem)} ≠ {text(benchmark)}
+        </span>
+      </td>
+    );
+  }
+  const one = problem ?? benchmark;
+  return <td className="attribute">{one ? text(one) : ""}</td>;
+}
+
+function Cell({ shown }: { shown: Measure | { text: string } }) {
+  if (shown !== null && typeof shown === "object") {
+    return (
+      <td className="number scalar" title={shown.text}>
+        {shown.text}
+      </td>
+    );
+  }
+  return <NumberCell value={shown} />;
+}
+
+function shapeText({ shape }: Value): string {
+  return shape === null ? "" : `[${shape.join(", ")}]`;
+}

@@ -1,0 +1,52 @@
+/* The middle of the page: the profile, and the rows of both sides. */
+
+import { useTranslation } from "react-i18next";
+
+import { useDiff } from "../../hooks/useDiff";
+import { useSession } from "../../hooks/useSession";
+import type { GraphSession } from "../../state/session";
+import { FailureNotice } from "../parts/FailureNotice";
+import { ProfileStrip } from "../profile/ProfileStrip";
+import { DiffPane } from "./DiffPane";
+import { DiffTools } from "./DiffTools";
+
+export function DiffArea() {
+  const { t } = useTranslation();
+  const session = useSession();
+  return (
+    <div className="graph-area">
+      {session ? <PairView session={session} /> : <p className="message">{t("loading")}</p>}
+    </div>
+  );
+}
+
+function PairView({ session }: { session: GraphSession }) {
+  const { t } = useTranslation();
+  const diff = useDiff(session);
+  if (session.pair.status === "failed") return <PairFailed session={session} />;
+  const { db, step, rank } = diff.place;
+  return (
+    <>
+      {diff.error !== null && <FailureNotice error={diff.error} retry={() => diff.retry()} />}
+      {session.pair.status === "missing" && (
+        <p className="banner">
+          {t("graph.missing")}
+          {session.pair.error !== null && `: ${session.pair.error}`}
+        </p>
+      )}
+      <ProfileStrip key={`profile ${db} ${step} ${rank}`} diff={diff} />
+      <DiffTools session={session} />
+      <DiffPane key={`${db} ${step} ${rank}`} session={session} />
+    </>
+  );
+}
+
+function PairFailed({ session }: { session: GraphSession }) {
+  const { t } = useTranslation();
+  return (
+    <div className="pair-failed" role="alert">
+      <h2>{t("graph.failed")}</h2>
+      <pre>{session.pair.error}</pre>
+    </div>
+  );
+}

@@ -1,0 +1,52 @@
+/* Buttons over the rows: where one is, expand, collapse, the way from the cause, higher rows. */
+
+import { ChevronsDownUp, ChevronsUpDown, Route, ZoomIn, ZoomOut } from "lucide-react";
+import { useTranslation } from "react-i18next";
+
+import { useDiff } from "../../hooks/useDiff";
+import type { GraphSession } from "../../state/session";
+import { runShortcut } from "../../state/shortcuts";
+import { SelectedPath } from "../details/SelectedPath";
+
+const ZOOM_STEP = 1.25;
+
+export function DiffTools({ session }: { session: GraphSession }) {
+  const { t } = useTranslation();
+  const diff = useDiff(session);
+  const press = (key: string): void => void runShortcut(key, [], false);
+  return (
+    <div className="graph-tools" role="toolbar" aria-label={t("graph.tools")}>
+      <SelectedPath session={session} />
+      <span className="spacer" />
+      {session.comparison && (
+        <button
+          type="button"
+          className={diff.way ? "button small active" : "button small"}
+          aria-pressed={diff.way !== null}
+          title={t("diff.wayHelp")}
+          onClick={() => press("g")}
+        >
+          <Route aria-hidden size={14} /> {t("diff.way")}
+        </button>
+      )}
+      <Tool label={t("graph.expandAll")} icon={ChevronsUpDown} run={() => press("e")} />
+      <Tool label={t("graph.collapseAll")} icon={ChevronsDownUp} run={() => press("c")} />
+      <Tool label={t("diff.lower")} icon={ZoomOut} run={() => diff.pane?.zoom(1 / ZOOM_STEP)} />
+      <Tool label={t("diff.higher")} icon={ZoomIn} run={() => diff.pane?.zoom(ZOOM_STEP)} />
+    </div>
+  );
+}
+
+interface ToolProps {
+  label: string;
+  icon: typeof ZoomIn;
+  run: () => void;
+}
+
+function Tool({ label, icon: Icon, run }: ToolProps) {
+  return (
+    <button type="button" className="icon" aria-label={label} title={label} onClick={run}>
+      <Icon aria-hidden size={16} />
+    </button>
+  );
+}

@@ -1,0 +1,63 @@
+/* What the colours mean, with the counts of the pair on screen, and the overflow switch. */
+
+import { useTranslation } from "react-i18next";
+
+import { OVERFLOW_SCORE } from "../../graph/appearance";
+import { rampColor } from "../../graph/ramp";
+import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
+import { useApp } from "../../state/store";
+
+const LEVELS = ["medium", "high", "critical"] as const;
+const RAMP = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(rampColor).join(", ")})`;
+
+export function Legend() {
+  const { t } = useTranslation();
+  const recolour = useApp((state) => state.recolour);
+  const set = useApp((state) => state.set);
+  const { data } = useDatabase();
+  return (
+    <div className="legend">
+      {recolour === "score" ? data?.comparison !== false && <ScoreLegend /> : <LevelLegend />}
+      <label className="switch" title={t("legend.recolour")}>
+        <input
+          type="checkbox"
+          role="switch"
+          aria-label={t("legend.recolour")}
+          checked={recolour === "overflow"}
+          onChange={({ target }) => set({ recolour: target.checked ? "overflow" : "score" })}
+        />
+        <span aria-hidden>{t("legend.overflow")}</span>
+      </label>
+    </div>
+  );
+}
+
+function ScoreLegend() {
+  const { t } = useTranslation();
+  const pair = useCurrentPair();
+  const unmatched = (pair?.unmatched_problem ?? 0) + (pair?.unmatched_benchmark ?? 0);
+  return (
+    <>
+      <span className="legend-ramp" title={t("legend.scoreHelp")}>
+        <span>0</span>
+        <span className="ramp" role="img" aria-label={t("legend.score")} style={{ backgroundImage: RAMP }} />
+        <span>1</span>
+      </span>
+      <span className="legend-count">{t("legend.divergent", { count: pair?.divergent ?? 0 })}</span>
+      <span className="legend-count minor">
+        <i className="swatch hatched" aria-hidden />
+        {t("legend.unmatchedCount", { count: unmatched })}
+      </span>
+    </>
+  );
+}
+
+function LevelLegend() {
+  const { t } = useTranslation();
+  return LEVELS.map((level) => (
+    <span key={level} className="legend-count">
+      <i className="swatch" aria-hidden style={{ background: rampColor(OVERFLOW_SCORE[level]) }} />
+      {t(`level.${level}`)}
+    </span>
+  ));
+}

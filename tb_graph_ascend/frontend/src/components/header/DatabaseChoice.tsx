@@ -1,0 +1,34 @@
+/* The list of result files; those that cannot be opened say so and cannot be chosen. One that was
+ * deleted while it is open stays named: what is on screen is of that file and no other. */
+
+import { useTranslation } from "react-i18next";
+
+import type { Databases } from "../../api/types";
+import { openDatabase } from "../../state/actions";
+import { useApp } from "../../state/store";
+
+export function DatabaseChoice({ databases }: { databases: Databases }) {
+  const { t } = useTranslation();
+  const db = useApp((state) => state.db);
+  const current = databases.databases.find(({ id }) => id === db);
+  return (
+    <select
+      className="database"
+      aria-label={t("header.database")}
+      title={current?.path ?? t("header.database")}
+      value={db ?? ""}
+      onChange={(event) => void openDatabase(event.target.value)}
+    >
+      {!current && (
+        <option value={db ?? ""} disabled>
+          {db === null ? t("header.chooseDatabase") : t("header.goneDatabase")}
+        </option>
+      )}
+      {databases.databases.map(({ id, path, error }) => (
+        <option key={id} value={id} disabled={error !== null}>
+          {error === null ? path : `${path} – ${error}`}
+        </option>
+      ))}
+    </select>
+  );
+}

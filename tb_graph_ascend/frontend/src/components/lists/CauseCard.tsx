@@ -1,0 +1,93 @@
+/* One cause: module and call, what differs, its source line, the ranks it is on. */
+
+import { ChevronRight } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import type { Cause } from "../../api/answertypes";
+import { scoreText } from "../../text/numbers";
+import { useDatabase } from "../../hooks/useDatabase";
+import { kindText } from "../../i18n/reason";
+import { openPlace, placeOf } from "../../state/actions";
+import { callText, ranksText } from "../../state/causes";
+import { useApp } from "../../state/store";
+import { ReasonList } from "../parts/ReasonList";
+import { ScoreChip } from "../parts/ScoreChip";
+import { SourceLine } from "../parts/SourceLine";
+import { Propagated } from "./Propagated";
+
+export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
+  const { t } = useTranslation();
+  const { data } = useDatabase();
+  const current = useApp(({ selected }) => cause.places.some(({ node }) => node === selected));
+  const { finding, module, place_count: places } = cause;
+  const introduced = introducedOf(cause);
+  return (
+    <li className={current ? "finding current" : "finding"}>
+      <button
+        type="button"
+        className="finding-main"
+        aria-current={current}
+        title={finding.node.name}
+        onClick={() => void openPlace(placeOf(cause))}
+      >
+        <span className="finding-head">
+          <span className={number === 1 ? "number first" : "number"}>{number}</span>
+          <span className="node-name">
+            {module !== null && <span className="node-path">{module}&nbsp;›&nbsp;</span>}
+            <span className="node-tail">{callText(t, cause)}</span>
+          </span>
+          <ScoreChip score={finding.score} />
+        </span>
+        <span className="finding-meta">
+          {number === 1 && <span className="tag start">{t("findings.startHere")}</span>}
+          <span className="tag">{kindText(t, finding)}</span>
+          {(data?.pairs.length ?? 0) > 1 && (
+            <span>
+              {places > 1
+                ? ranksText(t, cause)
+                : t("findings.place", { step: finding.step, rank: finding.rank })}
+            </span>
+          )}
+          {introduced !== null && <span>{t("findings.introduced", { score: scoreText(introduced) })}</span>}
+        </span>
+        <ReasonList reasons={finding.reasons} />
+        <SourceLine stack={cause.stack} />
+      </button>
+      {places > 1 && <Places cause={cause} />}
+      {finding.propagated_to > 0 && <Propagated finding={finding} />}
+    </li>
+  );
+}
+
+function Places({ cause }: { cause: Cause }) {
+  const { t } = useTranslation();
+  const [open, setOpen] = useState(false);
+  const hidden = cause.place_count - cause.places.length;
+  return (
+    <div className="propagated">
+      <button type="button" className="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <ChevronRight aria-hidden size={13} />
+        {t("findings.places", { count: cause.place_count })}
+      </button>
+      {open && (
+        <ul className="places">
+          {cause.places.map((place) => (
+            <li key={place.node}>
+              <button type="button" className="row-button" onClick={() => void openPlace(place)}>
+                {t("findings.place", { step: place.step, rank: place.rank })}
+              </button>
+            </li>
+          ))}
+          {hidden > 0 && <li className="muted">{t("findings.more", { count: hidden })}</li>}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** What the node adds to the error of its inputs, where that is not its score once more. */
+function introducedOf({ finding: { score, introduced } }: Cause): number | null {
+  const telling = introduced !== null && introduced > 0;
+  return telling && scoreText(introduced) !== scoreText(score) ? introduced : null;
+}

@@ -1,0 +1,90 @@
+/* The causes, best first, one card each however many ranks it is on; the first is where to start. */
+
+import { ChevronDown, ChevronUp } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import type { Cause } from "../../api/answertypes";
+import { useAnswer } from "../../hooks/useAnswer";
+import { useDatabase } from "../../hooks/useDatabase";
+import { stepCause } from "../../state/actions";
+import { FailureNotice } from "../parts/FailureNotice";
+import { ReasonList } from "../parts/ReasonList";
+import { CauseCard } from "./CauseCard";
+
+/** Cards rendered before "more" is asked for. */
+const FIRST_CARDS = 50;
+
+export function CauseList() {
+  const { t } = useTranslation();
+  const { data: database } = useDatabase();
+  const answer = useAnswer();
+  if (answer.isError) return <FailureNotice error={answer.error} retry={() => void answer.refetch()} />;
+  if (!answer.data || !database) return <p className="message">{t("loading")}</p>;
+  if (!database.comparison) return <p className="message">{t("findings.single")}</p>;
+  const { causes, threshold } = answer.data;
+  return (
+    <>
+      {causes.length > 0 && <Steps causes={causes} />}
+      <div className="scroll">
+        {database.summary.length > 0 && (
+          <div className="summary">
+            <ReasonList reasons={database.summary} />
+          </div>
+        )}
+        {causes.length > 0 ? (
+          <Cards causes={causes} />
+        ) : (
+          <p className="message">{t("findings.none", { threshold })}</p>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Cards({ causes }: { causes: Cause[] }) {
+  const { t } = useTranslation();
+  const [limit, setLimit] = useState(FIRST_CARDS);
+  return (
+    <ol className="findings">
+      {causes.slice(0, limit).map((cause, index) => (
+        <CauseCard key={cause.finding.id} cause={cause} number={index + 1} />
+      ))}
+      {causes.length > limit && (
+        <li>
+          <button type="button" className="link" onClick={() => setLimit(limit * 4)}>
+            {t("findings.more", { count: causes.length - limit })}
+          </button>
+        </li>
+      )}
+    </ol>
+  );
+}
+
+function Steps({ causes }: { causes: Cause[] }) {
+  const { t } = useTranslation();
+  return (
+    <div className="toolbar">
+      <span className="muted">{t("answer.causes", { count: causes.length })}</span>
+      <span className="spacer" />
+      <button
+        type="button"
+        className="icon"
+        aria-label={t("findings.previous")}
+        title={t("findings.previous")}
+        onClick={() => void stepCause(causes, -1)}
+      >
+        <ChevronUp aria-hidden size={16} />
+      </button>
+      <button
+        type="button"
+        className="icon"
+        aria-label={t("findings.next")}
+        title={t("findings.next")}
+        onClick={() => void stepCause(causes, 1)}
+      >
+        <ChevronDown aria-hidden size={16} />
+      </button>
+    </div>
+  );
+}

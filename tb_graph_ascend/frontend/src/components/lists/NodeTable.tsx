@@ -1,0 +1,109 @@
+/* The nodes that fit the query of the search box: sorted, paged while one scrolls, handed on whole. */
+
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, useEffect, useRef } from "react";
+import { useTranslation } from "react-i18next";
+
+import { RequestError } from "../../api/client";
+import type { NodeRow } from "../../api/answertypes";
+import { useNodeTable } from "../../hooks/useNodeTable";
+import { chooseRow, nextRow, rowIndex, useRowCursor } from "../../state/rowcursor";
+import { useApp } from "../../state/store";
+import { FailureNotice } from "../parts/FailureNotice";
+import { NodeTableRow } from "./NodeTableRow";
+import { NodeTableTools } from "./NodeTableTools";
+
+const ROW = 30;
+
+export function NodeTable() {
+  const { t } = useTranslation();
+  const table = useNodeTable(true);
+  const { answer, rows, total, searched, pairs } = table;
+  return (
+    <>
+      <NodeTableTools files={!answer.isError && total > 0} />
+      {answer.isError ? (
+        <FailureNotice error={answer.error} retry={() => void answer.refetch()} quiet={isRefusal(answer.error)} />
+      ) : (
+        <p className="count" role="status">
+          {answer.isPending ? t("loading") : t("lists.total", { count: total })}
+          {searched < pairs && <strong> {t("lists.partly", { searched, pairs })}</strong>}
+        </p>
+      )}
+      {!answer.isError && rows.length > 0 && <Rows table={table} />}
+      {answer.isSuccess && rows.length === 0 && <p className="message">{t("search.none")}</p>}
+    </>
+  );
+}
+
+/** Whether the query itself was refused, as one in the middle of typing is. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof RequestError && error.status === 400;
+}
+
+function Rows({ table }: { table: ReturnType<typeof useNodeTable> }) {
+  const { t } = useTranslation();
+  const { answer, rows, total, asked } = table;
+  const scope = useApp((state) => state.table.scope);
+  const active = rowIndex(useRowCursor(), asked);
+  const scroll = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroll.current,
+    estimateSize: () => ROW,
+    overscan: 8,
+  });
+  const items = virtual.getVirtualItems();
+  const last = items[items.length - 1]?.index ?? 0;
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = answer;
+  useEffect(() => {
+    if (last >= rows.length - 20 && hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [last, rows.length, hasNextPage, isFetchingNextPage, fetchNextPage]);
+  useEffect(() => {
+    if (active >= 0) virtual.scrollToIndex(active);
+  }, [active, virtual]);
+  const choose = (index: number | null): void => {
+    const row: NodeRow | undefined = index === null ? undefined : rows[index];
+    if (index !== null && row) chooseRow(asked, index, row);
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    const shift = KEYS[event.key];
+    if (shift === undefined) return;
+    choose(nextRow(active, shift, rows.length));
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div
+      className="scroll"
+      ref={scroll}
+      role="grid"
+      tabIndex={0}
+      aria-label={t("tabs.nodes")}
+      aria-rowcount={total}
+      aria-activedescendant={active >= 0 ? `node-row-${active}` : undefined}
+      onKeyDown={onKey}
+    >
+      <div role="rowgroup" style={{ height: virtual.getTotalSize() }} className="virtual">
+        {items.map(({ index, start }) => {
+          const row = rows[index];
+          return (
+            row && (
+              <NodeTableRow
+                key={`${row.step} ${row.rank} ${row.node.id}`}
+                row={row}
+                index={index}
+                active={index === active}
+                places={scope !== "pair"}
+                style={{ transform: `translateY(${start}px)`, height: ROW }}
+                choose={() => choose(index)}
+              />
+            )
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+const KEYS: Partial<Record<string, 1 | -1>> = { ArrowDown: 1, ArrowUp: -1 };

@@ -1,0 +1,123 @@
+/* Over the nodes table: where it asks, common queries, its order, and its files. */
+
+import { ArrowDownNarrowWide, ArrowUpNarrowWide } from "lucide-react";
+import { useTranslation } from "react-i18next";
+
+import { type TableQuery, files } from "../../api/client";
+import { useDatabase } from "../../hooks/useDatabase";
+import { stemOf } from "../../hooks/useHandOn";
+import { useTableQuery } from "../../hooks/useNodeTable";
+import { guarded } from "../../state/actions";
+import { download } from "../../state/export";
+import { toggleTerm } from "../../state/queryterms";
+import { type TableOrder, useApp } from "../../state/store";
+
+const SCOPES = ["pair", "rank", "all"] as const;
+const TERMS = ["unmatched", "divergent", "backward", "kind:api", "verdict:error", "overflow"] as const;
+const SORTS = ["order", "score", "introduced", "name"] as const;
+const FORMS = {
+  csv: "text/csv",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  json: "application/json",
+} as const;
+
+/** `files`: whether there are rows that a file could hold. */
+export function NodeTableTools({ files: offered }: { files: boolean }) {
+  const { t } = useTranslation();
+  const { data } = useDatabase();
+  const table = useApp((state) => state.table);
+  const set = useApp((state) => state.set);
+  const change = (part: Partial<TableOrder>): void => set({ table: { ...table, ...part } });
+  return (
+    <div className="table-tools">
+      {(data?.pairs.length ?? 0) > 1 && (
+        <div className="segmented" role="group" aria-label={t("lists.scope")}>
+          {SCOPES.map((scope) => (
+            <button key={scope} type="button" aria-pressed={table.scope === scope} onClick={() => change({ scope })}>
+              {t(`scope.${scope}`)}
+            </button>
+          ))}
+        </div>
+      )}
+      <Terms />
+      <div className="table-order">
+        <select
+          aria-label={t("lists.sort")}
+          value={table.sort}
+          onChange={({ target }) => {
+            const sort = target.value as TableOrder["sort"];
+            change({ sort, descending: sort === "score" || sort === "introduced" });
+          }}
+        >
+          {SORTS.map((sort) => (
+            <option key={sort} value={sort}>
+              {t(`sort.${sort}`)}
+            </option>
+          ))}
+        </select>
+        <button
+          type="button"
+          className="icon small"
+          aria-pressed={table.descending}
+          aria-label={t("lists.descending")}
+          title={t("lists.descending")}
+          onClick={() => change({ descending: !table.descending })}
+        >
+          {table.descending ? <ArrowDownNarrowWide aria-hidden size={16} /> : <ArrowUpNarrowWide aria-hidden size={16} />}
+        </button>
+        <span className="spacer" />
+        <Files offered={offered} />
+      </div>
+    </div>
+  );
+}
+
+function Terms() {
+  const { t } = useTranslation();
+  const query = useApp((state) => state.query);
+  const set = useApp((state) => state.set);
+  return (
+    <div className="terms" role="group" aria-label={t("lists.terms")}>
+      {TERMS.map((term) => (
+        <button
+          key={term}
+          type="button"
+          className="term"
+          aria-pressed={query.split(/\s+/).includes(term)}
+          onClick={() => set({ query: toggleTerm(query, term) })}
+        >
+          {term}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Files of exactly what is listed: the same query, whole. */
+function Files({ offered }: { offered: boolean }) {
+  const { t } = useTranslation();
+  const { data } = useDatabase();
+  const query = useTableQuery();
+  if (!data || !query) return null;
+  return (
+    <div className="segmented" role="group" aria-label={t("lists.files")}>
+      {(Object.keys(FORMS) as (keyof typeof FORMS)[]).map((form) => (
+        <button
+          key={form}
+          type="button"
+          disabled={!offered}
+          title={t("lists.file", { form: form.toUpperCase() })}
+          onClick={() => save(data.id, query, form, stemOf(data.path))}
+        >
+          {form.toUpperCase()}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function save(db: string, query: TableQuery, form: keyof typeof FORMS, stem: string): void {
+  const take = async (): Promise<void> =>
+    download(`${stem}-nodes.${form}`, await files.nodes(db, query, form), FORMS[form]);
+  void guarded(() => save(db, query, form, stem), take);
+}

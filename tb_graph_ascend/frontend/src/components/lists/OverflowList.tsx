@@ -1,0 +1,51 @@
+/* Nodes with an overflow level, or how to get the levels. */
+
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import type { Side } from "../../api/types";
+import { OVERFLOW_SCORE } from "../../graph/appearance";
+import { inkOn, rampColor } from "../../graph/ramp";
+import { useDatabase } from "../../hooks/useDatabase";
+import { NodeRows } from "./NodeRows";
+import { SideFilter } from "./SideFilter";
+
+export function OverflowList() {
+  const { t } = useTranslation();
+  const { data } = useDatabase();
+  const [side, setSide] = useState<Side | "">("problem");
+  if (!data) return <p className="message">{t("loading")}</p>;
+  if (!data.overflow_checked) {
+    return (
+      <div className="message">
+        <p>{t("lists.overflowMissing")}</p>
+        <code className="command">
+          msprobe graph_visualize -tp {data.problem}
+          {data.benchmark !== null && ` -gp ${data.benchmark}`} -o graph_output -oc
+        </code>
+      </div>
+    );
+  }
+  return (
+    <>
+      {data.comparison && <SideFilter side={side} change={setSide} />}
+      <NodeRows
+        query={{ show: "overflow", side, sort: "order" }}
+        empty={t("lists.overflowNone")}
+        aside={({ overflow }) =>
+          overflow && (
+            <span
+              className="chip"
+              style={{
+                background: rampColor(OVERFLOW_SCORE[overflow]),
+                color: inkOn(OVERFLOW_SCORE[overflow]),
+              }}
+            >
+              {t(`level.${overflow}`)}
+            </span>
+          )
+        }
+      />
+    </>
+  );
+}

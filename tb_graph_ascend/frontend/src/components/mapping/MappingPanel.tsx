@@ -1,0 +1,134 @@
+/* Pick one unmatched node of each side, map them, see and undo the manual pairs. */
+
+import { useQuery } from "@tanstack/react-query";
+import { Redo2, Undo2 } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import { mappingsQuery } from "../../api/queries";
+import type { Mappings } from "../../api/types";
+import { useDatabase } from "../../hooks/useDatabase";
+import { refusalText } from "../../i18n/reason";
+import { historyOf, mapPicked, redoMapping, undoMapping, useMappingHistory } from "../../state/mapping";
+import { SIDES } from "../../state/session";
+import { useApp } from "../../state/store";
+import { FailureNotice } from "../parts/FailureNotice";
+import { MappedPairs } from "./MappedPairs";
+import { PickSlot } from "./PickSlot";
+import { Proposals } from "./Proposals";
+import { RebuildButton } from "./RebuildButton";
+
+export function MappingPanel() {
+  const { t } = useTranslation();
+  const db = useApp((state) => state.db);
+  const { data: database } = useDatabase();
+  const mappings = useQuery({ ...mappingsQuery(db ?? ""), enabled: db !== null });
+  if (mappings.isError) {
+    return <FailureNotice error={mappings.error} retry={() => void mappings.refetch()} />;
+  }
+  if (!database || !mappings.data) return <p className="message">{t("loading")}</p>;
+  if (!database.comparison) return <p className="message">{t("lists.unmatchedSingle")}</p>;
+  if (database.read_only) return <ReadOnly mappings={mappings.data} />;
+  if (!database.writable) return <p className="message">{t("mapping.foreign")}</p>;
+  return (
+    <div className="scroll mapping">
+      <Proposals />
+      <MapForm />
+      <Outcome />
+      <MappedPairs mappings={mappings.data} changeable />
+      <RebuildButton pairs={mappings.data.pairs.length} saved={mappings.data.saved} />
+    </div>
+  );
+}
+
+function ReadOnly({ mappings }: { mappings: Mappings }) {
+  const { t } = useTranslation();
+  return (
+    <div className="scroll mapping">
+      <p className="muted">{t("mapping.readOnly")}</p>
+      <MappedPairs mappings={mappings} changeable={false} />
+    </div>
+  );
+}
+
+function MapForm() {
+  const { t } = useTranslation();
+  const picks = useApp((state) => state.picks);
+  const db = useApp((state) => state.db);
+  const { undo, redo } = useMappingHistory((histories) => historyOf(histories, db));
+  const [descendants, setDescendants] = useState(true);
+  const [everywhere, setEverywhere] = useState(true);
+  const { data } = useDatabase();
+  const ready = picks.problem !== null && picks.benchmark !== null;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void mapPicked(descendants, everywhere);
+      }}
+    >
+      <p className="muted">{t("mapping.explain")}</p>
+      {SIDES.map((side) => (
+        <PickSlot key={side} side={side} />
+      ))}
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={descendants}
+          onChange={({ target }) => setDescendants(target.checked)}
+        />
+        {t("mapping.descendants")}
+      </label>
+      {(data?.pairs.length ?? 0) > 1 && (
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={everywhere}
+            onChange={({ target }) => setEverywhere(target.checked)}
+          />
+          {t("mapping.everywhere")}
+        </label>
+      )}
+      <div className="toolbar plain">
+        <button type="submit" className="button primary" disabled={!ready}>
+          {t("mapping.map")}
+        </button>
+        <span className="spacer" />
+        <button
+          type="button"
+          className="button"
+          disabled={undo.length === 0}
+          onClick={() => void undoMapping()}
+        >
+          <Undo2 aria-hidden size={14} /> {t("mapping.undo")}
+        </button>
+        <button
+          type="button"
+          className="button"
+          disabled={redo.length === 0}
+          onClick={() => void redoMapping()}
+        >
+          <Redo2 aria-hidden size={14} /> {t("mapping.redo")}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function Outcome() {
+  const { t } = useTranslation();
+  const db = useApp((state) => state.db);
+  const result = useMappingHistory((histories) => historyOf(histories, db).result);
+  if (!result) return null;
+  return (
+    <div role="status" className="outcome">
+      <p>{t("mapping.done", { count: result.nodes.length })}</p>
+      {result.refused.map(({ problem, benchmark, reason }) => (
+        <p key={`${problem} ${benchmark ?? ""}`} className="refused">
+          <strong>{t("mapping.refused")}:</strong> {problem} ↔ {benchmark ?? "–"}{" "}
+          <span>{refusalText(t, reason)}</span>
+        </p>
+      ))}
+    </div>
+  );
+}

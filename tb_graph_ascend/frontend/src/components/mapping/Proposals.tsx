@@ -1,0 +1,71 @@
+/* Unmatched modules that seem to be the same under another name, each with what speaks for it. */
+
+import { useQuery } from "@tanstack/react-query";
+import { Lightbulb } from "lucide-react";
+import { useTranslation } from "react-i18next";
+
+import { proposalsQuery } from "../../api/queries";
+import type { Proposal } from "../../api/types";
+import { reasonText } from "../../i18n/reason";
+import { selectNode } from "../../state/actions";
+import { addMappings } from "../../state/mapping";
+import { useApp } from "../../state/store";
+import { FailureNotice } from "../parts/FailureNotice";
+
+export function Proposals() {
+  const { t } = useTranslation();
+  const db = useApp((state) => state.db);
+  const step = useApp((state) => state.step);
+  const rank = useApp((state) => state.rank);
+  const asked = useQuery({
+    ...proposalsQuery(db ?? "", step ?? 0, rank ?? 0),
+    enabled: db !== null && step !== null && rank !== null,
+  });
+  if (asked.isError) {
+    return <FailureNotice error={asked.error} retry={() => void asked.refetch()} />;
+  }
+  if (!asked.data || asked.data.proposals.length === 0) return null;
+  return (
+    <section className="proposals">
+      <h3>
+        <Lightbulb aria-hidden size={14} /> {t("mapping.proposals")}
+      </h3>
+      <ul>
+        {asked.data.proposals.map((proposal) => (
+          <ProposalRow key={proposal.problem.id} proposal={proposal} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function ProposalRow({ proposal }: { proposal: Proposal }) {
+  const { t } = useTranslation();
+  const { problem, benchmark, reasons, places, pairs } = proposal;
+  const label = `${problem.label} ↔ ${benchmark.label}`;
+  const map = t(places > 1 ? "mapping.mapAll" : "mapping.map", { count: places });
+  return (
+    <li>
+      <button
+        type="button"
+        className="row-button stacked"
+        title={`${problem.name} ↔ ${benchmark.name}`}
+        onClick={() => void selectNode(problem.id)}
+      >
+        <span className="node-tail">{label}</span>
+        <span className="muted">
+          {reasons.map((reason) => reasonText(t, reason)).join(", ")}
+          {places > 1 && ` · ${t("mapping.places", { count: places })}`}
+        </span>
+      </button>
+      <button
+        type="button"
+        className="button small"
+        aria-label={`${map}: ${label}`}
+        onClick={() => void addMappings(pairs)}
+      >
+        {map}
+      </button>
+    </li>
+  );
+}

@@ -1,0 +1,66 @@
+/* While nothing is selected: what was compared, how far it matched, when it was built. */
+
+import type { TFunction } from "i18next";
+import { useTranslation } from "react-i18next";
+
+import type { Database } from "../../api/types";
+import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
+import { ranksOf, stepsOf } from "../../state/pairs";
+
+export function AboutComparison() {
+  const { t } = useTranslation();
+  const { data } = useDatabase();
+  return (
+    <div className="scroll about">
+      <p className="muted">{t("details.none")}</p>
+      {data && <Facts database={data} />}
+    </div>
+  );
+}
+
+function Facts({ database }: { database: Database }) {
+  const { t, i18n } = useTranslation();
+  const pair = useCurrentPair();
+  const { pairs, comparison, problem, benchmark } = database;
+  const unmatched = (pair?.unmatched_problem ?? 0) + (pair?.unmatched_benchmark ?? 0);
+  const facts: [string, string | null][] = [
+    [comparison ? t("side.problem") : t("side.single"), problem],
+    [t("side.benchmark"), benchmark],
+    [t("about.pairs"), pairs.length > 1 ? rangeText(database, t) : null],
+    [
+      t("about.matched"),
+      comparison && pair?.status === "ok"
+        ? t("about.matchedCount", { matched: pair.matched, unmatched, divergent: pair.divergent })
+        : null,
+    ],
+    [t("about.task"), t(`task.${database.task}`)],
+    [t("about.created"), builtText(database, t, i18n.language)],
+  ];
+  return (
+    <dl aria-label={t("about.label")}>
+      {facts.map(
+        ([name, text]) =>
+          text !== null && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{text}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
+function rangeText({ pairs }: Database, t: TFunction): string {
+  const failed = pairs.filter(({ status }) => status === "failed").length;
+  const counts = { steps: stepsOf(pairs).length, ranks: ranksOf(pairs).length, failed };
+  return t(failed > 0 ? "about.pairsFailed" : "about.pairsCount", counts);
+}
+
+/** The moment in the reader's words; files of other tools do not tell it. */
+function builtText(database: Database, t: TFunction, language: string): string | null {
+  const moment = new Date(database.created);
+  if (Number.isNaN(moment.getTime())) return null;
+  const date = moment.toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
+  return t("about.createdBy", { date, version: database.tool_version });
+}

@@ -1,0 +1,112 @@
+/* The whole page: header, answer, strips, lists, diff, details – or what to do when there is nothing. */
+
+import { useEffect } from "react";
+import { useTranslation } from "react-i18next";
+import { Group, Panel, Separator } from "react-resizable-panels";
+
+import type { Databases } from "../../api/types";
+import { useAddressBar } from "../../hooks/useAddressBar";
+import { useBoot } from "../../hooks/useBoot";
+import { useShortcuts } from "../../hooks/useShortcuts";
+import { followHostTheme, usePreferences } from "../../state/preferences";
+import { useApp } from "../../state/store";
+import { AnswerBar } from "../answer/AnswerBar";
+import { DiffArea } from "../diff/DiffArea";
+import { Header } from "../header/Header";
+import { RankStrip } from "../ranks/RankStrip";
+import { BottomPanel } from "./BottomPanel";
+import { DeletedNotice, GoneNotice } from "./GoneNotice";
+import { Dialogs } from "./Dialogs";
+import { EmptyState } from "./EmptyState";
+import { FailureNotice } from "../parts/FailureNotice";
+import { LeftPanel } from "./LeftPanel";
+import { Notice } from "./Notice";
+
+export function App() {
+  const { t } = useTranslation();
+  const databases = useBoot();
+  const theme = usePreferences((state) => state.theme);
+  useAddressBar();
+  useShortcuts();
+  useEffect(followHostTheme, []);
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme;
+  }, [theme]);
+
+  if (databases.isError && !databases.data) {
+    return <FailureNotice error={databases.error} retry={() => void databases.refetch()} whole />;
+  }
+  if (!databases.data) return <p className="splash">{t("loading")}</p>;
+  return (
+    <div className="app">
+      <Header databases={databases.data} />
+      <FailureBanner />
+      <Content databases={databases.data} />
+      <Dialogs />
+      <Notice />
+    </div>
+  );
+}
+
+function Content({ databases }: { databases: Databases }) {
+  const { t } = useTranslation();
+  const db = useApp((state) => state.db);
+  const gone = useApp((state) => state.gone);
+  if (gone) return <GoneNotice gone={gone} />;
+  if (databases.databases.every(({ error }) => error !== null) && db === null) {
+    return <EmptyState databases={databases} />;
+  }
+  if (db === null) return <p className="splash">{t("loading")}</p>;
+  return (
+    <>
+      {databases.databases.every(({ id }) => id !== db) && <DeletedNotice />}
+      <AnswerBar />
+      <RankStrip />
+      <Workspace />
+    </>
+  );
+}
+
+/** Wide enough for the names of all lists, narrower where the window is. */
+const LISTS_PX = `${Math.min(400, Math.max(260, window.innerWidth * 0.3))}px`;
+
+function Workspace() {
+  const { t } = useTranslation();
+  return (
+    <main className="workspace">
+      <Group orientation="vertical" id="rows">
+        <Panel id="upper" minSize="30%">
+          <Group orientation="horizontal" id="columns">
+            <Panel id="lists" defaultSize={LISTS_PX} minSize="200px" maxSize="40%" groupResizeBehavior="preserve-pixel-size">
+              <LeftPanel />
+            </Panel>
+            <Separator className="separator vertical" aria-label={t("frame.lists")} />
+            <Panel id="graphs" minSize="30%">
+              <DiffArea />
+            </Panel>
+          </Group>
+        </Panel>
+        <Separator className="separator horizontal" aria-label={t("frame.details")} />
+        <Panel id="details" defaultSize="30%" minSize="90px" groupResizeBehavior="preserve-pixel-size">
+          <BottomPanel />
+        </Panel>
+      </Group>
+    </main>
+  );
+}
+
+function FailureBanner() {
+  const failure = useApp((state) => state.failure);
+  const set = useApp((state) => state.set);
+  if (!failure) return null;
+  return (
+    <FailureNotice
+      error={failure.error}
+      retry={() => {
+        set({ failure: null });
+        failure.retry();
+      }}
+      dismiss={() => set({ failure: null })}
+    />
+  );
+}

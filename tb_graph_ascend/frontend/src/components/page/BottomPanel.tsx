@@ -1,0 +1,66 @@
+/* What is known of the selected node: values, stack, communication, and how it fared elsewhere. */
+
+import * as Tabs from "@radix-ui/react-tabs";
+import { useTranslation } from "react-i18next";
+
+import type { NodeDetails } from "../../api/types";
+import { useSelection } from "../../hooks/useSelection";
+import { BOTTOM_TABS, type BottomTab, useApp } from "../../state/store";
+import { AboutComparison } from "./AboutComparison";
+import { AcrossPanel } from "../details/AcrossPanel";
+import { CommunicationPanel } from "../details/CommunicationPanel";
+import { FailureNotice } from "../parts/FailureNotice";
+import { PicturesPanel } from "../details/PicturesPanel";
+import { SelectedHead } from "../details/SelectedHead";
+import { StackPanel } from "../details/StackPanel";
+import { ValuesPanel } from "../details/ValuesPanel";
+
+const PANELS: Record<BottomTab, (props: { details: NodeDetails }) => React.ReactNode> = {
+  values: ValuesPanel,
+  stack: StackPanel,
+  pictures: PicturesPanel,
+  across: AcrossPanel,
+  communication: CommunicationPanel,
+};
+
+export function BottomPanel() {
+  const { t } = useTranslation();
+  const tab = useApp((state) => state.bottomTab);
+  const set = useApp((state) => state.set);
+  const { selected, details } = useSelection();
+  return (
+    <Tabs.Root
+      className="panel bottom"
+      value={tab}
+      onValueChange={(value) => set({ bottomTab: value as BottomTab })}
+    >
+      <div className="bottom-head">
+        <Tabs.List className="tabs" aria-label={t("tabs.bottom")}>
+          {BOTTOM_TABS.map((one) => (
+            <Tabs.Trigger key={one} value={one} className="tab">
+              {t(`tabs.${one}`)}
+            </Tabs.Trigger>
+          ))}
+        </Tabs.List>
+        {selected !== null && details.data && <SelectedHead details={details.data} />}
+      </div>
+      {BOTTOM_TABS.map((one) => (
+        <Tabs.Content key={one} value={one} className="panel-content" tabIndex={-1}>
+          <TabBody tab={one} />
+        </Tabs.Content>
+      ))}
+    </Tabs.Root>
+  );
+}
+
+function TabBody({ tab }: { tab: BottomTab }) {
+  const { t } = useTranslation();
+  const { selected, details } = useSelection();
+  const Content = PANELS[tab];
+  if (selected === null) return <AboutComparison />;
+  if (details.isError) {
+    return <FailureNotice error={details.error} retry={() => void details.refetch()} />;
+  }
+  if (!details.data) return <p className="message">{t("loading")}</p>;
+  return <Content details={details.data} />;
+}

@@ -1,0 +1,65 @@
+/* All keys, grouped by what they are for. */
+
+import { useTranslation } from "react-i18next";
+
+const GROUPS = {
+  go: [
+    ["start", "F"],
+    ["next", "N  P"],
+    ["search", "/  Ctrl+K"],
+    ["hits", "Enter  Shift+Enter"],
+    ["step", "H  L"],
+    ["rank", "K  J"],
+    ["tabs", "1 … 5"],
+  ],
+  graph: [
+    ["move", "↑ ↓ ← →  PgUp PgDn  Home End"],
+    ["toggle", "Enter"],
+    ["expand", "E"],
+    ["collapse", "C"],
+    ["partner", "T"],
+    ["way", "G"],
+  ],
+  view: [
+    ["zoom", "+  −  0"],
+    ["wheel", "Ctrl+Wheel"],
+    ["pan", "Wheel  Shift+↑↓"],
+    ["fold", "B"],
+    ["overflow", "O"],
+    ["help", "?"],
+    ["escape", "Esc"],
+  ],
+  edit: [
+    ["pick", "M"],
+    ["undo", "Ctrl+Z  Ctrl+Shift+Z"],
+  ],
+} as const;
+
+export function HelpContent() {
+  const { t } = useTranslation();
+  return (
+    <div className="help">
+      {Object.entries(GROUPS).map(([group, keys]) => (
+        <section key={group}>
+          <h3>{t(`help.groups.${group}`)}</h3>
+          <dl>
+            {keys.map(([name, shown]) => (
+              <div key={name}>
+                <dt>
+                  {shown.split("  ").map((key) => (
+                    <kbd key={key}>{key}</kbd>
+                  ))}
+                </dt>
+                <dd>{t(`help.keys.${name}`)}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+      <section className="wide">
+        <h3>{t("help.score")}</h3>
+        <p>{t("legend.scoreHelp")}</p>
+      </section>
+    </div>
+  );
+}

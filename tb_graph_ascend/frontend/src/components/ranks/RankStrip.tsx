@@ -1,0 +1,147 @@
+/* Steps × ranks as a strip of small cells; ranks that look alike are one row. One tab stop: arrows
+ * move between the cells, Enter goes there. */
+
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useTranslation } from "react-i18next";
+
+import { ranksQuery } from "../../api/queries";
+import type { RankStrip as Strip, StripCell, StripRow } from "../../api/answertypes";
+import { scoreText } from "../../text/numbers";
+import { rampColor } from "../../graph/ramp";
+import { useDatabase } from "../../hooks/useDatabase";
+import { openPair } from "../../state/actions";
+import { rangesText } from "../../state/ranges";
+import { useApp } from "../../state/store";
+import { type StripPlace, moveInStrip, placeIn, rankAt } from "../../state/strip";
+
+/** Pixels of a cell with its gap; the onset is scrolled to with some steps before it. */
+const PITCH = 12;
+const BEFORE = 3;
+
+export function RankStrip() {
+  const db = useApp((state) => state.db);
+  const { data: database } = useDatabase();
+  const several = (database?.pairs.length ?? 0) > 1;
+  const strip = useQuery({ ...ranksQuery(db ?? ""), enabled: db !== null && several });
+  if (!several || !strip.data || strip.data.rows.length === 0) return null;
+  return <Grid strip={strip.data} />;
+}
+
+function Grid({ strip }: { strip: Strip }) {
+  const { t } = useTranslation();
+  const step = useApp((state) => state.step);
+  const rank = useApp((state) => state.rank);
+  const here = placeIn(strip, step, rank);
+  const [moved, setMoved] = useState<StripPlace | null>(null);
+  const active = moved ?? here ?? { row: 0, column: 0 };
+  const scroll = useRef<HTMLDivElement>(null);
+  const onset = strip.onset === null ? 0 : strip.steps.indexOf(strip.onset);
+  useEffect(() => {
+    if (scroll.current) scroll.current.scrollLeft = Math.max(0, onset - BEFORE) * PITCH;
+  }, [onset]);
+  const go = ({ row, column }: StripPlace): void => {
+    const chosen = rankAt(strip, row, rank);
+    const wanted = strip.steps[column];
+    if (chosen !== null && wanted !== undefined && strip.rows[row]?.cells[column]) {
+      setMoved(null);
+      void openPair(wanted, chosen);
+    }
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" || event.key === " ") go(active);
+    else {
+      const next = moveInStrip(strip, active, event.key);
+      if (!next) return;
+      setMoved(next);
+      document.getElementById(cellId(next))?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <section className="rank-strip" aria-label={t("strip.label")}>
+      <p className="rank-strip-head">
+        <span className="muted">{stepsText(strip, t)}</span>
+      </p>
+      <div
+        className="rank-strip-grid"
+        role="grid"
+        tabIndex={0}
+        aria-label={t("strip.grid")}
+        aria-activedescendant={cellId(active)}
+        ref={scroll}
+        onKeyDown={onKey}
+        onBlur={() => setMoved(null)}
+      >
+        {strip.rows.map((row, index) => (
+          <Row key={row.ranks[0]} row={row} index={index} steps={strip.steps} here={here} active={active} go={go} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+interface RowProps {
+  row: StripRow;
+  index: number;
+  steps: number[];
+  here: StripPlace | null;
+  active: StripPlace;
+  go: (place: StripPlace) => void;
+}
+
+function Row({ row, index, steps, here, active, go }: RowProps) {
+  const { t } = useTranslation();
+  const ranks = rangesText(row.ranks);
+  return (
+    <div role="row" className="rank-strip-row">
+      <span role="rowheader" className="rank-strip-ranks" title={ranks}>
+        {t("strip.ranks", { count: row.ranks.length, ranks })}
+      </span>
+      {row.cells.map((cell, column) => (
+        // The keys of the grid do what a click does.
+        // eslint-disable-next-line jsx-a11y/click-events-have-key-events
+        <span
+          key={steps[column]}
+          id={cellId({ row: index, column })}
+          role="gridcell"
+          tabIndex={-1}
+          className={cellClass(cell, same(active, index, column))}
+          aria-selected={here !== null && same(here, index, column)}
+          aria-label={cellText(t, cell, steps[column] ?? 0, ranks)}
+          title={cellText(t, cell, steps[column] ?? 0, ranks)}
+          style={cell?.worst != null && cell.look !== "agrees" ? { background: rampColor(cell.worst) } : undefined}
+          onClick={() => go({ row: index, column })}
+        />
+      ))}
+    </div>
+  );
+}
+
+type Translate = ReturnType<typeof useTranslation>["t"];
+
+function stepsText({ steps, onset }: Strip, t: Translate): string {
+  const facts = { from: steps[0], to: steps[steps.length - 1], onset };
+  return t(onset === null ? "strip.steps" : "strip.onset", facts);
+}
+
+function cellText(t: Translate, cell: StripCell | null, step: number, ranks: string): string {
+  if (!cell) return t("strip.none", { step, ranks });
+  if (cell.look === "failed" || cell.look === "missing" || cell.look === "unscored") {
+    return t(`strip.${cell.look}`, { step, ranks });
+  }
+  return t("strip.cell", { step, ranks, score: scoreText(cell.worst), count: cell.divergent });
+}
+
+function cellClass(cell: StripCell | null, active: boolean): string {
+  return `strip-cell ${cell?.look ?? "none"}${active ? " active" : ""}`;
+}
+
+function cellId({ row, column }: StripPlace): string {
+  return `strip-${row}-${column}`;
+}
+
+function same(place: StripPlace, row: number, column: number): boolean {
+  return place.row === row && place.column === column;
+}

@@ -1,0 +1,229 @@
+/* The list on a canvas inside an element that scrolls. Knows nothing of React or the server. */
+
+import type { DiffRow } from "../api/rows";
+import { paintDiff } from "./diffpaint";
+import type { DiffScene } from "./scene";
+import { type Columns, MAX_ROW, MIN_ROW, ROW, Scroll, TEXT_ROW, columnsOf, rowsIn } from "./grid";
+import type { RowPages } from "./rowpages";
+
+export type DiffLook = Pick<
+  DiffScene,
+  "palette" | "texts" | "recolour" | "selected" | "hit" | "picked" | "microStep" | "comparison"
+> & { folded: boolean };
+
+export interface DiffEvents {
+  /** Rows in view, so that their pages can be loaded. */
+  showing: (first: number, last: number) => void;
+  /** After each painting: what is in view. */
+  painted: (view: Window) => void;
+}
+
+/** What is in view, in rows; the last is exclusive. */
+export interface Window {
+  first: number;
+  last: number;
+  top: number;
+  rowHeight: number;
+  sticky: number;
+  width: number;
+}
+
+export interface DiffHit {
+  place: number;
+  row: DiffRow;
+  side: "problem" | "gutter" | "benchmark";
+  /** The pointer is on the chevron, or on a row that is only there to be opened. */
+  chevron: boolean;
+}
+
+const MOST_STICKY = 4;
+const CHEVRON = 20;
+
+export class DiffCanvas {
+  rowHeight = ROW;
+  private pages: RowPages;
+  private look: DiffLook;
+  private width = 0;
+  private height = 0;
+  private frame = 0;
+  private hovered = -1;
+  /** The row that was brought into view last, and where the content stood then. */
+  private sought: { place: number; middle: boolean; top: number } | null = null;
+  private sticky: { place: number; row: DiffRow }[] = [];
+  private readonly context: CanvasRenderingContext2D;
+
+  constructor(
+    readonly canvas: HTMLCanvasElement,
+    private readonly scroller: HTMLElement,
+    private readonly spacer: HTMLElement,
+    pages: RowPages,
+    look: DiffLook,
+    private readonly events: DiffEvents,
+  ) {
+    const context = canvas.getContext("2d", { alpha: false });
+    if (!context) throw new Error("this browser gives no 2D canvas; use a current Chromium or Firefox");
+    this.context = context;
+    this.pages = pages;
+    this.look = look;
+  }
+
+  get columns(): Columns {
+    return columnsOf(this.width, this.look);
+  }
+
+  /** Top of the content in view, in pixels. */
+  get top(): number {
+    return this.scroll.toContent(this.scroller.scrollTop);
+  }
+
+  setPages(pages: RowPages): void {
+    if (pages !== this.pages) this.sought = null;
+    this.pages = pages;
+    this.stretch();
+    this.invalidate();
+  }
+
+  setLook(look: DiffLook): void {
+    this.look = look;
+    this.invalidate();
+  }
+
+  resize(width: number, height: number): void {
+    const { top } = this;
+    const sought = this.seen(this.sought);
+    this.width = width;
+    this.height = height;
+    const ratio = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    this.stretch();
+    if (sought) this.show(sought.place, sought.middle && sought.top === top);
+    else this.setTop(top);
+    this.paintNow();
+  }
+
+  /** Bring a row into view, in the middle or as near as it takes. */
+  show(place: number, middle: boolean): void {
+    const { rowHeight, height, top } = this;
+    const y = place * rowHeight;
+    const head = Math.min(MOST_STICKY, 2) * rowHeight;
+    if (middle) this.setTop(y - height / 2 + rowHeight / 2);
+    else if (y < top + head) this.setTop(y - head);
+    else if (y + 2 * rowHeight > top + height) this.setTop(y + 2 * rowHeight - height);
+    this.sought = { place, middle, top: this.top };
+    this.invalidate();
+  }
+
+  setTop(top: number): void {
+    this.scroller.scrollTop = this.scroll.fromContent(top);
+    this.invalidate();
+  }
+
+  /** Higher or lower rows; the row at `y` stays there. */
+  zoom(factor: number, y = this.height / 2): void {
+    const place = (this.top + y) / this.rowHeight;
+    const wanted = Math.min(MAX_ROW, Math.max(MIN_ROW, this.rowHeight * factor));
+    this.rowHeight = Math.abs(wanted - ROW) < 0.6 ? ROW : wanted;
+    this.stretch();
+    this.setTop(place * this.rowHeight - y);
+  }
+
+  hover(y: number | null): DiffRow | undefined {
+    const place = y === null ? -1 : this.placeAt(y);
+    if (place !== this.hovered) {
+      this.hovered = place;
+      this.invalidate();
+    }
+    return place < 0 ? undefined : this.pages.at(place);
+  }
+
+  hitAt(x: number, y: number): DiffHit | null {
+    const place = this.placeAt(y);
+    const row = this.rowAt(place);
+    if (!row) return null;
+    const { gutter, problem, benchmark } = this.columns;
+    const side = x < gutter.x || gutter.width === 0 ? "problem" : x < benchmark.x ? "gutter" : "benchmark";
+    const column = side === "benchmark" ? benchmark : problem;
+    const at = x - column.x - 8 - row.depth * 14;
+    const can = row.children > 0 || row.fold !== 0;
+    return { place, row, side, chevron: can && (row.fold !== 0 || (at >= 0 && at <= CHEVRON)) };
+  }
+
+  /** Where a row stands in the canvas. */
+  rect(place: number): { y: number; height: number } {
+    return { y: Math.round(place * this.rowHeight - this.top), height: this.rowHeight };
+  }
+
+  invalidate(): void {
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.paintNow());
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.frame);
+  }
+
+  private get scroll(): Scroll {
+    return new Scroll(this.pages.total * this.rowHeight, this.height);
+  }
+
+  /** What was sought, unless the person has scrolled away from it. */
+  private seen(sought: DiffCanvas["sought"]): DiffCanvas["sought"] {
+    if (!sought) return null;
+    const { y, height } = this.rect(sought.place);
+    const away = sought.top !== this.top && (y + height <= 0 || y >= this.height);
+    return away ? null : sought;
+  }
+
+  private stretch(): void {
+    this.spacer.style.height = `${Math.max(0, this.scroll.height - this.height)}px`;
+  }
+
+  private placeAt(y: number): number {
+    const stuck = this.sticky[Math.floor(y / this.rowHeight)];
+    if (stuck) return stuck.place;
+    const place = Math.floor((this.top + y) / this.rowHeight);
+    return place < this.pages.total ? place : -1;
+  }
+
+  private rowAt(place: number): DiffRow | undefined {
+    return this.pages.at(place) ?? this.sticky.find((one) => one.place === place)?.row;
+  }
+
+  private paintNow(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    if (this.width === 0 || this.height === 0) return;
+    const { top, rowHeight, height, width } = this;
+    const [first, last] = rowsIn(top, height, rowHeight, this.pages.total);
+    this.sticky = rowHeight >= TEXT_ROW ? this.heads(first) : [];
+    const scene: DiffScene = {
+      ...this.look,
+      pages: this.pages,
+      columns: this.columns,
+      rowHeight,
+      top,
+      width,
+      height,
+      ratio: this.canvas.width / width,
+      hovered: this.hovered,
+      sticky: this.sticky,
+    };
+    paintDiff(this.context, scene, first, last);
+    this.events.showing(first, last);
+    this.events.painted({ first, last, top, rowHeight, sticky: this.sticky.length, width });
+  }
+
+  /** The heads above the first row that they do not cover; the root is known anyway. */
+  private heads(first: number): { place: number; row: DiffRow }[] {
+    let count = 0;
+    for (let tries = 0; tries < MOST_STICKY + 1; tries += 1) {
+      const above = this.pages
+        .above(first + count + (this.top > first * this.rowHeight ? 1 : 0))
+        .filter(({ place, row }) => row.depth > 0 && place < first + count);
+      const shown = above.slice(-MOST_STICKY);
+      if (shown.length <= count) return shown.slice(0, Math.max(shown.length, 0));
+      count = shown.length;
+    }
+    return this.pages.above(first + count).filter(({ row }) => row.depth > 0).slice(-MOST_STICKY);
+  }
+}

@@ -1,0 +1,106 @@
+/* The row grid: where columns and rows stand. Both sides share it, so they are always aligned. */
+
+export interface Column {
+  x: number;
+  width: number;
+}
+
+export interface Columns {
+  rails: Column;
+  problem: Column;
+  gutter: Column;
+  benchmark: Column;
+  /** Places inside the gutter. */
+  input: Column;
+  output: Column;
+  word: Column;
+}
+
+export interface Shape {
+  /** A comparison has two sides and a gutter between them. */
+  comparison: boolean;
+  /** The benchmark's side is folded to the gutter. */
+  folded: boolean;
+}
+
+export const ROW = 24;
+export const MIN_ROW = 3;
+export const MAX_ROW = 40;
+/** Below this height rows bear no text. */
+export const TEXT_ROW = 13;
+export const INDENT = 14;
+export const LANE = 7;
+export const LANES = 8;
+const RAILS = 26 + LANE * LANES;
+const NARROW = 760;
+
+/** The columns at a width. */
+export function columnsOf(width: number, { comparison, folded }: Shape): Columns {
+  const narrow = width < NARROW;
+  const rails = { x: 0, width: narrow ? RAILS - LANE * 3 : RAILS };
+  const numbers = narrow ? 38 : 46;
+  const words = narrow ? 108 : 132;
+  const gutterWidth = comparison ? 2 * numbers + words + 16 : 0;
+  const rest = Math.max(0, width - rails.width - gutterWidth);
+  const half = comparison && !folded ? Math.floor(rest / 2) : rest;
+  const problem = { x: rails.width, width: half };
+  const gutter = { x: problem.x + half, width: gutterWidth };
+  const input = { x: gutter.x + 8, width: numbers };
+  const output = { x: input.x + numbers, width: numbers };
+  return {
+    rails,
+    problem,
+    gutter,
+    benchmark: { x: gutter.x + gutterWidth, width: comparison && !folded ? rest - half : 0 },
+    input,
+    output,
+    word: { x: output.x + numbers + 8, width: words - 8 },
+  };
+}
+
+/** Where the dots of rows stand, and the rails of a lane beside them. */
+export function laneX({ rails }: Columns, lane: number): number {
+  const shown = Math.floor((rails.width - 26) / LANE);
+  return rails.x + rails.width - 12 - LANE * Math.min(lane, shown);
+}
+
+/** Where a row stands in the view, on whole pixels. */
+export function yOf({ rowHeight, top }: { rowHeight: number; top: number }, place: number): number {
+  return Math.round(place * rowHeight - top);
+}
+
+/** First and last row that a window shows, the last exclusive. */
+export function rowsIn(top: number, height: number, rowHeight: number, total: number): [number, number] {
+  const first = Math.max(0, Math.floor(top / rowHeight));
+  return [Math.min(first, total), Math.min(total, Math.ceil((top + height) / rowHeight))];
+}
+
+/** Browsers end scrolling at some height; longer lists scroll by shares of theirs. */
+const TALLEST = 12_000_000;
+
+export class Scroll {
+  constructor(
+    readonly content: number,
+    readonly view: number,
+  ) {}
+
+  /** Height of what the browser scrolls. */
+  get height(): number {
+    return Math.min(TALLEST, Math.max(this.content, this.view));
+  }
+
+  /** The top of the content in view for what the browser says, and back. */
+  toContent(scrollTop: number): number {
+    return scrollTop * this.ratio;
+  }
+
+  fromContent(top: number): number {
+    const most = Math.max(0, this.content - this.view);
+    return this.ratio === 0 ? 0 : Math.min(most, Math.max(0, top)) / this.ratio;
+  }
+
+  private get ratio(): number {
+    const room = this.height - this.view;
+    return room <= 0 ? 0 : Math.max(0, this.content - this.view) / room;
+  }
+}

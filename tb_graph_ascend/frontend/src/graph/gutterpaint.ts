@@ -1,0 +1,93 @@
+/* The gutter between the sides: how far inputs and outputs differ, and what it means in a word. */
+
+import type { DiffRow } from "../api/rows";
+import { OVERFLOW_SCORE } from "./appearance";
+import type { DiffScene, DiffTexts } from "./scene";
+import { type Column, TEXT_ROW } from "./grid";
+import { inkOn, rampColor } from "./ramp";
+import { measure, shorten } from "./textwidth";
+import { differs, scoreText } from "./words";
+
+/** In, out, and the word; an open module leaves it to what is inside. */
+export function paintGutter(context: CanvasRenderingContext2D, scene: DiffScene, row: DiffRow, y: number): void {
+  const { columns, rowHeight, palette } = scene;
+  if (rowHeight < TEXT_ROW) return;
+  const middle = y + rowHeight / 2 + 0.5;
+  const font = `${Math.min(11.5, rowHeight * 0.58)}px ${palette.font}`;
+  context.textBaseline = "middle";
+  if (row.fold >= 0 && row.depth > 0) {
+    paintNumber(context, scene, row.input_score, columns.input, middle, font);
+    paintNumber(context, scene, row.score ?? null, columns.output, middle, font, true);
+  }
+  if (!row.open || row.fold !== 0 || row.depth === 0) paintWord(context, scene, row, y, middle);
+}
+
+function paintNumber(
+  context: CanvasRenderingContext2D,
+  { palette, rowHeight }: DiffScene,
+  score: number | null,
+  column: Column,
+  middle: number,
+  font: string,
+  bar = false,
+): void {
+  const right = column.x + column.width - 5;
+  if (bar && score !== null && score > 0.005) {
+    const width = Math.max(2, score * (column.width - 6));
+    context.fillStyle = rampColor(Math.max(0.4, score));
+    context.fillRect(right + 3 - width, middle + rowHeight / 2 - 5, width, 2.5);
+  }
+  context.font = font;
+  context.textAlign = "right";
+  context.fillStyle = score !== null && score > 0.005 ? palette.ink : palette.muted;
+  context.fillText(score === null ? "–" : scoreText(score), right, middle);
+}
+
+function paintWord(
+  context: CanvasRenderingContext2D,
+  scene: DiffScene,
+  row: DiffRow,
+  y: number,
+  middle: number,
+): void {
+  const { columns, palette, texts, rowHeight } = scene;
+  const { x, width } = columns.word;
+  const begins = row.word === "begins";
+  const text = wordOf(row, texts);
+  if (text === "") return;
+  const font = `${begins ? "700" : "400"} 11.5px ${palette.font}`;
+  context.font = font;
+  context.textAlign = "left";
+  if (begins && !row.inside) {
+    const pill = Math.min(width, measure(context, font, text) + 16);
+    context.fillStyle = palette.bad;
+    context.beginPath();
+    context.roundRect(x, y + 3, pill, rowHeight - 6, 4);
+    context.fill();
+    context.fillStyle = palette.badInk;
+    context.fillText(shorten(context, font, text, width - 12), x + 8, middle);
+    return;
+  }
+  context.fillStyle = begins ? palette.bad : differs(row) ? palette.ink : palette.muted;
+  context.fillText(shorten(context, font, text, width), x, middle);
+}
+
+/** What the word of a row reads; where both sides agree but do not both have all, it says so. */
+export function wordOf(row: DiffRow, texts: DiffTexts): string {
+  if (row.word === "begins" && row.inside) return texts.inside;
+  const count = row.alone_below * Math.max(1, Math.abs(row.fold));
+  return row.word === "agrees" && count > 0 ? texts.unmatched(count) : texts.word[row.word];
+}
+
+/** A single graph has no gutter; what there is to say stands at the right end. */
+export function paintAlone(context: CanvasRenderingContext2D, scene: DiffScene, row: DiffRow, y: number): void {
+  if (row.overflow === null || scene.rowHeight < TEXT_ROW) return;
+  const colour = OVERFLOW_SCORE[row.overflow];
+  context.fillStyle = rampColor(colour);
+  context.fillRect(scene.width - 72, y + 4, 60, scene.rowHeight - 8);
+  context.fillStyle = inkOn(colour);
+  context.font = `11px ${scene.palette.font}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText(scene.texts.level[row.overflow], scene.width - 42, y + scene.rowHeight / 2);
+}

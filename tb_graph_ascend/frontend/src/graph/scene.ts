@@ -1,0 +1,61 @@
+/* What is painted: the rows, where they stand, and how they look – for all that draw a part of it. */
+
+import type { DiffRow } from "../api/rows";
+import type { Recolour } from "./appearance";
+import type { Columns } from "./grid";
+import type { RowPages } from "./rowpages";
+
+/** Colours that follow the theme; the ramp does not. */
+export interface DiffPalette {
+  canvas: string;
+  raised: string;
+  hover: string;
+  current: string;
+  line: string;
+  ink: string;
+  muted: string;
+  hatch: string;
+  accent: string;
+  hit: string;
+  rail: string;
+  railBad: string;
+  flowIn: string;
+  flowOut: string;
+  bad: string;
+  badSoft: string;
+  badInk: string;
+  font: string;
+}
+
+/** The gutter's words and what collections are called, in the reader's language. */
+export interface DiffTexts {
+  word: Record<DiffRow["word"], string>;
+  inside: string;
+  unmatched: (count: number) => string;
+  calls: (count: number) => string;
+  gap: string;
+  level: Record<"medium" | "high" | "critical", string>;
+}
+
+export interface DiffScene {
+  pages: RowPages;
+  columns: Columns;
+  comparison: boolean;
+  rowHeight: number;
+  /** Top of the content in view. */
+  top: number;
+  width: number;
+  height: number;
+  ratio: number;
+  palette: DiffPalette;
+  texts: DiffTexts;
+  recolour: Recolour;
+  selected: number | null;
+  hovered: number;
+  /** Node ids whose rows are marked as hits of the search. */
+  hit: (name: string) => boolean;
+  picked: readonly (number | null)[];
+  microStep: number | null;
+  /** Rows whose heads stay at the top. */
+  sticky: readonly { place: number; row: DiffRow }[];
+}

@@ -1,0 +1,167 @@
+/* One side of a row: chevron, title, number of the call; hatched where it stands alone, and the gap. */
+
+import type { DiffRow, RowSide } from "../api/rows";
+import type { DiffPalette, DiffScene } from "./scene";
+import { type Column, INDENT, TEXT_ROW } from "./grid";
+import { measure, shorten } from "./textwidth";
+import { titleOf } from "./words";
+
+const EDGE = 3;
+
+export function paintSide(
+  context: CanvasRenderingContext2D,
+  scene: DiffScene,
+  row: DiffRow,
+  side: RowSide | null,
+  column: Column,
+  y: number,
+): void {
+  const { rowHeight } = scene;
+  if (!side) paintGap(context, scene, row, column, y);
+  else if (row.word === "only_problem" || row.word === "only_benchmark") {
+    context.fillStyle = hatch(context, scene.palette);
+    context.fillRect(column.x + EDGE, y + 1, column.width - EDGE, rowHeight - 1);
+  }
+  if (side && rowHeight >= TEXT_ROW) paintTitle(context, scene, row, side, column, y);
+}
+
+function paintGap(
+  context: CanvasRenderingContext2D,
+  scene: DiffScene,
+  row: DiffRow,
+  column: Column,
+  y: number,
+): void {
+  const { palette, rowHeight, texts } = scene;
+  const middle = y + Math.round(rowHeight / 2) + 0.5;
+  const left = column.x + 12 + row.depth * INDENT;
+  context.strokeStyle = palette.muted;
+  context.globalAlpha = 0.6;
+  context.setLineDash([2, 4]);
+  context.lineWidth = 1;
+  context.beginPath();
+  const shown = rowHeight >= TEXT_ROW;
+  const font = `italic 11.5px ${palette.font}`;
+  context.font = font;
+  const from = shown ? left + measure(context, font, texts.gap) + 8 : left;
+  context.moveTo(from, middle);
+  context.lineTo(column.x + column.width - 12, middle);
+  context.stroke();
+  context.setLineDash([]);
+  context.globalAlpha = 1;
+  if (!shown) return;
+  context.fillStyle = palette.muted;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.fillText(texts.gap, left, middle + 0.5);
+}
+
+function paintTitle(
+  context: CanvasRenderingContext2D,
+  scene: DiffScene,
+  row: DiffRow,
+  side: RowSide,
+  column: Column,
+  y: number,
+): void {
+  const { palette, rowHeight, texts } = scene;
+  const middle = y + rowHeight / 2 + 0.5;
+  let x = column.x + 14 + row.depth * INDENT;
+  const end = column.x + column.width - 10;
+  if (row.children > 0 || row.fold !== 0) paintChevron(context, scene, row, x, middle);
+  x += 14;
+  const bold = row.kind !== "api" || row.fold !== 0 || row.word === "begins";
+  const size = Math.min(12.5, rowHeight * 0.62);
+  const font = `${bold ? 600 : 400} ${size}px ${palette.font}`;
+  const title = row.kind === "collection" ? texts.calls(row.children) : titleOf(row, side);
+  context.font = font;
+  const shown = shorten(context, font, title, Math.max(20, end - x));
+  const width = measure(context, font, shown);
+  if (isHit(scene, side)) {
+    context.fillStyle = palette.hit;
+    context.globalAlpha = 0.28;
+    context.fillRect(x - 3, y + 3, width + 6, rowHeight - 6);
+    context.globalAlpha = 1;
+  }
+  context.font = font;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.fillStyle = palette.ink;
+  context.fillText(shown, x, middle);
+  paintAside(context, scene, row, side, { x: x + width + 6, end, middle });
+}
+
+function paintAside(
+  context: CanvasRenderingContext2D,
+  { palette, texts }: DiffScene,
+  row: DiffRow,
+  side: RowSide,
+  { x, end, middle }: { x: number; end: number; middle: number },
+): void {
+  const count = row.fold !== 0 ? `× ${Math.abs(row.fold)}` : "";
+  const call = side.call === null || row.fold !== 0 ? "" : `#${side.call}`;
+  const back = row.direction === "backward" && row.kind !== "api" ? "↩" : "";
+  const level = row.overflow === null ? "" : texts.level[row.overflow];
+  const words = [count, call, back, row.kind === "api" ? "" : side.detail, level].filter(Boolean).join("  ");
+  const font = `11.5px ${palette.font}`;
+  if (words === "" || end - x < 16) return;
+  context.font = font;
+  context.fillStyle = palette.muted;
+  context.fillText(shorten(context, font, words, end - x), x, middle);
+}
+
+function paintChevron(
+  context: CanvasRenderingContext2D,
+  { palette }: DiffScene,
+  row: DiffRow,
+  x: number,
+  middle: number,
+): void {
+  context.strokeStyle = palette.muted;
+  context.lineWidth = 1.6;
+  context.lineJoin = "round";
+  context.beginPath();
+  if (row.open) {
+    context.moveTo(x, middle - 2);
+    context.lineTo(x + 4, middle + 2);
+    context.lineTo(x + 8, middle - 2);
+  } else {
+    context.moveTo(x + 2, middle - 4);
+    context.lineTo(x + 6, middle);
+    context.lineTo(x + 2, middle + 4);
+  }
+  context.stroke();
+  if (row.fold > 0) {
+    context.beginPath();
+    context.moveTo(x + 7, middle - 4);
+    context.lineTo(x + 11, middle);
+    context.lineTo(x + 7, middle + 4);
+    context.stroke();
+  }
+}
+
+function isHit(scene: DiffScene, side: RowSide): boolean {
+  return scene.picked.includes(side.id) || scene.hit(side.name);
+}
+
+const hatches = new Map<string, CanvasPattern>();
+
+function hatch(context: CanvasRenderingContext2D, palette: DiffPalette): CanvasPattern {
+  const known = hatches.get(palette.hatch);
+  if (known) return known;
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 8;
+  const lines = tile.getContext("2d");
+  if (!lines) throw new Error("this browser gives no 2D canvas; use a current Chromium or Firefox");
+  lines.strokeStyle = palette.hatch;
+  lines.lineWidth = 1.2;
+  for (const shift of [-8, 0, 8]) {
+    lines.moveTo(shift, 8);
+    lines.lineTo(shift + 8, 0);
+  }
+  lines.stroke();
+  const pattern = context.createPattern(tile, "repeat");
+  if (!pattern) throw new Error("the hatch of unmatched rows could not be made");
+  hatches.set(palette.hatch, pattern);
+  return pattern;
+}

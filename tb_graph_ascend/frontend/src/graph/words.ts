@@ -1,0 +1,33 @@
+/* What a row says in short: titles, folds, scores – the same on the canvas and for those who hear it. */
+
+import type { DiffRow, RowSide } from "../api/rows";
+
+/** `layers.0` and `layers.23` read as `layers.0–23`. */
+export function foldTitle(from: string, until: string): string {
+  let same = 0;
+  while (same < from.length && from[same] === until[same] && !/\d/.test(from[same] ?? "")) same += 1;
+  const shared = from.slice(0, same);
+  const rest = until.slice(same);
+  return /^\d+$/.test(rest) && shared !== "" ? `${from}–${rest}` : `${from} – ${until}`;
+}
+
+export function titleOf(row: DiffRow, side: RowSide): string {
+  if (row.fold === 0) return side.title;
+  return side.title === row.until ? side.title : foldTitle(side.title, row.until);
+}
+
+export function scoreText(score: number | null): string {
+  return score === null ? "" : score.toFixed(2);
+}
+
+/** Whether a difference shows in a row: it begins there, or is carried on. */
+export function differs({ word }: DiffRow): boolean {
+  return word === "begins" || word === "carries";
+}
+
+/** The score that colours a row: its own, or for closed modules what is worst in them. */
+export function shownScore(row: DiffRow): number | null {
+  if (row.open || (row.children === 0 && row.fold === 0)) return row.score;
+  const known = [row.score, row.worst_below].filter((score) => score !== null);
+  return known.length > 0 ? Math.max(...known) : null;
+}

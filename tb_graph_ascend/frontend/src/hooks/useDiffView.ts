@@ -1,0 +1,137 @@
+/* Ties the canvas of rows to the session: paints, loads what comes into view, selects, opens. */
+
+import { useEffect, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import type { DiffRow } from "../api/rows";
+import { DiffCanvas, type DiffHit, type DiffLook, type Window } from "../graph/diffcanvas";
+import { attachDiffPointer } from "../graph/diffpointer";
+import { selectNode } from "../state/actions";
+import { useDiffSettings } from "../state/diffsettings";
+import type { DiffView } from "../state/diffview";
+import type { GraphSession } from "../state/session";
+import { useApp } from "../state/store";
+import { useDiffPalette } from "./useDiffPalette";
+import { textsOf } from "../i18n/difftexts";
+import { useHighlights } from "./useHighlights";
+
+/** How long the view rests before those who read it by ear are told. */
+const REST_MS = 120;
+
+export function useDiffView(session: GraphSession) {
+  const { diff } = session;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  const spacer = useRef<HTMLDivElement>(null);
+  const view = useRef<DiffCanvas | null>(null);
+  const look = useLook(session);
+  const latest = useRef(look);
+  const [shown, setShown] = useState<Window | null>(null);
+  const [hovered, setHovered] = useState<DiffHit | null>(null);
+
+  useEffect(() => {
+    if (!canvas.current || !scroller.current || !spacer.current) return undefined;
+    let resting = 0;
+    const created = new DiffCanvas(canvas.current, scroller.current, spacer.current, diff.pages, latest.current, {
+      showing: (first, last) => diff.want(first, last),
+      painted: (window_) => {
+        diff.moved(window_);
+        window.clearTimeout(resting);
+        resting = window.setTimeout(() => setShown(window_), REST_MS);
+      },
+    });
+    view.current = created;
+    const element = scroller.current;
+    const onScroll = (): void => created.invalidate();
+    element.addEventListener("scroll", onScroll, { passive: true });
+    const stops = [
+      diff.subscribe(() => created.setPages(diff.pages)),
+      attachDiffPointer(created, {
+        clicked: (hit) => onClick(diff, hit),
+        doubleClicked: ({ row }) => diff.toggle(row),
+        hovered: (hit) => setHovered((before) => (before?.place === hit?.place && before?.side === hit?.side ? before : hit)),
+      }),
+      observeSize(element, created),
+      diff.attach(paneOf(created, element)),
+      () => element.removeEventListener("scroll", onScroll),
+      () => window.clearTimeout(resting),
+      () => created.dispose(),
+    ];
+    created.setPages(diff.pages);
+    void diff.start();
+    return () => {
+      stops.forEach((stop) => stop());
+      view.current = null;
+    };
+  }, [diff]);
+
+  useEffect(() => {
+    latest.current = look;
+    view.current?.setLook(look);
+  }, [look]);
+
+  return { canvas, scroller, spacer, view, shown, hovered, look };
+}
+
+function paneOf(view: DiffCanvas, element: HTMLElement) {
+  return {
+    show: (place: number, options?: { middle?: boolean }) => view.show(place, options?.middle ?? false),
+    zoom: (factor: number) => view.zoom(factor),
+    reset: () => {
+      view.zoom(24 / view.rowHeight);
+      view.setTop(0);
+    },
+    scrollBy: (rows: number) => view.setTop(view.top + rows * view.rowHeight),
+    top: () => view.top / view.rowHeight,
+    setTop: (row: number) => view.setTop(row * view.rowHeight),
+    visibleRows: () => view.canvas.clientHeight / view.rowHeight,
+    focus: () => element.focus({ preventScroll: true }),
+  };
+}
+
+function onClick(diff: DiffView, { row, side, chevron }: DiffHit): void {
+  if (chevron) diff.toggle(row);
+  else selectRow(row, side === "benchmark" ? "benchmark" : "problem");
+}
+
+/** Select a row's node of a side, or of the one that has it. */
+export function selectRow(row: DiffRow, side: "problem" | "benchmark"): void {
+  const node = row[side] ?? row.problem ?? row.benchmark;
+  if (node) void selectNode(node.id, { keepView: true });
+}
+
+function useLook(session: GraphSession): DiffLook {
+  const { t } = useTranslation();
+  const palette = useDiffPalette();
+  const highlights = useHighlights();
+  const recolour = useApp((state) => state.recolour);
+  const selected = useApp((state) => state.selected);
+  const picks = useApp((state) => state.picks);
+  const microStep = useApp((state) => state.microStep);
+  const folded = useDiffSettings((state) => state.folded);
+  const [look, setLook] = useState<{ of: readonly unknown[]; look: DiffLook }>();
+  const { comparison } = session;
+  const of = [palette, highlights, recolour, selected, picks, microStep, comparison, folded, t];
+  if (look?.of.every((part, index) => part === of[index])) return look.look;
+  const next: DiffLook = {
+    palette,
+    recolour,
+    selected,
+    microStep,
+    comparison,
+    folded,
+    picked: [picks.problem?.id ?? null, picks.benchmark?.id ?? null],
+    hit: (name) => highlights({ name }),
+    texts: textsOf(t),
+  };
+  setLook({ of, look: next });
+  return next;
+}
+
+function observeSize(frame: HTMLElement, view: DiffCanvas): () => void {
+  const measure = (): void => view.resize(frame.clientWidth, frame.clientHeight);
+  const observer = new ResizeObserver(measure);
+  observer.observe(frame);
+  measure();
+  return () => observer.disconnect();
+}

@@ -1,0 +1,35 @@
+/* What is handed on with one click: the link to this view, and the slide with the answer. */
+
+import { useTranslation } from "react-i18next";
+
+import { files } from "../api/client";
+import { copyText } from "../components/parts/CopyButton";
+import { guarded } from "../state/actions";
+import { shareableAddress } from "../state/addressbar";
+import { download } from "../state/export";
+import { slideAsPng } from "../state/slide";
+import { useApp } from "../state/store";
+import { useDatabase } from "./useDatabase";
+
+export function useHandOn() {
+  const { t } = useTranslation();
+  const { data } = useDatabase();
+  const copyLink = (): void => {
+    void copyText(shareableAddress()).then(() => useApp.getState().set({ notice: t("notice.linkCopied") }));
+  };
+  const saveSlide = (form: "png" | "svg"): void => {
+    if (!data) return;
+    const take = async (): Promise<void> => {
+      const svg = await files.slide(data.id);
+      const [content, type] = form === "svg" ? [svg, "image/svg+xml"] : [await slideAsPng(svg), "image/png"];
+      download(`${stemOf(data.path)}-slide.${form}`, content, type);
+    };
+    void guarded(() => saveSlide(form), take);
+  };
+  return { copyLink, saveSlide };
+}
+
+/** A result file's name without its endings, to name what is made of it. */
+export function stemOf(path: string): string {
+  return path.split(/[\\/]/).pop()?.replace(/\.vis\.db$/, "") ?? "graph";
+}

@@ -1,0 +1,262 @@
+/* The list of rows of one (step, rank): what is open in it, its pages, and where it stands.
+ *
+ * Rows of an older openness are shown until the first page of the newer one is there; answers that
+ * come late are dropped. */
+
+import { type DiffRow, type PairPlace, type Profile, type RowWindow, fetchProfile, fetchRows } from "../api/rows";
+import { Openness } from "../graph/openness";
+import type { Window } from "../graph/diffcanvas";
+import { PAGE, RowPages } from "../graph/rowpages";
+
+/** What the canvas offers to those who steer it. */
+export interface DiffPane {
+  /** Bring a row into view; at once, for pages may not be loaded yet. */
+  show: (place: number, options?: { middle?: boolean }) => void;
+  zoom: (factor: number) => void;
+  /** All rows at their usual height, from the top. */
+  reset: () => void;
+  scrollBy: (rows: number) => void;
+  top: () => number;
+  setTop: (row: number) => void;
+  visibleRows: () => number;
+  /** Let the keys move in the rows. */
+  focus: () => void;
+}
+
+export interface Way {
+  cause: number;
+  target: number;
+}
+
+export class DiffView {
+  pages = new RowPages();
+  profile: Profile | null = null;
+  version = 0;
+  /** The first page that failed since the last retry. */
+  error: unknown = null;
+  way: Way | null = null;
+  pane: DiffPane | null = null;
+  /** What is in view, as last painted. */
+  window: Window | null = null;
+  /** A row that keys reached but that has no node to be selected: a fold. */
+  cursor: number | null = null;
+  private readonly followers = new Set<() => void>();
+  private openness: Openness;
+  /** A node that stays out of its fold, because it was asked for by name. */
+  private kept: number | undefined;
+  private round = 0;
+  private readonly asked = new Set<number>();
+  private readonly listeners = new Set<() => void>();
+  private pending: { place: number; middle: boolean } | null = null;
+  private first: Promise<void> | null = null;
+
+  constructor(
+    readonly place: PairPlace,
+    open = "",
+  ) {
+    this.openness = Openness.parse(open);
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  readonly snapshot = (): number => this.version;
+
+  get open(): string {
+    return this.openness.text;
+  }
+
+  /** The first rows and the profile; asked for once. */
+  start(): Promise<void> {
+    this.first ??= this.load(0).then(() => void this.loadProfile());
+    return this.first;
+  }
+
+  /** Ask for the pages of rows that are in view, and one before and behind. */
+  want(first: number, last: number): void {
+    for (const page of this.pages.missing(first - PAGE / 2, last + PAGE / 2)) {
+      if (!this.asked.has(page)) void this.load(page);
+    }
+  }
+
+  /** The page of a row, once it is there. */
+  async loaded(place: number): Promise<void> {
+    if (!this.pages.at(place)) await this.load(Math.floor(place / PAGE));
+  }
+
+  setCursor(place: number | null): void {
+    this.cursor = place;
+    this.changed();
+  }
+
+  /** Take in what was painted, and tell those who follow the view. */
+  moved(window: Window): void {
+    this.window = window;
+    for (const follower of this.followers) follower();
+  }
+
+  readonly onMoved = (follower: () => void): (() => void) => {
+    this.followers.add(follower);
+    return () => this.followers.delete(follower);
+  };
+
+  toggle(row: DiffRow): void {
+    if (row.fold !== 0) {
+      this.change(row.fold > 0 ? this.openness.unfold(row.key) : this.openness.fold(row.key), row);
+    } else if (row.children > 0) {
+      this.change(row.open ? this.openness.close(row.key) : this.openness.open(row.key), row);
+    }
+  }
+
+  /** Open everything below a row; without one, everything. */
+  openAll(row: DiffRow): void {
+    this.change(this.openness.openAll(row.key), row);
+  }
+
+  closeAll(): void {
+    this.kept = undefined;
+    this.change(Openness.parse(""));
+    this.pane?.show(0);
+  }
+
+  setOpen(open: string): void {
+    this.change(Openness.parse(open));
+  }
+
+  /** Open a text written for other ids, where its nodes exist here. */
+  adopt(other: DiffView, shift: (key: number) => number | null): void {
+    this.openness = other.openness.shifted(shift);
+  }
+
+  /** Show only what is on the way from a cause to a node; null shows all again. */
+  setWay(way: Way | null): void {
+    this.way = way;
+    this.restart();
+    this.pane?.show(0);
+  }
+
+  /** Open the way to a node and bring its row into view. */
+  async reveal(id: number, options: { middle?: boolean } = {}): Promise<void> {
+    const known = this.pages.find(id);
+    if (known >= 0) {
+      this.show(known, options.middle ?? false);
+      return;
+    }
+    const round = ++this.round;
+    const answer = await fetchRows(this.place, { ...this.query(), keep: id, reveal: id, limit: PAGE });
+    if (round !== this.round) return;
+    if (answer.found === null) {
+      // It is off the way that is shown, or of another pair.
+      if (this.way) {
+        this.way = null;
+        await this.reveal(id, options);
+      }
+      return;
+    }
+    // Pages that were asked for meanwhile are of the older openness.
+    this.round += 1;
+    this.openness = Openness.parse(answer.opened);
+    this.kept = id;
+    this.pages = new RowPages();
+    this.asked.clear();
+    this.asked.add(Math.floor(answer.offset / PAGE));
+    this.pages.add(answer);
+    this.show(answer.found, options.middle ?? true);
+  }
+
+  /** Once the canvas is there it takes up what was to be shown. */
+  attach(pane: DiffPane): () => void {
+    this.pane = pane;
+    const { pending } = this;
+    this.pending = null;
+    if (pending) pane.show(pending.place, { middle: pending.middle });
+    return () => {
+      if (this.pane === pane) this.pane = null;
+    };
+  }
+
+  /** The pair itself changed: a mapping, for one. */
+  refresh(): void {
+    this.restart();
+    void this.loadProfile();
+  }
+
+  retry(): void {
+    this.error = null;
+    this.restart();
+    if (!this.profile) void this.loadProfile();
+    this.changed();
+  }
+
+  private show(place: number, middle: boolean): void {
+    // The canvas learns first how many rows there are now, for it cannot scroll beyond the last.
+    this.changed();
+    if (this.pane) this.pane.show(place, { middle });
+    else this.pending = { place, middle };
+  }
+
+  private change(openness: Openness, near?: DiffRow): void {
+    this.openness = openness;
+    const place = near ? this.placeOf(near) : 0;
+    this.restart(Math.max(0, Math.floor(place / PAGE)));
+  }
+
+  private placeOf(row: DiffRow): number {
+    for (let place = 0; place < this.pages.total; place += 1) {
+      if (this.pages.at(place) === row) return place;
+    }
+    return 0;
+  }
+
+  private restart(page = Math.floor((this.pane?.top() ?? 0) / PAGE)): void {
+    this.round += 1;
+    this.asked.clear();
+    void this.load(page, true);
+  }
+
+  private async load(page: number, anew = false): Promise<void> {
+    const { round } = this;
+    this.asked.add(page);
+    try {
+      const answer = await fetchRows(this.place, { ...this.query(), offset: page * PAGE, limit: PAGE });
+      if (round !== this.round) return;
+      this.take(answer, anew);
+    } catch (error) {
+      if (round !== this.round) return;
+      this.error ??= error;
+      this.changed();
+    }
+  }
+
+  private take(answer: RowWindow, anew: boolean): void {
+    if (anew) this.pages = new RowPages();
+    this.pages.add(answer);
+    this.changed();
+  }
+
+  private async loadProfile(): Promise<void> {
+    try {
+      this.profile = await fetchProfile(this.place);
+      this.changed();
+    } catch (error) {
+      this.error ??= error;
+      this.changed();
+    }
+  }
+
+  private query() {
+    return {
+      open: this.openness.text,
+      keep: this.kept,
+      cause: this.way?.cause,
+      target: this.way?.target,
+    };
+  }
+
+  private changed(): void {
+    this.version += 1;
+    for (const listener of this.listeners) listener();
+  }
+}

@@ -1,0 +1,52 @@
+/* Numbers as people read them: four significant digits, full precision for hover and copy. */
+
+import type { Measure } from "../api/types";
+
+const DIGITS = 4;
+
+/** Four significant digits; exponents where the number is very large or small. */
+export function shortNumber(value: Measure | undefined): string {
+  if (value === null || value === undefined) return "–";
+  if (typeof value === "string") return NON_FINITE[value];
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-3) return value.toExponential(DIGITS - 1).replace("e+", "e");
+  if (Number.isInteger(value)) return String(value);
+  return value.toPrecision(DIGITS).replace("e+", "e");
+}
+
+/** Every digit that the file holds. */
+export function fullNumber(value: Measure | undefined): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "string" ? NON_FINITE[value] : String(value);
+}
+
+/** Problem − benchmark; non-finite operands give what arithmetic gives. */
+export function difference(problem: Measure, benchmark: Measure): Measure {
+  const a = finite(problem);
+  const b = finite(benchmark);
+  if (a === null || b === null) return null;
+  const value = a - b;
+  if (Number.isNaN(value)) return "nan";
+  return Number.isFinite(value) ? value : value > 0 ? "inf" : "-inf";
+}
+
+/** |problem − benchmark| / |benchmark|; the same number twice is no error, whatever it is. */
+export function relativeError(problem: number, benchmark: number): Measure {
+  if (problem === benchmark) return 0;
+  const value = Math.abs(problem - benchmark) / Math.abs(benchmark);
+  if (Number.isNaN(value)) return "nan";
+  return Number.isFinite(value) ? value : "inf";
+}
+
+/** Score with two digits, as boxes print it. */
+export function scoreText(score: number | null): string {
+  return score === null ? "–" : score.toFixed(2);
+}
+
+const NON_FINITE = { nan: "NaN", inf: "Inf", "-inf": "−Inf" } as const;
+
+function finite(value: Measure): number | null {
+  if (value === null || typeof value === "number") return value;
+  return value === "nan" ? NaN : value === "inf" ? Infinity : -Infinity;
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+
+import { PAGE, RowPages } from "../../src/graph/rowpages";
+import { row, windowOf } from "../rows";
+
+function pages(): RowPages {
+  const found = new RowPages();
+  const rows = Array.from({ length: PAGE }, (_, index) => row({ key: index + 1, depth: index === 0 ? 0 : 1 + (index % 3) }));
+  found.add(windowOf(rows, { total: 250 }));
+  return found;
+}
+
+describe("pages of rows", () => {
+  it("know what is missing of a range", () => {
+    expect(pages().missing(0, 99)).toEqual([]);
+    expect(pages().missing(90, 160)).toEqual([1]);
+    expect(pages().missing(0, 10_000)).toEqual([1, 2]);
+    expect(new RowPages().missing(0, 10)).toEqual([0]);
+  });
+
+  it("find a node of either side in its own row, never in a fold", () => {
+    const found = pages();
+    expect(found.find(5)).toBe(4);
+    expect(found.find(1005)).toBe(4);
+    expect(found.find(7777)).toBe(-1);
+    found.add(windowOf([row({ key: 500, fold: 3 })], { offset: PAGE, total: 250 }));
+    expect(found.find(500)).toBe(-1);
+  });
+
+  it("name the rows above one, across pages, the outermost first", () => {
+    const found = pages();
+    expect(found.above(5).map(({ row: { depth } }) => depth)).toEqual([0, 1, 2].slice(0, found.at(5)?.depth));
+    const top = row({ key: 900, depth: 0, open: true });
+    const inner = row({ key: 901, depth: 1, open: true });
+    const rows = [row({ key: 950, depth: 2 }), row({ key: 951, depth: 2 })];
+    const above = [
+      { place: 3, row: top },
+      { place: 40, row: inner },
+    ];
+    found.add(windowOf(rows, { offset: PAGE, total: 250, above }));
+    expect(found.above(PAGE + 1)).toEqual(above);
+  });
+
+  it("give each rail once, however many pages it passes", () => {
+    const found = pages();
+    const edge = { producer: 10, consumer: 150, lane: 2, exact: true };
+    found.add(windowOf([], { total: 250, rails: [edge] }));
+    found.add(windowOf([], { offset: PAGE, total: 250, rails: [edge] }));
+    expect(found.rails(0, 249)).toEqual([edge]);
+    expect(found.rails(151, 249)).toEqual([]);
+    expect(found.rails(150, 150)).toEqual([edge]);
+  });
+});

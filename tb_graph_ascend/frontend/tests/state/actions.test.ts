@@ -1,0 +1,151 @@
+/* What is shown is always of the step and rank in the header: late and failed answers change nothing. */
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import type { Children, Graph, Node, PairGraphs } from "../../src/api/types";
+import { node } from "../sample";
+
+interface Waiting {
+  step: number;
+  answer: (pair: PairGraphs) => void;
+  fail: (error: Error) => void;
+}
+
+const server = vi.hoisted(() => ({ waiting: [] as Waiting[] }));
+
+vi.mock("../../src/api/client", () => ({
+  RequestError: class extends Error {},
+  api: {
+    pair: (_db: string, step: number) =>
+      new Promise<PairGraphs>((answer, fail) => server.waiting.push({ step, answer, fail })),
+    children: (_db: string, parent: number, offset: number): Promise<Children> =>
+      Promise.resolve({ parent, total: 0, offset, children: [] }),
+    search: () => Promise.resolve({ hits: [], total: 0 }),
+    rows: () => new Promise(() => undefined),
+    path: (_db: string, id: number) => Promise.resolve({ path: id === 9 ? [root(1), child(7), leaf(9)] : [] }),
+  },
+}));
+vi.mock("../../src/api/queries", () => ({ queryClient: {}, answerQuery: vi.fn(), databaseQuery: vi.fn() }));
+
+const { openPair, pickNode, selectNode } = await import("../../src/state/actions");
+const { GraphSession } = await import("../../src/state/session");
+const { useApp } = await import("../../src/state/store");
+
+function root(id: number): Node {
+  return node({ id, kind: "root", children: 1 });
+}
+
+function child(id: number): Node {
+  return node({ id, parent: 1, depth: 1, children: 1 });
+}
+
+function leaf(id: number): Node {
+  return node({ id, parent: 7, depth: 2 });
+}
+
+function pairOf(step: number): PairGraphs {
+  const graph = { id: 1, side: "problem", nodes: 1, root: root(1) } as unknown as Graph;
+  return { step, rank: 0, status: "ok", error: null, problem: graph, benchmark: null };
+}
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+}
+
+function request(step: number): Waiting {
+  const found = server.waiting.find((one) => one.step === step);
+  if (!found) throw new Error(`step ${step} was not asked for`);
+  return found;
+}
+
+beforeEach(() => {
+  server.waiting = [];
+  useApp.getState().set({ db: "db", step: null, rank: null, session: null, selected: null, failure: null });
+});
+
+describe("a switch of step", () => {
+  it("shows header and rows together, once the answer is there", async () => {
+    const done = openPair(3, 0);
+    expect(useApp.getState()).toMatchObject({ step: null, session: null, busy: true });
+    request(3).answer(pairOf(3));
+    await done;
+    const { step, session, busy } = useApp.getState();
+    expect([step, session?.pair.step, busy]).toEqual([3, 3, false]);
+  });
+
+  it("is not undone by the late answer to an earlier one", async () => {
+    const first = openPair(1, 0);
+    const second = openPair(2, 0);
+    request(2).answer(pairOf(2));
+    await second;
+    request(1).answer(pairOf(1));
+    await first;
+    await settle();
+    const { step, session } = useApp.getState();
+    expect([step, session?.pair.step]).toEqual([2, 2]);
+  });
+
+  it("that fails leaves what was there, says so, and can be tried again", async () => {
+    const before = openPair(1, 0);
+    request(1).answer(pairOf(1));
+    await before;
+    const failed = openPair(2, 0);
+    request(2).fail(new Error("gone"));
+    await failed;
+    const { step, session, failure, busy } = useApp.getState();
+    expect([step, session?.pair.step, busy]).toEqual([1, 1, false]);
+    expect(failure?.error).toEqual(new Error("gone"));
+    server.waiting = [];
+    failure?.retry();
+    request(2).answer(pairOf(2));
+    await settle();
+    expect(useApp.getState().step).toBe(2);
+  });
+
+  it("without a database asks for nothing", async () => {
+    useApp.getState().set({ db: null });
+    await openPair(1, 0);
+    expect(server.waiting).toEqual([]);
+  });
+});
+
+describe("a selection", () => {
+  it("of a node that this pair does not have selects nothing", async () => {
+    const done = openPair(1, 0);
+    request(1).answer(pairOf(1));
+    await done;
+    await selectNode(99);
+    expect(useApp.getState().selected).toBeNull();
+  });
+
+  it("keeps one pick a side for a mapping", () => {
+    pickNode(child(7));
+    pickNode(node({ id: 8, side: "benchmark" }));
+    pickNode(child(9));
+    const { picks, leftTab } = useApp.getState();
+    expect([picks.problem?.id, picks.benchmark?.id, leftTab]).toEqual([9, 8, "mapping"]);
+  });
+});
+
+describe("a session", () => {
+  it("fetches the way to a node that is not loaded, opens it and tells its listeners once", async () => {
+    const session = new GraphSession("db", pairOf(0));
+    const heard = vi.fn();
+    session.subscribe(heard);
+    expect((await session.reveal(9))?.id).toBe(9);
+    expect(session.tree("problem")?.isOpen(7)).toBe(true);
+    const calls = heard.mock.calls.length;
+    await session.reveal(9);
+    expect(heard.mock.calls.length).toBe(calls);
+  });
+
+  it("closes what it opened, and all of it at once", async () => {
+    const session = new GraphSession("db", pairOf(0));
+    await session.reveal(9);
+    await session.toggle(child(7), true);
+    expect(session.tree("problem")?.isOpen(7)).toBe(false);
+    await session.toggle(child(7), true);
+    expect(session.tree("problem")?.isOpen(7)).toBe(true);
+    session.collapseAll();
+    expect(session.tree("problem")?.isOpen(7)).toBe(false);
+  });
+});

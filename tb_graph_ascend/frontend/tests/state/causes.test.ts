@@ -1,0 +1,31 @@
+/* The line of code a cause stands on, and numbers of the values table. */
+import { describe, expect, it } from "vitest";
+
+import { relativeError } from "../../src/text/numbers";
+import { callerFrame, modelFrame } from "../../src/state/causes";
+
+describe("modelFrame", () => {
+  const torch = "File /env/site-packages/torch/nn/modules/module.py, line 1, in inner, result = f()";
+  const model = "File /env/site-packages/transformers/models/qwen2/modeling_qwen2.py, line 155, in forward, a = b * c";
+  const own = "File /job/train.py, line 9, in <module>, loss = model(x)";
+  it("is the innermost outside the framework; a model's own package counts as the model", () => {
+    expect(modelFrame([torch, model, torch, own])).toMatchObject({ number: "155", code: "a = b * c" });
+    expect(modelFrame([torch, own])).toMatchObject({ file: "/job/train.py" });
+    expect(modelFrame([torch])).toMatchObject({ number: "1" });
+    expect(modelFrame(["something else"])).toBeNull();
+  });
+  it("has the person's own line beside it where a library's frame is shown", () => {
+    expect(callerFrame([torch, model, torch, own])).toMatchObject({ file: "/job/train.py", number: "9" });
+    expect(callerFrame([torch, own, model])).toBeNull();
+    expect(callerFrame([torch, model])).toBeNull();
+  });
+});
+
+describe("relativeError", () => {
+  it("is a half for 0.09 against 0.18, and infinite only against nothing", () => {
+    expect(relativeError(0.08838834764831845, 0.1767766952966369)).toBeCloseTo(0.5);
+    expect(relativeError(1, 0)).toBe("inf");
+    expect(relativeError(0, 0)).toBe(0);
+    expect(relativeError(NaN, 1)).toBe("nan");
+  });
+});

@@ -1,0 +1,123 @@
+/* Undo takes back one's own change only, in its database, in order; a failure shows no old answer. */
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import type { MappedPair, MappingResult } from "../../src/api/types";
+
+interface FakeServer {
+  pairs: Record<string, MappedPair[]>;
+  failing: boolean;
+  slow: Promise<void>;
+}
+
+/** A server with one mapping a database, which others change too. */
+const server = vi.hoisted((): FakeServer => ({ pairs: {}, failing: false, slow: Promise.resolve() }));
+
+function answer(db: string, next: MappedPair[]): MappingResult {
+  const before = server.pairs[db] ?? [];
+  server.pairs[db] = next;
+  return {
+    mappings: { saved: true, file: "x.mapping.json", pairs: next },
+    nodes: [],
+    refused: [],
+    added: next.filter((one) => !before.includes(one)),
+    removed: before.filter((one) => !next.includes(one)),
+  };
+}
+
+vi.mock("../../src/api/client", () => ({
+  RequestError: class extends Error {},
+  api: {
+    changeMappings: async (db: string, add: MappedPair[], remove: MappedPair[]) => {
+      await server.slow;
+      const before = server.pairs[db] ?? [];
+      if (server.failing || remove.some((one) => !before.includes(one))) throw new Error("conflict");
+      return answer(db, [...before.filter((one) => !remove.includes(one)), ...add]);
+    },
+    replaceMappings: (db: string, pairs: MappedPair[]) => Promise.resolve(answer(db, pairs)),
+  },
+}));
+vi.mock("../../src/api/queries", () => ({
+  queryClient: { setQueryData: () => undefined },
+  refreshDatabase: () => Promise.resolve(),
+}));
+vi.mock("../../src/state/actions", async () => {
+  const { useApp } = await import("../../src/state/store");
+  return {
+    guarded: async (_: unknown, step: () => Promise<unknown>) => {
+      try {
+        await step();
+      } catch (error) {
+        useApp.getState().set({ failure: { error, retry: () => undefined } });
+      }
+    },
+  };
+});
+
+const { addMappings, historyOf, redoMapping, undoMapping, useMappingHistory } = await import("../../src/state/mapping");
+const { useApp } = await import("../../src/state/store");
+
+const pair = (problem: string): MappedPair => ({ step: null, rank: null, problem, benchmark: `b.${problem}`, descendants: true });
+const names = (db: string): string[] => (server.pairs[db] ?? []).map(({ problem }) => problem);
+
+beforeEach(() => {
+  server.pairs = {};
+  server.failing = false;
+  useMappingHistory.setState({}, true);
+  useApp.setState({ db: "one", failure: null });
+});
+
+describe("undo", () => {
+  it("leaves what somebody else mapped since", async () => {
+    await addMappings([pair("mine")]);
+    server.pairs.one = [...(server.pairs.one ?? []), pair("theirs")];
+    await undoMapping();
+    expect(names("one")).toEqual(["theirs"]);
+    await redoMapping();
+    expect(names("one")).toEqual(["theirs", "mine"]);
+  });
+
+  it("is of the database it was done in", async () => {
+    await addMappings([pair("first")]);
+    useApp.setState({ db: "two" });
+    await undoMapping();
+    expect(names("one")).toEqual(["first"]);
+    await addMappings([pair("second")]);
+    await undoMapping();
+    expect([names("one"), names("two")]).toEqual([["first"], []]);
+    useApp.setState({ db: "one" });
+    await undoMapping();
+    expect(names("one")).toEqual([]);
+  });
+
+  it("pressed while a change is on its way undoes that change", async () => {
+    let arrive: () => void = () => undefined;
+    server.slow = new Promise((next) => (arrive = next));
+    const change = addMappings([pair("mine")]);
+    const undo = undoMapping();
+    arrive();
+    await Promise.all([change, undo]);
+    expect(names("one")).toEqual([]);
+  });
+
+  it("says where it cannot take a change back, and forgets it", async () => {
+    await addMappings([pair("mine")]);
+    server.pairs.one = [pair("theirs")];
+    await undoMapping();
+    expect(useApp.getState().failure).not.toBeNull();
+    expect(names("one")).toEqual(["theirs"]);
+    expect(historyOf(useMappingHistory.getState(), "one").undo).toEqual([]);
+  });
+});
+
+describe("a failed change", () => {
+  it("shows no result, not that of the change before, and cannot be undone", async () => {
+    await addMappings([pair("mine")]);
+    expect(historyOf(useMappingHistory.getState(), "one").result).not.toBeNull();
+    server.failing = true;
+    await addMappings([pair("other")]);
+    const history = historyOf(useMappingHistory.getState(), "one");
+    expect(history.result).toBeNull();
+    expect(history.undo).toHaveLength(1);
+    expect(useApp.getState().failure).not.toBeNull();
+  });
+});

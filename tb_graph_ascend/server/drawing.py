@@ -1,0 +1,160 @@
+"""Draws two dumped tensors as numbers: histograms of both, of their error, and where it sits.
+
+Everything runs over blocks, so memory beyond the tensors themselves stays small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.dump.tensor_data import TensorData
+from builder.results.records import Count, Measure
+from builder.results.value_pairs import measure_of
+
+BLOCK = 1 << 18
+Floats = NDArray[np.float64]
+
+
+class Histogram(msgspec.Struct, frozen=True):
+    """Counts between edges; zeros (log scale only) and what is not finite fit no bin."""
+
+    scale: Literal["linear", "log"]
+    edges: list[float]
+    counts: list[Count]
+    zeros: Count
+    nonfinite: Count
+
+
+class Heat(msgspec.Struct, frozen=True):
+    """The largest error in each cell of a tensor seen as a matrix."""
+
+    rows: Count
+    columns: Count
+    cells: list[list[Measure]]
+    largest: Measure
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """What there is to see of a value; parts are null where a side is missing."""
+
+    problem: Histogram | None
+    benchmark: Histogram | None
+    error: Histogram | None
+    heat: Heat | None
+
+
+def draw(
+    problem: TensorData | None,
+    benchmark: TensorData | None,
+    shape: list[int],
+    bins: int,
+    cells: int,
+) -> Picture:
+    """The picture of one value; the error only where both sides have as many elements."""
+    sides = [side for side in (problem, benchmark) if side is not None and side.size]
+    edges = _shared_edges(sides, bins)
+    error, heat = None, None
+    if problem is not None and benchmark is not None and problem.size == benchmark.size > 0:
+        error = _error_histogram(problem, benchmark, bins)
+        heat = _heat(problem, benchmark, shape, cells)
+    return Picture(
+        problem=_histogram(problem, edges) if problem is not None else None,
+        benchmark=_histogram(benchmark, edges) if benchmark is not None else None,
+        error=error,
+        heat=heat,
+    )
+
+
+def _blocks(flat: TensorData) -> Iterator[Floats]:
+    for start in range(0, flat.size, BLOCK):
+        yield flat.block(start, min(start + BLOCK, flat.size)).astype(np.float64)
+
+
+def _errors(problem: TensorData, benchmark: TensorData) -> Iterator[Floats]:
+    """|problem − benchmark| in blocks: equal infinities and NaN on both sides are no error."""
+    for ours, theirs in zip(_blocks(problem), _blocks(benchmark), strict=True):
+        same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+        with np.errstate(all="ignore"):
+            error = np.abs(ours - theirs)
+        error[np.isnan(error)] = np.inf
+        error[same] = 0.0
+        yield error
+
+
+def _shared_edges(sides: list[TensorData], bins: int) -> Floats:
+    low, high = np.inf, -np.inf
+    for side in sides:
+        for block in _blocks(side):
+            finite = block[np.isfinite(block)]
+            low = min(low, float(finite.min(initial=np.inf)))
+            high = max(high, float(finite.max(initial=-np.inf)))
+    if low > high:
+        low, high = 0.0, 1.0
+    if low == high:
+        margin = abs(low) / 2 or 0.5
+        low, high = low - margin, high + margin
+    # The difference of two huge numbers may be infinite, their halves are not.
+    steps = np.linspace(0.0, 1.0, bins + 1)
+    return _rising(low * (1.0 - steps) + high * steps, low, high)
+
+
+def _histogram(flat: TensorData, edges: Floats) -> Histogram:
+    counts = np.zeros(len(edges) - 1, dtype=np.int64)
+    nonfinite = 0
+    for block in _blocks(flat):
+        finite = block[np.isfinite(block)]
+        nonfinite += block.size - finite.size
+        counts += _counted(finite, edges)
+    return Histogram("linear", edges.tolist(), counts.tolist(), 0, nonfinite)
+
+
+def _error_histogram(problem: TensorData, benchmark: TensorData, bins: int) -> Histogram:
+    low, high = np.inf, 0.0
+    for error in _errors(problem, benchmark):
+        positive = error[np.isfinite(error) & (error > 0)]
+        low = min(low, float(positive.min(initial=np.inf)))
+        high = max(high, float(positive.max(initial=0.0)))
+    if low > high:
+        low, high = 1e-12, 1.0
+    if low == high:
+        low, high = low / 2, min(high * 2, np.finfo(np.float64).max)
+    edges = _rising(np.exp(np.linspace(np.log(low), np.log(high), bins + 1)), low, high)
+    counts, zeros, infinite = np.zeros(bins, dtype=np.int64), 0, 0
+    for error in _errors(problem, benchmark):
+        zeros += int(np.count_nonzero(error == 0))
+        infinite += int(np.count_nonzero(np.isinf(error)))
+        counts += _counted(error[np.isfinite(error) & (error > 0)], edges)
+    return Histogram("log", edges.tolist(), counts.tolist(), zeros, infinite)
+
+
+def _rising(edges: Floats, low: float, high: float) -> Floats:
+    # Rounding must not push the extremes out of the last bins, nor an edge past the next.
+    edges[0], edges[-1] = low, high
+    return np.clip(np.maximum.accumulate(edges), low, high)
+
+
+def _counted(numbers: Floats, edges: Floats) -> NDArray[np.int64]:
+    place = np.searchsorted(edges, numbers, side="right") - 1
+    bins = len(edges) - 1
+    return np.bincount(np.clip(place, 0, bins - 1), minlength=bins)
+
+
+def _heat(problem: TensorData, benchmark: TensorData, shape: list[int], cells: int) -> Heat:
+    rows = prod(shape[:-1]) or 1
+    columns = max(1, problem.size // rows)
+    high, wide = min(rows, cells), min(columns, cells)
+    worst = np.zeros(high * wide)
+    start = 0
+    for error in _errors(problem, benchmark):
+        place = np.arange(start, start + error.size)
+        row = np.minimum(place // columns * high // rows, high - 1)
+        np.maximum.at(worst, row * wide + place % columns * wide // columns, error)
+        start += error.size
+    drawn = [[measure_of(cell) for cell in row] for row in worst.reshape(high, wide).tolist()]
+    return Heat(rows, columns, drawn, measure_of(float(worst.max(initial=0.0))))

@@ -1,0 +1,123 @@
+"""The nodes that fit a query, over one step and rank, all steps of a rank, or the whole file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import msgspec
+import numpy as np
+
+from builder.results.module_path import modules_of
+from builder.results.pair_index.columns import Ints
+from builder.results.pair_index.node_filter import NodeFilter, Sort
+from builder.results.pair_index.query import parse_query
+from builder.results.records import Node
+from tb_graph_ascend.server.errors import BadArgumentError
+from tb_graph_ascend.server.findings import Number
+from tb_graph_ascend.server.graphs import Limit, Offset
+from tb_graph_ascend.server.library import Library, OpenDatabase
+from tb_graph_ascend.server.messages import NodeRow, NodeTable
+
+Scope = Literal["pair", "rank", "all"]
+# A page of the interface waits no longer; a download may.
+PAGE_SECONDS = 2.0
+FILE_SECONDS = 120.0
+
+
+class TableQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A query in the words of `builder.results.pair_index.query`, and where it is asked.
+
+    `scope` "rank" means all steps of `rank`, "all" every step and rank.
+    """
+
+    step: Number
+    rank: Number
+    q: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+    scope: Scope = "pair"
+    sort: Sort = "order"
+    descending: bool = False
+
+
+class TablePage(TableQuery, frozen=True, forbid_unknown_fields=True):
+    """A page of the table."""
+
+    offset: Offset = 0
+    limit: Limit = 200
+
+
+@dataclass(frozen=True, slots=True)
+class TableHits:
+    """Which node of which pair each row is; `searched` of `pairs` steps and ranks were asked."""
+
+    ids: Ints
+    place: Ints
+    places: Sequence[tuple[int, int]]
+    searched: int
+    pairs: int
+
+
+def find_hits(
+    library: Library, opened: OpenDatabase, query: TableQuery, seconds: float
+) -> TableHits:
+    """Ask the pairs of the scope one after the other until the time is over."""
+    terms = parse_query(query.q)
+    wanted = NodeFilter(sort=query.sort, descending=query.descending)
+    places = _places(opened, query)
+    threshold = opened.database.threshold if opened.database.comparison else None
+    deadline = time.monotonic() + seconds
+    ids, keys, origin = [], [], []
+    for number, (step, rank) in enumerate(places):
+        index = library.index(opened, step, rank)
+        found, key = index.query(terms, wanted, opened.overlay.patches, threshold)
+        ids.append(found)
+        keys.append(key)
+        origin.append(np.full(len(found), number))
+        if time.monotonic() > deadline:
+            break
+    if not places:
+        return TableHits(np.empty(0, np.int64), np.empty(0, np.int64), (), 0, 0)
+    everything = np.concatenate(ids), np.concatenate(origin)
+    if query.sort in ("score", "introduced"):
+        # Names and execution order mean nothing from one step and rank to the next; scores do.
+        order = np.argsort(np.concatenate(keys), kind="stable")
+        everything = everything[0][order], everything[1][order]
+    return TableHits(*everything, places, len(ids), len(places))
+
+
+def table(opened: OpenDatabase, hits: TableHits, offset: int, limit: int) -> NodeTable:
+    """A page of the rows."""
+    window = slice(offset, offset + limit)
+    places = [hits.places[number] for number in hits.place[window].tolist()]
+    nodes = opened.database.nodes_by_id(hits.ids[window].tolist())
+    modules = modules_of(opened.database, nodes)
+    partners = {
+        n.id: n.name
+        for n in opened.database.nodes_by_id([n.match for n in nodes if n.match is not None])
+    }
+    rows = [
+        _row(node, place, modules, partners)
+        for node, place in zip(nodes, places, strict=len(nodes) == len(places))
+    ]
+    return NodeTable(len(hits.ids), offset, rows, hits.searched, hits.pairs)
+
+
+def _row(
+    node: Node, place: tuple[int, int], modules: dict[int, str], partners: dict[int, str]
+) -> NodeRow:
+    partner = partners.get(node.match) if node.match is not None else None
+    return NodeRow(*place, modules.get(node.id), node, partner)
+
+
+def _places(opened: OpenDatabase, query: TableQuery) -> list[tuple[int, int]]:
+    pairs = opened.database.summary().pairs
+    here = [(pair.step, pair.rank) for pair in pairs]
+    if (query.step, query.rank) not in here:
+        raise BadArgumentError(
+            f"step: there is no step {query.step} rank {query.rank} here", "choose another"
+        )
+    if query.scope == "pair":
+        return [(query.step, query.rank)]
+    return [place for place in here if query.scope == "all" or place[1] == query.rank]

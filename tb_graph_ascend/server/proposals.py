@@ -1,0 +1,123 @@
+"""Proposes manual pairs: unmatched modules under matched parents that look the same but for a name.
+
+Each fact that speaks for a pair is a reason that a person can check: the place between the same
+neighbours, the class, the shapes that go in and come out, the number of calls inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from builder.match.manual_file import MappedPair
+from builder.results.database import ResultDatabase
+from builder.results.manual.patches import Patches
+from builder.results.module_path import module_path, type_name
+from builder.results.pair_index.node_filter import NodeFilter
+from builder.results.records import Node, Reason
+from tb_graph_ascend.server.messages import Proposal
+
+_MOST_MODULES = 2_000
+_MOST_CHILDREN = 2_000
+# Of the four facts; the shapes alone, or the place alone, say too little.
+_ENOUGH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """An unmatched module, and how many matched siblings stand before it."""
+
+    node: Node
+    neighbours: int
+    type_name: str
+    segment: str
+    shapes: tuple[object, ...]
+
+
+def propose(database: ResultDatabase, step: int, rank: int) -> list[Proposal]:
+    """Proposals for a step and rank; the same two names in several places are one."""
+    found: dict[tuple[str, str, str], list[tuple[Node, Node, list[Reason]]]] = {}
+    for ours, theirs, reasons in _pairs(database, step, rank):
+        key = (ours.segment, theirs.segment, ours.type_name)
+        found.setdefault(key, []).append((ours.node, theirs.node, reasons))
+    proposals = [
+        Proposal(
+            problem=alike[0][0],
+            benchmark=alike[0][1],
+            reasons=[reason for reason in alike[0][2] if all(reason in one[2] for one in alike)],
+            places=len(alike),
+            pairs=[MappedPair(one.name, other.name, descendants=True) for one, other, _ in alike],
+        )
+        for alike in found.values()
+    ]
+    return sorted(proposals, key=lambda p: (-len(p.reasons), -p.places))
+
+
+def _pairs(
+    database: ResultDatabase, step: int, rank: int
+) -> Iterator[tuple[_Candidate, _Candidate, list[Reason]]]:
+    for parent, partner in _parents(database, step, rank):
+        ours, theirs = _unmatched_below(database, parent), _unmatched_below(database, partner)
+        ranked = sorted(
+            (
+                (-len(reasons), i, j, reasons)
+                for i, one in enumerate(ours)
+                for j, other in enumerate(theirs)
+                if len(reasons := _alike(one, other)) >= _ENOUGH
+            ),
+            key=lambda rated: rated[:3],
+        )
+        taken: set[tuple[str, int]] = set()
+        for _, i, j, reasons in ranked:
+            if ("problem", i) not in taken and ("benchmark", j) not in taken:
+                taken |= {("problem", i), ("benchmark", j)}
+                yield ours[i], theirs[j], reasons
+
+
+def _parents(database: ResultDatabase, step: int, rank: int) -> list[tuple[Node, Node]]:
+    """Matched nodes with unmatched modules right below them, and their partners."""
+    wanted = NodeFilter(show="unmatched", side="problem", kind="module", direction="forward")
+    index = database.pair_index(step, rank)
+    ids = index.select(wanted, database.patches or Patches(), database.threshold)
+    modules = database.nodes_by_id(ids[:_MOST_MODULES].tolist())
+    above = dict.fromkeys(node.parent for node in modules if node.parent is not None)
+    parents = [node for node in database.nodes_by_id(above) if node.match is not None]
+    partners = {n.id: n for n in database.nodes_by_id([p.match for p in parents if p.match])}
+    return [(p, partners[p.match]) for p in parents if p.match is not None and p.match in partners]
+
+
+def _unmatched_below(database: ResultDatabase, parent: Node) -> list[_Candidate]:
+    found, neighbours = [], 0
+    for node in database.children(parent.id, 0, _MOST_CHILDREN).children:
+        if node.match is not None:
+            neighbours += 1
+        elif node.kind == "module" and node.direction == "forward":
+            found.append(_candidate(database, node, neighbours))
+    return found
+
+
+def _candidate(database: ResultDatabase, node: Node, neighbours: int) -> _Candidate:
+    segment = (module_path(node.name) or node.name).rpartition(".")[2]
+    values = (
+        (pair.role, value.shape)
+        for pair in database.details(node.id).values
+        if pair.role in ("input", "output")
+        and (value := pair.problem or pair.benchmark) is not None
+        and value.shape is not None
+    )
+    return _Candidate(node, neighbours, type_name(node.name), segment, tuple(map(repr, values)))
+
+
+def _alike(one: _Candidate, other: _Candidate) -> list[Reason]:
+    """What speaks for a pair."""
+    facts = {
+        "same_place": one.neighbours == other.neighbours,
+        "same_class": one.type_name == other.type_name != "",
+        "same_shapes": bool(one.shapes) and one.shapes == other.shapes,
+        "same_inside": one.node.children == other.node.children > 0,
+    }
+    named: dict[str, Reason] = {
+        "same_class": {"code": "same_class", "name": one.type_name},
+        "same_inside": {"code": "same_inside", "count": one.node.children},
+    }
+    return [named.get(code, {"code": code}) for code, holds in facts.items() if holds]

@@ -1,0 +1,58 @@
+"""Both sides of a step and rank as one list of rows, and the strip over all of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from builder.results.diff.index import Wanted
+from builder.results.diff.openness import PATTERN
+from builder.results.diff.profile import Profile
+from builder.results.diff.window import RowWindow, window_of
+from tb_graph_ascend.server.graphs import Offset
+from tb_graph_ascend.server.resource import Resource
+from tb_graph_ascend.server.workplace import Workplace
+
+_Id = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+_PAIR = "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>"
+
+
+class RowQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which part of which list: `open` says what is open, as tokens joined by dots.
+
+    `12` opens a node, `12a` all below it, `-12` closes it, `f12` unfolds the run that begins at
+    it. `keep` is a node that is not to be folded, `reveal` one to open the way to; with `cause`
+    and `target` only rows on the way from one to the other are listed.
+    """
+
+    open: Annotated[str, msgspec.Meta(max_length=32_000, pattern=PATTERN)] = ""
+    keep: _Id | None = None
+    reveal: _Id | None = None
+    cause: _Id | None = None
+    target: _Id | None = None
+    offset: Offset = 0
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 150
+
+
+def resource(place: Workplace) -> Resource:
+    """Routes of `/api/databases/<db>/pairs/<step>/<rank>/rows` and `…/profile`."""
+    routes = Resource("rows")
+
+    @routes.route(f"{_PAIR}/rows", query=RowQuery, answer=RowWindow)
+    def rows(db: str, step: int, rank: int, query: RowQuery) -> RowWindow:
+        """A window of the rows of a pair, with what flows beside them."""
+        index = place.library.diff(place.open(db), step, rank)
+        way = None
+        if query.cause is not None and query.target is not None:
+            way = (query.cause, query.target)
+        kept = () if query.keep is None else (query.keep,)
+        wanted = Wanted(query.open, kept, way)
+        return window_of(index, wanted, query.offset, query.limit, query.reveal)
+
+    @routes.route(f"{_PAIR}/profile", answer=Profile)
+    def profile(db: str, step: int, rank: int) -> Profile:
+        """The whole pair as a strip over execution order."""
+        return place.library.diff(place.open(db), step, rank).profile
+
+    return routes

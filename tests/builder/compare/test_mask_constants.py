@@ -1,0 +1,56 @@
+"""Masks of two formats mean the same, as arguments and in what they are written into."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from builder import build, diagnose
+from builder.compare.mask_constants import are_smallest, mask_alike
+from tests.builder.dumps import Json, forward, tensor, write_dump
+
+CALL = "Tensor.masked_fill.0.forward"
+SMALLEST = [-3.4028234663852886e38, -3.3895313892515355e38, -65504.0, "-inf"]
+
+
+def findings(tmp_path: Path, ours: Json, theirs: Json) -> list[str]:
+    for side, entry in (("p", ours), ("b", theirs)):
+        write_dump(tmp_path / side, {CALL: entry}, {CALL: None})
+    built = build(tmp_path / "p", tmp_path / "b", tmp_path / "out")
+    return [finding.kind for finding in diagnose(built.path).findings]
+
+
+def filled(number: object, **more: object) -> Json:
+    out = tensor(**{"Min": number, "Mean": number, "Norm": "inf", **more})
+    return forward([tensor(), {"type": "float", "value": number}], [out])
+
+
+@pytest.mark.parametrize("ours", SMALLEST)
+@pytest.mark.parametrize("theirs", SMALLEST)
+def test_masks_of_two_formats_are_no_finding(tmp_path: Path, ours: object, theirs: object) -> None:
+    assert findings(tmp_path, filled(ours), filled(theirs)) == []
+
+
+def test_what_is_not_masked_still_counts(tmp_path: Path) -> None:
+    assert findings(tmp_path, filled("-inf", Max=3.0), filled(-65504.0, Max="inf")) != []
+
+
+def test_a_norm_that_overflowed_is_no_difference_from_one_that_did_not(tmp_path: Path) -> None:
+    mask = {"Max": 0.0, "Min": -3.4028234663852886e38}
+    kept = forward([tensor()], [tensor(**mask, Mean=-1.7e38, Norm=4.8e38)])
+    lost = forward([tensor()], [tensor(**mask, Mean="-inf", Norm="inf")])
+    assert findings(tmp_path, kept, lost) == []
+
+
+def test_signs_and_sizes_matter() -> None:
+    assert mask_alike(-65504.0, -1e9)
+    assert not mask_alike(-65504.0, 65504.0)
+    assert not mask_alike(-65504.0, -2.0)
+    assert are_smallest(np.array([-65504.0, 65504.0, -1e9, -np.inf])).tolist() == [
+        True,
+        False,
+        False,
+        True,
+    ]

@@ -1,0 +1,90 @@
+"""Gradients and quotients that are nothing but rounding are told from those that differ."""
+
+from __future__ import annotations
+
+from math import isnan
+from pathlib import Path
+
+import pytest
+
+from builder.compare.comparison import compare
+from builder.compare.score import Tolerance
+from builder.dump.reader import read_dump
+from builder.match.nodes import match_trees
+from builder.match.tree import Tree, build_tree
+from tests.builder.dumps import Json, backward, forward, tensor, write_dump
+
+MODULE = "Module.key.Linear.backward.0"
+GRADIENT = "Module.key.Linear.parameters_grad.0"
+
+
+def score(tmp_path: Path, ours: dict[str, Json], theirs: dict[str, Json], name: str) -> float:
+    def make(side: str, data: dict[str, Json]) -> Tree:
+        return build_tree(read_dump(write_dump(tmp_path / side, data, dict.fromkeys(data))))
+
+    matching = match_trees(make("p", ours), make("b", theirs))
+    node = matching.problem.by_name[name]
+    return float(compare(matching, Tolerance()).node_score[node.exec_order])
+
+
+def gradient(norm: float) -> dict[str, Json]:
+    flowing = tensor(1.0, shape=[64, 2])
+    return {
+        MODULE: backward([flowing], [flowing]),
+        GRADIENT: {"bias": [tensor(norm, shape=[2])]},
+    }
+
+
+def test_a_sum_that_cancels_to_rounding_agrees(tmp_path: Path) -> None:
+    assert score(tmp_path, gradient(2e-8), gradient(5e-8), GRADIENT) == 0.0
+
+
+def test_a_sum_that_is_halved_differs(tmp_path: Path) -> None:
+    assert score(tmp_path, gradient(0.05), gradient(0.1), GRADIENT) > 0.9
+
+
+def test_a_small_gradient_of_full_size_is_no_sum(tmp_path: Path) -> None:
+    def entry(norm: float) -> dict[str, Json]:
+        call = "Torch.mul.0.backward"
+        return {call: backward([tensor(1.0)], [tensor(norm)])}
+
+    assert score(tmp_path, entry(2e-8), entry(5e-8), "Torch.mul.0.backward") > 0.9
+
+
+@pytest.mark.parametrize(("smallest", "agrees"), [(1e-8, True), (1.0, False)])
+def test_a_quotient_by_nearly_nothing_is_rounding(
+    tmp_path: Path, smallest: float, agrees: bool
+) -> None:
+    def entry(mean: float) -> dict[str, Json]:
+        divisor = tensor(2.0, Min=smallest, Max=1.5)
+        values = [tensor(1.0), tensor(0.01), divisor]
+        return {"Tensor.addcdiv_.0.forward": forward(values, [tensor(1.0, Mean=mean)])}
+
+    found = score(tmp_path, entry(0.126), entry(0.125), "Tensor.addcdiv_.0.forward")
+    assert (found == 0.0) is agrees
+
+
+def test_gradients_of_another_kernel_are_set_aside(tmp_path: Path) -> None:
+    call = "Functional.scaled_dot_product_attention.0.backward"
+
+    def entry(shape: list[int], norm: float) -> dict[str, Json]:
+        return {call: backward([tensor()], [tensor(norm, shape=shape)])}
+
+    assert isnan(score(tmp_path, entry([4, 1], 1.0), entry([2, 2], 9.0), call))
+    assert score(tmp_path, entry([2, 2], 1.0), entry([2, 2], 9.0), call) > 0.9
+
+
+@pytest.mark.parametrize(("norm", "agrees"), [(1e-6, True), (1.0, False)])
+def test_a_weights_gradient_that_cancels_is_rounding(
+    tmp_path: Path, norm: float, agrees: bool
+) -> None:
+    def entry(weight: float) -> dict[str, Json]:
+        read, flowing = tensor(10.0, shape=[64, 2]), tensor(1.0, shape=[64, 2])
+        return {
+            "Module.key.Linear.forward.0": forward([read], [tensor(1.0, shape=[64, 2])]),
+            MODULE: backward([flowing], [flowing]),
+            GRADIENT: {"weight": [tensor(weight, shape=[2, 2])]},
+        }
+
+    found = score(tmp_path, entry(0.7 * norm), entry(norm), GRADIENT)
+    assert (found == 0.0) is agrees

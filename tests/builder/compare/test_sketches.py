@@ -1,0 +1,132 @@
+"""Sketches tell what statistics cannot, and say nothing where they are missing or unknown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from msgspec import convert
+
+from builder.compare.comparison import Comparison, compare
+from builder.compare.score import Tolerance
+from builder.compare.sketches import estimate_pairs
+from builder.diagnosis.walk import walk
+from builder.dump.reader import read_dump
+from builder.dump.values import Record
+from builder.judge.verdict import judge
+from builder.match.nodes import match_trees
+from builder.match.tree import build_tree
+from msprobe_core.torch.record.tensors import TensorBook, ValueOptions
+from tests.builder.dumps import Json, forward, write_dump
+
+FIELDS = set(Record.__struct_fields__)
+A, B = "Torch.opa.0.forward", "Torch.opb.0.forward"
+
+
+def recorded(values: torch.Tensor, **more: object) -> Json:
+    book = TensorBook(ValueOptions(sketch=True), lambda _, path: path, lambda path, e: None)
+    with torch.no_grad():
+        return {**json.loads(str(book.record(values, "x"))), **more}
+
+
+def as_record(values: torch.Tensor) -> Record:
+    facts = recorded(values)
+    return convert({name: facts[name] for name in facts if name in FIELDS}, Record)
+
+
+def compared(tmp_path: Path, ours: Json, theirs: Json, **head: object) -> Comparison:
+    trees = [
+        build_tree(read_dump(write_dump(tmp_path / side, data, dict.fromkeys(data), **head)))
+        for side, data in (("p", ours), ("b", theirs))
+    ]
+    return compare(match_trees(*trees), Tolerance())
+
+
+# Whole numbers: their sums are the same in any order.
+X = torch.randint(-99, 99, (40, 50), generator=torch.Generator().manual_seed(1)).float()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_an_estimate_is_near_the_truth(dtype: torch.dtype) -> None:
+    ours, theirs = X.flip(0).to(dtype), X.to(dtype)
+    estimates = estimate_pairs([as_record(ours)], [as_record(theirs)])
+    assert estimates is not None
+    truth = ((ours - theirs).double().norm() / theirs.double().norm()).item()
+    assert 0.5 < estimates.error[0] / truth < 1.6
+    assert abs(estimates.cosine[0]) < 0.8
+
+
+def test_equal_tensors_have_no_distance_and_scaled_ones_a_cosine_of_one() -> None:
+    estimates = estimate_pairs([as_record(X), as_record(X * 1.01)], [as_record(X)] * 2)
+    assert estimates is not None
+    assert (estimates.error[0], estimates.cosine[0]) == (0.0, 1.0)
+    assert estimates.cosine[1] == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("mask", [-torch.inf, torch.finfo(torch.float32).min])
+def test_masks_do_not_hide_the_rest(mask: float) -> None:
+    ours, theirs = X * 1.5, X.clone()
+    ours[:, 25:], theirs[:, 25:] = mask, mask
+    estimates = estimate_pairs([as_record(ours)], [as_record(theirs)])
+    assert estimates is not None
+    assert estimates.error[0] == pytest.approx(0.5, rel=0.5)
+
+
+def test_integers_in_another_order_differ_exactly() -> None:
+    ids = torch.arange(100)
+    estimates = estimate_pairs([as_record(ids), as_record(ids.flip(0))], [as_record(ids)] * 2)
+    assert estimates is not None
+    assert estimates.error[0] == 0.0 and estimates.error[1] > 0.3
+
+
+def test_what_float32_cannot_resolve_is_no_difference() -> None:
+    nearby = X.double() * (1 + 1e-8)
+    estimates = estimate_pairs([as_record(nearby)], [as_record(X.double())])
+    assert estimates is not None
+    assert estimates.error[0] == 0.0
+
+
+@pytest.mark.parametrize("text", ["", "zz" * 32, "00", "é" * 64])
+def test_a_damaged_sketch_is_none(text: str) -> None:
+    broken = Record(type="torch.Tensor", dtype="torch.float32", shape=(2,), sketch=text)
+    estimates = estimate_pairs([broken], [as_record(X)])
+    assert estimates is None or np.isnan(estimates.error[0])
+
+
+def permuted() -> tuple[Json, Json]:
+    other = X[torch.randperm(40, generator=torch.Generator().manual_seed(2))]
+    ours = {A: forward([recorded(X)], [recorded(X * 2)]), B: forward([recorded(other * 2)], [])}
+    theirs = {A: forward([recorded(X)], [recorded(X * 2)]), B: forward([recorded(X * 2)], [])}
+    return ours, theirs
+
+
+def test_elements_that_were_moved_are_a_finding_in_words(tmp_path: Path) -> None:
+    comparison = compared(tmp_path, *permuted(), sketch_version=1)
+    assert comparison.unseen.tolist() == [False, False, True]
+    (finding,) = walk(comparison).findings
+    assert [reason["code"] for reason in finding.reasons] == ["elements_moved", "elements_differ"]
+    assert finding.node.name == B
+    (noted,) = judge(comparison)[1].reasons
+    assert noted["code"] == "elements_differ"
+    assert judge(comparison)[1].verdict == "pass"
+
+
+@pytest.mark.parametrize("head", [{}, {"sketch_version": 99}])
+def test_sketches_of_an_unknown_version_are_not_used(tmp_path: Path, head: Json) -> None:
+    comparison = compared(tmp_path, *permuted(), **head)
+    assert comparison.estimates is None
+    assert walk(comparison).findings == []
+
+
+def test_memory_that_nobody_wrote_never_differs(tmp_path: Path) -> None:
+    def side(value: float) -> Json:
+        blank = recorded(X * value, Max=None, Min=None, Mean=None, Norm=None, unwritten=True)
+        return {A: forward([blank], [recorded(X)])}
+
+    comparison = compared(tmp_path, side(1.0), side(2.0), sketch_version=1)
+    assert np.isnan(comparison.error[0]) and np.isnan(comparison.score[0])
+    assert walk(comparison).findings == []
+    assert [reason["code"] for reason in judge(comparison)[0].reasons] == ["unwritten"]

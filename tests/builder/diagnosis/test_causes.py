@@ -1,0 +1,56 @@
+"""Findings that say the same of the same line are one, wherever they were found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from builder import build, diagnose
+from tests.builder.dumps import Json, forward, tensor, write_dump
+
+LINE = "File model.py, line 3, in forward, \n return x * 2"
+OTHER = "File model.py, line 9, in forward, \n return x + 1"
+TORCH = "File /lib/site-packages/torch/nn/functional.py, line 1, in linear, \n return f(x)"
+
+
+def run(folder: Path, wrong: tuple[int, ...], lines: dict[int, list[str]]) -> None:
+    for step in (0, 1):
+        data: Json = {}
+        for layer in range(4):
+            read, made = tensor(10.0 * layer + step + 1), 10.0 * layer + step + 2
+            out = tensor(made * 1.5 if layer in wrong else made)
+            data[f"Torch.op.{layer}.forward"] = forward([read], [out])
+        stack = {str(n): [[name], lines[n]] for n, name in enumerate(data)}
+        write_dump(folder / f"step{step}" / "rank0", data, dict.fromkeys(data), stack)
+
+
+def found(tmp_path: Path, lines: dict[int, list[str]]) -> list[tuple[int, str, list[object]]]:
+    run(tmp_path / "p", (0, 2), lines)
+    run(tmp_path / "b", (), lines)
+    made = build(tmp_path / "p", tmp_path / "b", tmp_path / "out")
+    return [
+        (f.step, f.node, [(p["step"], p["node"]) for p in f.places])
+        for f in diagnose(made.path).findings
+    ]
+
+
+def test_one_line_in_two_layers_and_two_steps_is_one_finding(tmp_path: Path) -> None:
+    lines = {layer: [TORCH, LINE] for layer in range(4)}
+    first, third = "Torch.op.0.forward", "Torch.op.2.forward"
+    assert found(tmp_path, lines) == [(0, first, [(0, third), (1, first), (1, third)])]
+
+
+def test_another_line_is_another_finding(tmp_path: Path) -> None:
+    lines = {layer: [TORCH, OTHER if layer == 2 else LINE] for layer in range(4)}
+    first, third = "Torch.op.0.forward", "Torch.op.2.forward"
+    assert found(tmp_path, lines) == [(0, first, [(1, first)]), (0, third, [(1, third)])]
+
+
+def test_places_are_part_of_the_json(tmp_path: Path) -> None:
+    lines = {layer: [LINE] for layer in range(4)}
+    found(tmp_path, lines)
+    (file,) = (tmp_path / "out").glob("*.vis.db")
+    finding = diagnose(file).as_json()["findings"][0]  # type: ignore[index]
+    assert json.dumps(finding["places"][0]) == json.dumps(
+        {"step": 0, "rank": 0, "node": "Torch.op.2.forward"}
+    )

@@ -1,0 +1,93 @@
+"""A trace goes from a divergent node to the finding behind it, by the values that were read."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from builder import build
+from builder.errors import DatabaseError, UnknownNodeError
+from builder.results.trace import Trace, explain
+from tests.builder.dumps import backward, forward, tensor, write_dump
+
+A, B, C, D = (f"Torch.op{x}.0.forward" for x in "abcd")
+MODULE = "Module.m.M.forward.0"
+
+
+def compared(tmp_path: Path, ours: Mapping[str, object], theirs: Mapping[str, object]) -> Path:
+    for side, data in (("p", ours), ("b", theirs)):
+        inside = {C: MODULE, MODULE: None}
+        write_dump(tmp_path / side, data, {name: inside.get(name) for name in data})
+    return build(tmp_path / "p", tmp_path / "b", tmp_path / "out").path
+
+
+def chain(*norms: float) -> dict[str, object]:
+    values = [tensor(norm) for norm in norms]
+    calls = {name: forward([x], [y]) for name, x, y in zip((A, B, C), values, values[1:])}
+    gradient = {"Torch.opc.0.backward": backward([tensor(7)], [tensor(norms[-1] * 3)])}
+    module = {MODULE: forward([values[2]], [values[3]])}
+    return {**calls, **module, D: forward([values[3]], [tensor(norms[-1] * 2)]), **gradient}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return compared(tmp_path, chain(1, 2.5, 3.5, 4.5), chain(1, 2, 3, 4))
+
+
+def hops(trace: Trace) -> list[tuple[str, str]]:
+    return [(hop.link, hop.name) for hop in trace.hops]
+
+
+def test_values_lead_from_call_to_call(file: Path) -> None:
+    trace = explain(file, D)
+    assert hops(trace) == [("start", D), ("input", C), ("input", B), ("input", A)]
+    assert (trace.step, trace.rank, trace.finding) == (0, 0, 1)
+    assert [hop.value for hop in trace.hops] == [None, "input.0", "input.0", "input.0"]
+    assert not any(hop.exact for hop in trace.hops)
+
+
+def test_a_gradient_leads_to_its_forward_call(file: Path) -> None:
+    trace = explain(file, "Torch.opc.0.backward")
+    assert hops(trace)[:2] == [("start", "Torch.opc.0.backward"), ("forward", C)]
+    assert trace.finding == 1
+
+
+def test_a_module_leads_to_what_fed_it(file: Path) -> None:
+    assert hops(explain(file, MODULE))[1] == ("input", B)
+
+
+def test_a_module_whose_input_agrees_leads_inside(tmp_path: Path) -> None:
+    file = compared(tmp_path, chain(1, 2, 3, 4.5), chain(1, 2, 3, 4))
+    assert hops(explain(file, MODULE)) == [("start", MODULE), ("inside", C)]
+
+
+def test_a_finding_is_its_own_way(file: Path) -> None:
+    assert hops(explain(file, A)) == [("start", A)]
+
+
+def test_what_agrees_leads_nowhere(tmp_path: Path) -> None:
+    trace = explain(compared(tmp_path, chain(1, 2, 3, 4), chain(1, 2, 3, 4)), D)
+    assert (hops(trace), trace.finding) == ([("start", D)], None)
+
+
+def test_names_and_files_that_are_not_there(file: Path, tmp_path: Path) -> None:
+    with pytest.raises(UnknownNodeError, match=r"Torch\.none"):
+        explain(file, "Torch.none.0.forward")
+    with pytest.raises(UnknownNodeError):
+        explain(file, A, step=3)
+    with pytest.raises(DatabaseError, match="missing"):
+        explain(tmp_path / "missing.vis.db", A)
+
+
+def test_a_file_made_by_hand_may_go_in_circles(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("DELETE FROM finding")
+        ids = dict(connection.execute("SELECT name, id FROM node").fetchall())
+        for one, other in ((A, B), (B, A)):
+            connection.execute("UPDATE node SET source = ? WHERE id = ?", (ids[other], ids[one]))
+        connection.commit()
+    assert explain(file, A).finding is None

@@ -1,0 +1,255 @@
+"""What can be compared, how files are called, and how each mistake ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from openpyxl import load_workbook
+
+from builder import BuildOptions
+from builder.errors import BuilderError, OutputError
+from builder.tables import sheets
+from builder.tables.comparing import TableOptions, compare_into_tables
+from tests.builder.dumps import forward, tensor, write_dump
+from tests.builder.tables.recorded import read_table
+
+TIME = r"\d{14}"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Two steps of two ranks on either side, the problem's first rank off in step 1."""
+    for side in ("problem", "benchmark"):
+        for step in (0, 1):
+            for rank in (0, 1):
+                off = side == "problem" and (step, rank) == (1, 0)
+                data = {"Torch.mul.0.forward": forward([tensor()], [tensor(3.0 if off else 2.0)])}
+                write_dump(tmp_path / side / f"step{step}" / f"rank{rank}", data)
+    return tmp_path
+
+
+def names(folder: Path) -> list[str]:
+    found = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    return sorted(re.sub(TIME, "TIME", name) for name in found)
+
+
+def test_whole_dump_has_a_folder_for_each_step(root: Path) -> None:
+    result = compare_into_tables(root / "problem", root / "benchmark", root / "out")
+    assert names(root / "out") == [
+        f"step{step}/compare_result_rank{rank}_TIME.csv" for step in (0, 1) for rank in (0, 1)
+    ]
+    assert [(f.name, f.step, f.rank) for f in result.findings] == [("Torch.mul.0.forward", 1, 0)]
+
+
+def test_step_has_a_table_for_each_rank_and_a_file_has_none_in_its_name(root: Path) -> None:
+    steps = root / "problem" / "step1", root / "benchmark" / "step1"
+    compare_into_tables(*steps, root / "out")
+    assert names(root / "out") == [f"compare_result_rank{rank}_TIME.csv" for rank in (0, 1)]
+    files = [side / "rank0" / "dump.json" for side in steps]
+    compare_into_tables(*files, root / "single")
+    assert names(root / "single") == ["compare_result_TIME.csv"]
+
+
+def test_ranks_of_other_numbers_pair_in_their_order(root: Path) -> None:
+    for rank in (0, 1):
+        step = root / "benchmark" / "step1"
+        (step / f"rank{rank}").rename(step / f"rank{rank + 8}")
+    result = compare_into_tables(
+        root / "problem" / "step1", root / "benchmark" / "step1", root / "out"
+    )
+    assert [file.name[:20] for file in sorted(result.files)] == [
+        f"compare_result_rank{rank}" for rank in (0, 1)
+    ]
+
+
+def test_spreadsheet_has_the_rows_of_the_csv(compared_dumps: Path, tmp_path: Path) -> None:
+    sides = [compared_dumps / "edge_statistics" / s / "step0" for s in ("target", "golden")]
+    (table,) = compare_into_tables(*sides, tmp_path).files
+    (book,) = compare_into_tables(*sides, tmp_path, TableOptions(form="xlsx")).files
+    header, rows = read_table(table)
+    sheet = load_workbook(book)["Sheet1"]
+    lines = [["" if cell is None else cell for cell in row] for row in sheet.values]
+    assert lines[0] == header
+    assert len(lines) == len(rows) + 1
+    for line, row in zip(lines[1:], rows, strict=True):
+        for shown, (column, text) in zip(line, row.items(), strict=True):
+            if isinstance(shown, int | float) and not isinstance(shown, bool):
+                assert float(text) == pytest.approx(shown, rel=1e-14), column
+            else:
+                assert str(shown) == text.strip(), column
+    cells = dict(zip(header, lines[1], strict=True))
+    # Numbers are numbers, the texts of measures are texts: as scripts that read them expect.
+    assert [type(cells[c]) for c in ("NPU max", "Max diff", "NPU Requires_grad")] == [int, str, str]
+    assert cells["Requires_grad Consistent"] is True
+
+
+def test_long_tables_are_cut_into_parts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheets, "CSV_ROWS", 1)
+    monkeypatch.setattr(sheets, "SHEET_ROWS", 1)
+    files = [root / side / "step0" / "rank0" / "dump.json" for side in ("problem", "benchmark")]
+    alone = BuildOptions(workers=1)
+    parts = compare_into_tables(*files, root / "out", TableOptions(build=alone)).files
+    assert [part.name[-10:] for part in parts] == ["part_1.csv", "part_2.csv"]
+    assert [len(read_table(part)[1]) for part in parts] == [1, 1]
+    (book,) = compare_into_tables(*files, root / "x", TableOptions("xlsx", build=alone)).files
+    assert load_workbook(book).sheetnames == ["part_0", "part_1"]
+
+
+def test_name_that_a_spreadsheet_would_run_is_quoted(tmp_path: Path) -> None:
+    evil = forward([tensor(), {"type": "str", "value": "=cmd()"}], [tensor()])
+    files = [
+        write_dump(tmp_path / side, {"@SUM.x.0.forward": evil}) / "dump.json"
+        for side in ("problem", "benchmark")
+    ]
+    (file,) = compare_into_tables(*files, tmp_path / "out").files
+    _, rows = read_table(file)
+    assert {row["NPU Name"][:2] for row in rows} == {"'@"}
+    assert "'=cmd()" in {row["NPU max"] for row in rows}
+
+
+def _missing(root: Path) -> tuple[Path, Path]:
+    return root / "nothing", root / "benchmark"
+
+
+def _file_and_folder(root: Path) -> tuple[Path, Path]:
+    return root / "problem" / "step0" / "rank0" / "dump.json", root / "benchmark"
+
+
+def _other_levels(root: Path) -> tuple[Path, Path]:
+    return root / "problem", root / "benchmark" / "step0"
+
+
+def _other_ranks(root: Path) -> tuple[Path, Path]:
+    shutil.rmtree(root / "benchmark" / "step0" / "rank1")
+    return root / "problem" / "step0", root / "benchmark" / "step0"
+
+
+def _processes(root: Path) -> tuple[Path, Path]:
+    for side in ("problem", "benchmark"):
+        for rank, process in ((0, 11), (1, 12)):
+            (root / side / "step0" / f"rank{rank}").rename(root / side / "step0" / f"proc{process}")
+    return root / "problem" / "step0", root / "benchmark" / "step0"
+
+
+def _other_file(root: Path) -> tuple[Path, Path]:
+    path = root / "notes.json"
+    path.write_text("{}")
+    return path, root / "benchmark" / "step0" / "rank0" / "dump.json"
+
+
+@pytest.mark.parametrize(
+    ("arrange", "words"),
+    [
+        (_missing, "no such file or folder"),
+        (_file_and_folder, "is a file"),
+        (_other_levels, "same level"),
+        (_other_ranks, "equally many ranks"),
+        (_processes, "one of them on each side"),
+        (_other_file, "two files called dump.json"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_one_line(
+    root: Path, arrange: object, words: str
+) -> None:
+    with pytest.raises(BuilderError) as raised:
+        compare_into_tables(*arrange(root), root / "out")  # type: ignore[operator]
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert not (root / "out").exists()
+
+
+def test_first_differences_need_folders(root: Path) -> None:
+    files = [root / side / "step0" / "rank0" / "dump.json" for side in ("problem", "benchmark")]
+    with pytest.raises(BuilderError, match="-da looks at all ranks"):
+        compare_into_tables(*files, root / "out", TableOptions(first_differences=True))
+
+
+def test_broken_rank_is_an_outcome_and_the_other_has_its_table(root: Path) -> None:
+    (root / "problem" / "step0" / "rank1" / "dump.json").write_text("{")
+    result = compare_into_tables(
+        root / "problem" / "step0", root / "benchmark" / "step0", root / "out"
+    )
+    assert [outcome.rank for outcome in result.failed] == [1]
+    assert names(root / "out") == ["compare_result_rank0_TIME.csv"]
+
+
+def test_nothing_to_compare_leaves_no_file(tmp_path: Path) -> None:
+    for side in ("problem", "benchmark"):
+        write_dump(tmp_path / side / "rank0", {}, {}, task="structure")
+    result = compare_into_tables(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "out")
+    assert (result.files, result.compared_values) == ((), 0)
+
+
+def test_folder_that_cannot_be_written_is_said(root: Path) -> None:
+    (root / "out").write_text("")
+    result = compare_into_tables(
+        root / "problem" / "step0", root / "benchmark" / "step0", root / "out"
+    )
+    assert all("choose another -o" in str(outcome.error) for outcome in result.outcomes)
+    with pytest.raises(OutputError):
+        sheets.write_csv(root / "out" / "table", ["a"], [["b"]])
+
+
+def test_data_mapping_pairs_single_values(root: Path) -> None:
+    write_dump(root / "a", {"Torch.old.0.forward": forward([tensor(2.0)], [tensor(4.0)])})
+    write_dump(root / "b", {"Torch.new.0.forward": forward([tensor(2.0)], [tensor(4.0)])})
+    mapping = {"Torch.old.0.forward.output.0": "Torch.new.0.forward.output.0"}
+    options = TableOptions(build=BuildOptions(data_mapping=mapping))
+    (file,) = compare_into_tables(root / "a", root / "b", root / "out", options).files
+    _, rows = read_table(file)
+    assert [(row["NPU Name"], row["Bench Name"], row["Result"]) for row in rows] == [
+        ("N/A", "Torch.new.0.forward.input.0", "warning"),
+        ("Torch.old.0.forward.input.0", "N/A", "warning"),
+        ("Torch.old.0.forward.output.0", "Torch.new.0.forward.output.0", "pass"),
+    ]
+    wrong = TableOptions(build=BuildOptions(data_mapping={"a": "b"}))
+    result = compare_into_tables(root / "a", root / "b", root / "out", wrong)
+    assert "has no value a" in str(result.outcomes[0].error)
+
+
+def test_cell_mapping_renames_modules(root: Path) -> None:
+    def dump(folder: Path, path: str) -> Path:
+        name = f"Module.{path}.Linear.forward.0"
+        return write_dump(folder, {name: forward([tensor()], [tensor()])}, {name: None})
+
+    sides = dump(root / "a", "enc.fc1"), dump(root / "b", "encoder.linear1")
+    mapping = root / "cells.yaml"
+    mapping.write_text("enc.fc1.Linear: encoder.linear1.Linear\n")
+    options = TableOptions(build=BuildOptions(cell_mapping=mapping))
+    (file,) = compare_into_tables(*sides, root / "out", options).files
+    assert read_table(file)[1][0]["Bench Name"] == "Module.encoder.linear1.Linear.forward.0.input.0"
+    mapping.write_text("nothing.Linear: encoder.linear1.Linear\n")
+    with pytest.raises(BuilderError, match=r"cells\.yaml:1: nothing\.Linear fits no module"):
+        compare_into_tables(*sides, root / "out", options)
+
+
+def test_first_differences_hold_every_call(root: Path) -> None:
+    steps = root / "problem" / "step1", root / "benchmark" / "step1"
+    options = TableOptions(first_differences=True)
+    stale = root / "out" / "compare_result_rank0_20200101000000.json"
+    stale.parent.mkdir()
+    stale.write_text("{}")
+    *calls, named = compare_into_tables(*steps, root / "out", options).files
+    assert stale not in calls
+    content = {file.name[15:20]: json.loads(file.read_text()) for file in calls}
+    assert content["rank0"]["Torch.mul.0.forward"]["is_same"] is False
+    assert content["rank1"]["Torch.mul.0.forward"]["is_same"] is True
+    item = content["rank0"]["Torch.mul.0.forward"]["op_items"][1]
+    assert (item["state"], item["NPU l2norm"], item["NPU P2POp peer"]) == ("output", 3.0, "None")
+    assert list(json.loads(named.read_text())) == ["rank_0"]
+
+
+def test_first_difference_over_ranks_has_the_layout_of_the_peer(
+    compared_dumps: Path, tools: Path, tmp_path: Path
+) -> None:
+    sides = [compared_dumps / "ranks" / name / "step0" for name in ("rank1", "none")]
+    result = compare_into_tables(*sides, tmp_path, TableOptions(first_differences=True))
+    (recorded,) = (tools / "compare" / "diff_analyze").glob("*.json")
+    theirs, ours = json.loads(recorded.read_text()), json.loads(result.files[-1].read_text())
+    assert list(ours) == list(theirs) == ["rank_1"]
+    (expected,), (found, *_) = theirs["rank_1"], ours["rank_1"]
+    assert {key: found[key] for key in expected} == expected

@@ -1,0 +1,97 @@
+/* The answer on the first screen: words, source line, ranks; and what was not compared. */
+import type { Page } from "playwright-core";
+import { describe, expect, inject, it } from "vitest";
+
+import { addressOf, graphsShown, on, open, selectedName, stateIs, tab, withBrowser } from "./page";
+
+withBrowser();
+const places = inject("places");
+/** Comparing 640 pairs goes on beside the first journeys. */
+const MANY_MS = 400_000;
+const answer = (page: Page) => page.locator(".answer").innerText();
+
+describe("answer", () => {
+  it("names module, call, difference and source line without a click, and shows its values", () =>
+    on("tensor", async (page) => {
+      const said = await answer(page);
+      expect(said).toContain("It begins in layers.1.mlp");
+      expect(said).toContain("__mul__ #0");
+      expect(said).toContain("calls that only the problem run makes");
+      expect(said).toMatch(/model_dump\.py:\d+\s+y = y \* 1\.7/);
+      expect(said).toMatch(/1 cause · \d+ nodes follow/);
+      await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");
+      await page.locator(".value-table").waitFor();
+      await tab(page, "Stack");
+      expect(await page.locator(".stacks").innerText()).toContain("y = y * 1.7");
+      const card = await page.locator(".finding").first().innerText();
+      expect(card).toContain("layers.1.mlp");
+      expect(card).toContain("model_dump.py");
+    }));
+
+  it("says what was compared and what was not where nothing diverges", () =>
+    on("renamed", async (page) => {
+      const said = await answer(page);
+      expect(said).toContain("Nothing diverges in what was compared");
+      expect(said).toContain("134 nodes compared");
+      expect(said).toContain("56 nodes were not compared");
+      expect(said).toContain("on one side only");
+      await page.getByRole("button", { name: "List them" }).click();
+      await expect.poll(() => page.locator(".search-count").innerText()).toBe("56 hits");
+      expect(await page.locator(".table-row").count()).toBeGreaterThan(5);
+    }));
+
+  it("shows a score beside a value, never a verdict that contradicts it", () =>
+    on("tensor", async (page) => {
+      await page.keyboard.press("ArrowDown");
+      await expect.poll(() => selectedName(page)).toContain("fc2");
+      const head = page.locator(".selected-head");
+      await expect.poll(() => head.locator(".chip").innerText()).toMatch(/^0\.\d\d$/);
+      expect(await head.innerText()).not.toMatch(/\b(pass|warning|error)\b/);
+      expect(await head.locator(".chip").getAttribute("title")).toMatch(/msprobe's verdict: (pass|warning|error)/);
+      const shown = (await page.locator(".value-table .chip").allInnerTexts()).map(Number).filter(Number.isFinite);
+      expect(shown).toEqual([...shown].sort((a, b) => b - a));
+    }));
+
+  it("shows the three culprits of 64 ranks × 10 steps in two rows, one cause, one tab stop", async () => {
+    const { page, complaints } = await open(`${places.standalone}index.html`);
+    const label = "many/many.vis.db";
+    const labels = () => page.locator("select.database option").allInnerTexts();
+    await expect.poll(labels, { timeout: MANY_MS }).toContain(label);
+    await page.locator("select.database").selectOption({ label });
+    await stateIs(page, "step", "4");
+    await stateIs(page, "rank", "17");
+    expect(await answer(page)).toContain("3 ranks (17–18, 40), from step 4");
+    await expect.poll(() => page.locator(".finding").count()).toBe(1);
+    const rows = page.locator(".rank-strip-row");
+    expect(await rows.count()).toBe(2);
+    expect(await rows.last().locator(".rank-strip-ranks").innerText()).toBe("ranks 17–18, 40");
+    expect(await rows.last().locator(".strip-cell.high").count()).toBe(6);
+    const box = await rows.last().locator(".strip-cell").first().boundingBox();
+    expect([box?.width, box?.height]).toEqual([10, 10]);
+    expect(await page.locator(".rank-strip [tabindex='0']").count()).toBe(1);
+
+    const grid = page.getByRole("grid", { name: /Worst score of every step and rank/ });
+    await grid.focus();
+    for (const key of ["ArrowUp", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+    await stateIs(page, "step", "5");
+    await stateIs(page, "rank", "0");
+    await rows.last().locator(".strip-cell").nth(9).click();
+    await stateIs(page, "step", "9");
+    await stateIs(page, "rank", "17");
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  }, MANY_MS);
+
+  it("calls a factor that is twice the other 0.5 wrong, with four digits", async () => {
+    const { page, complaints } = await open(await addressOf(places.standalone, "scaled"));
+    await graphsShown(page);
+    const table = page.locator(".value-table");
+    await table.waitFor();
+    const row = table.locator("tr", { hasText: "input.1" });
+    const cells = (await row.locator("td").allInnerTexts()).map((text) => text.trim());
+    expect(cells).toEqual(expect.arrayContaining(["0.08839", "0.1768", "-0.08839", "0.5000"]));
+    expect(await table.innerText()).not.toMatch(/Inf|\d{9}/);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,150 @@
+/* Links, Back and trouble: what is shown is what the header says, and what is gone is said to be gone. */
+import { copyFileSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { describe, expect, inject, it } from "vitest";
+
+import { addressOf, graphsShown, on, open, query, selectedName, stateIs, tab, withBrowser } from "./page";
+
+withBrowser();
+const places = inject("places");
+const parameter = (page: Page, key: string) => new URL(page.url()).searchParams.get(key);
+
+describe("a link", () => {
+  it("to a file that is gone says so and opens no other", async () => {
+    const token = Buffer.from("0/runs/yesterday.vis.db").toString("base64url");
+    const { page, complaints } = await open(`${places.standalone}index.html?db=${token}&step=0&rank=0`);
+    await page.getByText("The result file of this link is not here any more").waitFor();
+    expect(await page.locator(".gone").innerText()).toContain("runs/yesterday.vis.db");
+    await page.waitForTimeout(500);
+    expect(await page.locator("canvas.diff-canvas, .value-table, .answer").count()).toBe(0);
+    expect(parameter(page, "db")).toBe(token);
+    await page.locator("select.database").selectOption({ label: "tensor/tensor.vis.db" });
+    await graphsShown(page);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it("to a step and rank that are gone says so and opens no other", async () => {
+    const { page, complaints } = await open(await addressOf(places.standalone, "ranks", "&step=7&rank=3"));
+    await page.getByText("This file has no step 7, rank 3").waitFor();
+    expect(await page.locator("canvas.diff-canvas, .value-table").count()).toBe(0);
+    await page.getByRole("button", { name: "Open it where it begins" }).click();
+    await graphsShown(page);
+    await stateIs(page, "rank", "0");
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it("of a file that was built anew says that its selection means nothing", async () => {
+    const { page } = await open(await addressOf(places.standalone, "tensor", "&step=0&rank=0&node=3&built=2001-01-01"));
+    await page.getByText("This file was built anew since the link was made").waitFor();
+    await page.context().close();
+  });
+});
+
+describe("the open file", () => {
+  it("stays the one on screen when it is deleted", async () => {
+    const folder = join(places.logdir, "doomed");
+    mkdirSync(folder);
+    copyFileSync(join(places.logdir, "nan/nan.vis.db"), join(folder, "doomed.vis.db"));
+    const { page } = await open(await addressOf(places.standalone, "doomed"));
+    await graphsShown(page);
+    await expect.poll(() => selectedName(page)).toContain("log");
+    rmSync(folder, { recursive: true });
+    await page.getByText("This result file was deleted or moved").waitFor({ timeout: 20_000 });
+    const shown = page.locator("select.database");
+    expect(await shown.evaluate((one: HTMLSelectElement) => one.selectedOptions[0]?.text)).toBe("this file is gone");
+    expect(Buffer.from(parameter(page, "db") ?? "", "base64url").toString()).toBe("0/doomed/doomed.vis.db");
+    expect(await selectedName(page)).toContain("log");
+    await page.context().close();
+  });
+
+  it("is left by nothing that fails: header and rows stay together", () =>
+    on("ranks", async (page, { complaints }) => {
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
+      await stateIs(page, "step", "0");
+      await page.route("**/pairs/1/**", (route) => route.abort());
+      await page.getByRole("button", { name: "Next step" }).click();
+      await page.locator(".failure").first().waitFor();
+      expect(await page.locator(".failure").first().innerText()).toContain("The server does not answer");
+      expect(await page.getByLabel("Step", { exact: true }).last().inputValue()).toBe("0");
+      expect(await selectedName(page)).toContain("__mul__");
+      expect(parameter(page, "step")).toBe("0");
+      await page.unroute("**/pairs/1/**");
+      await page.getByRole("button", { name: "Try again" }).first().click();
+      await stateIs(page, "step", "1");
+      await expect.poll(() => page.getByLabel("Step", { exact: true }).last().inputValue()).toBe("1");
+      expect(await page.locator(".failure").count()).toBe(0);
+      complaints.length = 0; // the aborted requests
+    }));
+});
+
+describe("Back and Forward", () => {
+  it("go through selections and switches, and leave the page only before the first", () =>
+    on("ranks", async (page) => {
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
+      await stateIs(page, "node", /\d/);
+      await page.keyboard.press("ArrowDown");
+      await expect.poll(() => selectedName(page)).toContain("fc2");
+      const second = parameter(page, "node") ?? "";
+      await expect.poll(() => parameter(page, "node")).not.toBe(second === "" ? "x" : null);
+      await page.waitForTimeout(400);
+      await page.keyboard.press("l");
+      await stateIs(page, "step", "1");
+      await expect.poll(() => selectedName(page)).toContain("fc2");
+      await page.waitForTimeout(400);
+
+      await page.goBack();
+      await stateIs(page, "step", "0");
+      await expect.poll(() => page.getByLabel("Step", { exact: true }).last().inputValue()).toBe("0");
+      await expect.poll(() => selectedName(page)).toContain("fc2");
+      await page.goBack();
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
+      await page.goForward();
+      await expect.poll(() => selectedName(page)).toContain("fc2");
+      await page.goForward();
+      await stateIs(page, "step", "1");
+      await expect.poll(() => page.getByLabel("Step", { exact: true }).last().inputValue()).toBe("1");
+    }));
+});
+
+const SIZES = {
+  "1024 × 700": { width: 1024, height: 700 },
+  "200 % zoom of 1440 × 900": { width: 720, height: 450 },
+  "2560 × 1440": { width: 2560, height: 1440 },
+};
+
+describe.each(Object.entries(SIZES))("at %s", (_, viewport) => {
+  it.each(["en-US", "zh-CN"])("nothing is wider than the window, covered or unreadable (%s)", (locale) =>
+    on(
+      "ranks",
+      async (page) => {
+        await query(page, "softmax score>0.5 backward");
+        const width = await page.evaluate(() => document.documentElement.scrollWidth);
+        expect(width).toBeLessThanOrEqual(viewport.width);
+        const box = await page.locator("#search").boundingBox();
+        expect(box?.width).toBeGreaterThan(100);
+        const hidden = await page.evaluate(covered);
+        expect(hidden).toEqual([]);
+        await page.keyboard.press("Escape");
+        await tab(page, locale === "en-US" ? "Mapping" : "映射");
+        expect(await page.evaluate(covered)).toEqual([]);
+      },
+      { viewport, locale },
+    ));
+});
+
+/** Names of the controls of header, answer and tabs whose middle cannot be reached by a click. */
+function covered(): string[] {
+  const controls = document.querySelectorAll<HTMLElement>(".header button, .header select, .header input, .answer button, [role=tab]");
+  return [...controls]
+    .filter((one) => one.checkVisibility())
+    .filter((one) => {
+      one.scrollIntoView({ block: "nearest", inline: "nearest" });
+      const { left, top, width, height } = one.getBoundingClientRect();
+      const hit = document.elementFromPoint(left + width / 2, top + height / 2);
+      return !hit || !(one.contains(hit) || hit.contains(one));
+    })
+    .map((one) => one.getAttribute("aria-label") ?? one.innerText);
+}

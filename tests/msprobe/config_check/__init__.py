@@ -1,0 +1,1 @@
+"""Tests of config_check: packs, comparisons, logs, secrets."""

@@ -1,0 +1,1 @@
+"""Tests of SingleSave and SingleComparator."""

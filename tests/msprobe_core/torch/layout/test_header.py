@@ -1,0 +1,28 @@
+"""Where a process stands among others, as the head of dump.json says it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from msprobe_core.errors import LifecycleError
+from msprobe_core.torch.layout import parallel_header
+
+
+def test_a_process_that_is_alone_says_nothing() -> None:
+    assert parallel_header(torch.nn.Linear(1, 1), None) is None
+
+
+def test_what_the_user_gives_is_kept_with_version_and_source() -> None:
+    given = {"axes": {"tp": {"rank": 1, "size": 2, "ranks": [0, 1]}}, "micro_batches": 4}
+    text = parallel_header(None, given)
+    assert text is not None
+    assert json.loads(text) == {"version": 1, "source": "user", **given}
+
+
+@pytest.mark.parametrize("given", [{}, {"axes": [1]}, {"axes": {}, "rank": object()}])
+def test_what_is_no_layout_is_refused(given: dict[str, object]) -> None:
+    with pytest.raises(LifecycleError, match="parallel="):
+        parallel_header(None, given)

@@ -1,0 +1,64 @@
+"""`make parallel`: which parallel layouts are silent, and how often faults are named."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from tests.parallel.suite import TASKS, Verdict, cases, judge
+
+
+def main() -> None:
+    """Print a line a case and the shares below."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--task", choices=TASKS)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="part of a case's name")
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args()
+    tasks = (options.task,) if options.task else TASKS
+    verdicts = []
+    for verdict in judge(cases(tasks, options.seed, options.only), options.processes):
+        verdicts.append(verdict)
+        print(_line(verdict), flush=True)
+    for task in tasks:
+        _print_shares(task, [v for v in verdicts if v.case.task == task])
+
+
+def _line(verdict: Verdict) -> str:
+    case = verdict.case
+    head = f"{case.task:10} {case.name:34}"
+    if verdict.error is not None:
+        return f"{head} ERROR {verdict.error}"
+    known = verdict.compared + verdict.set_aside
+    coverage = f"{verdict.compared / known:4.0%} compared" if known else "nothing compared"
+    if case.fault is None:
+        said = "silent" if not verdict.findings else f"{len(verdict.findings)} findings"
+    else:
+        said = f"place {verdict.place}" if verdict.place else "not named"
+        said += {True: ", ranks right", False: ", ranks wrong", None: ""}[verdict.right_ranks]
+    first = f"  {verdict.findings[0]}: {verdict.reasons[0]}" if verdict.findings else ""
+    return f"{head} {said:24} {coverage}{first}"
+
+
+def _print_shares(task: str, verdicts: Sequence[Verdict]) -> None:
+    sound = [v for v in verdicts if v.case.fault is None]
+    faults = [v for v in verdicts if v.case.fault is not None]
+    ranked = [
+        v for v in faults if v.right_ranks is not None or (v.case.fault and v.case.fault.ranks)
+    ]
+    silent = sum(1 for v in sound if v.error is None and not v.findings and v.compared)
+    print(f"\n{task}: {silent} of {len(sound)} sound pairs silent")
+    known = [v.compared / (v.compared + v.set_aside) for v in sound if v.compared]
+    if known:
+        print(f"{task}: values compared in sound pairs, least {min(known):.0%}")
+    for most in (1, 3):
+        right = sum(1 for v in faults if v.place is not None and v.place <= most)
+        print(f"{task}: {right} of {len(faults)} faults named in the first {most}")
+    print(
+        f"{task}: guilty ranks right in {sum(bool(v.right_ranks) for v in ranked)} of {len(ranked)}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""Seeded bugs of parallel training, after those that TTrace found and the threads beside them.
+
+A fault changes a sound experiment on every rank; what it must change on one rank only it asks the
+mesh. Each says which part of the model it sits in.
+"""
+
+from tests.parallel.faults import (
+    context_parallel,
+    data_parallel,
+    experts,
+    native,
+    pipeline,
+    sequence_parallel,
+    tensor_parallel,
+    zero,
+)
+from tests.parallel.faults.base import FAULTS
+
+__all__ = [
+    "FAULTS",
+    "context_parallel",
+    "data_parallel",
+    "experts",
+    "native",
+    "pipeline",
+    "sequence_parallel",
+    "tensor_parallel",
+    "zero",
+]

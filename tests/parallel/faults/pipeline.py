@@ -1,0 +1,73 @@
+"""Seeded bugs of pipeline stages and chunks."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from tests.parallel.experiment import Experiment
+from tests.parallel.faults.base import (
+    PP,
+    VPP,
+    fault,
+    layer_of,
+)
+from tests.parallel.model import Transformer, build, shard, stage
+
+
+@fault(PP, r"layers\.[12]\.", threads="TTrace 11")
+def pp_stage_division(run: Experiment) -> None:
+    """The second stage begins one layer too early and ends one too early."""
+    if run.mesh.at("pp") == 1:
+        _take_layers(run, 0, range(1, 3))
+
+
+@fault(VPP, r"layers\.[0-3]\.", threads="TTrace 11")
+def vpp_chunk_order(run: Experiment) -> None:
+    """A stage runs its two chunks in the wrong order."""
+    if run.mesh.at("pp") == 1:
+        first, second = run.chunks
+        assert isinstance(first, Transformer)
+        assert isinstance(second, Transformer)
+        first.layers, second.layers = second.layers, first.layers
+
+
+def _take_layers(run: Experiment, chunk: int, layers: range) -> None:
+    part = stage(build(run.size, run.seed), run.size, layers)
+    shard(part, run.mesh)
+    own = run.chunks[chunk]
+    assert isinstance(own, Transformer)
+    with torch.no_grad():
+        for mine, theirs in zip(own.layers.parameters(), part.layers.parameters(), strict=True):
+            mine.copy_(theirs)
+
+
+@fault(PP, r"cross_entropy", r"^Tensor\.(flatten|chunk)")
+def pp_labels_of_other_batch(run: Experiment) -> None:
+    """The last stage compares with the labels of another micro-batch."""
+    micro_batches = run.micro_batches
+
+    def swapped(step: int) -> list[tuple[Tensor, Tensor, Tensor]]:
+        own = micro_batches(step)
+        labels = [batch[2] for batch in own]
+        labels[0], labels[1] = labels[1], labels[0]
+        return [(t, p, label) for (t, p, _), label in zip(own, labels, strict=True)]
+
+    run.micro_batches = swapped  # type: ignore[method-assign]
+
+
+@fault(PP, r"layers\.[12]\.")
+def pp_rounded_on_the_way(run: Experiment) -> None:
+    """The activations between stages are rounded to bfloat16."""
+    if run.mesh.at("pp") == 0:
+        block = layer_of(run, 1)
+        forward = block.forward
+        block.forward = lambda *a: forward(*a).bfloat16().float()  # type: ignore[method-assign]
+
+
+@fault(
+    PP, r"^optimizer$", r"^Optimizer\.", r"^Distributed\.", r"cross_entropy", r"^Tensor\.__mul__"
+)
+def pp_loss_not_divided(run: Experiment) -> None:
+    """The loss of each micro-batch counts in full."""
+    run.loss_scale = float(run.mesh.layout.micro_batches)

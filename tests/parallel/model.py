@@ -1,0 +1,181 @@
+"""One tiny transformer, whole or cut: the same weights and the same mathematics either way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tests.parallel.collective import Gather
+from tests.parallel.experts import Experts, Router
+from tests.parallel.layers import (
+    SEQUENCE,
+    ColumnParallelLinear,
+    Operation,
+    RowParallelLinear,
+    VocabParallelEmbedding,
+    same,
+)
+from tests.parallel.layout import Mesh
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What is trained: sizes that no one can mistake for each other; `clip` limits gradients."""
+
+    vocabulary: int = 56
+    hidden: int = 16
+    heads: int = 4
+    ffn: int = 40
+    layers: int = 4
+    batch: int = 8
+    sequence: int = 12
+    experts: int = 0
+    clip: bool = False
+
+
+class Attention(nn.Module):
+    """Causal attention over fused q, k, v; with context parallelism keys come from all parts."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.heads, self.width = size.heads, size.hidden // size.heads
+        self.norm_q = nn.LayerNorm(self.width)
+        self.qkv: nn.Module = nn.Linear(size.hidden, 3 * size.hidden)
+        self.out: nn.Module = nn.Linear(size.hidden, size.hidden)
+        self.spread_keys: Operation = same
+        self.spread_positions: Operation = same
+
+    def forward(self, x: Tensor, positions: Tensor) -> Tensor:
+        q, k, v = self.qkv(x).chunk(3, -1)
+        q, k, v = (t.unflatten(-1, (-1, self.width)).transpose(1, 2) for t in (q, k, v))
+        q = self.norm_q(q)
+        k, v = self.spread_keys(k), self.spread_keys(v)
+        known = self.spread_positions(positions)
+        seen = positions[:, None, :, None] >= known[:, None, None, :]
+        mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=seen)
+        return self.out(mixed.transpose(1, 2).flatten(-2))
+
+
+class Mlp(nn.Module):
+    """Gated: the up projection holds gate and value, fused."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.up: nn.Module = nn.Linear(size.hidden, 2 * size.ffn)
+        self.down: nn.Module = nn.Linear(size.ffn, size.hidden)
+
+    def forward(self, x: Tensor) -> Tensor:
+        gate, value = self.up(x).chunk(2, -1)
+        return self.down(functional.silu(gate) * value)
+
+
+class Block(nn.Module):
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(size.hidden)
+        self.attention = Attention(size)
+        self.mlp_norm = nn.LayerNorm(size.hidden)
+        self.mlp: nn.Module = Mlp(size)
+        if size.experts:
+            self.router = Router(size.hidden, size.experts)
+            self.mlp = Experts([Mlp(size) for _ in range(size.experts)])
+
+    def forward(self, x: Tensor, positions: Tensor) -> Tensor:
+        x = x + self.attention(self.attention_norm(x), positions)
+        h = self.mlp_norm(x)
+        if isinstance(self.mlp, Experts):
+            return x + self.mlp(h, *self.router(h))
+        return x + self.mlp(h)
+
+
+class Transformer(nn.Module):
+    """All of it, or the layers of one pipeline stage; `ends` tells which ends it has."""
+
+    def __init__(self, size: Size, layers: range | None = None) -> None:
+        super().__init__()
+        layers = range(size.layers) if layers is None else layers
+        self.first, self.last = layers.start == 0, layers.stop == size.layers
+        if self.first:
+            self.embedding: nn.Module = nn.Embedding(size.vocabulary, size.hidden)
+            self.position: nn.Module = nn.Embedding(size.sequence, size.hidden)
+        self.layers = nn.ModuleList(Block(size) for _ in layers)
+        if self.last:
+            self.norm = nn.LayerNorm(size.hidden)
+            self.head: nn.Module = nn.Linear(size.hidden, size.vocabulary, bias=False)
+        self.spread_sequence: Operation = same  # position embeddings under sequence parallelism
+
+    def forward(self, x: Tensor, positions: Tensor) -> Tensor:
+        if self.first:
+            x = self.embedding(x) + self.spread_sequence(self.position(positions))
+        for layer in self.layers:
+            x = layer(x, positions)
+        return self.head(self.norm(x)) if self.last else x
+
+
+def build(size: Size, seed: int) -> Transformer:
+    """The whole model with weights that depend on the seed alone."""
+    torch.manual_seed(seed)
+    model = Transformer(size)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "norm" in name or name.endswith("bias"):
+                parameter.add_(0.1 * torch.randn_like(parameter))
+    return model
+
+
+def stage(whole: Transformer, size: Size, layers: range) -> Transformer:
+    """Some layers of the whole as a model of its own, numbered from 0."""
+    part = Transformer(size, layers)
+    part.layers = nn.ModuleList(whole.layers[index] for index in layers)
+    for name in ("embedding", "position", "norm", "head"):
+        if hasattr(part, name):
+            setattr(part, name, getattr(whole, name))
+    return part
+
+
+def shard(model: Transformer, mesh: Mesh) -> None:
+    """Cut a model over tp and cp, and its experts over ep, in place."""
+    if mesh.size("cp") > 1:
+        _spread_context(model, mesh)
+    if mesh.layout.ep > 1:
+        for block in model.layers:
+            assert isinstance(block, Block)
+            assert isinstance(block.mlp, Experts)
+            block.mlp.spread(mesh)
+    if mesh.size("tp") > 1 and not mesh.layout.native:
+        _cut_tensors(model, mesh)
+
+
+def _spread_context(model: Transformer, mesh: Mesh) -> None:
+    group = mesh.group("cp")
+    for block in model.layers:
+        assert isinstance(block, Block)
+        block.attention.spread_keys = lambda x: Gather.apply(x, group, 2, True)
+        block.attention.spread_positions = lambda p: Gather.apply(p, group, 1, False)
+
+
+def _cut_tensors(model: Transformer, mesh: Mesh) -> None:
+    for block in model.layers:
+        assert isinstance(block, Block)
+        attention, mlp = block.attention, block.mlp
+        attention.qkv = ColumnParallelLinear(_linear(attention.qkv), mesh, pieces=3)
+        attention.out = RowParallelLinear(_linear(attention.out), mesh)
+        assert isinstance(mlp, Mlp)
+        mlp.up = ColumnParallelLinear(_linear(mlp.up), mesh, pieces=2)
+        mlp.down = RowParallelLinear(_linear(mlp.down), mesh)
+    if model.first:
+        assert isinstance(model.embedding, nn.Embedding)
+        model.embedding = VocabParallelEmbedding(model.embedding, mesh)
+        if mesh.layout.sequence_parallel:
+            size, own = mesh.size("tp"), mesh.at("tp")
+            model.spread_sequence = lambda x: x.chunk(size, SEQUENCE)[own]
+    if model.last:
+        model.head = ColumnParallelLinear(_linear(model.head), mesh, gather_output=True)
+
+
+def _linear(module: nn.Module) -> nn.Linear:
+    assert isinstance(module, nn.Linear)
+    return module
