@@ -162,7 +162,8 @@ class CallMode(TorchFunctionMode):
         """Run one API call and record it; exceptions of the call leave its inputs recorded."""
         begun = self._begin(api, written, caller)
         local = self._threads.local
-        size = call[0][0].numel() if api.name in _RESIZES else -1
+        resizes = api.name in _RESIZES
+        size = self._trace.safely(api.owner, _elements, call[0]) if resizes else None
         local.quiet += 1
         try:
             result = func(*call[0], **call[1])
@@ -171,8 +172,8 @@ class CallMode(TorchFunctionMode):
             self._end(begun, written[0])
             raise
         local.quiet -= 1
-        if size >= 0 and result.numel() > size:
-            self._allocated(result)
+        if size is not None:
+            self._trace.safely(api.owner, self._resized, result, size)
         self._end(begun, written[0], result)
         return result
 
@@ -210,14 +211,14 @@ class CallMode(TorchFunctionMode):
     ) -> Any:  # noqa: ANN401
         quiet = self.is_quiet()
         if func in _BEHIND_THE_VERSION and args and not quiet:
-            self._distrust(args[0])
+            self._trace.safely("a tensor", self._trace.book.distrust, args[0])
         if self._unlisted is not None and not quiet:
-            api = self._unlisted(func)
+            api = self._trace.safely("the name of a call", self._unlisted, func)
             if api is not None:
                 return self._record_unlisted(api, func, args, kwargs)
         if func in ALLOCATING and not quiet:
             result = func(*args, **kwargs)
-            self._allocated(result)
+            self._trace.safely("a new tensor", self._trace.book.allocated, result)
             return result
         inner = self._table.unwrapped.get(func)
         if inner is not None:
@@ -280,17 +281,9 @@ class CallMode(TorchFunctionMode):
         end_call(trace, f"{name}.forward", entry, parent)
         self._gradients.watch_call(f"{name}.backward", result, parent, True)
 
-    def _distrust(self, value: object) -> None:
-        try:
-            self._trace.book.distrust(value)
-        except Exception as error:  # nothing of this may reach the user's step
-            self._trace.report("a tensor", error)
-
-    def _allocated(self, result: object) -> None:
-        try:
-            self._trace.book.allocated(result)
-        except Exception as error:  # nothing of this may reach the user's step
-            self._trace.report("a new tensor", error)
+    def _resized(self, tensor: torch.Tensor, before: int) -> None:
+        if tensor.numel() > before:
+            self._trace.book.allocated(tensor)
 
     def _inside(
         self,
@@ -303,6 +296,11 @@ class CallMode(TorchFunctionMode):
             return func(*args, **kwargs)
         with self:
             return inner(*args, **kwargs)
+
+
+def _elements(args: tuple[Any, ...]) -> int:
+    """How many elements there are before a call that may add some."""
+    return int(args[0].numel())
 
 
 def _is_passed_on(name: str, args: tuple[Any, ...], result: object) -> bool:

@@ -152,8 +152,8 @@ class GradientWatch:
 
     def _end_pass(self) -> None:
         for gradients in reversed(list(self._open)):  # the inner ones first
-            gradients.finish()
-        self._trace.run_waiting()
+            self._trace.safely("the end of a backward pass", gradients.finish)
+        self._trace.safely("the end of a backward pass", self._trace.run_waiting)
 
     def _of_the_result(
         self, call: ModuleCall, end: int, uses: Uses, key: Key, users: list[Consumer]
