@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,11 +142,11 @@ class Masked(nn.Module):
 
 def test_a_finite_mask_is_no_infinity(debugger: Make, tmp_path: Path) -> None:
     mask = torch.ones(6, 6, dtype=torch.bool).tril()
+    torch.manual_seed(0)
+    model, x = Masked(), torch.randn(6, 6)
     for side, scale in (("benchmark", 1.0), ("problem", 1.5)):
-        torch.manual_seed(0)
-        x, model = torch.randn(6, 6), Masked()
         target = debugger(level="L1", dump_path=str(tmp_path / side))
-        one_step(target, model, lambda s=scale: model(x, mask, s))
+        one_step(target, model, partial(model, x, mask, scale))
     assert inspect_dump(tmp_path / "benchmark").first_nonfinite is None
     options = builder.BuildOptions(workers=1, overflow_check=True)
     result = builder.build(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "o", options)
