@@ -24,6 +24,7 @@ from msprobe_core.torch.names.call_site import CallSites, written_arguments
 from msprobe_core.torch.record.entries import begin_call, end_call, holds_tensor, write_output
 from msprobe_core.torch.record.unwritten import ALLOCATING, mark_overwritten
 from msprobe_core.torch.watch.gradients import GradientWatch
+from msprobe_core.torch.watch.graph import now
 from msprobe_core.torch.watch.regions import RegionWatch
 
 _DATA = inspect.getattr_static(torch.Tensor, "data")
@@ -35,8 +36,10 @@ _EXPOSES_MEMORY = frozenset({"numpy"})
 _RESIZES = frozenset({"resize_", "resize_as_"})
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-_Begun = tuple[Api, str, ModuleCall | None, Entry | None]
-"""A call that runs: its API, its name without direction, where it stands, and its entry."""
+_Begun = tuple[Api, str, ModuleCall | None, Entry | None, int]
+"""A call that runs: its API, its name without direction, where it stands, its entry, and the number
+that the first graph node made in it will get.
+"""
 
 NameUnlisted = Callable[[Callable[..., Any]], Api | None]
 """The name of a function that is on no list, None for what is not recorded."""
@@ -184,7 +187,7 @@ class CallMode(TorchFunctionMode):
             name = f"{api.prefix}.{api.name}.{trace.next_call(api.owner)}"
             marked = mark_overwritten(api.name, *written)
             entry = begin_call(trace, f"{name}.forward", api, parent, marked, caller)
-            return api, name, parent, entry
+            return api, name, parent, entry, now()
         except Exception as error:  # nothing of this may reach the user's step
             trace.report(api.owner, error)
             return None
@@ -194,15 +197,16 @@ class CallMode(TorchFunctionMode):
         if begun is None:
             return
         trace = self._trace
-        api, name, parent, entry = begun
+        api, name, parent, entry, made = begun
         try:
             if api.name in _EXPOSES_MEMORY:
                 trace.book.distrust(args[0])
             if entry is not None and result:
                 write_output(trace, entry, result[0])
             end_call(trace, f"{name}.forward", entry, parent)
-            if result and not _is_passed_on(api.name, args, result[0]):
-                self._gradients.watch_call(f"{name}.backward", result[0], parent, api.has_values)
+            if result:
+                backward = f"{name}.backward"
+                self._gradients.watch_call(backward, result[0], parent, made, api.has_values)
         except Exception as error:  # nothing of this may reach the user's step
             trace.report(name, error)
 
@@ -251,12 +255,8 @@ class CallMode(TorchFunctionMode):
             parent = local.running[-1] if local.running else self._regions.region_of(caller)
             name = f"{api.owner}.{trace.calls_of(api.owner)}"
             marked = mark_overwritten(api.name, args, kwargs)
-            return (
-                api,
-                name,
-                parent,
-                begin_call(trace, f"{name}.forward", api, parent, marked, caller),
-            )
+            entry = begin_call(trace, f"{name}.forward", api, parent, marked, caller)
+            return api, name, parent, entry, now()
         except Exception as error:  # nothing of this may reach the user's step
             trace.report(api.owner, error)
             return None
@@ -269,7 +269,7 @@ class CallMode(TorchFunctionMode):
         result: Any,  # noqa: ANN401
     ) -> None:
         trace = self._trace
-        api, name, parent, entry = begun
+        api, name, parent, entry, made = begun
         trace.next_call(api.owner)
         if func in ALLOCATING:
             trace.book.allocated(result)
@@ -279,7 +279,7 @@ class CallMode(TorchFunctionMode):
         if entry is not None and not (arrives_later and not api.name.startswith(_WAIT)):
             write_output(trace, entry, result)
         end_call(trace, f"{name}.forward", entry, parent)
-        self._gradients.watch_call(f"{name}.backward", result, parent, True)
+        self._gradients.watch_call(f"{name}.backward", result, parent, made, True)
 
     def _resized(self, tensor: torch.Tensor, before: int) -> None:
         if tensor.numel() > before:
@@ -301,14 +301,6 @@ class CallMode(TorchFunctionMode):
 def _elements(args: tuple[Any, ...]) -> int:
     """How many elements there are before a call that may add some."""
     return int(args[0].numel())
-
-
-def _is_passed_on(name: str, args: tuple[Any, ...], result: object) -> bool:
-    """Whether a call returned what it was given, as dropout does when it drops nothing.
-
-    The node of its result is that of an earlier call then. Calls in place return a new node.
-    """
-    return bool(args) and args[0] is result and not name.endswith("_")
 
 
 def call_mode_type() -> type[CallMode]:

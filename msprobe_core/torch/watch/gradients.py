@@ -55,11 +55,15 @@ class GradientWatch:
         self._spans: dict[ModuleCall, _Span] = {}
 
     def watch_call(
-        self, name: str, result: object, parent: ModuleCall | None, has_values: bool
+        self, name: str, result: object, parent: ModuleCall | None, since: int, has_values: bool
     ) -> None:
-        """Record the backward of an API call: what its last graph node receives and sends on."""
+        """Record the backward of an API call: what its last graph node receives and sends on.
+
+        A node numbered below `since` is an earlier call's, whose result this one has passed on, as
+        dropout does when it drops nothing.
+        """
         node = _first_node(result)
-        if node is None:
+        if node is None or node._sequence_nr() < since:
             return
         trace, passes = self._trace, 0
 
