@@ -129,6 +129,47 @@ def test_a_tensor_that_cannot_be_read_costs_a_line_not_the_step() -> None:
     assert len(errors) == 1 and "Torch.x.0.forward.input.0" in errors[0]
 
 
+class Halves(torch.Tensor):
+    """Stands for twice what it stores, as the quantised tensors of torchao stand for a product."""
+
+    stored: torch.Tensor
+
+    @staticmethod
+    def __new__(cls, stored: torch.Tensor) -> Halves:
+        made: Any = torch.Tensor._make_wrapper_subclass(cls, stored.shape, dtype=torch.float32)
+        made.stored = stored
+        return made  # type: ignore[no-any-return]
+
+    def dequantize(self) -> torch.Tensor:
+        return self.stored.float() * 2
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError(func)
+
+
+class Original(Halves):
+    """NF4's method has another name."""
+
+    dequantize = torch.Tensor.dequantize  # type: ignore[assignment]
+
+    def get_original_weight(self) -> torch.Tensor:
+        return self.stored.float() * 2
+
+
+@pytest.mark.parametrize("kind", [Halves, Original])
+@pytest.mark.parametrize("options", [{}, {"save": True}, {"checksum": "md5"}])
+def test_a_quantised_wrapper_is_measured_by_what_it_stands_for(
+    kind: type[Halves], options: dict[str, Any]
+) -> None:
+    stored = torch.tensor([[1, -3], [5, 7]], dtype=torch.int8)
+    found = record(kind(stored), **options)
+    exact = stored.double() * 2
+    assert (found["Max"], found["Min"], found["dtype"]) == (14.0, -6.0, "torch.float32")
+    assert found["Norm"] == pytest.approx(exact.norm().item())
+    assert found["Mean"] == pytest.approx(exact.mean().item())
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=40)
