@@ -135,7 +135,7 @@ class Halves(torch.Tensor):
     stored: torch.Tensor
 
     @staticmethod
-    def __new__(cls, stored: torch.Tensor) -> Halves:
+    def __new__(cls: type[Halves], stored: torch.Tensor) -> Halves:
         made: Any = torch.Tensor._make_wrapper_subclass(cls, stored.shape, dtype=torch.float32)
         made.stored = stored
         return made  # type: ignore[no-any-return]
