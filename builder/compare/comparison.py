@@ -22,6 +22,7 @@ from builder.compare.rounding import (
     reduced_gradients,
     statistical_distance,
 )
+from builder.compare.precision import working_precision
 from builder.compare.score import (
     Tolerance,
     base_precision,
@@ -106,7 +107,8 @@ def mode_of(problem: Dump, benchmark: Dump) -> Mode:
 class Setting:
     """What a comparison takes from the whole run when it looks at a part of it.
 
-    `precision` is the base precision of problem and benchmark, `depth` the blocks passed per node.
+    `precision` is the working precision of problem and benchmark, `depth` the blocks passed per
+    node.
     """
 
     precision: tuple[str, str]
@@ -118,7 +120,8 @@ def setting_of(matching: Matching, columns: tuple[Columns, Columns], forms: Form
     dtypes = [form.dtype for form in forms.listed()]
     counts = (np.bincount(side.forms, minlength=len(dtypes)).tolist() for side in columns)
     ours, theirs = (base_precision(zip(dtypes, numbers)) for numbers in counts)
-    return Setting((ours, theirs), block_depths(matching.problem))
+    precision = working_precision(matching, (ours, theirs))
+    return Setting(precision, block_depths(matching.problem))
 
 
 def compare(

@@ -49,7 +49,7 @@ export const reasonsEn: Record<string, string> = {
   collective_order: "rank {{peer_rank}} calls {{other}} where this rank calls {{kind}}",
   checkpoint_recomputed: "recomputed during the backward pass (activation checkpointing)",
   precision_setting:
-    "most values are {{problem}} in the problem run and {{benchmark}} in the benchmark; tolerances follow the coarser one",
+    "computed in {{problem}} in the problem run and in {{benchmark}} in the benchmark (most values, or a whole class of calls); tolerances follow the coarser one",
   statistics_only: "a tensor dump against a statistics dump: compared on the statistics both have",
   same_place: "between the same neighbours",
   same_class: "same class {{name}}",
