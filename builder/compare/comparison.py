@@ -15,6 +15,7 @@ from builder.compare.attributes import NOTHING, differing_attributes, has_own_er
 from builder.compare.columns import Columns, columns_of
 from builder.compare.dumped_tensors import measure_files
 from builder.compare.pair_forms import PairForms
+from builder.compare.precision import working_precision
 from builder.compare.rounding import (
     forgive_products,
     forgive_quotients,
@@ -22,7 +23,6 @@ from builder.compare.rounding import (
     reduced_gradients,
     statistical_distance,
 )
-from builder.compare.precision import working_precision
 from builder.compare.score import (
     Tolerance,
     base_precision,
