@@ -241,6 +241,7 @@ def _log(line: str) -> None:
 
 def print_summary(result: TablesResult) -> None:
     """What was compared, where it begins to differ, and the files."""
+    from builder.pipeline.outcome import unlike_dumps
     from builder.reasons import sentence
 
     for missing in result.missing:
@@ -249,11 +250,11 @@ def print_summary(result: TablesResult) -> None:
         )
     for outcome in result.failed:
         print(f"failed: step {outcome.step} rank {outcome.rank}: {outcome.error}")
-    if any(outcome.statistics_only for outcome in result.outcomes):
-        print(f"note: {sentence({'code': 'statistics_only'})}")
+    for reason in unlike_dumps(result.outcomes):
+        print(f"note: {sentence(reason)}")
     if not result.compared_values and not result.failed:
         print("note: no value of one run could be compared with one of the other; dump both with")
-        print("      the same task and summary_mode, statistics, tensor or md5")
+        print("      the same task (statistics or tensor) and summary_mode")
     print(f"begins: {beginning(result.findings, result.compared_values)}")
     for file in result.files:
         print(f"file: {file}")
