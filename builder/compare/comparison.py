@@ -6,7 +6,6 @@ The result is arrays over value pairs and over nodes in execution order; nothing
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from builder.compare.attributes import NOTHING, differing_attributes, has_own_error, own_error
 from builder.compare.columns import Columns, columns_of
 from builder.compare.dumped_tensors import measure_files
+from builder.compare.kinds import Mode, mode_of
 from builder.compare.pair_forms import PairForms
 from builder.compare.rounding import (
     forgive_products,
@@ -43,8 +43,6 @@ from builder.dump.values import Record
 from builder.match.nodes import Matching
 from builder.match.values import SURPLUS, ValuePairs, pair_values
 from msprobe_core.format import SKETCH_VERSION
-
-Mode = Literal["statistics", "tensor", "md5", "structure"]
 
 
 @dataclass(slots=True)
@@ -88,18 +86,6 @@ class Comparison:
     def is_surplus(self, row: int) -> bool:
         """Whether the row's value exists on one side only."""
         return SURPLUS in (self.pairs.problem[row], self.pairs.benchmark[row])
-
-
-def mode_of(problem: Dump, benchmark: Dump) -> Mode:
-    """Which measures two dumps allow; a tensor dump against statistics has those in common."""
-    if not problem.values.records or not benchmark.values.records:
-        return "structure"
-    if problem.task == benchmark.task == "tensor":
-        return "tensor"
-    sides = (problem.values.records, benchmark.values.records)
-    if all(any(record.md5 for record in records) for records in sides):
-        return "md5"
-    return "statistics"
 
 
 @dataclass(frozen=True, slots=True)
