@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msprobe.cli.graph_visualize import BY_POSITION, beginning, number_of_processes
+from msprobe.cli.build_summary import beginning
+from msprobe.cli.graph_visualize import BY_POSITION, number_of_processes
 from msprobe.cli.outcome import Exit
 from msprobe.cli.progress import Progress
 from msprobe.errors import CommandError
