@@ -37,6 +37,7 @@ from builder.compare.statistics import (
     relative_error,
 )
 from builder.compare.tensors import TensorMeasures
+from builder.compare.unread import unread_rows
 from builder.dump.forms import Forms
 from builder.dump.reader import Dump
 from builder.dump.values import Record
@@ -53,7 +54,8 @@ class Comparison:
     `limit`, `score`, `norm_error`, `is_output`, `unseen` (the sketches differ where all four
     statistics agree); `estimates` from sketches, None without any; `tensors`, `unreadable` and
     `differs` (what differs besides the numbers) where there is something to say; `unwritten` are
-    the rows of memory that nobody had written: they have no error.
+    the rows of memory that nobody had written, `unread` those of inputs that their call does not
+    read: they have no error.
     By the problem's nodes in execution order: `depth` in blocks, `node_score`, `node_input_score`
     (NaN = no values). `columns` holds what is known of each side's values in their own order,
     `forms` what their form numbers mean.
@@ -82,6 +84,7 @@ class Comparison:
     estimates: Estimates | None
     unseen: NDArray[np.bool_]
     unwritten: list[int]
+    unread: list[int]
 
     def is_surplus(self, row: int) -> bool:
         """Whether the row's value exists on one side only."""
@@ -130,7 +133,8 @@ def compare(
     is_output = pair_forms.are_outputs(forms)
     error = _without_other_kernels(error, matching, nodes, is_output, (ours, theirs))
     unwritten = [row for row, (p, b) in enumerate(zip(ours, theirs)) if p.unwritten or b.unwritten]
-    error[unwritten] = np.nan
+    unread = unread_rows(matching, pairs)
+    error[unwritten + unread] = np.nan
     limit = _tolerances(pair_forms, setting, nodes, tolerance)
     if mode != "md5":
         distance = statistical_distance(left, right)
@@ -161,7 +165,7 @@ def compare(
         is_output=is_output,
         node_score=_worst_by_node(score, nodes, is_output, count),
         node_input_score=_worst_by_node(score, nodes, ~is_output, count),
-        differs=_differences(pair_forms, unwritten),
+        differs=_differences(pair_forms, unwritten + unread),
         tensors=tensors,
         unreadable=unreadable,
         forms=forms,
@@ -169,6 +173,7 @@ def compare(
         estimates=estimates,
         unseen=_unseen(by_statistics, error, limit, estimates),
         unwritten=unwritten,
+        unread=unread,
     )
 
 
@@ -283,13 +288,13 @@ def _measure_tensors(
     return measured, unreadable
 
 
-def _differences(pair_forms: PairForms, unwritten: list[int]) -> dict[int, list[str]]:
+def _differences(pair_forms: PairForms, blank: list[int]) -> dict[int, list[str]]:
     found = [
         [] if p is NOTHING or b is NOTHING else differing_attributes(p, b)
         for p, b in pair_forms.examples
     ]
     some = np.array([bool(attributes) for attributes in found], dtype=bool)[pair_forms.of_row]
-    some[unwritten] = False
+    some[blank] = False
     return {row: found[pair_forms.of_row[row]] for row in np.flatnonzero(some).tolist()}
 
 
