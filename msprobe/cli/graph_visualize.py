@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from msprobe.cli.build_summary import exit_code, print_summary
 from msprobe.cli.merge_flags import add_merge_flags, merge_options
-from msprobe.cli.outcome import CommandError, Exit
+from msprobe.cli.outcome import Exit
+from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
     from builder import BuildOptions, BuildResult
@@ -195,7 +196,7 @@ def _build(options: argparse.Namespace, progress: Progress) -> BuildResult:
 
 def _plan(options: argparse.Namespace) -> Exit:
     if options.executor is not None:
-        raise CommandError("--plan runs nothing; leave --executor to msprobe unit")
+        raise CommandError("--plan runs nothing", "leave --executor to msprobe unit")
     from builder.cluster.plan_file import PLAN_FILE
     from builder.cluster.running import plan_build
 
