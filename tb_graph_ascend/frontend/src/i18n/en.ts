@@ -13,7 +13,12 @@ export const en = {
   copied: "Copied",
   download: "Download",
   side: { problem: "Problem", benchmark: "Benchmark", single: "Graph" },
-  frame: { lists: "Width of the lists", details: "Height of the details" },
+  frame: {
+    lists: "Width of the lists",
+    details: "Height of the details",
+    hideLists: "Put the lists away",
+    showLists: "Show the lists",
+  },
   header: {
     database: "Database",
     step: "Step",
@@ -31,6 +36,7 @@ export const en = {
     languageShort: "中",
     help: "Keys and help",
     share: "Share and export",
+    more: "Legend and settings",
     build: "Build a comparison",
   },
   search: {

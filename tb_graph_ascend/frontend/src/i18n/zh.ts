@@ -14,7 +14,12 @@ export const zh: Texts = {
   copied: "已复制",
   download: "下载",
   side: { problem: "问题侧", benchmark: "标杆侧", single: "图" },
-  frame: { lists: "列表宽度", details: "详情高度" },
+  frame: {
+    lists: "列表宽度",
+    details: "详情高度",
+    hideLists: "收起列表",
+    showLists: "显示列表",
+  },
   header: {
     database: "数据库",
     step: "Step",
@@ -32,6 +37,7 @@ export const zh: Texts = {
     languageShort: "EN",
     help: "快捷键与帮助",
     share: "分享与导出",
+    more: "图例与设置",
     build: "新建比对",
   },
   search: {

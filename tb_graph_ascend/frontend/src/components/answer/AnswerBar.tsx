@@ -83,11 +83,11 @@ function Tools({ cause, first }: { cause: Cause; first: boolean }) {
       >
         {t("answer.show")} {first && <kbd aria-hidden>F</kbd>}
       </button>
-      <button type="button" className="button" title={t("share.slide")} onClick={() => saveSlide("png")}>
-        <Presentation aria-hidden size={14} /> {t("answer.slide")}
+      <button type="button" className="button" title={t("share.slide")} aria-label={t("answer.slide")} onClick={() => saveSlide("png")}>
+        <Presentation aria-hidden size={14} /> <span className="wide-only">{t("answer.slide")}</span>
       </button>
-      <button type="button" className="button" title={t("share.link")} onClick={copyLink}>
-        <Link aria-hidden size={14} /> {t("answer.link")}
+      <button type="button" className="button" title={t("share.link")} aria-label={t("answer.link")} onClick={copyLink}>
+        <Link aria-hidden size={14} /> <span className="wide-only">{t("answer.link")}</span>
       </button>
     </>
   );
