@@ -8,7 +8,7 @@ import type { RowPages } from "./rowpages";
 
 export type DiffLook = Pick<
   DiffScene,
-  "palette" | "texts" | "recolour" | "selected" | "hit" | "picked" | "microStep" | "comparison"
+  "palette" | "texts" | "recolour" | "selected" | "hit" | "picked" | "microStep" | "comparison" | "lit"
 > & { folded: boolean };
 
 export interface DiffEvents {

@@ -9,7 +9,7 @@ import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useHandOn } from "../../hooks/useHandOn";
 import { showCause } from "../../state/actions";
-import { callText, causeText, ranksText } from "../../state/causes";
+import { callText, causeText, followText, ranksText } from "../../state/causes";
 import { FailureNotice } from "../parts/FailureNotice";
 import { SourceLine } from "../parts/SourceLine";
 import { NothingDiverges } from "./NothingDiverges";
@@ -48,7 +48,7 @@ function Causes({ answer: { causes, cause_count: count } }: { answer: Answer }) 
           <Tools cause={cause} first={number === 0} />
         </div>
         <p className="muted">
-          {t("answer.causes", { count })} · {t("answer.follow", { count: cause.followed_by })}
+          {t("answer.causes", { count })} · {followText(t, cause)}
         </p>
       </div>
     </section>

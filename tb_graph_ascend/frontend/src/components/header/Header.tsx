@@ -20,9 +20,9 @@ export function Header({ databases }: { databases: Databases }) {
   const db = useApp((state) => state.db);
   const busy = useApp((state) => state.busy);
   const compact = useLayout((state) => state.compact);
+  const build = !databases.read_only && <BuildButton />;
   const tools = (
     <>
-      {!databases.read_only && <BuildButton />}
       {tensorBoardWindow() === null && <ThemeButton />}
       <LanguageButton />
       <HelpButton />
@@ -40,12 +40,16 @@ export function Header({ databases }: { databases: Databases }) {
         </>
       )}
       <div className="header-tools">
-        {!compact && tools}
+        {!compact && build}
         {db !== null && <ShareMenu />}
+        {!compact && tools}
         {compact && (
           <Popup label={t("header.more")} face={<Ellipsis aria-hidden size={17} />}>
             {db !== null && <Legend />}
-            <div className="popup-tools">{tools}</div>
+            <div className="popup-tools">
+              {build}
+              {tools}
+            </div>
           </Popup>
         )}
       </div>
