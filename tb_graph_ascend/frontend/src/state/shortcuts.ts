@@ -5,6 +5,7 @@ import { answerQuery, databaseQuery, detailsQuery, queryClient } from "../api/qu
 import { isUnmatched } from "../graph/appearance";
 import { calledAs } from "../graph/called";
 import {
+  destination,
   openPair,
   pickNode,
   selectNode,
@@ -162,7 +163,8 @@ async function pickSelected(): Promise<void> {
 }
 
 function shiftPair(what: "step" | "rank", shift: number): void {
-  const { db, step, rank } = state();
+  const { db } = state();
+  const { step, rank } = destination();
   if (db === null || step === null || rank === null) return;
   const pairs = queryClient.getQueryData(databaseQuery(db).queryKey)?.pairs ?? [];
   const values = what === "step" ? stepsOf(pairs) : ranksAt(pairs, step);
