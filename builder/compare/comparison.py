@@ -6,7 +6,6 @@ The result is arrays over value pairs and over nodes in execution order; nothing
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from builder.compare.attributes import NOTHING, differing_attributes, has_own_error, own_error
 from builder.compare.columns import Columns, columns_of
 from builder.compare.dumped_tensors import measure_files
+from builder.compare.kinds import Mode, mode_of
 from builder.compare.pair_forms import PairForms
 from builder.compare.precision import working_precision
 from builder.compare.rounding import (
@@ -38,6 +38,7 @@ from builder.compare.statistics import (
     relative_error,
 )
 from builder.compare.tensors import TensorMeasures
+from builder.compare.unread import unread_rows
 from builder.dump.forms import Forms
 from builder.dump.reader import Dump
 from builder.dump.values import Record
@@ -45,18 +46,17 @@ from builder.match.nodes import Matching
 from builder.match.values import SURPLUS, ValuePairs, pair_values
 from msprobe_core.format import SKETCH_VERSION
 
-Mode = Literal["statistics", "tensor", "md5", "structure"]
-
 
 @dataclass(slots=True)
 class Comparison:
     """All that was measured on one matched pair of trees.
 
     By row of `pairs`: `records` and `statistics` of both sides, `keys`, `error`, its tolerance
-    `limit`, `score`, `norm_error`, `is_output`, `unseen` (the sketches differ where all four
-    statistics agree); `estimates` from sketches, None without any; `tensors`, `unreadable` and
-    `differs` (what differs besides the numbers) where there is something to say; `unwritten` are
-    the rows of memory that nobody had written: they have no error.
+    `limit`, `score`, `norm_error`, `is_output`, `distance` (L2, the least that is known; NaN where
+    nothing is), `unseen` (the sketches differ where all four statistics agree); `estimates` from
+    sketches, None without any; `tensors`, `unreadable` and `differs` (what differs besides the
+    numbers) where there is something to say; `unwritten` are the rows of memory that nobody had
+    written, `unread` those of inputs that their call does not read: they have no error.
     By the problem's nodes in execution order: `depth` in blocks, `node_score`, `node_input_score`
     (NaN = no values). `columns` holds what is known of each side's values in their own order,
     `forms` what their form numbers mean.
@@ -74,6 +74,7 @@ class Comparison:
     limit: Floats
     score: Floats
     norm_error: Floats
+    distance: Floats
     is_output: NDArray[np.bool_]
     node_score: Floats
     node_input_score: Floats
@@ -85,22 +86,11 @@ class Comparison:
     estimates: Estimates | None
     unseen: NDArray[np.bool_]
     unwritten: list[int]
+    unread: list[int]
 
     def is_surplus(self, row: int) -> bool:
         """Whether the row's value exists on one side only."""
         return SURPLUS in (self.pairs.problem[row], self.pairs.benchmark[row])
-
-
-def mode_of(problem: Dump, benchmark: Dump) -> Mode:
-    """Which measures two dumps allow; a tensor dump against statistics has those in common."""
-    if not problem.values.records or not benchmark.values.records:
-        return "structure"
-    if problem.task == benchmark.task == "tensor":
-        return "tensor"
-    sides = (problem.values.records, benchmark.values.records)
-    if all(any(record.md5 for record in records) for records in sides):
-        return "md5"
-    return "statistics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +137,11 @@ def compare(
     is_output = pair_forms.are_outputs(forms)
     error = _without_other_kernels(error, matching, nodes, is_output, (ours, theirs))
     unwritten = [row for row, (p, b) in enumerate(zip(ours, theirs)) if p.unwritten or b.unwritten]
-    error[unwritten] = np.nan
+    unread = unread_rows(matching, pairs)
+    error[unwritten + unread] = np.nan
     limit = _tolerances(pair_forms, setting, nodes, tolerance)
+    distance = _distances(left, right, estimates, tensors)
     if mode != "md5":
-        distance = statistical_distance(left, right)
-        if estimates is not None:
-            distance = np.fmax(distance, estimates.distance)
-        for row, measures in tensors.items():
-            distance[row] = measures.euc_dist
         reduced = reduced_gradients(matching, nodes, is_output, right)
         error = forgive_rounding(error, limit, distance, reduced, right.size)
         shapes = [record.shape for record in theirs]
@@ -175,10 +162,11 @@ def compare(
         limit=limit,
         score=score,
         norm_error=norm_relative_error(left, right),
+        distance=distance,
         is_output=is_output,
         node_score=_worst_by_node(score, nodes, is_output, count),
         node_input_score=_worst_by_node(score, nodes, ~is_output, count),
-        differs=_differences(pair_forms, unwritten),
+        differs=_differences(pair_forms, unwritten + unread),
         tensors=tensors,
         unreadable=unreadable,
         forms=forms,
@@ -186,6 +174,7 @@ def compare(
         estimates=estimates,
         unseen=_unseen(by_statistics, error, limit, estimates),
         unwritten=unwritten,
+        unread=unread,
     )
 
 
@@ -258,6 +247,21 @@ def _estimates(
     return estimate(ours, theirs, statistics, integer)
 
 
+def _distances(
+    ours: Statistics,
+    theirs: Statistics,
+    estimates: Estimates | None,
+    tensors: dict[int, TensorMeasures],
+) -> Floats:
+    """How far apart the sides are as an L2 norm: measured, estimated, or the least possible."""
+    distance = statistical_distance(ours, theirs)
+    if estimates is not None:
+        distance = np.fmax(distance, estimates.distance)
+    for row, measures in tensors.items():
+        distance[row] = measures.euc_dist
+    return distance
+
+
 def _unseen(
     by_statistics: Floats, error: Floats, limit: Floats, estimates: Estimates | None
 ) -> NDArray[np.bool_]:
@@ -300,13 +304,13 @@ def _measure_tensors(
     return measured, unreadable
 
 
-def _differences(pair_forms: PairForms, unwritten: list[int]) -> dict[int, list[str]]:
+def _differences(pair_forms: PairForms, blank: list[int]) -> dict[int, list[str]]:
     found = [
         [] if p is NOTHING or b is NOTHING else differing_attributes(p, b)
         for p, b in pair_forms.examples
     ]
     some = np.array([bool(attributes) for attributes in found], dtype=bool)[pair_forms.of_row]
-    some[unwritten] = False
+    some[blank] = False
     return {row: found[pair_forms.of_row[row]] for row in np.flatnonzero(some).tolist()}
 
 

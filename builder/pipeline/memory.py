@@ -35,10 +35,16 @@ def affordable_workers(pairs: Sequence[PairPlan], wanted: int, available: int | 
 
 def pair_bytes(plan: PairPlan) -> int:
     """How much memory a pair is expected to take."""
+    known = plan.json_bytes
+    return _BASE_BYTES + _BYTES_PER_BYTE * (json_bytes(plan) if known is None else known)
+
+
+def json_bytes(plan: PairPlan) -> int:
+    """How many bytes of JSON a pair reads."""
     folders = [path.parent if path.is_file() else path for path in plan.folders]
     files = [f / name for f in folders for name in (CONSTRUCT_FILE, STACK_FILE)]
     files += map(values_file, folders)
-    return _BASE_BYTES + _BYTES_PER_BYTE * sum(_size(file) for file in files)
+    return sum(_size(file) for file in files)
 
 
 def available_bytes(cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
