@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from msprobe_core.torch.record.tensors import TensorBook, ValueOptions
 from msprobe_core.values.arguments import ArgumentWriter
@@ -298,6 +300,44 @@ def test_sums_neither_overflow_nor_vanish(scale: float, dtype: torch.dtype, size
     assert found["Norm"] == pytest.approx(exact * math.sqrt(size), rel=1e-6)
     assert abs(found["Mean"]) == pytest.approx(exact, rel=1e-6)
     assert "inf_count" not in found
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, FakeTensorMode])
+def test_what_is_kept_between_tensors_is_of_no_mode(mode: Callable[[], Any]) -> None:
+    """The first tensor of a thread is measured under a mode, the next ones are not."""
+    found: list[dict[str, Any]] = []
+
+    def measure() -> None:
+        values = torch.arange(40_000.0)
+        with mode():
+            made, _ = book()
+            made.record(values, "Torch.x.0.forward.input.0")
+        found.append(record(values))
+        found.append(record(values[:3000]))
+
+    thread = threading.Thread(target=measure)
+    thread.start()
+    thread.join()
+    for each, size in zip(found, (40_000, 3000), strict=True):
+        exact = torch.arange(size, dtype=torch.float64)
+        assert each["Norm"] == pytest.approx(exact.norm().item(), rel=1e-8)
+        assert each["Mean"] == pytest.approx(exact.mean().item(), rel=1e-8)
+
+
+def test_threads_measure_beside_each_other() -> None:
+    values = [torch.full((100_000,), float(n)) for n in range(1, 5)]
+    found: dict[int, set[float]] = {n: set() for n in range(4)}
+
+    def measure(number: int) -> None:
+        for _ in range(20):
+            found[number].add(record(values[number])["Mean"])
+
+    threads = [threading.Thread(target=measure, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {n: {n + 1.0} for n in range(4)}
 
 
 def test_an_expanded_tensor_counts_each_place() -> None:
