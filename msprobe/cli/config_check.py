@@ -65,14 +65,18 @@ def _add_tasks(tasks: argparse._MutuallyExclusiveGroup) -> None:
         metavar=("BENCH", "CMP"),
         help="compare two packs (*.zip), or two checkpoints",
     )
-    tasks.add_argument(
-        "-vc",
-        "--verl-compare",
-        type=Path,
-        nargs=2,
-        metavar=("NPU_LOG", "BENCH_LOG"),
-        help="compare the configurations in two logs of verl",
-    )
+    for short, framework, what in (
+        ("-vc", "verl", "configurations"),
+        ("-sc", "slime", "arguments"),
+    ):
+        tasks.add_argument(
+            short,
+            f"--{framework}-compare",
+            type=Path,
+            nargs=2,
+            metavar=("NPU_LOG", "BENCH_LOG"),
+            help=f"compare the {what} in two logs of {framework}",
+        )
     tasks.add_argument(
         "-vv",
         "--verl-verify",
@@ -80,14 +84,6 @@ def _add_tasks(tasks: argparse._MutuallyExclusiveGroup) -> None:
         nargs="+",
         metavar="[BENCH_YAML] LOG",
         help="check a log of verl against expected values, built in or in a YAML file",
-    )
-    tasks.add_argument(
-        "-sc",
-        "--slime-compare",
-        type=Path,
-        nargs=2,
-        metavar=("NPU_LOG", "BENCH_LOG"),
-        help="compare the arguments in two logs of slime",
     )
 
 

@@ -12,6 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msprobe.cli.dump_flags import (
+    add_naming,
+    add_sides,
+    add_tensor_log,
+    add_workers,
+    naming,
+)
 from msprobe.cli.merge_flags import add_merge_flags, merge_options
 from msprobe.cli.outcome import Exit
 
@@ -19,7 +26,6 @@ if TYPE_CHECKING:
     from builder import BuildOptions, BuildResult
     from builder.pipeline.outcome import StoredFinding
 
-BY_POSITION = Path()  # -lm without a file
 SUMMARY = "compare two dumps (or draw one) into a file that TensorBoard shows"
 
 
@@ -33,21 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_places(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-tp",
-        "--target_path",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="dump of the problem run: a rank, a step or the whole dump",
-    )
-    parser.add_argument(
-        "-gp",
-        "--golden_path",
-        type=Path,
-        metavar="DIR",
-        help="dump of the benchmark run at the same level; without it one graph is drawn",
-    )
+    what = "a rank, a step or the whole dump; without -gp it is drawn alone"
+    add_sides(parser, what, required=True)
     parser.add_argument(
         "-o",
         "--output_path",
@@ -59,21 +52,7 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_pairing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-lm",
-        "--layer_mapping",
-        type=Path,
-        nargs="?",
-        const=BY_POSITION,
-        metavar="YAML",
-        help="names that differ between the runs; without a file modules pair by position",
-    )
-    parser.add_argument(
-        "-fm",
-        "--fuzzy_match",
-        action="store_true",
-        help="also pair modules of other names where position and parameter shapes agree",
-    )
+    add_naming(parser)
     parser.add_argument(
         "--manual_mapping",
         type=Path,
@@ -98,11 +77,10 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
 
 def _add_former(parser: argparse.ArgumentParser) -> None:
     # Flags of mindstudio-probe's command of this name; progress and notes are always shown here.
-    for short, long in (
-        ("-tensor_log", "--is_print_compare_log"),
-        ("-progress_log", "--is_print_progress_log"),
-    ):
-        parser.add_argument(short, long, action="store_true", help=argparse.SUPPRESS)
+    add_tensor_log(parser, argparse.SUPPRESS)
+    parser.add_argument(
+        *("-progress_log", "--is_print_progress_log"), action="store_true", help=argparse.SUPPRESS
+    )
 
 
 def _add_measuring(parser: argparse.ArgumentParser) -> None:
@@ -133,9 +111,7 @@ def _add_measuring(parser: argparse.ArgumentParser) -> None:
         metavar="C",
         help="C in the tolerance K * C^depth * epsilon [1.03]",
     )
-    parser.add_argument(
-        "--workers", type=number_of_processes, metavar="N", help="processes at a time [all cores]"
-    )
+    add_workers(parser)
 
 
 def run(options: argparse.Namespace) -> Exit:
@@ -174,30 +150,20 @@ def number_map(text: str) -> dict[int, int]:
     return mapping
 
 
-def number_of_processes(text: str) -> int:
-    """Parse a number from 1 on."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; give 1 or more")
-    return int(text)
-
-
 def _build_options(options: argparse.Namespace) -> BuildOptions:
     from builder import BuildOptions, Tolerance
 
     constants = {"factor": options.tolerance_factor, "growth": options.tolerance_growth}
     given = {"threshold": options.threshold, "workers": options.workers}
-    by_position = options.layer_mapping == BY_POSITION
     return BuildOptions(
         overflow_check=options.overflow_check,
-        layer_mapping=None if by_position else options.layer_mapping,
-        match_by_position=by_position,
-        fuzzy_match=options.fuzzy_match,
         manual_mapping=options.manual_mapping,
         acc_check=options.acc_check,
         rank_map=options.rank_map,
         step_map=options.step_map,
         merging=merge_options(options),
         tolerance=Tolerance(**{k: v for k, v in constants.items() if v is not None}),
+        **naming(options),
         **{k: v for k, v in given.items() if v is not None},
     )
 
