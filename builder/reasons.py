@@ -63,6 +63,7 @@ SENTENCES = {
     "elements_differ": "{value}: the four statistics agree, the elements do not: about {error:.0%} "
     "apart",
     "unwritten": "{value}: memory that nobody had written yet, which is not compared",
+    "unread": "{value}: the call does not read it (beta is 0), so it is not compared",
     "nonfinite_made": "makes {state} in {value} from finite inputs",
     "argument_differs": "the argument {value} is {problem} here and {benchmark} in the benchmark",
     "precision_differs": "computed in {problem} here and in {benchmark} in the benchmark",

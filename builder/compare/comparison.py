@@ -37,6 +37,7 @@ from builder.compare.statistics import (
     relative_error,
 )
 from builder.compare.tensors import TensorMeasures
+from builder.compare.unread import unread_rows
 from builder.dump.forms import Forms
 from builder.dump.reader import Dump
 from builder.dump.values import Record
@@ -50,10 +51,11 @@ class Comparison:
     """All that was measured on one matched pair of trees.
 
     By row of `pairs`: `records` and `statistics` of both sides, `keys`, `error`, its tolerance
-    `limit`, `score`, `norm_error`, `is_output`, `unseen` (the sketches differ where all four
-    statistics agree); `estimates` from sketches, None without any; `tensors`, `unreadable` and
-    `differs` (what differs besides the numbers) where there is something to say; `unwritten` are
-    the rows of memory that nobody had written: they have no error.
+    `limit`, `score`, `norm_error`, `is_output`, `distance` (L2, the least that is known; NaN where
+    nothing is), `unseen` (the sketches differ where all four statistics agree); `estimates` from
+    sketches, None without any; `tensors`, `unreadable` and `differs` (what differs besides the
+    numbers) where there is something to say; `unwritten` are the rows of memory that nobody had
+    written, `unread` those of inputs that their call does not read: they have no error.
     By the problem's nodes in execution order: `depth` in blocks, `node_score`, `node_input_score`
     (NaN = no values). `columns` holds what is known of each side's values in their own order,
     `forms` what their form numbers mean.
@@ -71,6 +73,7 @@ class Comparison:
     limit: Floats
     score: Floats
     norm_error: Floats
+    distance: Floats
     is_output: NDArray[np.bool_]
     node_score: Floats
     node_input_score: Floats
@@ -82,6 +85,7 @@ class Comparison:
     estimates: Estimates | None
     unseen: NDArray[np.bool_]
     unwritten: list[int]
+    unread: list[int]
 
     def is_surplus(self, row: int) -> bool:
         """Whether the row's value exists on one side only."""
@@ -130,14 +134,11 @@ def compare(
     is_output = pair_forms.are_outputs(forms)
     error = _without_other_kernels(error, matching, nodes, is_output, (ours, theirs))
     unwritten = [row for row, (p, b) in enumerate(zip(ours, theirs)) if p.unwritten or b.unwritten]
-    error[unwritten] = np.nan
+    unread = unread_rows(matching, pairs)
+    error[unwritten + unread] = np.nan
     limit = _tolerances(pair_forms, setting, nodes, tolerance)
+    distance = _distances(left, right, estimates, tensors)
     if mode != "md5":
-        distance = statistical_distance(left, right)
-        if estimates is not None:
-            distance = np.fmax(distance, estimates.distance)
-        for row, measures in tensors.items():
-            distance[row] = measures.euc_dist
         reduced = reduced_gradients(matching, nodes, is_output, right)
         error = forgive_rounding(error, limit, distance, reduced, right.size)
         shapes = [record.shape for record in theirs]
@@ -158,10 +159,11 @@ def compare(
         limit=limit,
         score=score,
         norm_error=norm_relative_error(left, right),
+        distance=distance,
         is_output=is_output,
         node_score=_worst_by_node(score, nodes, is_output, count),
         node_input_score=_worst_by_node(score, nodes, ~is_output, count),
-        differs=_differences(pair_forms, unwritten),
+        differs=_differences(pair_forms, unwritten + unread),
         tensors=tensors,
         unreadable=unreadable,
         forms=forms,
@@ -169,6 +171,7 @@ def compare(
         estimates=estimates,
         unseen=_unseen(by_statistics, error, limit, estimates),
         unwritten=unwritten,
+        unread=unread,
     )
 
 
@@ -241,6 +244,21 @@ def _estimates(
     return estimate(ours, theirs, statistics, integer)
 
 
+def _distances(
+    ours: Statistics,
+    theirs: Statistics,
+    estimates: Estimates | None,
+    tensors: dict[int, TensorMeasures],
+) -> Floats:
+    """How far apart the sides are as an L2 norm: measured, estimated, or the least possible."""
+    distance = statistical_distance(ours, theirs)
+    if estimates is not None:
+        distance = np.fmax(distance, estimates.distance)
+    for row, measures in tensors.items():
+        distance[row] = measures.euc_dist
+    return distance
+
+
 def _unseen(
     by_statistics: Floats, error: Floats, limit: Floats, estimates: Estimates | None
 ) -> NDArray[np.bool_]:
@@ -283,13 +301,13 @@ def _measure_tensors(
     return measured, unreadable
 
 
-def _differences(pair_forms: PairForms, unwritten: list[int]) -> dict[int, list[str]]:
+def _differences(pair_forms: PairForms, blank: list[int]) -> dict[int, list[str]]:
     found = [
         [] if p is NOTHING or b is NOTHING else differing_attributes(p, b)
         for p, b in pair_forms.examples
     ]
     some = np.array([bool(attributes) for attributes in found], dtype=bool)[pair_forms.of_row]
-    some[unwritten] = False
+    some[blank] = False
     return {row: found[pair_forms.of_row[row]] for row in np.flatnonzero(some).tolist()}
 
 

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msprobe.cli.build_summary import beginning
 from msprobe.cli.dump_flags import add_naming, add_sides, add_tensor_log, add_workers, naming
-from msprobe.cli.graph_visualize import beginning
 from msprobe.cli.outcome import Exit
 from msprobe.cli.progress import Progress
 from msprobe.errors import CommandError
@@ -52,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_places(parser: argparse.ArgumentParser) -> None:
-    add_sides(parser, "dump.json or debug.json, a rank, a step or a whole dump", required=False)
+    kinds = "dump.json or debug.json, a rank, a step or a whole dump"
+    add_sides(parser, kinds, place=Path, required=False)
     parser.add_argument(
         "-o",
         "--output_path",

@@ -6,6 +6,7 @@ The short and long names are those that users of msprobe have in their scripts.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypedDict
 
@@ -20,12 +21,18 @@ class Naming(TypedDict):
     match_by_position: bool
 
 
-def add_sides(parser: argparse.ArgumentParser, what: str, *, required: bool) -> None:
-    """`-tp` and `-gp`; `what` says what kinds of dump they take."""
+def add_sides(
+    parser: argparse.ArgumentParser,
+    what: str,
+    *,
+    place: Callable[[str], Path | str],
+    required: bool,
+) -> None:
+    """`-tp` and `-gp`; `what` says what kinds of dump they take, `place` reads where it is."""
     parser.add_argument(
         "-tp",
         "--target_path",
-        type=Path,
+        type=place,
         required=required,
         metavar="PATH",
         help=f"dump of the problem run: {what}",
@@ -33,7 +40,7 @@ def add_sides(parser: argparse.ArgumentParser, what: str, *, required: bool) -> 
     parser.add_argument(
         "-gp",
         "--golden_path",
-        type=Path,
+        type=place,
         metavar="PATH",
         help="dump of the benchmark run, of the same kind",
     )
@@ -81,6 +88,13 @@ def add_workers(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="processes at the same time [as many as cores]",
     )
+
+
+def location(text: str) -> str:
+    """A path, or an address such as s3://bucket/run, as it is written without a last slash."""
+    from builder.storage.folder import is_address
+
+    return text.rstrip("/") if is_address(text) else str(Path(text))
 
 
 def _number_of_processes(text: str) -> int:

@@ -23,6 +23,7 @@ from msprobe.cli import (
     doctor,
     graph_visualize,
     inspect,
+    join,
     merge_result,
     multi_acc_check,
     multi_run_ut,
@@ -30,12 +31,13 @@ from msprobe.cli import (
     overflow_check,
     run_ut,
     serve,
+    unit,
 )
 from msprobe.cli.outcome import Exit
 from msprobe_core.format.errors import MendableError
 
 COMMANDS = (
-    *(graph_visualize, compare, merge_result, overflow_check, diagnose, check),
+    *(graph_visualize, unit, join, compare, merge_result, overflow_check, diagnose, check),
     *(serve, inspect, doctor),
     *(acc_check, multi_acc_check, api_precision_compare, op_generate, run_ut, multi_run_ut),
     *(config_check, ckpt_compare),

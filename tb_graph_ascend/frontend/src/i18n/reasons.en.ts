@@ -28,6 +28,7 @@ export const reasonsEn: Record<string, string> = {
     "{{maker}} puts out the same elements in both runs, the input {{value}} holds them in other places: " +
     "they were moved on the way here",
   elements_differ: "{{value}}: the four statistics agree, the elements do not: about {{error, percent}} apart",
+  unread: "{{value}}: the call does not read it (beta is 0), so it is not compared",
   unwritten: "{{value}}: memory that nobody had written yet, which is not compared",
   hidden_by_infinity:
     "its output is read as {{value}} by {{reader}}, whose output differs; the infinities in it hide from statistics whether it agrees",

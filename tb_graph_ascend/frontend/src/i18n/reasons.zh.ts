@@ -20,6 +20,7 @@ export const reasonsZh: Record<string, string> = {
     "此前的所有数值逐位一致；输出 {{value}} 最先出现差异，并由 {{reader}} 放大",
   elements_moved: "{{maker}} 在两次运行中输出相同的元素，而输入 {{value}} 中它们位置不同：元素在途中被移动",
   elements_differ: "{{value}}：四个统计量一致，但元素不一致：相差约 {{error, percent}}",
+  unread: "{{value}}：该调用不读取它（beta 为 0），不作比较",
   unwritten: "{{value}}：尚未写入的内存，不作比较",
   hidden_by_infinity:
     "其输出被 {{reader}} 作为 {{value}} 读取，而后者的输出不同；其中的无穷大使统计量无法判断它是否一致",
