@@ -132,7 +132,9 @@ def _read(path: Path) -> object:
         return yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise MappingError(f"{path}: no such file", "give a YAML file to --config") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+    except OSError as error:
+        raise MappingError(f"{path}: {error.strerror}", "give a YAML file to --config") from None
+    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         cause = " ".join(str(error).split())
         raise MappingError(f"{path}: cannot be read ({cause})", "correct the file") from None
 

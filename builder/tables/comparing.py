@@ -30,7 +30,7 @@ from builder.pipeline.summary import outcome_of
 from builder.tables.cells import Cell
 from builder.tables.first_difference import write_calls, write_first_differences
 from builder.tables.pairing import Place, plan_tables
-from builder.tables.sheets import write_csv, write_xlsx
+from builder.tables.sheets import check_folder, write_csv, write_xlsx
 from builder.tables.value_table import ValueTable
 
 SheetForm = Literal["csv", "xlsx"]
@@ -99,6 +99,7 @@ def compare_into_tables(
     that fails on its own is an outcome of the result.
     """
     options = options or TableOptions()
+    check_folder(output)
     plan = plan_tables(problem, benchmark)
     if options.first_differences and plan.of_files:
         raise InputError(

@@ -112,6 +112,8 @@ def _check_options(options: argparse.Namespace) -> None:
     )
     if checkpoints and options.fail_on is not None:
         raise CommandError("--fail-on is for packs and logs", "checkpoints take --fail-above")
+    if options.dump is not None and options.fail_on is not None:
+        raise CommandError("--fail-on is for comparisons", "leave it out with -d")
     if not checkpoints and (options.fail_above is not None or options.mapping is not None):
         raise CommandError(
             "--fail-above and --mapping are for checkpoints", "others take --fail-on"
