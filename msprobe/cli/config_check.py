@@ -28,6 +28,7 @@ _DEFAULTS = {
     "slime_compare": Path("slime_param_compare_result"),
 }
 _LISTED = 10
+_LOGGING: tuple[Framework, ...] = ("verl", "slime")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,14 +95,10 @@ def run(options: argparse.Namespace) -> Exit:
         return _pack(options.dump, _output(options, "dump"))
     if options.compare is not None:
         return _compare(options)
-    if options.verl_compare is not None:
-        return _compare_logs(
-            "verl", options.verl_compare, _output(options, "verl_compare"), options
-        )
-    if options.slime_compare is not None:
-        return _compare_logs(
-            "slime", options.slime_compare, _output(options, "slime_compare"), options
-        )
+    for framework in _LOGGING:
+        logs = getattr(options, f"{framework}_compare")
+        if logs is not None:
+            return _compare_logs(framework, logs, _output(options, f"{framework}_compare"), options)
     return _verify(options.verl_verify, _output(options, "verl_verify"), options)
 
 
