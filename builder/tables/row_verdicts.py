@@ -83,6 +83,7 @@ class RowVerdicts:
         trees = comparison.matching.problem, comparison.matching.benchmark
         self._apart = unlike(trees[0].dump, trees[1].dump)
         self._joined = trees[0].dump.joined, trees[1].dump.joined
+        self._multiplies = any(self._joined)  # asked once, not at every row
         self._fuzzy = {
             node: sentence(
                 {
@@ -106,7 +107,8 @@ class RowVerdicts:
             reasons.append(sentence(self._apart))
             if self._apart["code"] == "unlike_attributes":
                 messages.append(_NO_MEASURE)
-        reasons += self._products(place)
+        if self._multiplies:
+            reasons += self._products(place)
         score = self._score_of(place)
         before = self._before(call.problem)
         if not messages:
@@ -152,7 +154,7 @@ class RowVerdicts:
 
     def _products(self, place: Place) -> list[str]:
         """What the tensors of a row were multiplied with."""
-        if place.row is None or not any(self._joined):
+        if place.row is None:
             return []
         said = []
         for side, record in zip(_SIDES, (r[place.row] for r in self._comparison.records)):
