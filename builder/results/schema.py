@@ -17,10 +17,12 @@ __all__ = [
     "flow",
     "form",
     "graph",
+    "layout",
     "meta",
     "metadata",
     "node",
     "record",
+    "shard",
     "stack",
     "value",
 ]
@@ -48,7 +50,9 @@ def _table(spec: TableSpec) -> Table:
     return Table(spec.name, metadata, *columns)
 
 
-meta, graph, node, form, record, stack, communication, finding, flow = map(_table, TABLES)
+meta, graph, node, form, record, stack, communication, finding, flow, layout, shard = map(
+    _table, TABLES
+)
 
 
 def _values() -> Subquery:
