@@ -22,7 +22,7 @@ from builder.pipeline.merge_coverage import merged_summary, merged_values
 from builder.pipeline.merged import plan_merged, should_merge
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.order import link_ranks, order_findings
-from builder.pipeline.outcome import PairOutcome, StoredFinding
+from builder.pipeline.outcome import PairOutcome, StoredFinding, unlike_dumps
 from builder.pipeline.pair import Instructions
 from builder.pipeline.plan import Plan, plan_pairs, plan_single
 from builder.pipeline.rules import check_rules, match_rules
@@ -208,8 +208,7 @@ def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[
     if precision is not None and precision[0] != precision[1]:
         ours, theirs = precision
         said.append({"code": "precision_setting", "problem": ours, "benchmark": theirs})
-    if any(outcome.statistics_only for outcome in outcomes):
-        said.append({"code": "statistics_only"})
+    said += unlike_dumps(outcomes)
     said += merged_summary(outcomes)
     for missing in plan.missing:
         place: Reason = {"code": "only_in", "step": missing.step, "rank": missing.rank}

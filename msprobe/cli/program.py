@@ -33,8 +33,8 @@ from msprobe.cli import (
     serve,
     unit,
 )
-from msprobe.cli.outcome import CommandError, Exit
-from msprobe.errors import CheckError
+from msprobe.cli.outcome import Exit
+from msprobe_core.format.errors import MendableError
 
 COMMANDS = (
     *(graph_visualize, unit, join, compare, merge_result, overflow_check, diagnose, check),
@@ -112,16 +112,8 @@ class _Version(argparse.Action):
 
 def _one_line(error: Exception) -> str:
     text = " ".join(str(error).split())
-    if _explains_itself(error):
+    if isinstance(error, MendableError):
         return text
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}; check that the path exists and is yours to use"
     return f"internal error: {type(error).__name__}: {text}; run again with --debug and report it"
-
-
-def _explains_itself(error: Exception) -> bool:
-    if isinstance(error, CommandError | CheckError):
-        return True
-    from builder.errors import BuilderError
-
-    return isinstance(error, BuilderError)

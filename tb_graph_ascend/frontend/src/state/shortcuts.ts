@@ -3,6 +3,7 @@
 import type { Cause } from "../api/answertypes";
 import { answerQuery, databaseQuery, queryClient } from "../api/queries";
 import {
+  destination,
   openPair,
   pickNode,
   selectNode,
@@ -152,7 +153,8 @@ function pickSelected(): void {
 }
 
 function shiftPair(what: "step" | "rank", shift: number): void {
-  const { db, step, rank } = state();
+  const { db } = state();
+  const { step, rank } = destination();
   if (db === null || step === null || rank === null) return;
   const pairs = queryClient.getQueryData(databaseQuery(db).queryKey)?.pairs ?? [];
   const values = what === "step" ? stepsOf(pairs) : ranksAt(pairs, step);
