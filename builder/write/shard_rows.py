@@ -53,7 +53,9 @@ def shard_rows(
         theirs = pairs.get(ours)
         guilty: tuple[int, ...] = conflicts.get(ours, ())
         if not guilty and ours in differing & of_findings and theirs is not None:
-            guilty = guilty_ranks(merged.problem, merged.benchmark, (ours, theirs))
+            reading = merged.resolution.readings.get(ours)
+            axes = () if reading is None else reading.problem.axes
+            guilty = guilty_ranks(merged.problem, merged.benchmark, (ours, theirs), axes)
         yield from problem.rows(ours, guilty)
         if theirs is not None:
             yield from benchmark.rows(theirs, ())

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from msprobe.cli.build_summary import exit_code, print_summary
 from msprobe.cli.merge_flags import add_merge_flags, merge_options
-from msprobe.cli.outcome import CommandError, Exit
+from msprobe.cli.outcome import Exit
+from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
     from builder import BuildOptions, BuildResult
@@ -195,7 +196,7 @@ def _build(options: argparse.Namespace, progress: Progress) -> BuildResult:
 
 def _plan(options: argparse.Namespace) -> Exit:
     if options.executor is not None:
-        raise CommandError("--plan runs nothing; leave --executor to msprobe unit")
+        raise CommandError("--plan runs nothing", "give --executor to msprobe unit")
     from builder.cluster.plan_file import PLAN_FILE
     from builder.cluster.running import plan_build
 
@@ -211,10 +212,14 @@ def _plan(options: argparse.Namespace) -> Exit:
 
 
 def location(text: str) -> str:
-    """A path, or an address such as s3://bucket/run, as it is written without a last slash."""
-    from builder.storage.folder import is_address
+    """Parse a path, or an address such as s3://bucket/run."""
+    from builder.errors import InputError
+    from builder.storage.folder import location_of
 
-    return text.rstrip("/") if is_address(text) else str(Path(text))
+    try:
+        return location_of(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def number_map(text: str) -> dict[int, int]:

@@ -7,8 +7,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from msprobe.cli.graph_visualize import location, number_of_processes, single_threaded
-from msprobe.cli.outcome import CommandError, Exit
+from msprobe.cli.outcome import Exit
 from msprobe.cli.progress import Progress
+from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
     from builder.cluster.plan_file import BuildPlan, Unit
@@ -86,5 +87,5 @@ def _chosen(plan: BuildPlan, options: argparse.Namespace) -> list[Unit]:
     for name in options.unit:
         if name not in known:
             listed = ", ".join(list(known)[:4])
-            raise CommandError(f"--unit {name}: the plan has no such unit; it has {listed}, …")
+            raise CommandError(f"--unit {name}: the plan has no such unit", f"it has {listed}, …")
     return [known[name] for name in dict.fromkeys(options.unit)]
