@@ -100,6 +100,6 @@ def _changed(planned: PairPlan, here: PairPlan) -> str | None:
     if planned.json_bytes in (None, size):
         return None
     return (
-        f"{address_of(planned.problem)}: its JSON files and those compared with it hold {size} bytes, "
-        f"{planned.json_bytes} when the plan was made; plan again"
+        f"{address_of(planned.problem)}: its JSON files and those of the other side hold "
+        f"{size} bytes, {planned.json_bytes} when the plan was made; plan again"
     )

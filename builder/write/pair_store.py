@@ -13,6 +13,7 @@ from builder.pipeline.outcome import PairOutcome
 from builder.pipeline.pair import Instructions, PairResult
 from builder.pipeline.plan import Missing, PairPlan
 from builder.pipeline.summary import outcome_of
+from builder.storage.folder import address_of
 from builder.write.database import Database, insert_columns, insert_record, insert_rows
 from builder.write.early_store import EarlyStore
 from builder.write.node_rows import checked_columns, judged_columns, node_columns
@@ -62,15 +63,19 @@ def _of_ranks(
 
 def store_failure(database: Database, plan: PairPlan, error: str) -> PairOutcome:
     """Leave a row that says why a pair has no graphs."""
-    _store_state(database, plan.step, plan.rank, "problem", "failed", error, str(plan.problem))
+    _store_state(
+        database, plan.step, plan.rank, "problem", "failed", error, address_of(plan.problem)
+    )
     return PairOutcome(plan.step, plan.rank, error=error)
 
 
 def store_missing(database: Database, missing: Missing) -> None:
     """Leave a row for a step and rank that one side alone has."""
     other = "benchmark" if missing.side == "problem" else "problem"
-    text = f"exists on the {missing.side} side only ({missing.path})"
-    _store_state(database, missing.step, missing.rank, other, "missing", text, str(missing.path))
+    text = f"exists on the {missing.side} side only ({address_of(missing.path)})"
+    _store_state(
+        database, missing.step, missing.rank, other, "missing", text, address_of(missing.path)
+    )
 
 
 def _store_state(

@@ -8,6 +8,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { type Column, columnsFor } from "../../state/columns";
 import { MeasureTable } from "./MeasureTable";
 import { ReasonList } from "../parts/ReasonList";
+import { ShardTable } from "./ShardTable";
 import { ValueRow } from "./ValueRow";
 
 export function ValuesPanel({ details }: { details: NodeDetails }) {
@@ -26,7 +27,7 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
       {values.length === 0 ? (
         <p className="message">{t("details.noValues")}</p>
       ) : (
-        <ValueTable values={values} columns={columns} />
+        <ValueTable node={node.id} values={values} columns={columns} />
       )}
     </div>
   );
@@ -37,7 +38,13 @@ function severity({ score, differs }: ValuePair): number {
   return score ?? (differs.length > 0 ? 0 : -1);
 }
 
-function ValueTable({ values, columns }: { values: ValuePair[]; columns: Column[] }) {
+interface TableProps {
+  node: number;
+  values: ValuePair[];
+  columns: Column[];
+}
+
+function ValueTable({ node, values, columns }: TableProps) {
   const { t } = useTranslation();
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const toggle = (key: string): void => {
@@ -78,6 +85,7 @@ function ValueTable({ values, columns }: { values: ValuePair[]; columns: Column[
                 <tr className="measures">
                   <td colSpan={4 + columns.length}>
                     <MeasureTable value={value} />
+                    <ShardTable node={node} value={value} />
                   </td>
                 </tr>
               )}
