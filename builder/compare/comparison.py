@@ -51,11 +51,11 @@ class Comparison:
     """All that was measured on one matched pair of trees.
 
     By row of `pairs`: `records` and `statistics` of both sides, `keys`, `error`, its tolerance
-    `limit`, `score`, `norm_error`, `is_output`, `unseen` (the sketches differ where all four
-    statistics agree); `estimates` from sketches, None without any; `tensors`, `unreadable` and
-    `differs` (what differs besides the numbers) where there is something to say; `unwritten` are
-    the rows of memory that nobody had written, `unread` those of inputs that their call does not
-    read: they have no error.
+    `limit`, `score`, `norm_error`, `is_output`, `distance` (L2, the least that is known; NaN where
+    nothing is), `unseen` (the sketches differ where all four statistics agree); `estimates` from
+    sketches, None without any; `tensors`, `unreadable` and `differs` (what differs besides the
+    numbers) where there is something to say; `unwritten` are the rows of memory that nobody had
+    written, `unread` those of inputs that their call does not read: they have no error.
     By the problem's nodes in execution order: `depth` in blocks, `node_score`, `node_input_score`
     (NaN = no values). `columns` holds what is known of each side's values in their own order,
     `forms` what their form numbers mean.
@@ -73,6 +73,7 @@ class Comparison:
     limit: Floats
     score: Floats
     norm_error: Floats
+    distance: Floats
     is_output: NDArray[np.bool_]
     node_score: Floats
     node_input_score: Floats
@@ -136,12 +137,8 @@ def compare(
     unread = unread_rows(matching, pairs)
     error[unwritten + unread] = np.nan
     limit = _tolerances(pair_forms, setting, nodes, tolerance)
+    distance = _distances(left, right, estimates, tensors)
     if mode != "md5":
-        distance = statistical_distance(left, right)
-        if estimates is not None:
-            distance = np.fmax(distance, estimates.distance)
-        for row, measures in tensors.items():
-            distance[row] = measures.euc_dist
         reduced = reduced_gradients(matching, nodes, is_output, right)
         error = forgive_rounding(error, limit, distance, reduced, right.size)
         shapes = [record.shape for record in theirs]
@@ -162,6 +159,7 @@ def compare(
         limit=limit,
         score=score,
         norm_error=norm_relative_error(left, right),
+        distance=distance,
         is_output=is_output,
         node_score=_worst_by_node(score, nodes, is_output, count),
         node_input_score=_worst_by_node(score, nodes, ~is_output, count),
@@ -244,6 +242,21 @@ def _estimates(
     kinds = np.array([form.is_integer for form in forms.listed()], dtype=bool)
     integer = np.append(kinds[columns[0].forms], False)[pairs.problem]
     return estimate(ours, theirs, statistics, integer)
+
+
+def _distances(
+    ours: Statistics,
+    theirs: Statistics,
+    estimates: Estimates | None,
+    tensors: dict[int, TensorMeasures],
+) -> Floats:
+    """How far apart the sides are as an L2 norm: measured, estimated, or the least possible."""
+    distance = statistical_distance(ours, theirs)
+    if estimates is not None:
+        distance = np.fmax(distance, estimates.distance)
+    for row, measures in tensors.items():
+        distance[row] = measures.euc_dist
+    return distance
 
 
 def _unseen(

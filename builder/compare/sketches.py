@@ -10,15 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.compare.mask_constants import hold_masks
 from builder.compare.statistics import Floats, Statistics, statistics_of
+from builder.dump.sketches import sketches_of
 from builder.dump.values import Record
-from msprobe_core.format import PROJECTIONS, is_integer_dtype
+from msprobe_core.format import is_integer_dtype
 
-_DIGITS = 8 * PROJECTIONS
 # Projections are stored in float32 and were summed in it: nearer than that they tell nothing.
 _RESOLUTION = 2.0**-21
-# The norm by the sketch is hardly ever further below the true one, unless masks were left out.
-_LEFT_OUT = 4.0
 
 
 @dataclass(slots=True)
@@ -32,25 +31,6 @@ class Estimates:
     distance: Floats
     error: Floats
     cosine: Floats
-
-
-def sketches_of(records: list[Record]) -> Floats | None:
-    """Projections by value (values × 8), NaN where a value has none; None where none has any."""
-    places = [place for place, record in enumerate(records) if record.sketch is not None]
-    if not places:
-        return None
-    found = np.full((len(records), PROJECTIONS), np.nan)
-    texts = [records[place].sketch or "" for place in places]
-    if any(len(text) != _DIGITS for text in texts):
-        texts = [text if len(text) == _DIGITS else "" for text in texts]
-        places = [place for place, text in zip(places, texts, strict=True) if text]
-    try:
-        packed = bytes.fromhex("".join(texts))
-    except ValueError:
-        return None
-    if places:
-        found[places] = np.frombuffer(packed, dtype="<f4").reshape(-1, PROJECTIONS)
-    return found
 
 
 def estimate(
@@ -86,8 +66,6 @@ def _norm(projections: Floats) -> Floats:
 
 def _norm_of(projections: Floats, statistics: Statistics) -> Floats:
     """The norm of what a sketch covers: the recorded one, unless it counts masks."""
-    by_sketch = _norm(projections)
     recorded = np.where(statistics.recorded[3], statistics.table[3], np.nan)
-    recorded = np.where(np.isfinite(recorded), recorded, np.inf)
-    covers = (recorded <= _LEFT_OUT * by_sketch) | (by_sketch == 0) & np.isfinite(recorded)
-    return np.where(covers, recorded, by_sketch)
+    covers = np.isfinite(recorded) & ~hold_masks(statistics.table[:2])
+    return np.where(covers, recorded, _norm(projections))

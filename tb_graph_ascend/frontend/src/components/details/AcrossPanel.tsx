@@ -30,6 +30,7 @@ export function AcrossPanel({ details }: { details: NodeDetails }) {
   }
   if (!answer.data) return <p className="message">{t("loading")}</p>;
   const steps = stepsOf(answer.data.cells);
+  const scored = answer.data.cells.some(({ score }) => score !== null);
   return (
     <div className="scroll across">
       <div className="across-table">
@@ -39,7 +40,11 @@ export function AcrossPanel({ details }: { details: NodeDetails }) {
           draw={(cell) => <Cell cell={cell} />}
         />
       </div>
-      {steps.length > 1 && <ScoreOverSteps across={answer.data} steps={steps} />}
+      {scored ? (
+        steps.length > 1 && <ScoreOverSteps across={answer.data} steps={steps} />
+      ) : (
+        <p className="message">{t(details.partner ? "across.unscored" : "across.unmatched")}</p>
+      )}
     </div>
   );
 }
