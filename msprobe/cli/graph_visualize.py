@@ -173,7 +173,7 @@ def _build(options: argparse.Namespace, progress: Progress) -> BuildResult:
 
 def _plan(options: argparse.Namespace) -> Exit:
     if options.executor is not None:
-        raise CommandError("--plan runs nothing", "leave --executor to msprobe unit")
+        raise CommandError("--plan runs nothing", "give --executor to msprobe unit")
     from builder.cluster.plan_file import PLAN_FILE
     from builder.cluster.running import plan_build
 
