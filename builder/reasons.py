@@ -63,6 +63,7 @@ SENTENCES = {
     "elements_differ": "{value}: the four statistics agree, the elements do not: about {error:.0%} "
     "apart",
     "unwritten": "{value}: memory that nobody had written yet, which is not compared",
+    "unread": "{value}: the call does not read it (beta is 0), so it is not compared",
     "nonfinite_made": "makes {state} in {value} from finite inputs",
     "argument_differs": "the argument {value} is {problem} here and {benchmark} in the benchmark",
     "precision_differs": "computed in {problem} here and in {benchmark} in the benchmark",
@@ -74,6 +75,14 @@ SENTENCES = {
     "benchmark; tolerances follow the coarser one",
     "statistics_only": "a tensor dump against a statistics dump: compared on the statistics both "
     "have",
+    "unlike_statistics": "dumps of unlike tasks, {problem} against {benchmark}: compared on the "
+    "statistics that both have",
+    "unlike_checksums": "dumps of unlike tasks, {problem} against {benchmark}: compared on the "
+    "checksums that both have",
+    "unlike_attributes": "dumps of unlike tasks, {problem} against {benchmark}: they have no "
+    "measure of a tensor in common; arguments, dtypes and shapes alone were compared",
+    "unlike_names": "dumps of unlike tasks, {problem} against {benchmark}: one holds no values; "
+    "names alone were compared",
     "merged": "the ranks are compared as one logical run: {problem} against {benchmark}",
     "merged_little": "fewer than half of the values could be compared: {compared} of {total}",
     "merged_values": "{compared} values compared, {bounded} of them by what a sum preserves, "

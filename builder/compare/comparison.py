@@ -6,7 +6,6 @@ The result is arrays over value pairs and over nodes in execution order; nothing
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from builder.compare.attributes import NOTHING, differing_attributes, has_own_error, own_error
 from builder.compare.columns import Columns, columns_of
 from builder.compare.dumped_tensors import measure_files
+from builder.compare.kinds import Mode, mode_of
 from builder.compare.pair_forms import PairForms
 from builder.compare.rounding import (
     forgive_products,
@@ -37,14 +37,13 @@ from builder.compare.statistics import (
     relative_error,
 )
 from builder.compare.tensors import TensorMeasures
+from builder.compare.unread import unread_rows
 from builder.dump.forms import Forms
 from builder.dump.reader import Dump
 from builder.dump.values import Record
 from builder.match.nodes import Matching
 from builder.match.values import SURPLUS, ValuePairs, pair_values
 from msprobe_core.format import SKETCH_VERSION
-
-Mode = Literal["statistics", "tensor", "md5", "structure"]
 
 
 @dataclass(slots=True)
@@ -56,7 +55,7 @@ class Comparison:
     nothing is), `unseen` (the sketches differ where all four statistics agree); `estimates` from
     sketches, None without any; `tensors`, `unreadable` and `differs` (what differs besides the
     numbers) where there is something to say; `unwritten` are the rows of memory that nobody had
-    written: they have no error.
+    written, `unread` those of inputs that their call does not read: they have no error.
     By the problem's nodes in execution order: `depth` in blocks, `node_score`, `node_input_score`
     (NaN = no values). `columns` holds what is known of each side's values in their own order,
     `forms` what their form numbers mean.
@@ -86,22 +85,11 @@ class Comparison:
     estimates: Estimates | None
     unseen: NDArray[np.bool_]
     unwritten: list[int]
+    unread: list[int]
 
     def is_surplus(self, row: int) -> bool:
         """Whether the row's value exists on one side only."""
         return SURPLUS in (self.pairs.problem[row], self.pairs.benchmark[row])
-
-
-def mode_of(problem: Dump, benchmark: Dump) -> Mode:
-    """Which measures two dumps allow; a tensor dump against statistics has those in common."""
-    if not problem.values.records or not benchmark.values.records:
-        return "structure"
-    if problem.task == benchmark.task == "tensor":
-        return "tensor"
-    sides = (problem.values.records, benchmark.values.records)
-    if all(any(record.md5 for record in records) for records in sides):
-        return "md5"
-    return "statistics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +134,8 @@ def compare(
     is_output = pair_forms.are_outputs(forms)
     error = _without_other_kernels(error, matching, nodes, is_output, (ours, theirs))
     unwritten = [row for row, (p, b) in enumerate(zip(ours, theirs)) if p.unwritten or b.unwritten]
-    error[unwritten] = np.nan
+    unread = unread_rows(matching, pairs)
+    error[unwritten + unread] = np.nan
     limit = _tolerances(pair_forms, setting, nodes, tolerance)
     distance = _distances(left, right, estimates, tensors)
     if mode != "md5":
@@ -174,7 +163,7 @@ def compare(
         is_output=is_output,
         node_score=_worst_by_node(score, nodes, is_output, count),
         node_input_score=_worst_by_node(score, nodes, ~is_output, count),
-        differs=_differences(pair_forms, unwritten),
+        differs=_differences(pair_forms, unwritten + unread),
         tensors=tensors,
         unreadable=unreadable,
         forms=forms,
@@ -182,6 +171,7 @@ def compare(
         estimates=estimates,
         unseen=_unseen(by_statistics, error, limit, estimates),
         unwritten=unwritten,
+        unread=unread,
     )
 
 
@@ -311,13 +301,13 @@ def _measure_tensors(
     return measured, unreadable
 
 
-def _differences(pair_forms: PairForms, unwritten: list[int]) -> dict[int, list[str]]:
+def _differences(pair_forms: PairForms, blank: list[int]) -> dict[int, list[str]]:
     found = [
         [] if p is NOTHING or b is NOTHING else differing_attributes(p, b)
         for p, b in pair_forms.examples
     ]
     some = np.array([bool(attributes) for attributes in found], dtype=bool)[pair_forms.of_row]
-    some[unwritten] = False
+    some[blank] = False
     return {row: found[pair_forms.of_row[row]] for row in np.flatnonzero(some).tolist()}
 
 

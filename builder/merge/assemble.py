@@ -105,7 +105,7 @@ def assemble(
             stacks={},
             frames=[],
             joined={},
-            sketch_version=None,
+            sketch_version=_common_version(dumps),
         ),
         layout=layout,
         parts=[],
@@ -263,15 +263,18 @@ def _add_values(
 def _placeholder(run: LogicalRun, part: Part) -> Record:
     """The record of one part; its tensor lies in the folder of its own rank."""
     record, folder = run.records[part.record], run.folders[part.rank]
-    if record.source is not None or record.sketch is not None:
-        # Of parts there is no sketch, and entries have other names on the ranks: what only some
-        # values have would tell them apart.
-        record = msgspec.structs.replace(record, source=None, sketch=None)
+    if record.source is not None:
+        record = msgspec.structs.replace(record, source=None)  # entries have other names there
     if record.data_name is None or folder == run.dump.path:
         return record
     name = f"rank{part.rank}/{record.data_name}"
     run.dump.joined[name] = os.fspath(folder / TENSOR_DIR / record.data_name)
     return msgspec.structs.replace(record, data_name=name)
+
+
+def _common_version(dumps: Mapping[int, Dump]) -> int | None:
+    versions = {dump.sketch_version for dump in dumps.values()}
+    return versions.pop() if len(versions) == 1 else None
 
 
 def _stage_of(key: str, call: Call, stages: Iterable[int]) -> int:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from builder.dump.joined_tensors import JoinedTensor, join_parts, read_joined, read_part
 from builder.dump.tensor_files import TensorFileError
 from builder.merge.assemble import LogicalRun
+from builder.merge.layouts import AxisLayout
 from builder.merge.parts import fingerprint
 
 _CLEARLY = 10.0
 
 
 def guilty_ranks(
-    problem: LogicalRun, benchmark: LogicalRun, indices: tuple[int, int]
+    problem: LogicalRun,
+    benchmark: LogicalRun,
+    indices: tuple[int, int],
+    axes: Sequence[AxisLayout],
 ) -> tuple[int, ...]:
     """The ranks whose parts of a cut value are off; none where all are, or where nothing tells.
 
     From tensors by the places in the whole that each part fills. From statistics a rank is known
-    only where it holds what another one holds.
+    only where it holds what another one holds; `axes` say how the value lies.
     """
     parts = problem.parts[indices[0]]
     if len(parts) < 2:
@@ -26,6 +32,8 @@ def guilty_ranks(
     by_tensor = _by_tensor(problem, benchmark, indices)
     if by_tensor is not None:
         return by_tensor
+    if not any(axis.kind == "S" for axis in axes):
+        return ()  # replicas hold the same
     seen: dict[object, int] = {}
     repeating = set()
     records = [problem.records[part.record] for part in parts]

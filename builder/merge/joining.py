@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 
+import msgspec
 import numpy as np
 
 from builder.dump.joined_tensors import Join, JoinedTensor, Variant, read_joined
@@ -22,6 +23,16 @@ from builder.merge.roles import (
     Reading,
     Role,
     has_factor,
+    sketch_errors_of,
+)
+from builder.merge.sketches import (
+    are_cut_alike,
+    have_sketches,
+    join_sketches,
+    magnitude,
+    sketch_disagreement,
+    sketch_error,
+    sketch_text,
 )
 from builder.merge.statistics import difference, disagreement, join_statistics
 from msprobe_core.format import TENSOR_DIR
@@ -48,6 +59,7 @@ class RoleJoin:
     def write(self) -> None:
         variants = self._variants()
         chosen = self._conflicts()
+        is_sketched = self._is_sketched()
         result = self.owner.result
         for at, row in enumerate(self.role.rows):
             if self._is_unexplained(at, row, variants):
@@ -55,6 +67,8 @@ class RoleJoin:
                 continue
             for side in (0, 1):
                 self._write_record(side, at, row[side], variants, chosen.get((side, at)))
+                if is_sketched:
+                    self._write_sketch(side, at, row[side], chosen.get((side, at)))
             result.readings[row[0]] = self.reading
             result.compared += 1
             if self.sides[0].sums or self.sides[1].sums:
@@ -109,6 +123,31 @@ class RoleJoin:
             requires_grad=first.requires_grad,
             data_name=joined,
         )
+
+    def _is_sketched(self) -> bool:
+        """Whether sketches of the joined values are compared."""
+        if self.numbers.sketches is None:
+            return False
+        ours, theirs = (side.axes for side in self.sides)
+        if have_sketches(ours, theirs):
+            return True
+        if not are_cut_alike(ours, theirs):
+            return False
+        # Two programs may order what they fuse in their own ways: most instances have to agree.
+        errors = sketch_errors_of(self.reading, self.numbers, self.factor)
+        return float(np.median(errors)) < FITS
+
+    def _write_sketch(self, side: int, at: int, index: int, chosen: tuple[int, int] | None) -> None:
+        assert self.numbers.sketches is not None
+        table, axes = self.numbers.sketches[side][at : at + 1], self.sides[side].axes
+        if chosen is not None:
+            axis, part = chosen
+            table, axes = _picked_sketches(table, axes, axis, part)
+        factor = self.factor if side == 0 else 1.0
+        record = self.owner.runs[side].dump.values.records[index]
+        text = sketch_text(join_sketches(table, axes)[0] / factor)
+        records = self.owner.runs[side].dump.values.records
+        records[index] = msgspec.structs.replace(record, sketch=text)
 
     def _joined(
         self,
@@ -214,6 +253,9 @@ class RoleJoin:
                 if layout.kind != "R":
                     continue
                 apart = disagreement(table, candidate.axes, axis)
+                if self.numbers.sketches is not None:
+                    sketches = self.numbers.sketches[side]
+                    apart = np.fmax(apart, sketch_disagreement(sketches, candidate.axes, axis))
                 for at in np.flatnonzero(apart > limit).tolist():
                     row = self.role.rows[at]
                     if self.owner.is_weak(row[0]):
@@ -231,7 +273,8 @@ class RoleJoin:
             picked = _picked(table, candidate.axes, axis, part)
             own = _picked(counts, candidate.axes, axis, part)
             joined = join_statistics(picked, own[0, 0], rest)
-            errors.append(float(difference(joined, other, float(np.prod(candidate.shape)))[0]))
+            error = float(difference(joined, other, float(np.prod(candidate.shape)))[0])
+            errors.append(float(np.fmax(error, self._sketch_error(side, at, axis, part))))
         worst = int(np.nanargmax(errors)) if not np.isnan(errors).all() else 0
         if side == 0:
             values = self.owner.values[0]
@@ -247,6 +290,21 @@ class RoleJoin:
                 )
             )
         return axis, worst
+
+    def _sketch_error(self, side: int, at: int, axis: int, part: int) -> float:
+        """How far the whole is from the other side with one of the replicas; NaN if unknown."""
+        if self.numbers.sketches is None:
+            return float("nan")
+        ours, theirs = (table[at : at + 1] for table in self.numbers.sketches)
+        if side == 1:
+            ours, theirs = theirs, ours
+        picked, axes = _picked_sketches(ours, self.sides[side].axes, axis, part)
+        others = self.sides[1 - side].axes
+        if not have_sketches(axes, others):
+            return float("nan")
+        factor = self.factor if side == 0 else 1.0 / self.factor
+        joined = join_sketches(picked, axes) / factor
+        return float(sketch_error(joined, join_sketches(theirs, others), magnitude(theirs))[0])
 
     def _guilty(
         self, index: int, candidate: Candidate, axis: int, errors: list[float]
@@ -281,6 +339,14 @@ def _picked(table: Floats, axes: Sequence[AxisLayout], axis: int, part: int) -> 
     size = axes[axis].size
     grid = table.reshape(*table.shape[:2], -1, size, inner)
     return np.asarray(grid[:, :, :, part].reshape(*table.shape[:2], -1))
+
+
+def _picked_sketches(
+    table: Floats, axes: Sequence[AxisLayout], axis: int, part: int
+) -> tuple[Floats, tuple[AxisLayout, ...]]:
+    """The sketches [1, fewer parts, 8] at one place of an axis, and the axes that are left."""
+    picked = _picked(table.transpose(2, 0, 1), axes, axis, part).transpose(1, 2, 0)
+    return picked, (*axes[:axis], *axes[axis + 1 :])
 
 
 def _joined_tensor(

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.dump.sketches import sketches_of
 from builder.dump.values import Record
 from builder.merge.alignment import parse
 from builder.merge.assemble import LogicalRun, Part
 from builder.merge.layouts import Shape, ValueClass
+from msprobe_core.format import SKETCH_VERSION
 
 Floats = NDArray[np.float64]
 _REDUCING = frozenset("all_reduce reduce reduce_scatter reduce_scatter_tensor".split()) | {
@@ -54,6 +56,12 @@ class RunValues:
         """Which of them are recorded."""
         cells = [[getattr(r, name) is not None for r in self.run.records] for name in _NAMES]
         return np.array(cells, dtype=bool).reshape(4, len(self.run.records))
+
+    @cached_property
+    def sketches(self) -> Floats | None:
+        """Every rank's sketches [records, 8], NaN where there is none; None where none is known."""
+        known = self.run.dump.sketch_version == SKETCH_VERSION
+        return sketches_of(self.run.records) if known else None
 
     def records(self, index: int) -> list[Record]:
         """The records of a value's parts."""

@@ -90,7 +90,7 @@ class _Resolver:
         if is_plain and not any(self.sides.is_weak(row[0]) for row in role.rows):
             self.result.compared += len(role.rows)
             return
-        numbers = numbers_of(role, self.sides.values)
+        numbers = numbers_of(role, self.sides.values, sketched=not self.sides.by_tensor)
         is_reduced = any(self.sides.values[0].feeds_reduction(row[0]) for row in role.rows)
         may_sum = (
             is_reduced,

@@ -15,6 +15,13 @@ from numpy.typing import NDArray
 from builder.merge.layouts import Candidate, Shape, ValueClass, candidates
 from builder.merge.names import role_of
 from builder.merge.parts import Floats, Grid, RunValues, indices
+from builder.merge.sketches import (
+    have_sketches,
+    join_sketches,
+    magnitude,
+    sketch_disagreement,
+    sketch_error,
+)
 from builder.merge.statistics import MEAN, NORM, difference, disagreement, join_statistics
 
 # Below this relative error a reading fits: far above rounding, far below any other reading.
@@ -101,23 +108,34 @@ def readings(role: Role, may_sum: tuple[bool, bool]) -> list[Reading]:
 
 @dataclass(slots=True)
 class Numbers:
-    """The statistics of a role's parts: tables [4, instances, parts] and element counts [parts]."""
+    """The statistics of a role's parts: tables [4, instances, parts] and element counts [parts].
+
+    `sketches` [instances, parts, 8] of both sides, None where they are not to be compared.
+    """
 
     tables: tuple[Floats, Floats]
     counts: tuple[Floats, Floats]
     recorded: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+    sketches: tuple[Floats, Floats] | None = None
 
 
-def numbers_of(role: Role, sides: tuple[RunValues, RunValues]) -> Numbers:
-    """Gather what a role's parts recorded."""
-    tables, recorded, counts = [], [], []
+def numbers_of(role: Role, sides: tuple[RunValues, RunValues], sketched: bool) -> Numbers:
+    """Gather what a role's parts recorded, if `sketched` with the sketches that both sides have."""
+    tables, recorded, counts, sketches = [], [], [], []
     for side, values in enumerate(sides):
         chosen = indices([values.run.parts[row[side]] for row in role.rows])
         tables.append(values.table[:, chosen])
         recorded.append(values.recorded[:, chosen])
         shapes = role.grids[side].shapes
         counts.append(np.array([np.prod(shape, dtype=float) for shape in shapes]))
-    return Numbers((tables[0], tables[1]), (counts[0], counts[1]), (recorded[0], recorded[1]))
+        if sketched and values.sketches is not None:
+            sketches.append(values.sketches[chosen])
+    return Numbers(
+        (tables[0], tables[1]),
+        (counts[0], counts[1]),
+        (recorded[0], recorded[1]),
+        (sketches[0], sketches[1]) if len(sketches) == 2 else None,
+    )
 
 
 def decide(
@@ -157,6 +175,25 @@ def errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
         for at, axis in enumerate(side.axes):
             if axis.kind == "R":
                 worst = np.maximum(worst, disagreement(table, side.axes, at))
+    if have_sketches(reading.problem.axes, reading.benchmark.axes):
+        worst = np.maximum(worst, sketch_errors_of(reading, numbers, factor))
+    return np.asarray(worst)
+
+
+def sketch_errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
+    """How far instances are from a reading by their sketches; 0 where they tell nothing."""
+    count = numbers.tables[0].shape[1]
+    if numbers.sketches is None:
+        return np.zeros(count)
+    axes = (reading.problem.axes, reading.benchmark.axes)
+    ours, theirs = (join_sketches(t, a) for t, a in zip(numbers.sketches, axes, strict=True))
+    sizes = [magnitude(table) for table in numbers.sketches]
+    error = sketch_error(ours / factor, theirs, np.fmax(sizes[0] / factor, sizes[1]))
+    worst = np.nan_to_num(error, nan=0.0, posinf=np.inf)
+    for table, side in zip(numbers.sketches, axes, strict=True):
+        for at, axis in enumerate(side):
+            if axis.kind == "R":
+                worst = np.maximum(worst, sketch_disagreement(table, side, at))
     return np.asarray(worst)
 
 
@@ -190,7 +227,7 @@ def gradient_factor(
     chosen = [r for r in roles if r.value_class == "backward" and r.name.startswith("Module.")]
     votes = dict.fromkeys(options, 0)
     for role in chosen[:60]:
-        numbers = numbers_of(role, sides)
+        numbers = numbers_of(role, sides, sketched=False)
         listed = readings(role, (True, True))[:12]
         for option in options:
             counts = (int((errors_of(reading, numbers, option) < FITS).sum()) for reading in listed)

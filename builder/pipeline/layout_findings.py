@@ -182,4 +182,8 @@ def _guilty(node: TreeNode, comparison: Comparison, merged: MergedMatch) -> tupl
         return ()
     row = int(start + scores.argmax())
     indices = int(comparison.pairs.problem[row]), int(comparison.pairs.benchmark[row])
-    return guilty_ranks(merged.problem, merged.benchmark, indices) if min(indices) >= 0 else ()
+    if min(indices) < 0:
+        return ()
+    reading = merged.resolution.readings.get(indices[0])
+    axes = () if reading is None else reading.problem.axes
+    return guilty_ranks(merged.problem, merged.benchmark, indices, axes)

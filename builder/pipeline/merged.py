@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from builder.compare.unread import unread_rows
 from builder.dump.reader import Parallel, read_dump, read_parallel
 from builder.dump.sources import Source, SourceSet
 from builder.errors import InputError
@@ -106,10 +107,11 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
     matching = match_trees(*trees, replace(rules, any_class=True))
     weak = mark_layout_calls(matching)
     rows = pair_values(matching)
+    unread = set(unread_rows(matching, rows))
     pairs = [
         (left, right)
-        for left, right in zip(rows.problem.tolist(), rows.benchmark.tolist(), strict=True)
-        if SURPLUS not in (left, right)
+        for row, (left, right) in enumerate(zip(rows.problem.tolist(), rows.benchmark.tolist()))
+        if SURPLUS not in (left, right) and row not in unread
     ]
     return MergedMatch(matching, problem, benchmark, resolve(problem, benchmark, pairs, weak))
 

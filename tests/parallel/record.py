@@ -18,6 +18,7 @@ import torch.distributed as dist
 from msprobe.pytorch import PrecisionDebugger
 from tests.parallel.experiment import Experiment, experiment
 from tests.parallel.layout import Layout, Mesh
+from tests.parallel.megatron import MegatronExperiment
 from tests.parallel.model import Size
 
 Task = Literal["statistics", "tensor"]
@@ -96,9 +97,13 @@ def _train(
     if layout.world_size > 1:
         store = dist.FileStore(str(folder / "store"), layout.world_size)
         dist.init_process_group("gloo", store=store, rank=rank, world_size=layout.world_size)
-    made = experiment(size, Mesh(layout, rank), seed)
+    made: Experiment | MegatronExperiment
+    if layout.native == "megatron":
+        made = MegatronExperiment(size, layout, rank, seed)
+    else:
+        made = experiment(size, Mesh(layout, rank), seed)
     if change is not None:
-        change(made)
+        change(made)  # type: ignore[arg-type]
     debugger = PrecisionDebugger(config_path=str(folder / "config.json"))
     made.train(debugger, header=header and layout.world_size > 1)
     debugger.close()

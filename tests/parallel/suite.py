@@ -16,6 +16,7 @@ from tests.parallel.fault import Fault
 from tests.parallel.faults import FAULTS
 from tests.parallel.faults.base import DP, EP, EXPERTS, PP, SP, TP, VPP, ZERO, ZIGZAG
 from tests.parallel.layout import Layout
+from tests.parallel.megatron import IS_INSTALLED
 from tests.parallel.model import Size
 from tests.parallel.record import Task, record
 
@@ -54,6 +55,16 @@ SOUND: tuple[tuple[Layout, Layout, Size], ...] = (
 )
 
 
+MEGATRON = Layout(native="megatron")
+SOUND_MEGATRON: tuple[tuple[Layout, Layout, Size], ...] = (
+    (Layout(tp=2, native="megatron"), MEGATRON, Size()),
+    (Layout(tp=2, sequence_parallel=True, native="megatron"), MEGATRON, Size()),
+    (Layout(dp=2, native="megatron"), MEGATRON, Size()),
+    (Layout(tp=2, dp=2, native="megatron"), MEGATRON, Size()),
+    (Layout(dp=2, micro_batches=2, native="megatron"), MEGATRON, Size()),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One pair to record and compare; `fault` is None for a sound pair."""
@@ -85,12 +96,13 @@ def cases(tasks: Sequence[Task] = TASKS, seed: int = 0, only: str = "") -> list[
     """Every sound pair and every fault, for each task."""
     listed = []
     for task in tasks:
-        for problem, benchmark, size in SOUND:
+        for problem, benchmark, size in (*SOUND, *(SOUND_MEGATRON if IS_INSTALLED else ())):
             name = f"{problem} : {benchmark}" + (" clipped" if size.clip else "")
             listed.append(Case(name, task, seed, problem, benchmark, size))
         for fault in FAULTS:
             layout = fault.layout
-            listed.append(Case(fault.name, task, seed, layout, SINGLE, fault.size, fault))
+            benchmark = MEGATRON if layout.native == "megatron" else SINGLE
+            listed.append(Case(fault.name, task, seed, layout, benchmark, fault.size, fault))
     return [case for case in listed if only in case.name]
 
 

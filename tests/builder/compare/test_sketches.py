@@ -141,3 +141,18 @@ def test_memory_that_nobody_wrote_never_differs(tmp_path: Path) -> None:
     assert np.isnan(comparison.error[0]) and np.isnan(comparison.score[0])
     assert walk(comparison).findings == []
     assert [reason["code"] for reason in judge(comparison)[0].reasons] == ["unwritten"]
+
+
+@pytest.mark.parametrize(("beta", "reasons"), [(0.0, ["unread"]), (1.0, [])])
+def test_what_beta_leaves_out_never_differs(
+    tmp_path: Path, beta: float, reasons: list[str]
+) -> None:
+    def side(value: float) -> Json:
+        entry = forward([recorded(X * value), recorded(X)], [recorded(X)])
+        entry["input_kwargs"] = {"beta": {"type": "float", "value": beta}}
+        return {"Torch.baddbmm.0.forward": entry}
+
+    comparison = compared(tmp_path, side(1.0), side(2.0), sketch_version=1)
+    assert bool(walk(comparison).findings) == (not reasons)
+    noted = [reason["code"] for reason in judge(comparison)[0].reasons]
+    assert [code for code in noted if code == "unread"] == reasons

@@ -20,6 +20,7 @@ export const reasonsZh: Record<string, string> = {
     "此前的所有数值逐位一致；输出 {{value}} 最先出现差异，并由 {{reader}} 放大",
   elements_moved: "{{maker}} 在两次运行中输出相同的元素，而输入 {{value}} 中它们位置不同：元素在途中被移动",
   elements_differ: "{{value}}：四个统计量一致，但元素不一致：相差约 {{error, percent}}",
+  unread: "{{value}}：该调用不读取它（beta 为 0），不作比较",
   unwritten: "{{value}}：尚未写入的内存，不作比较",
   hidden_by_infinity:
     "其输出被 {{reader}} 作为 {{value}} 读取，而后者的输出不同；其中的无穷大使统计量无法判断它是否一致",
@@ -38,6 +39,11 @@ export const reasonsZh: Record<string, string> = {
   checkpoint_recomputed: "在反向传播中重新计算（激活检查点）",
   precision_setting: "大多数值在问题侧为 {{problem}}，在标杆侧为 {{benchmark}}；容差按较粗的精度计算",
   statistics_only: "张量数据与统计量数据比较：按双方都有的统计量比较",
+  unlike_statistics: "{{problem}} 数据与 {{benchmark}} 数据比较：按双方都有的统计量比较",
+  unlike_checksums: "{{problem}} 数据与 {{benchmark}} 数据比较：按双方都有的校验值比较",
+  unlike_attributes:
+    "{{problem}} 数据与 {{benchmark}} 数据比较：双方没有共同的张量度量，只比较了参数、dtype 和形状",
+  unlike_names: "{{problem}} 数据与 {{benchmark}} 数据比较：一侧没有任何值，只比较了名称",
   same_place: "相邻节点相同",
   same_class: "同为 {{name}} 类",
   same_shapes: "输入输出形状相同",
