@@ -8,6 +8,7 @@ the ratios of one run.
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import sys
 import tempfile
@@ -40,8 +41,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="builds of each, in alternation")
     options = parser.parse_args()
     print(header().partition("\n")[0], end="\n\n")
-    print("| layers, entries | with sketches | without | dump.json | result | build |")
-    print("|---|---|---|---|---|---|")
+    print("| layers, entries | with sketches: dump.json, result, build | without |", end=" ")
+    print("dump.json | result | build |\n|---|---|---|---|---|---|")
     for layers in options.layers:
         with tempfile.TemporaryDirectory() as folder:
             print(row_of(layers, Path(folder), options.repeats), flush=True)
@@ -56,7 +57,8 @@ def row_of(layers: int, folder: Path, repeats: int) -> str:
     rounds = [{sketch: cost_of(root) for sketch, root in roots.items()} for _ in range(repeats)]
     on, off = (min((r[sketch] for r in rounds), key=lambda c: c.seconds) for sketch in roots)
     ratios = (on.dump / off.dump, on.result / off.result, on.seconds / off.seconds)
-    entries = (next(roots[True].rglob(DUMP_FILE))).read_text().count('\n  "')
+    dump = next(roots[True].rglob(DUMP_FILE))
+    entries = len(json.loads(dump.read_text(encoding="utf-8"))["data"])
     cells = " | ".join([told(on), told(off), *(f"{ratio:.2f}" for ratio in ratios)])
     return f"| {layers}, {entries} | {cells} |"
 

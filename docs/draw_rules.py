@@ -1,15 +1,16 @@
 """Draws docs/pictures/rules/*.svg: for each rule of the diagnosis a real run in which it answered.
 
-usage: python -m docs.draw_rules [FOLDER]; the suite of seeded bugs is recorded below FOLDER, a
-temporary one without it. The first case of the suite in which a rule answers is drawn.
+usage: python -m docs.draw_rules [--folder FOLDER] [RULE …]; the suite of seeded bugs is recorded
+below FOLDER, a temporary one without it. The first case of the suite in which a rule answers is
+drawn: as `make zoo` records it, else without sketches, else that in bfloat16 on the same kernels.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
@@ -28,14 +29,26 @@ from tests.zoo.suite import Case, cases, recorded
 
 PICTURES = Path(__file__).parent / "pictures" / "rules"
 _ROWS, _ROW, _WIDTH = 7, 22, 860
+# The suite as it is recorded, and what its cases are changed to for rules that it never asks.
+SETTINGS: dict[str, Callable[[Case], Case]] = {
+    "": lambda case: case,
+    ", without sketches": lambda case: both(case, sketch=False),
+    ", bfloat16 without sketches on the same kernels": lambda case: both(
+        case, sketch=False, onednn=True
+    ),
+}
+DTYPES = {
+    "": torch.float32,
+    ", without sketches": torch.float32,
+    ", bfloat16 without sketches on the same kernels": torch.bfloat16,
+}
 Answered = Callable[[str, rules.Case, Finding], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Where a rule answered: the case, the node, the finding it gave."""
+    """Where a rule answered: the node and the finding it gave."""
 
-    case: Case
     facts: Facts
     node: TreeNode
     finding: Finding
@@ -43,21 +56,38 @@ class Example:
 
 def main() -> None:
     """Draw every rule that some case of the suite shows."""
-    wanted = {rule.__name__ for rule in (*rules.RULES_FOR_INPUTS, *rules.RULES_FOR_OUTPUTS)}
+    every = [rule.__name__ for rule in (*rules.RULES_FOR_INPUTS, *rules.RULES_FOR_OUTPUTS)]
+    parser = argparse.ArgumentParser(prog="python -m docs.draw_rules", description=__doc__)
+    parser.add_argument("rules", nargs="*", metavar="RULE", help="only these")
+    parser.add_argument("--folder", type=Path, help="keep recordings here and use them again")
+    options = parser.parse_args()
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder)
-        for case in cases(("statistics",)):
-            if case.fault is None or case.problem.dtype != torch.float32:
+        missing = draw(set(options.rules or every), options.folder or Path(folder))
+    if missing:
+        print(f"no case for {', '.join(sorted(missing))}")
+
+
+def draw(wanted: set[str], root: Path) -> set[str]:
+    """Draw rules; returns those that no case shows."""
+    for folder, change in SETTINGS.items():
+        for case in map(change, cases(("statistics",))):
+            if case.fault is None or case.problem.dtype != DTYPES[folder] or not wanted:
                 continue
-            for name, example in examples(case, root).items():
+            for name, example in examples(case, root / folder).items():
                 if name in wanted and (name != "reads_moved_elements" or case.kind == "order"):
                     wanted.discard(name)
-                    (PICTURES / f"{name}.svg").write_text(drawn(name, example), encoding="utf-8")
-                    print(f"{name}: {case.architecture}, {case.name}", flush=True)
-            if not wanted:
-                return
-    print(f"no case for {', '.join(sorted(wanted))}")
+                    run = f"{case.architecture}: {case.name}{folder}"
+                    picture = drawn(name, example, run)
+                    (PICTURES / f"{name}.svg").write_text(picture, encoding="utf-8")
+                    print(f"{name}: {run}", flush=True)
+    return wanted
+
+
+def both(case: Case, **changes: bool) -> Case:
+    """A case with both of its sides recorded otherwise."""
+    problem, benchmark = (replace(side, **changes) for side in (case.problem, case.benchmark))
+    return replace(case, problem=problem, benchmark=benchmark)
 
 
 def examples(case: Case, root: Path) -> dict[str, Example]:
@@ -69,7 +99,7 @@ def examples(case: Case, root: Path) -> dict[str, Example]:
         comparison = compare(match_trees(*trees), Tolerance())
 
         def note(name: str, asked: rules.Case, finding: Finding) -> None:
-            found.setdefault(name, Example(case, asked.facts, asked.node, finding))
+            found.setdefault(name, Example(asked.facts, asked.node, finding))
 
         with_names(note)
         walk.walk(comparison)
@@ -98,17 +128,16 @@ def with_names(note: Answered) -> None:
     walk.RULES_FOR_OUTPUTS = tuple(map(told, rules.RULES_FOR_OUTPUTS))
 
 
-def drawn(rule: str, example: Example) -> str:
+def drawn(rule: str, example: Example, run: str) -> str:
     """The calls up to the node that was asked about, with their scores, and the finding."""
     rows = rows_of(example)
     said = "; ".join(map(sentence, example.finding.reasons))
     height = _ROW * (len(rows) + 4)
-    case = example.case
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
         f'role="img" aria-label="{escape(rule)}" font-family="monospace" font-size="12">',
         f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
-        text(8, 1, f"{case.architecture}: {case.name}", "#555"),
+        text(8, 1, run, "#555"),
         *(text(x, 1, title, "#555") for x, title in ((620, "inputs"), (700, "outputs"))),
     ]
     for number, node in enumerate(rows, 2):

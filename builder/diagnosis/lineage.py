@@ -18,6 +18,7 @@ from builder.compare.statistics import number_of
 from builder.dump.forms import Form
 from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
+from msprobe_core.format import canonical_dtype
 
 NO_PRINT = -1
 _UNRECORDED = np.uint64(0x7FF8_0000_0000_0001)  # a NaN that no computation makes
@@ -26,7 +27,8 @@ _UNRECORDED = np.uint64(0x7FF8_0000_0000_0001)  # a NaN that no computation make
 def fingerprint(record: Record) -> Hashable:
     """A key that a tensor shares with its copies and views; None where it says too little.
 
-    Constants (all zeros, all ones) are shared by unrelated tensors and have no fingerprint.
+    Constants (all zeros, all ones) are shared by unrelated tensors and have no fingerprint. Of
+    integers there are extremes alone, which labels share with masks; their dtype tells these apart.
     """
     if record.dtype is None:
         return None
@@ -35,6 +37,8 @@ def fingerprint(record: Record) -> Hashable:
     highest, lowest, mean, norm = map(_cell, (record.Max, record.Min, record.Mean, record.Norm))
     if highest in (None, "nan") or (highest == lowest and highest in (0.0, 1.0)):
         return None
+    if mean is None and norm is None:
+        return (highest, lowest, canonical_dtype(record.dtype), None)
     return (highest, lowest, mean, norm)
 
 
@@ -67,10 +71,19 @@ class Fingerprints:
         cells = np.ascontiguousarray(np.where(np.isnan(table), np.nan, table + 0.0).T)
         bits = cells.view(np.uint64)
         bits[~recorded.T] = _UNRECORDED
+        weak = ~recorded[2:].any(axis=0)
+        bits[weak, 2] += self._dtypes[weak]
         four = bits.view(np.dtype((np.void, bits.itemsize * 4))).ravel()
         _, numbers = np.unique(four, return_inverse=True)
         numbers[self._without()] = NO_PRINT
         return [*numbers.tolist(), NO_PRINT]
+
+    @cached_property
+    def _dtypes(self) -> NDArray[np.uint64]:
+        """The dtype of each value as a small number from 1."""
+        names = [canonical_dtype(form.dtype or "") for form in self._forms]
+        known = {name: number for number, name in enumerate(dict.fromkeys(names), 1)}
+        return np.array([known[name] for name in names], np.uint64)[self._columns.forms]
 
     def _by_record(self) -> Iterator[int]:
         known: dict[Hashable, int] = {None: NO_PRINT}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import Column, Float, Integer, MetaData, Subquery, Table, Text, select
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.types import NullType, TypeEngine
 
 from builder.write.tables import INDEXES, SCHEMA_VERSION, TABLES, VALUE_COLUMNS, TableSpec
 
@@ -29,7 +29,12 @@ __all__ = [
 
 metadata = MetaData()
 
-_TYPES: dict[str, type[TypeEngine[Any]]] = {"TEXT": Text, "INTEGER": Integer, "REAL": Float}
+_TYPES: dict[str, type[TypeEngine[Any]]] = {
+    "TEXT": Text,
+    "INTEGER": Integer,
+    "REAL": Float,
+    "BLOB": NullType,  # as it is stored: earlier files hold the digits
+}
 
 
 def _table(spec: TableSpec) -> Table:

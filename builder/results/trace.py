@@ -16,16 +16,17 @@ from builder.errors import DatabaseError, UnknownNodeError
 from builder.results.opening import connect, format_of
 from msprobe_core.format import NameSyntaxError, parse_entry
 
-Link: TypeAlias = Literal["start", "input", "inside", "forward", "cause"]
-# How a trace gets from one hop to the next: by the value that was read, into a module, from a
-# gradient to the call it belongs to, or, where no value tells, to what the diagnosis names.
+Link: TypeAlias = Literal["start", "partner", "input", "inside", "forward", "cause"]
+# How a trace gets from one hop to the next: from a node of the benchmark to its partner, by the
+# value that was read, into a module, from a gradient to the call it belongs to, or, where no value
+# tells, to what the diagnosis names.
 
 
 class Hop(msgspec.Struct, frozen=True):
     """One node on the way; `link` says how it was reached from the one before.
 
-    `value` is the key of the value that was read there, `exact` whether the dump itself says where
-    that came from, and not equal numbers.
+    By the link `input`, `value` is the key under which the node before read what this one put out
+    under the key `output`; `exact` says whether the dump itself tells that, and not equal numbers.
     """
 
     node: int
@@ -36,6 +37,7 @@ class Hop(msgspec.Struct, frozen=True):
     input_score: float | None
     link: Link
     value: str | None = None
+    output: str | None = None
     exact: bool = False
 
 
@@ -96,6 +98,7 @@ class _Node(msgspec.Struct, frozen=True):
     score: float | None
     input_score: float | None
     source: int | None
+    partner: int | None
     first_value: int
     value_count: int
     step: int
@@ -104,7 +107,7 @@ class _Node(msgspec.Struct, frozen=True):
 
 _NODE = (
     "SELECT node.id, node.graph, node.name, graph.side, node.kind, node.direction, "
-    "node.exec_order, node.score, node.input_score, node.source, node.first_value, "
+    "node.exec_order, node.score, node.input_score, node.source, node.match, node.first_value, "
     "node.value_count, graph.step, graph.rank FROM node JOIN graph ON graph.id = node.graph "
 )
 _INPUTS = (
@@ -116,12 +119,19 @@ _INPUTS = (
 # The latest node before that put out equal numbers; equal elements come first, calls before the
 # modules around them.
 _MAKERS = (
-    "SELECT node.id FROM record JOIN form ON form.id = record.form "
+    "SELECT node.id, form.role, form.path FROM record JOIN form ON form.id = record.form "
     "JOIN node ON node.graph = ? AND record.id BETWEEN node.first_value "
     "AND node.first_value + node.value_count - 1 "
     "WHERE record.max IS ? AND record.min IS ? AND record.mean IS ? AND record.norm IS ? "
     "AND form.role IN ('output', 'parameters_grad') AND node.exec_order < ? "
     "ORDER BY record.sketch IS NOT ?, node.kind <> 'api', node.exec_order DESC LIMIT 1"
+)
+
+
+_FLOW = (
+    "SELECT flow.producer, form.role, form.path FROM flow LEFT JOIN record "
+    "ON record.id = flow.output LEFT JOIN form ON form.id = record.form "
+    "WHERE flow.value = ? AND flow.exact"
 )
 
 
@@ -142,46 +152,57 @@ class _Tracer:
             following = next(self._ways(here, seen), None)
             if following is None:
                 break
-            here, link, value, exact = following
+            here, hop = following
             seen.add(here.id)
-            hops.append(_hop(here, link, value, exact))
+            hops.append(hop)
         return Trace(step, rank, found, hops)
 
-    def _ways(self, here: _Node, seen: set[int]) -> Iterator[tuple[_Node, Link, str | None, bool]]:
+    def _ways(self, here: _Node, seen: set[int]) -> Iterator[tuple[_Node, Hop]]:
         """Where a difference may have come from, the best way first."""
-        for value, maker, exact in self._makers(here):
+        partner = self._partner(here)
+        if partner is not None and partner.id not in seen and self._differs(partner):
+            yield partner, _hop(partner, "partner")
+        for maker, hop in self._makers(here):
             if maker.id not in seen and self._differs(maker):
-                yield maker, "input", value, exact
+                yield maker, hop
         for inner in self._inside(here):
             if inner.id not in seen:
-                yield inner, "inside", None, False
+                yield inner, _hop(inner, "inside")
         forward = self._forward(here)
         if forward is not None and forward.id not in seen and self._differs(forward):
-            yield forward, "forward", None, False
+            yield forward, _hop(forward, "forward")
         if here.source is not None and here.source not in seen:
-            yield self._node(here.source), "cause", None, False
+            source = self._node(here.source)
+            yield source, _hop(source, "cause")
 
-    def _makers(self, here: _Node) -> Iterator[tuple[str, _Node, bool]]:
+    def _partner(self, here: _Node) -> _Node | None:
+        """The problem's node that a node of the benchmark was compared with; errors stand there."""
+        if here.side != "benchmark" or here.partner is None:
+            return None
+        return self._node(here.partner)
+
+    def _makers(self, here: _Node) -> Iterator[tuple[_Node, Hop]]:
         last = here.first_value + here.value_count - 1
         for record, role, path, *numbers, sketch in self._connection.execute(
             _INPUTS, (here.first_value, last, self._threshold)
         ).fetchall():
-            value = f"{role}.{path}" if path else str(role)
-            exact = self._recorded_maker(record)
-            if exact is not None:
-                yield value, self._node(exact), True
+            value = _key(role, path)
+            if (told := self._recorded_maker(record)) is not None:
+                maker = self._node(told[0])
+                yield maker, _hop(maker, "input", value, told[1], exact=True)
             elif numbers[0] is not None:
                 wanted = (here.graph, *numbers, here.order, sketch)
                 made = self._connection.execute(_MAKERS, wanted).fetchone()
                 if made is not None:
-                    yield value, self._node(made[0]), False
+                    maker = self._node(made[0])
+                    yield maker, _hop(maker, "input", value, _key(*made[1:]))
 
-    def _recorded_maker(self, record: int) -> int | None:
+    def _recorded_maker(self, record: int) -> tuple[int, str | None] | None:
+        """The node that the dump names, and the key of what it put out, where that was recorded."""
         if not self._has_flow:
             return None
-        query = "SELECT producer FROM flow WHERE value = ? AND exact"
-        row = self._connection.execute(query, (record,)).fetchone()
-        return int(row[0]) if row is not None else None
+        row = self._connection.execute(_FLOW, (record,)).fetchone()
+        return (int(row[0]), _key(*row[1:]) if row[1] else None) if row is not None else None
 
     def _inside(self, here: _Node) -> Iterator[_Node]:
         """The nodes directly inside a module that differ, the first to run first."""
@@ -223,9 +244,19 @@ class _Tracer:
         return _Node(*row)
 
 
-def _hop(node: _Node, link: Link, value: str | None = None, exact: bool = False) -> Hop:
+def _hop(
+    node: _Node,
+    link: Link,
+    value: str | None = None,
+    output: str | None = None,
+    exact: bool = False,
+) -> Hop:
     own = (node.id, node.name, node.side, node.order, node.score, node.input_score)
-    return Hop(*own, link, value, exact)
+    return Hop(*own, link, value, output, exact)
+
+
+def _key(role: str, path: str) -> str:
+    return f"{role}.{path}" if path else role
 
 
 def _threshold(options: str) -> float:

@@ -79,7 +79,7 @@ def record_of(row: Row[Any]) -> Record:
         requires_grad=None if row.requires_grad is None else bool(row.requires_grad),
         data_name=row.file,
         md5=row.checksum,
-        sketch=row.sketch,
+        sketch=row.sketch.hex() if isinstance(row.sketch, bytes) else row.sketch,
         unwritten=bool(row.unwritten) or None,
         value=None if group is not None else scalar,
         group_ranks=group,

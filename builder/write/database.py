@@ -136,11 +136,11 @@ def insert_columns(
     connection: sqlite3.Connection,
     table: str,
     full: Mapping[str, Sequence[str | float]],
-    sparse: Mapping[str, Sequence[str | int | None]],
+    sparse: Mapping[str, Sequence[str | bytes | int | None]],
 ) -> None:
     """Add rows given column by column; NaN in a full column, None or -1 in a sparse one is NULL."""
     names, marks = list(full), ["?"] * len(full)
-    cells: list[Sequence[str | float | None]] = list(full.values())
+    cells: list[Sequence[str | bytes | float | None]] = list(full.values())
     for name, column in sparse.items():
         absent = column.count(None)
         if absent < len(column):

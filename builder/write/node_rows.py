@@ -15,7 +15,7 @@ from builder.reasons import Reason, encode
 from builder.write.placement import Placed, last_below, worst_below
 
 Full = dict[str, Sequence[str | float]]
-Sparse = dict[str, Sequence[str | int | None]]
+Sparse = dict[str, Sequence[str | bytes | int | None]]
 
 
 def node_columns(side: Placed, other: Placed | None, pair: ComparedPair) -> tuple[Full, Sparse]:

@@ -131,7 +131,7 @@ RECORD = TableSpec(
         "max_rel_err REAL",
         "one_thousandth REAL",
         "five_thousandths REAL",
-        "sketch TEXT",  # of the value itself, on both sides, as the dump has it
+        "sketch BLOB",  # of the value itself, on both sides: the bytes behind the dump's digits
         "unwritten INTEGER",  # 1: memory that nobody had written when it was recorded
     ),
 )

@@ -44,9 +44,17 @@ def record_columns(
     return full, {
         "checksum": [r.md5 if r.md5 is None else str(r.md5) for r in records],
         "file": [record.data_name for record in records],
-        "sketch": [record.sketch for record in records],
+        "sketch": [_packed(record.sketch) for record in records],
         "unwritten": [1 if record.unwritten else None for record in records],
     }
+
+
+def _packed(sketch: str | None) -> bytes | str | None:
+    """A sketch in half the room of its digits; what is damaged stays as it is."""
+    try:
+        return None if sketch is None else bytes.fromhex(sketch)
+    except ValueError:
+        return sketch
 
 
 def pair_columns(comparison: Comparison, count: int, benchmark_base: int) -> tuple[Full, Sparse]:

@@ -21,6 +21,7 @@ SUMMARY = "name the places where a comparison begins to differ, best suspect fir
 TOP = 5
 _LINKS = {
     "start": "from",
+    "partner": "was compared with",
     "input": "its {value} was made by",
     "inside": "contains",
     "forward": "is the gradient of",

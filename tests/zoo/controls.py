@@ -31,6 +31,7 @@ class Setting:
     deterministic: bool = False
     change: Change = _nothing
     seed: int = 0  # of the weights, and with them of the data
+    sketch: bool = True  # whether its dump holds sketches
 
     def entered(self) -> AbstractContextManager[object]:
         """The setting in force; for a process that records and then ends."""

@@ -22,8 +22,9 @@ def record(architecture: str, setting: Setting, task: Task, folder: Path) -> Non
     with setting.entered():
         experiment = _experiment(architecture, setting)
         config = {"task": task, "level": "mix", "dump_path": str(folder / "dump")}
+        choice = {"sketch": setting.sketch, "rank": [], "step": [], task: {}}
         path = folder / "config.json"
-        path.write_text(json.dumps({**config, "rank": [], "step": [], task: {}}))
+        path.write_text(json.dumps(config | choice))
         experiment.train(PrecisionDebugger(config_path=str(path)))
 
 

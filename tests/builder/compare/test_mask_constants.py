@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from builder import build, diagnose
-from builder.compare.mask_constants import are_smallest, mask_alike
+from builder.compare.mask_constants import are_smallest, hold_masks, mask_alike
 from tests.builder.dumps import Json, forward, tensor, write_dump
 
 CALL = "Tensor.masked_fill.0.forward"
@@ -54,3 +54,8 @@ def test_signs_and_sizes_matter() -> None:
         False,
         True,
     ]
+
+
+def test_which_extremes_are_as_large_as_masks() -> None:
+    highest, lowest = [3.0, 65504.0, 1.0, np.nan, np.inf], [-1e8, 0.0, -1e9, np.nan, 0.0]
+    assert hold_masks(np.array([highest, lowest])).tolist() == [False, True, True, False, True]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from msgspec import convert
+from msgspec.structs import replace
 
 from builder.compare.comparison import Comparison, compare
 from builder.compare.score import Tolerance
@@ -64,6 +65,16 @@ def test_equal_tensors_have_no_distance_and_scaled_ones_a_cosine_of_one() -> Non
     assert estimates is not None
     assert (estimates.error[0], estimates.cosine[0]) == (0.0, 1.0)
     assert estimates.cosine[1] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_norm_is_the_recorded_one_where_nothing_was_left_out() -> None:
+    # Eight projections of a tensor may lie far below its norm by chance, those of two as well.
+    ours, theirs = (
+        replace(as_record(X), sketch=as_record(X * share).sketch) for share in (0.11, 0.1)
+    )
+    estimates = estimate_pairs([ours], [theirs])
+    assert estimates is not None
+    assert estimates.error[0] == pytest.approx(0.01, rel=0.6)
 
 
 @pytest.mark.parametrize("mask", [-torch.inf, torch.finfo(torch.float32).min])

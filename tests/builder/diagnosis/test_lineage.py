@@ -19,8 +19,9 @@ from tests.builder.dumps import forward, tensor, write_dump
 CELLS = st.none() | st.sampled_from(
     [0, 0.0, -0.0, 1, 1.5, -2.0, True, False, "nan", "inf", float("nan"), float("inf")]
 )
+DTYPES = st.sampled_from(["torch.float32", "torch.int64", "torch.bool"])
 TENSORS = st.builds(
-    Record, type=st.just("torch.Tensor"), dtype=st.just("torch.float32"),
+    Record, type=st.just("torch.Tensor"), dtype=DTYPES,
     Max=CELLS, Min=CELLS, Mean=CELLS, Norm=CELLS,
 )  # fmt: skip
 ARGUMENTS = st.builds(Record, type=st.just("int"), value=st.integers(0, 2))
@@ -60,6 +61,13 @@ def test_the_key_behind_a_number_is_the_fingerprint(records: list[Record]) -> No
     found = prints(records)
     for number, record in zip(found.numbers, records):
         assert found.keys([number]) == {fingerprint(record)}
+
+
+def test_labels_of_two_classes_are_not_what_made_a_mask() -> None:
+    extremes = {"type": "torch.Tensor", "Max": 1, "Min": 0}
+    labels, mask = (Record(dtype=dtype, **extremes) for dtype in ("torch.int64", "torch.bool"))
+    assert fingerprint(labels) != fingerprint(mask)
+    assert fingerprint(labels) == fingerprint(Record(dtype="torch.int64", **extremes))
 
 
 def test_the_latest_maker_before_a_point_is_named(tmp_path: Path) -> None:

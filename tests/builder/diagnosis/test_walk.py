@@ -19,8 +19,10 @@ A, B, C = (f"Torch.op{x}.0.forward" for x in "abc")
 
 
 def findings(tmp_path: Path, ours: Entries, theirs: Entries, **parents: str) -> list[Finding]:
+    """What a walk finds; `parents` by an entry's name, or by the second part of it."""
+
     def make(side: str, data: Entries) -> Tree:
-        construct = {name: parents.get(name.split(".")[1]) for name in data}
+        construct = {name: parents.get(name, parents.get(name.split(".")[1])) for name in data}
         return build_tree(read_dump(write_dump(tmp_path / side, data, construct)))
 
     return walk(compare(match_trees(make("p", ours), make("b", theirs)), Tolerance())).findings

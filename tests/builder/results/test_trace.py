@@ -12,6 +12,7 @@ import pytest
 from builder import build
 from builder.errors import DatabaseError, UnknownNodeError
 from builder.results.trace import Trace, explain
+from builder.results.trace import trace as by_id
 from tests.builder.dumps import backward, forward, tensor, write_dump
 
 A, B, C, D = (f"Torch.op{x}.0.forward" for x in "abcd")
@@ -47,7 +48,34 @@ def test_values_lead_from_call_to_call(file: Path) -> None:
     assert hops(trace) == [("start", D), ("input", C), ("input", B), ("input", A)]
     assert (trace.step, trace.rank, trace.finding) == (0, 0, 1)
     assert [hop.value for hop in trace.hops] == [None, "input.0", "input.0", "input.0"]
+    assert [hop.output for hop in trace.hops] == [None, "output.0", "output.0", "output.0"]
     assert not any(hop.exact for hop in trace.hops)
+
+
+def test_what_the_dump_says_comes_before_equal_numbers(tmp_path: Path) -> None:
+    # B makes the same numbers later; the dump says that C read those of A.
+    def run(first: float, read: float) -> dict[str, object]:
+        told = tensor(read, source=f"{A}.output.0")
+        return {
+            A: forward([tensor(1)], [tensor(first)]),
+            B: forward([tensor(1)], [tensor(first)]),
+            C: forward([told], [tensor(read * 3)]),
+        }
+
+    trace = explain(compared(tmp_path, run(2.5, 2.5), run(2.0, 2.0)), C)
+    assert hops(trace) == [("start", C), ("input", A)]
+    assert (trace.hops[1].value, trace.hops[1].output) == ("input.0", "output.0")
+    assert trace.hops[1].exact
+
+
+def test_a_node_of_the_benchmark_leads_to_its_partner(file: Path) -> None:
+    query = "SELECT node.id FROM node JOIN graph ON graph.id = node.graph WHERE node.name = ? "
+    with closing(sqlite3.connect(file)) as connection:
+        (theirs,) = connection.execute(query + "AND graph.side = 'benchmark'", (D,)).fetchone()
+        found = by_id(connection, theirs)
+    assert hops(found)[:3] == [("start", D), ("partner", D), ("input", C)]
+    assert [hop.side for hop in found.hops[:2]] == ["benchmark", "problem"]
+    assert found.finding == 1
 
 
 def test_a_gradient_leads_to_its_forward_call(file: Path) -> None:

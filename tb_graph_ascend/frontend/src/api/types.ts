@@ -219,8 +219,10 @@ export interface Hop {
   order: number;
   score: number | null;
   input_score: number | null;
-  link: "start" | "input" | "inside" | "forward" | "cause";
+  link: "start" | "partner" | "input" | "inside" | "forward" | "cause";
+  /** By "input": the key under which the node before read what this one put out under `output`. */
   value: string | null;
+  output: string | null;
   exact: boolean;
 }
 

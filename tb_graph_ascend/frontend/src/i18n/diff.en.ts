@@ -50,6 +50,7 @@ export const diff = {
     inside: "inside it",
     forward: "gradient of the forward call",
     cause: "laid by the diagnosis to",
+    partner: "was compared with",
   },
   help: {
     title: "Keys",

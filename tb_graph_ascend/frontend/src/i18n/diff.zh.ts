@@ -50,6 +50,7 @@ export const diff = {
     inside: "其内部",
     forward: "对应的前向调用",
     cause: "诊断归因于",
+    partner: "对应的节点",
   },
   help: {
     title: "快捷键",
