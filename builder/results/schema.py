@@ -48,7 +48,9 @@ def _table(spec: TableSpec) -> Table:
     return Table(spec.name, metadata, *columns)
 
 
-meta, graph, node, form, record, stack, communication, finding, flow = map(_table, TABLES)
+(meta, graph, node, form, record, stack, communication, finding, flow, layout, shard) = map(
+    _table, TABLES
+)
 
 
 def _values() -> Subquery:

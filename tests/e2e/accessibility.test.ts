@@ -23,10 +23,11 @@ const SCREENS: Record<string, (page: Page) => Promise<void>> = {
   nodes: (page) => page.keyboard.press("3"),
   overflow: (page) => page.keyboard.press("4"),
   mapping: (page) => page.keyboard.press("5"),
-  stack: (page) => bottom(page, 1),
-  pictures: (page) => bottom(page, 2),
-  across: (page) => bottom(page, 3),
-  communication: (page) => bottom(page, 4),
+  trace: (page) => bottom(page, 1),
+  stack: (page) => bottom(page, 2),
+  pictures: (page) => bottom(page, 3),
+  across: (page) => bottom(page, 4),
+  communication: (page) => bottom(page, 5),
   help: (page) => page.keyboard.press("?"),
   build: async (page) => {
     await page.keyboard.press("Escape");
