@@ -19,6 +19,10 @@ interface Violation {
 const SCREENS: Record<string, (page: Page) => Promise<void>> = {
   first: () => Promise.resolve(),
   divergence: (page) => page.keyboard.press("f"),
+  "hovered answer": (page) => page.locator(".answer .button.primary").hover(),
+  "hovered cause": (page) => page.locator(".finding-main").first().hover(),
+  "hovered value": (page) => page.locator(".flow-end").first().hover(),
+  legend: (page) => page.locator(".diff-head.rails button").click(),
   outline: (page) => page.keyboard.press("2"),
   nodes: (page) => page.keyboard.press("3"),
   overflow: (page) => page.keyboard.press("4"),

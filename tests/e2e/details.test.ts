@@ -66,7 +66,7 @@ describe("details", () => {
     on("ranks", async (page) => {
       await expect.poll(() => selectedName(page)).toContain("__mul__");
       await page.getByRole("heading", { name: "What the benchmark passes on in its place" }).waitFor();
-      const instead = page.locator(".instead .value-table tbody tr");
+      const instead = page.locator(".instead-table tbody tr");
       await expect.poll(() => instead.innerText()).toMatch(/input\s*\.0[\s\S]*0\.7000/);
       await tab(page, "Steps & ranks");
       await page.getByText("This call has no partner in any step").waitFor();

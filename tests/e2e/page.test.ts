@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 
-import { addressOf, graphsShown, on, open, selectedName, withBrowser } from "./page";
+import { addressOf, downloaded, graphsShown, on, open, selectedName, withBrowser } from "./page";
 
 withBrowser();
 const places = inject("places");
@@ -104,6 +104,29 @@ describe("language, theme, keys", () => {
       await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toContain("diff-scroll");
       await page.keyboard.press("ArrowDown");
       await expect.poll(() => selectedName(page)).toContain("fc2");
+    }));
+
+  it("shows where it begins, another rank, stack, a list by score as a file, and the link, by keys alone", () =>
+    on("ranks", async (page) => {
+      // Every control that takes the focus here is reached by Tab, as the journey before shows.
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
+      await page.keyboard.press("j");
+      await expect.poll(() => page.getByLabel("Rank", { exact: true }).last().inputValue()).toBe("1");
+      await page.keyboard.press("k");
+      await expect.poll(() => page.getByLabel("Rank", { exact: true }).last().inputValue()).toBe("0");
+      await page.getByRole("tab", { name: "Values", selected: true }).focus();
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("ArrowRight");
+      await page.locator(".stacks").waitFor();
+      await page.keyboard.press("/");
+      await page.locator("#search:focus").fill("linear score>0.5");
+      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^[1-9]\d* hits/);
+      await page.getByRole("button", { name: "CSV", exact: true }).focus();
+      const saved = await downloaded(page, () => page.keyboard.press("Enter"));
+      expect(saved.content.toString()).toContain("linear");
+      await page.getByRole("button", { name: "Link", exact: true }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByText("The link to this view is copied.").waitFor();
     }));
 
   it("has a legend of the rails behind their heading", () =>

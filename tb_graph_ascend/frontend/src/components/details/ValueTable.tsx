@@ -15,9 +15,10 @@ interface Props {
   flow?: Flow | undefined;
   /** The side whose values the flow speaks of. */
   side?: Side;
+  className?: string;
 }
 
-export function ValueTable({ values, columns, flow, side = "problem" }: Props) {
+export function ValueTable({ values, columns, flow, side = "problem", className = "value-table" }: Props) {
   const { t } = useTranslation();
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const toggle = (key: string): void => {
@@ -26,7 +27,7 @@ export function ValueTable({ values, columns, flow, side = "problem" }: Props) {
     setOpen(next);
   };
   return (
-    <table className="value-table">
+    <table className={className}>
       <thead>
         <tr>
           <th scope="col">{t("details.value")}</th>
