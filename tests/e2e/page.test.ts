@@ -115,8 +115,10 @@ describe("language, theme, keys", () => {
       await page.keyboard.press("k");
       await expect.poll(() => page.getByLabel("Rank", { exact: true }).last().inputValue()).toBe("0");
       await page.getByRole("tab", { name: "Values", selected: true }).focus();
-      await page.keyboard.press("ArrowRight");
-      await page.keyboard.press("ArrowRight");
+      for (const name of ["Way back", "Stack"]) {
+        await page.keyboard.press("ArrowRight");
+        await page.locator("[role=tab]:focus", { hasText: name }).waitFor();
+      }
       await page.locator(".stacks").waitFor();
       await page.keyboard.press("/");
       await page.locator("#search:focus").fill("linear score>0.5");
