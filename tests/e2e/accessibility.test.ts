@@ -19,14 +19,19 @@ interface Violation {
 const SCREENS: Record<string, (page: Page) => Promise<void>> = {
   first: () => Promise.resolve(),
   divergence: (page) => page.keyboard.press("f"),
+  "hovered answer": (page) => page.locator(".answer .button.primary").hover(),
+  "hovered cause": (page) => page.locator(".finding-main").first().hover(),
+  "hovered value": (page) => page.locator(".flow-end").first().hover(),
+  legend: (page) => page.locator(".diff-head.rails button").click(),
   outline: (page) => page.keyboard.press("2"),
   nodes: (page) => page.keyboard.press("3"),
   overflow: (page) => page.keyboard.press("4"),
   mapping: (page) => page.keyboard.press("5"),
-  stack: (page) => bottom(page, 1),
-  pictures: (page) => bottom(page, 2),
-  across: (page) => bottom(page, 3),
-  communication: (page) => bottom(page, 4),
+  trace: (page) => bottom(page, 1),
+  stack: (page) => bottom(page, 2),
+  pictures: (page) => bottom(page, 3),
+  across: (page) => bottom(page, 4),
+  communication: (page) => bottom(page, 5),
   help: (page) => page.keyboard.press("?"),
   build: async (page) => {
     await page.keyboard.press("Escape");

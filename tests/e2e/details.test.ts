@@ -1,9 +1,12 @@
 /* The lower panel: values, stacks, pictures, the node elsewhere, and whom it communicates with. */
+import { PNG } from "pngjs";
 import { describe, expect, it } from "vitest";
 
 import { on, query, selectedName, stateIs, tab, withBrowser } from "./page";
 
 withBrowser();
+/** The colour of a lit rail in the light theme, --hit. */
+const HIT = [176, 122, 0];
 
 describe("details", () => {
   it("show four digits, all digits on hover, and every measure", () =>
@@ -18,6 +21,27 @@ describe("details", () => {
       await page.getByRole("button", { name: /All measures of output/ }).click();
       const table = await page.locator(".measure-tables").innerText();
       for (const name of ["max", "mean", "Cosine"]) expect(table).toContain(name);
+    }));
+
+  it("light the rail of the value that is pointed at, and go to the call that made it", () =>
+    on("tensor", async (page) => {
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
+      const end = page.getByRole("button", { name: "Made by gelu #1: go there" });
+      await end.waitFor();
+      const lit = async (): Promise<number> => {
+        const { data } = PNG.sync.read(await page.locator("canvas.diff-canvas").screenshot());
+        let count = 0;
+        for (let at = 0; at < data.length; at += 4) count += HIT.every((part, channel) => data[at + channel] === part) ? 1 : 0;
+        return count;
+      };
+      await page.locator(".selected-name").hover();
+      await expect.poll(lit).toBe(0);
+      await end.hover();
+      await expect.poll(lit).toBeGreaterThan(20);
+      await end.click();
+      await expect.poll(() => selectedName(page)).toBe("Functional.gelu.1.forward");
+      await page.getByRole("button", { name: /^Read by __mul__ #0/ }).click();
+      await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");
     }));
 
   it("show the stack of both sides with its source lines, to be copied", () =>
@@ -49,6 +73,25 @@ describe("details", () => {
       const guilty = shards.locator("tbody tr", { hasText: "differs" });
       expect(await guilty.count()).toBe(1);
       expect(await guilty.innerText()).toMatch(/^1\s*differs\s+tp 1\s/);
+    }));
+
+  it("show of an extra call what the other run passes on, why it has no chart, and the way back to it", () =>
+    on("ranks", async (page) => {
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
+      await page.getByRole("heading", { name: "What the benchmark passes on in its place" }).waitFor();
+      const instead = page.locator(".instead-table tbody tr");
+      await expect.poll(() => instead.innerText()).toMatch(/input\s*\.0[\s\S]*0\.7000/);
+      await tab(page, "Steps & ranks");
+      await page.getByText("This call has no partner in any step").waitFor();
+      await query(page, "head.Linear.backward");
+      await page.keyboard.press("Enter");
+      await expect.poll(() => selectedName(page)).toContain("head");
+      await tab(page, "Way back");
+      const hops = page.locator(".trace li");
+      await expect.poll(() => hops.count()).toBeGreaterThan(2);
+      await expect.poll(() => hops.last().innerText()).toContain("it begins here");
+      await hops.last().getByRole("button").click();
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
     }));
 
   it("name the ranks a call communicates with, and jump to them", () =>

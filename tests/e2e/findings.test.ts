@@ -132,6 +132,19 @@ describe("nodes table", () => {
       expect(await selectedName(page)).toBe(last);
     }));
 
+  it("proposes the nearest names where none fits, and offers no files of nothing", () =>
+    on("tensor", async (page) => {
+      await page.locator("#search").fill("sofmax forward");
+      await page.getByText("has “sofmax” in its name").waitFor();
+      for (const form of ["CSV", "XLSX", "JSON"]) {
+        expect(await page.getByRole("button", { name: form, exact: true }).isDisabled()).toBe(true);
+      }
+      await page.getByRole("button", { name: "softmax", exact: true }).click();
+      await expect.poll(() => count(page)).toMatch(/^[1-9]\d* hits?$/);
+      expect(await page.locator("#search").inputValue()).toBe("softmax forward");
+      await expect.poll(() => page.getByRole("button", { name: "CSV", exact: true }).isDisabled()).toBe(false);
+    }));
+
   it("says what is wrong with a query, and stops an expression that never ends on the server", () =>
     on("tensor", async (page, { complaints }) => {
       await query(page, "/fc[12].*forward/");

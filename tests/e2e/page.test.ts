@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 
-import { addressOf, graphsShown, on, open, selectedName, withBrowser } from "./page";
+import { addressOf, downloaded, graphsShown, on, open, selectedName, withBrowser } from "./page";
 
 withBrowser();
 const places = inject("places");
@@ -73,6 +73,92 @@ describe("language, theme, keys", () => {
       }
       expect(left()).toEqual([]);
     }));
+
+  it("takes keys in a switch too, leads the focus to the rows with F, and says with M why a row cannot be mapped", () =>
+    on("renamed", async (page) => {
+      const notice = page.locator(".notice");
+      await page.keyboard.press("m");
+      await expect.poll(() => notice.innerText()).toContain("Select a row of one side first");
+      await page.locator("#search").fill("ln1 forward");
+      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^\d+ hits/);
+      await page.keyboard.press("Enter");
+      await expect.poll(() => selectedName(page)).toContain("ln1");
+      await page.locator(".diff-scroll").focus();
+      await page.keyboard.press("m");
+      await expect.poll(() => notice.innerText()).toMatch(/is matched already, with .*ln1.*56 nodes here have no partner/);
+      await page.locator("#search").fill("unmatched mlp.MLP.forward");
+      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^\d+ hits/);
+      await page.keyboard.press("Enter");
+      await expect.poll(() => selectedName(page)).toContain("mlp");
+      await page.locator(".diff-scroll").focus();
+      await page.keyboard.press("m");
+      await page.locator(".pick-slot.filled").waitFor();
+      await page.keyboard.press("Escape");
+      await expect.poll(() => page.locator(".pick-slot.filled").count()).toBe(0);
+    }));
+
+  it("goes with F to where it begins, from a switch, with the focus in the rows", () =>
+    on("tensor", async (page) => {
+      await page.getByRole("switch", { name: "Colour by overflow level" }).focus();
+      await page.keyboard.press("f");
+      await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toContain("diff-scroll");
+      await page.keyboard.press("ArrowDown");
+      await expect.poll(() => selectedName(page)).toContain("fc2");
+    }));
+
+  it("shows where it begins, another rank, stack, a list by score as a file, and the link, by keys alone", () =>
+    on("ranks", async (page) => {
+      // Every control that takes the focus here is reached by Tab, as the journey before shows.
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
+      await page.keyboard.press("j");
+      await expect.poll(() => page.getByLabel("Rank", { exact: true }).last().inputValue()).toBe("1");
+      await page.keyboard.press("k");
+      await expect.poll(() => page.getByLabel("Rank", { exact: true }).last().inputValue()).toBe("0");
+      await page.getByRole("tab", { name: "Values", selected: true }).focus();
+      for (const name of ["Way back", "Stack"]) {
+        await page.keyboard.press("ArrowRight");
+        await page.locator("[role=tab]:focus", { hasText: name }).waitFor();
+      }
+      await page.locator(".stacks").waitFor();
+      await page.keyboard.press("/");
+      await page.locator("#search:focus").fill("linear score>0.5");
+      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^[1-9]\d* hits/);
+      await page.getByRole("button", { name: "CSV", exact: true }).focus();
+      const saved = await downloaded(page, () => page.keyboard.press("Enter"));
+      expect(saved.content.toString()).toContain("linear");
+      await page.getByRole("button", { name: "Link", exact: true }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByText("The link to this view is copied.").waitFor();
+    }));
+
+  it("has a legend of the rails behind their heading", () =>
+    on("tensor", async (page) => {
+      await page.getByRole("button", { name: "What the rails mean" }).click();
+      await page.getByText("feeds the selected row").waitFor();
+      await page.keyboard.press("Escape");
+      await expect.poll(() => page.getByText("feeds the selected row").count()).toBe(0);
+    }));
+
+  it("has one line of header at 200 % zoom, and its tools and lists one click away", () =>
+    on(
+      "ranks",
+      async (page) => {
+        expect((await page.locator(".header").boundingBox())?.height).toBeLessThan(46);
+        const rows = await page.locator(".diff-scroll").boundingBox();
+        expect(rows?.height).toBeGreaterThan(120);
+        expect(rows?.width).toBe(720);
+        await page.getByRole("button", { name: "Legend and settings" }).click();
+        await page.getByRole("switch", { name: "Colour by overflow level" }).waitFor();
+        await page.keyboard.press("Escape");
+        await page.getByRole("button", { name: "Show the lists" }).click();
+        await page.locator(".finding").waitFor();
+        await page.getByRole("button", { name: "Put the lists away" }).click();
+        await expect.poll(() => page.locator(".finding").count()).toBe(0);
+        await page.keyboard.press("3");
+        await page.getByRole("tab", { name: "Nodes", selected: true }).waitFor();
+      },
+      { viewport: { width: 720, height: 450 } },
+    ));
 
   it("walks the outline as a tree, by keys alone", () =>
     on("tensor", async (page) => {

@@ -109,6 +109,50 @@ describe("Back and Forward", () => {
     }));
 });
 
+describe("Back right after a tab", () => {
+  it("restores the tab that each entry had", () =>
+    on("tensor", async (page) => {
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
+      await stateIs(page, "node", /\d/);
+      const first = parameter(page, "node") ?? "";
+      await page.locator(".diff-scroll").focus();
+      await page.keyboard.press("ArrowDown");
+      await expect.poll(() => selectedName(page)).toContain("fc2");
+      await expect.poll(() => parameter(page, "node")).not.toBe(first);
+      await tab(page, "Stack");
+      await page.goBack();
+      await page.getByRole("tab", { name: "Values", selected: true }).waitFor();
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
+      await page.goForward();
+      await page.getByRole("tab", { name: "Stack", selected: true }).waitFor();
+      await expect.poll(() => selectedName(page)).toContain("fc2");
+    }));
+});
+
+describe("a change of size", () => {
+  it("keeps the selected row at its height when the window changes, and comes back with it", () =>
+    on("tensor", async (page) => {
+      const selected = page.locator("[role=row][aria-selected=true]");
+      const height = async (): Promise<number | null> => {
+        const [row, list] = await Promise.all([selected.boundingBox(), page.locator(".diff-scroll").boundingBox()]);
+        return row && list && row.y >= list.y && row.y + row.height <= list.y + list.height ? Math.round(row.y - list.y) : null;
+      };
+      await selected.waitFor();
+      const low = await page.locator("[data-column=problem][aria-label='__add__ #3']").boundingBox();
+      if (!low) throw new Error("no row __add__ #3 in view");
+      await page.mouse.click(low.x + 150, low.y + low.height / 2);
+      await expect.poll(() => selectedName(page)).toContain("__add__.3");
+      await expect.poll(height).not.toBeNull();
+      const before = await height();
+      for (const [width, tall] of [[1440, 500], [1024, 700], [720, 450]] as const) {
+        await page.setViewportSize({ width, height: tall });
+        await expect.poll(height).not.toBeNull();
+      }
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await expect.poll(height).toBe(before);
+    }));
+});
+
 const SIZES = {
   "1024 × 700": { width: 1024, height: 700 },
   "200 % zoom of 1440 × 900": { width: 720, height: 450 },

@@ -54,6 +54,9 @@ describe("sharing", () => {
         const { content } = await taken(page, item);
         expect([item, content.toString().slice(0, start.length)]).toEqual([item, start]);
       }
+      const table = await taken(page, "All values of this step and rank as CSV, as msprobe compare writes them");
+      expect(table.name).toBe("compare_result_step0_rank0.csv");
+      expect(table.content.toString()).toContain("Tensor.__mul__.0.forward");
       const findings = JSON.parse((await taken(page, "Findings as JSON")).content.toString()) as unknown[];
       expect(findings).toHaveLength(1);
       const slide = await downloaded(page, () => page.getByRole("button", { name: "Slide" }).click());
@@ -69,6 +72,21 @@ describe("sharing", () => {
       expect(name).toBe("ranks-rows.png");
       expect(PNG.sync.read(content).width).toBeGreaterThan(300);
     }));
+
+  it("draws the slide in the page's language, with runs and date", () =>
+    on(
+      "tensor",
+      async (page) => {
+        await page.getByRole("button", { name: "分享与导出" }).click();
+        const { content } = await downloaded(page, () => page.getByRole("menuitem", { name: /SVG/ }).first().click());
+        const drawn = content.toString();
+        for (const text of ["差异始于 layers.1.mlp", "始于此处", "tensor/problem", "tensor/bench", "比对于 20"]) {
+          expect(drawn).toContain(text);
+        }
+        expect(drawn).not.toContain("BEGINS");
+      },
+      { locale: "zh-CN" },
+    ));
 
   it("keeps two pages on two files apart", () =>
     on("tensor", (page) =>

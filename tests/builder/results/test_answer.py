@@ -84,6 +84,19 @@ def test_slide_holds_both_sides_and_the_source(ranks: ResultDatabase) -> None:
     assert texts.count("fc2") == 2
 
 
+def test_slide_speaks_chinese_and_says_which_runs_and_when(ranks: ResultDatabase) -> None:
+    drawn = slide(ranks, answer(ranks), "zh", "只有问题侧执行的调用" * 20)
+    texts = [e.text or "" for e in ElementTree.fromstring(drawn).iter() if e.text]
+    assert "差异始于 layers.1.mlp" in texts
+    assert "始于此处" in texts
+    assert "ranks/bench" in texts
+    assert any(text.startswith(f"比对于 {ranks.summary().created[:10]}") for text in texts)
+    # Characters that take the room of two are counted as two: the line ends inside the picture.
+    (reason,) = (text for text in texts if text.startswith("__mul__ #0: "))
+    assert reason.endswith("…")
+    assert len(reason) < 60
+
+
 def pair(step: int, rank: int, worst: float | None, status: str = "ok") -> Pair:
     divergent = int(worst is not None and worst > 0.25)
     return Pair(step, rank, status, None, worst, divergent, 1, 0, 0)  # type: ignore[arg-type]

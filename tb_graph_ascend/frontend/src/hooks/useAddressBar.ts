@@ -21,8 +21,10 @@ export function useAddressBar(): void {
     let unfollow: (() => void) | undefined;
     let watched: GraphSession | null = null;
     let last: Visit | null = null;
+    let travels = 0;
     const write = (): void => {
-      const now = visit();
+      // On the way to an entry the state is half of it and half of the one that was left.
+      const now = travels > 0 ? null : visit();
       const entry = now && entryFor(last, now);
       if (!now || !entry) return;
       last = now;
@@ -49,7 +51,11 @@ export function useAddressBar(): void {
     const stay = onTravel((query) => {
       window.clearTimeout(timer);
       last = { place: placeOfVisit(fromQuery(query)), query };
-      void travelTo(fromQuery(query));
+      travels += 1;
+      void travelTo(fromQuery(query)).finally(() => {
+        travels -= 1;
+        later();
+      });
     });
     return () => {
       stay();

@@ -63,6 +63,11 @@ export const formsEn = {
     noDumps: "No dumps were found below the log folders.",
     contents: "{{steps}} steps, {{ranks}} ranks",
     progress: "{{done}} of {{total}} pairs",
+    phase: {
+      first: "reading and comparing the first step and rank",
+      pairs: "reading and comparing the others",
+      writing: "ordering the findings, writing the file",
+    },
     state: { running: "Building", done: "Done", failed: "Failed", cancelled: "Cancelled" },
   },
 };

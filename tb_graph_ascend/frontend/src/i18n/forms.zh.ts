@@ -65,6 +65,11 @@ export const formsZh: typeof formsEn = {
     noDumps: "日志目录下没有找到采集数据。",
     contents: "{{steps}} 个 step，{{ranks}} 个 rank",
     progress: "{{done}} / {{total}} 对",
+    phase: {
+      first: "正在读取并比对第一组 step 与 rank",
+      pairs: "正在读取并比对其余各组",
+      writing: "正在排列起因并写入文件",
+    },
     state: { running: "构建中", done: "完成", failed: "失败", cancelled: "已取消" },
   },
 };

@@ -27,6 +27,16 @@ describe("pages of rows", () => {
     expect(found.find(500)).toBe(-1);
   });
 
+  it("know the row that stands for a node, its own or the closed one around it", () => {
+    const found = new RowPages();
+    found.add(windowOf([row({ key: 10 }), row({ key: 20, fold: 3 }), row({ key: 40, benchmark: null })]));
+    expect(found.standingFor({ id: 10, side: "problem" })).toBe(0);
+    expect(found.standingFor({ id: 31, side: "problem" })).toBe(1);
+    expect(found.standingFor({ id: 40, side: "problem" })).toBe(2);
+    expect(found.standingFor({ id: 1025, side: "benchmark" })).toBe(1);
+    expect(found.standingFor({ id: 3, side: "problem" })).toBe(-1);
+  });
+
   it("name the rows above one, across pages, the outermost first", () => {
     const found = pages();
     expect(found.above(5).map(({ row: { depth } }) => depth)).toEqual([0, 1, 2].slice(0, found.at(5)?.depth));

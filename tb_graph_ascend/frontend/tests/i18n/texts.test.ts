@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
 import { en } from "../../src/i18n/en";
-import { reasonText } from "../../src/i18n/reason";
+import { fullReason, reasonText } from "../../src/i18n/reason";
 import { reasonsEn } from "../../src/i18n/reasons.en";
 import { changeLanguage, createI18n } from "../../src/i18n/setup";
 import { zh } from "../../src/i18n/zh";
@@ -41,6 +41,19 @@ describe("texts", () => {
 
   it("are nowhere empty", () => {
     for (const text of [...english.values(), ...chinese.values()]) expect(text).not.toBe("");
+  });
+});
+
+describe("numbers in reasons", () => {
+  const { t } = createI18n();
+  const differs = (problem: string, benchmark: string) => ({ code: "argument_differs", value: "input.1", problem, benchmark });
+  it("have four digits, and all where four would make two of them one", () => {
+    const far = differs("0.08838834764831845", "0.1767766952966369");
+    expect(reasonText(t, far)).toContain("is 0.08839 here and 0.1768 in");
+    expect(fullReason(t, far)).toContain("0.08838834764831845");
+    const near = differs("0.08838834764831845", "0.08838834764831999");
+    expect(reasonText(t, near)).toContain("0.08838834764831845 here and 0.08838834764831999");
+    expect(reasonText(t, differs("relu", "1.25"))).toContain("is relu here and 1.25 in");
   });
 });
 

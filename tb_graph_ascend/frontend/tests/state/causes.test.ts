@@ -1,8 +1,10 @@
 /* The line of code a cause stands on, and numbers of the values table. */
 import { describe, expect, it } from "vitest";
 
+import type { Cause } from "../../src/api/answertypes";
+import { createI18n } from "../../src/i18n/setup";
 import { relativeError } from "../../src/text/numbers";
-import { callerFrame, modelFrame } from "../../src/state/causes";
+import { callerFrame, followText, modelFrame } from "../../src/state/causes";
 
 describe("modelFrame", () => {
   const torch = "File /env/site-packages/torch/nn/modules/module.py, line 1, in inner, result = f()";
@@ -18,6 +20,18 @@ describe("modelFrame", () => {
     expect(callerFrame([torch, model, torch, own])).toMatchObject({ file: "/job/train.py", number: "9" });
     expect(callerFrame([torch, own, model])).toBeNull();
     expect(callerFrame([torch, model])).toBeNull();
+  });
+});
+
+describe("followText", () => {
+  const { t } = createI18n();
+  const cause = { followed_by: 616, followed_later: 0, step_count: 1, first_step: 4 } as Cause;
+  it("tells apart what follows in the cause's own steps and later", () => {
+    expect(followText(t, cause)).toBe("616 nodes follow");
+    expect(followText(t, { ...cause, followed_later: 352 })).toBe("616 nodes follow: 264 in step 4, 352 in later ones");
+    expect(followText(t, { ...cause, followed_later: 16, step_count: 3 })).toBe(
+      "616 nodes follow: 600 in its 3 steps, 16 in later ones",
+    );
   });
 });
 

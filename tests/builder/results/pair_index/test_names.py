@@ -55,3 +55,10 @@ def test_bad_expression_says_where() -> None:
     index = NameIndex(["a"])
     with pytest.raises(ExpressionError, match="no regular expression"):
         index.matching("a(", case=True)
+
+
+def test_nearest_are_the_parts_of_names_written_most_alike() -> None:
+    names = NameIndex(["Torch.softmax.0.forward", "Module.layers.0.self_attn.Attn.forward.0"])
+    assert names.nearest("sofmax") == ["softmax"]
+    assert names.nearest("Self_Atn") == ["self_attn"]
+    assert names.nearest("convolution") == []

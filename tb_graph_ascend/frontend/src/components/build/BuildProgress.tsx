@@ -12,6 +12,7 @@ export function BuildProgress({ build }: { build: Build }) {
       <p role="status">
         <strong>{t(`build.state.${state}`)}</strong>{" "}
         {total > 0 && t("build.progress", { done, total })}
+        {state === "running" && <span className="muted"> · {t(`build.phase.${phaseOf(build)}`)}</span>}
       </p>
       <progress
         aria-label={t("build.progress", { done, total })}
@@ -22,4 +23,10 @@ export function BuildProgress({ build }: { build: Build }) {
       {log.length > 0 && <pre className="log">{log.join("\n")}</pre>}
     </div>
   );
+}
+
+/** What a running build is at: it counts a pair once that is compared. */
+function phaseOf({ done, total }: Build): "first" | "pairs" | "writing" {
+  if (total === 0) return "first";
+  return done < total ? "pairs" : "writing";
 }

@@ -39,7 +39,7 @@ export function Instead({ details: { node }, consumers, columns }: Props) {
           {calledAs(reader.node)}
         </button>
       </h3>
-      <ValueTable values={[shown]} columns={columns} />
+      <ValueTable values={[shown]} columns={columns} className="instead-table" />
     </section>
   );
 }

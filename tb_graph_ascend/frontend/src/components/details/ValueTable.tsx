@@ -18,9 +18,10 @@ interface Props {
   side?: Side;
   /** The node of the values; without it none opens into its ranks. */
   node?: number;
+  className?: string;
 }
 
-export function ValueTable({ values, columns, flow, side = "problem", node }: Props) {
+export function ValueTable({ values, columns, flow, side = "problem", node, className = "value-table" }: Props) {
   const { t } = useTranslation();
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const toggle = (key: string): void => {
@@ -29,7 +30,7 @@ export function ValueTable({ values, columns, flow, side = "problem", node }: Pr
     setOpen(next);
   };
   return (
-    <table className="value-table">
+    <table className={className}>
       <thead>
         <tr>
           <th scope="col">{t("details.value")}</th>

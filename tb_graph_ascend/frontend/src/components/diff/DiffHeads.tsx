@@ -51,7 +51,7 @@ function SideHead({ session, side, name, column }: { session: GraphSession; side
   const graph = session.pair[side];
   const shown = session.comparison ? t(`side.${side}`) : t("side.single");
   return (
-    <span className="diff-head" style={at(column)} title={graph?.dump_dir ?? name}>
+    <span className={`diff-head ${side}`} style={at(column)} title={graph?.dump_dir ?? name}>
       <span className={`side-tag ${session.comparison ? side : "single"}`}>{shown}</span>
       <span className="diff-run">{lastParts(name)}</span>
       <span className="muted nowrap">{graph ? t("graph.nodes", { count: graph.nodes }) : ""}</span>
