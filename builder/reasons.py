@@ -51,6 +51,8 @@ SENTENCES = {
     "that does not, and {reader} makes the difference grow",
     "replica_differs": "{value} should be the same on all {axis} ranks and is not: rank {ranks} "
     "({coordinates}) differs by {error:.3g}",
+    "misplaced": "{value} does not lie in the {order} order that the run says: rank {ranks} "
+    "({coordinates}) holds other positions",
     "other_axis": "{text}",
     "gradients_scaled": "all gradients that the optimizer reads are {factor:.4g} times the "
     "benchmark's: the loss, clipping or the reduction, no parameter of its own",

@@ -58,6 +58,8 @@ export const reasonsEn: Record<string, string> = {
   same_inside: "{{count}} nodes inside on both sides",
   replica_differs:
     "{{value}} should be the same on all {{axis}} ranks and is not: rank {{ranks}} ({{coordinates}}) differs by {{error, short}}",
+  misplaced:
+    "{{value}} does not lie in the {{order}} order that the run says: rank {{ranks}} ({{coordinates}}) holds other positions",
   other_axis: "{{text}}",
   gradients_scaled:
     "all gradients that the optimizer reads are {{factor, short}} times the benchmark's: the loss, clipping or the reduction, no parameter of its own",

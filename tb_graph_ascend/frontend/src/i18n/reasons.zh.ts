@@ -45,6 +45,8 @@ export const reasonsZh: Record<string, string> = {
   same_inside: "两侧内部都有 {{count}} 个节点",
   replica_differs:
     "{{value}} 在所有 {{axis}} rank 上应当相同，实际不同：rank {{ranks}}（{{coordinates}}）相差 {{error, short}}",
+  misplaced:
+    "{{value}} 未按运行记录的 {{order}} 顺序排列：rank {{ranks}}（{{coordinates}}）持有其他位置",
   other_axis: "{{text}}",
   gradients_scaled:
     "优化器读取的所有梯度均为标杆侧的 {{factor, short}} 倍：原因在损失、裁剪或归约，而非某个参数",
