@@ -78,6 +78,7 @@ SENTENCES = {
     "statistics_only": "a tensor dump against a statistics dump: compared on the statistics both "
     "have",
     "merged": "the ranks are compared as one logical run: {problem} against {benchmark}",
+    "not_merged": "compared rank by rank, not as one logical run: {why}",
     "merged_little": "fewer than half of the values could be compared: {compared} of {total}",
     "merged_values": "{compared} values compared, {bounded} of them by what a sum preserves, "
     "{assumed} by an assumed layout; {set_aside} set aside ({reasons})",

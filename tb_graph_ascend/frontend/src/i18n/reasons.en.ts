@@ -68,6 +68,7 @@ export const reasonsEn: Record<string, string> = {
   shard_differs: "rank {{ranks}} ({{coordinates}}) has a part that is off",
   on_ranks: "on rank {{ranks}} ({{coordinates}}){{there}}",
   merged: "the ranks are compared as one logical run: {{problem}} against {{benchmark}}",
+  not_merged: "compared rank by rank, not as one logical run: {{why}}",
   merged_little: "fewer than half of the values could be compared: {{compared}} of {{total}}",
   merged_values:
     "{{compared}} values compared, {{bounded}} of them by what a sum preserves, {{assumed}} by an assumed layout; {{set_aside}} set aside ({{reasons}})",
