@@ -16,12 +16,13 @@ from builder.dump.sources import find_sources
 from builder.errors import InputError, OutputError
 from builder.judge.acc_check import Checks, read_checks
 from builder.judge.extensions import load_extensions
+from builder.match.nodes import MatchRules
 from builder.pipeline.executor import run_pairs
 from builder.pipeline.merge_coverage import merged_summary, merged_values
 from builder.pipeline.merged import plan_comparison
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.order import link_ranks, order_findings
-from builder.pipeline.outcome import PairOutcome, StoredFinding
+from builder.pipeline.outcome import PairOutcome, StoredFinding, unlike_dumps
 from builder.pipeline.pair import Instructions
 from builder.pipeline.plan import Plan, plan_single
 from builder.pipeline.rules import check_rules, match_rules
@@ -63,6 +64,34 @@ class BuildResult:
         return sum(outcome.compared for outcome in self.outcomes)
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a build is asked for: two dumps as they were given, or one, and how to compare them."""
+
+    problem: str
+    benchmark: str | None
+    options: BuildOptions
+
+    @property
+    def is_comparison(self) -> bool:
+        """Whether there are two dumps."""
+        return self.benchmark is not None
+
+    def plan(self) -> Plan:
+        """What will be compared. Raises InputError when the dumps cannot be used."""
+        benchmark = None if self.benchmark is None else Path(self.benchmark)
+        return _plan(Path(self.problem), benchmark, self.options)
+
+    def instructions(self) -> Instructions:
+        """What every pair is worked on with; raises InputError for files that cannot be used."""
+        rules = match_rules(self.options, self.is_comparison)
+        checks = _checks(self.options, self.is_comparison)
+        return Instructions(self.options, rules, load_extensions(), checks)
+
+
+Gather = Callable[[Database], list[PairOutcome]]
+
+
 def build(
     problem: Path | str,
     benchmark: Path | str | None,
@@ -76,21 +105,30 @@ def build(
     they cannot be used and OutputError when nothing can be written; a pair that fails on its own
     is an outcome of the result.
     """
-    options = options or BuildOptions()
-    plan = _plan(Path(problem), Path(benchmark) if benchmark is not None else None, options)
-    rules = match_rules(options, benchmark is not None)
-    checks = _checks(options, benchmark is not None)
-    instructions = Instructions(options, rules, load_extensions(), checks)
-    stem = "compare" if benchmark is not None else "build"
-    database = Database.create(Path(output), stem)
+    other = None if benchmark is None else str(benchmark)
+    request = Request(str(problem), other, options or BuildOptions())
+    plan, instructions = request.plan(), request.instructions()
+
+    def gather(database: Database) -> list[PairOutcome]:
+        return _run(plan, database, instructions, progress)
+
+    return put_together(request, plan, instructions.rules, Path(output), gather)
+
+
+def put_together(
+    request: Request, plan: Plan, rules: MatchRules, output: Path, gather: Gather
+) -> BuildResult:
+    """Make the file of a build whose pairs `gather` puts into it, with what all of them tell."""
+    stem = "compare" if request.is_comparison else "build"
+    database = Database.create(output, stem)
     try:
-        outcomes = _run(plan, database, instructions, progress)
-        check_rules(instructions.rules, options, outcomes)
+        outcomes = gather(database)
+        check_rules(rules, request.options, outcomes)
         links, discords = link_ranks(outcomes)
         findings = order_findings(outcomes, discords)
-        summary = _summary(plan, outcomes, benchmark is not None)
+        summary = _summary(plan, outcomes, request.is_comparison)
         mode = next((o.mode for o in outcomes if o.mode is not None), "structure")
-        facts = _meta(problem, benchmark, options, mode, summary) | merged_values(outcomes)
+        facts = _meta(request, mode, summary) | merged_values(outcomes)
         _write_whole(database, findings, links, facts)
         path = database.finish()
     except sqlite3.OperationalError as error:
@@ -131,6 +169,16 @@ def _checks(options: BuildOptions, comparison: bool) -> Checks | None:
 def _run(
     plan: Plan, database: Database, instructions: Instructions, progress: Progress | None
 ) -> list[PairOutcome]:
+    report = counted(plan, progress)
+    lost = store_unworked(database, plan)
+    for outcome in lost:
+        report(outcome)
+    work = StoredPairs(database.final, instructions)
+    return lost + run_pairs(plan.pairs, work, report, instructions.options.workers)
+
+
+def counted(plan: Plan, progress: Progress | None) -> Callable[[PairOutcome], None]:
+    """Calls `progress` with the number of pairs that are done, and of all of them."""
     done = 0
 
     def report(outcome: PairOutcome) -> None:
@@ -139,13 +187,14 @@ def _run(
         if progress is not None:
             progress(done, len(plan.pairs) + len(plan.broken), outcome)
 
+    return report
+
+
+def store_unworked(database: Database, plan: Plan) -> list[PairOutcome]:
+    """Store what a plan knows to be missing or broken; returns the outcomes of the latter."""
     for missing in plan.missing:
         store_missing(database, missing)
-    lost = [store_failure(database, broken.pair, broken.error) for broken in plan.broken]
-    for outcome in lost:
-        report(outcome)
-    work = StoredPairs(database.final, instructions)
-    return lost + run_pairs(plan.pairs, work, report, instructions.options.workers)
+    return [store_failure(database, broken.pair, broken.error) for broken in plan.broken]
 
 
 def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[Reason]:
@@ -154,8 +203,7 @@ def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[
     if precision is not None and precision[0] != precision[1]:
         ours, theirs = precision
         said.append({"code": "precision_setting", "problem": ours, "benchmark": theirs})
-    if any(outcome.statistics_only for outcome in outcomes):
-        said.append({"code": "statistics_only"})
+    said += unlike_dumps(outcomes)
     said += merged_summary(outcomes)
     for missing in plan.missing:
         place: Reason = {"code": "only_in", "step": missing.step, "rank": missing.rank}
@@ -165,26 +213,21 @@ def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[
     return said
 
 
-def _meta(
-    problem: Path | str,
-    benchmark: Path | str | None,
-    options: BuildOptions,
-    mode: str,
-    summary: list[Reason],
-) -> dict[str, object]:
+def _meta(request: Request, mode: str, summary: list[Reason]) -> dict[str, object]:
     facts: dict[str, object] = {
         "schema_version": SCHEMA_VERSION,
-        "tool_version": _tool_version(),
+        "tool_version": tool_version(),
         "created": datetime.now().astimezone().isoformat(timespec="seconds"),
         "task": mode,
-        "options": json.dumps(asdict(options), default=str),
-        "problem": str(problem),
+        "options": json.dumps(asdict(request.options), default=str),
+        "problem": request.problem,
         "summary": summary,
     }
-    return facts if benchmark is None else {**facts, "benchmark": str(benchmark)}
+    return facts if request.benchmark is None else {**facts, "benchmark": request.benchmark}
 
 
-def _tool_version() -> str:
+def tool_version() -> str:
+    """The version of this installation, `unknown` in a tree that is not installed."""
     try:
         return version("tb-graph-ascend")
     except PackageNotFoundError:

@@ -12,19 +12,11 @@ BuilderError            what and where, and in `hint` the next step
 
 from __future__ import annotations
 
+from msprobe_core.format.errors import MendableError
 
-class BuilderError(Exception):
-    """A mistake that a user can mend: `message` says what and where, `hint` what to do.
 
-    As text it is one line, both with a semicolon between.
-    """
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message, hint)  # both, so that it travels between processes
-        self.message, self.hint = message, hint
-
-    def __str__(self) -> str:
-        return f"{self.message}; {self.hint}"
+class BuilderError(MendableError):
+    """A mistake in the use of the builder."""
 
 
 class InputError(BuilderError):

@@ -77,6 +77,14 @@ SENTENCES = {
     "benchmark; tolerances follow the coarser one",
     "statistics_only": "a tensor dump against a statistics dump: compared on the statistics both "
     "have",
+    "unlike_statistics": "dumps of unlike tasks, {problem} against {benchmark}: compared on the "
+    "statistics that both have",
+    "unlike_checksums": "dumps of unlike tasks, {problem} against {benchmark}: compared on the "
+    "checksums that both have",
+    "unlike_attributes": "dumps of unlike tasks, {problem} against {benchmark}: they have no "
+    "measure of a tensor in common; arguments, dtypes and shapes alone were compared",
+    "unlike_names": "dumps of unlike tasks, {problem} against {benchmark}: one holds no values; "
+    "names alone were compared",
     "merged": "the ranks are compared as one logical run: {problem} against {benchmark}",
     "not_merged": "compared rank by rank, not as one logical run: {why}",
     "merged_little": "fewer than half of the values could be compared: {compared} of {total}",

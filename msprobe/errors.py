@@ -1,10 +1,16 @@
-"""What a user can do wrong with a check beside the comparison: configuration, checkpoints, saves.
+"""What a user can do wrong with the face of the tools; the root is `msprobe_core.format.errors`.
 
-The command line shows the message as one line; in a script it is raised.
+The command line shows message and hint as one line; in a script the error is raised.
 """
 
 from __future__ import annotations
 
+from msprobe_core.format.errors import MendableError
 
-class CheckError(Exception):
-    """An input or output that cannot be used: what it is, where, and the next thing to do."""
+
+class CheckError(MendableError):
+    """An input or output of a check beside the comparison that cannot be used."""
+
+
+class CommandError(MendableError):
+    """Flags of the command line that do not go together, or whose value has no meaning."""

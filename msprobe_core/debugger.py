@@ -116,7 +116,11 @@ class PrecisionDebugger:
 
     @_OnInstance
     def save(self, variable: object, name: str, save_backward: bool = True) -> None:
-        """Record a value, and its gradient, as `Debug.<name>.<n>`; opens the step if need be."""
+        """Record a value and its gradient by a name; opens the step if need be.
+
+        At level debug they are `<name>.<n>.debug` and `<name>_grad.<n>.debug` of debug.json, at
+        the others `Debug.<name>.<n>` among the entries of dump.json.
+        """
         self.service.save(variable, name, save_backward)
 
     @_OnInstance

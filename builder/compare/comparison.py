@@ -6,7 +6,6 @@ The result is arrays over value pairs and over nodes in execution order; nothing
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from builder.compare.attributes import NOTHING, differing_attributes, has_own_error, own_error
 from builder.compare.columns import Columns, columns_of
 from builder.compare.dumped_tensors import measure_files
+from builder.compare.kinds import Mode, mode_of
 from builder.compare.pair_forms import PairForms
 from builder.compare.rounding import (
     forgive_products,
@@ -45,19 +45,17 @@ from builder.match.nodes import Matching
 from builder.match.values import SURPLUS, ValuePairs, pair_values
 from msprobe_core.format import SKETCH_VERSION
 
-Mode = Literal["statistics", "tensor", "md5", "structure"]
-
 
 @dataclass(slots=True)
 class Comparison:
     """All that was measured on one matched pair of trees.
 
     By row of `pairs`: `records` and `statistics` of both sides, `keys`, `error`, its tolerance
-    `limit`, `score`, `norm_error`, `is_output`, `unseen` (the sketches differ where all four
-    statistics agree); `estimates` from sketches, None without any; `tensors`, `unreadable` and
-    `differs` (what differs besides the numbers) where there is something to say; `unwritten` are
-    the rows of memory that nobody had written, `unread` those of inputs that their call does not
-    read: they have no error.
+    `limit`, `score`, `norm_error`, `is_output`, `distance` (L2, the least that is known; NaN where
+    nothing is), `unseen` (the sketches differ where all four statistics agree); `estimates` from
+    sketches, None without any; `tensors`, `unreadable` and `differs` (what differs besides the
+    numbers) where there is something to say; `unwritten` are the rows of memory that nobody had
+    written, `unread` those of inputs that their call does not read: they have no error.
     By the problem's nodes in execution order: `depth` in blocks, `node_score`, `node_input_score`
     (NaN = no values). `columns` holds what is known of each side's values in their own order,
     `forms` what their form numbers mean.
@@ -75,6 +73,7 @@ class Comparison:
     limit: Floats
     score: Floats
     norm_error: Floats
+    distance: Floats
     is_output: NDArray[np.bool_]
     node_score: Floats
     node_input_score: Floats
@@ -91,18 +90,6 @@ class Comparison:
     def is_surplus(self, row: int) -> bool:
         """Whether the row's value exists on one side only."""
         return SURPLUS in (self.pairs.problem[row], self.pairs.benchmark[row])
-
-
-def mode_of(problem: Dump, benchmark: Dump) -> Mode:
-    """Which measures two dumps allow; a tensor dump against statistics has those in common."""
-    if not problem.values.records or not benchmark.values.records:
-        return "structure"
-    if problem.task == benchmark.task == "tensor":
-        return "tensor"
-    sides = (problem.values.records, benchmark.values.records)
-    if all(any(record.md5 for record in records) for records in sides):
-        return "md5"
-    return "statistics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +137,8 @@ def compare(
     unread = unread_rows(matching, pairs)
     error[unwritten + unread] = np.nan
     limit = _tolerances(pair_forms, setting, nodes, tolerance)
+    distance = _distances(left, right, estimates, tensors)
     if mode != "md5":
-        distance = statistical_distance(left, right)
-        if estimates is not None:
-            distance = np.fmax(distance, estimates.distance)
-        for row, measures in tensors.items():
-            distance[row] = measures.euc_dist
         reduced = reduced_gradients(matching, nodes, is_output, right)
         error = forgive_rounding(error, limit, distance, reduced, right.size)
         shapes = [record.shape for record in theirs]
@@ -176,6 +159,7 @@ def compare(
         limit=limit,
         score=score,
         norm_error=norm_relative_error(left, right),
+        distance=distance,
         is_output=is_output,
         node_score=_worst_by_node(score, nodes, is_output, count),
         node_input_score=_worst_by_node(score, nodes, ~is_output, count),
@@ -258,6 +242,21 @@ def _estimates(
     kinds = np.array([form.is_integer for form in forms.listed()], dtype=bool)
     integer = np.append(kinds[columns[0].forms], False)[pairs.problem]
     return estimate(ours, theirs, statistics, integer)
+
+
+def _distances(
+    ours: Statistics,
+    theirs: Statistics,
+    estimates: Estimates | None,
+    tensors: dict[int, TensorMeasures],
+) -> Floats:
+    """How far apart the sides are as an L2 norm: measured, estimated, or the least possible."""
+    distance = statistical_distance(ours, theirs)
+    if estimates is not None:
+        distance = np.fmax(distance, estimates.distance)
+    for row, measures in tensors.items():
+        distance[row] = measures.euc_dist
+    return distance
 
 
 def _unseen(

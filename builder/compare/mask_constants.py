@@ -29,5 +29,11 @@ def are_smallest(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.isin(numbers, _SMALLEST)
 
 
+def hold_masks(extremes: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which columns of extremes hold a number as large as masks are, or infinity."""
+    magnitude = np.abs(extremes)
+    return np.asarray(((magnitude >= LARGEST) | (magnitude == _HALF)).any(axis=0))
+
+
 def _masks(number: float) -> bool:
     return abs(number) >= LARGEST or abs(number) == _HALF

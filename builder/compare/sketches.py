@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.compare.mask_constants import hold_masks
 from builder.compare.statistics import Floats, Statistics, statistics_of
 from builder.dump.values import Record
 from msprobe_core.format import PROJECTIONS, is_integer_dtype
@@ -17,8 +18,6 @@ from msprobe_core.format import PROJECTIONS, is_integer_dtype
 _DIGITS = 8 * PROJECTIONS
 # Projections are stored in float32 and were summed in it: nearer than that they tell nothing.
 _RESOLUTION = 2.0**-21
-# The norm by the sketch is hardly ever further below the true one, unless masks were left out.
-_LEFT_OUT = 4.0
 
 
 @dataclass(slots=True)
@@ -86,8 +85,6 @@ def _norm(projections: Floats) -> Floats:
 
 def _norm_of(projections: Floats, statistics: Statistics) -> Floats:
     """The norm of what a sketch covers: the recorded one, unless it counts masks."""
-    by_sketch = _norm(projections)
     recorded = np.where(statistics.recorded[3], statistics.table[3], np.nan)
-    recorded = np.where(np.isfinite(recorded), recorded, np.inf)
-    covers = (recorded <= _LEFT_OUT * by_sketch) | (by_sketch == 0) & np.isfinite(recorded)
-    return np.where(covers, recorded, by_sketch)
+    covers = np.isfinite(recorded) & ~hold_masks(statistics.table[:2])
+    return np.where(covers, recorded, _norm(projections))

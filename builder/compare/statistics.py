@@ -84,8 +84,10 @@ def statistics_of(records: list[Record], sizes: Floats | None = None) -> Statist
         recorded[index] = cells[index] is not None
     if sizes is None:
         sizes = np.array([element_count(record.shape) for record in records], dtype=np.float64)
+    table = np.ascontiguousarray(flat.reshape(-1, 4).T)
+    np.abs(table[3], out=table[3])  # mindstudio-probe writes a single number itself as its norm
     return Statistics(
-        np.ascontiguousarray(flat.reshape(-1, 4).T),
+        table,
         np.ascontiguousarray(recorded.reshape(-1, 4).T),
         sizes,
     )

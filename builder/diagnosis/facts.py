@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isnan
+from math import isnan, sqrt
 
 import numpy as np
 
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import Bools
 from builder.diagnosis.divergence import Divergence
+from builder.diagnosis.element_calls import gates_elements, moves_elements, picks_elements
 from builder.match.tree import TreeNode
 from builder.reasons import Reason
 from msprobe_core.format import LARGEST, canonical_dtype
 
-# Calls whose gradient goes to the elements that were largest or smallest.
-_PICKING = frozenset(
-    "max min amax amin topk sort median kthvalue cummax cummin max_pool1d max_pool2d max_pool3d "
-    "adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d fractional_max_pool2d".split()
-)
 CLEAR = 4.0
 # The share of the tolerance that the first difference of two otherwise equal runs has to reach.
 _PLAIN = 0.5
+# A distance that a sketch estimates lies hardly ever further from the true one than this factor.
+_ESTIMATED = 2.0
 
 
 class Facts(Divergence):
@@ -102,6 +100,38 @@ class Facts(Divergence):
         by_sketch = estimates is not None and not isnan(estimates.error[row])
         return by_sketch or row in self.comparison.tensors
 
+    def hands_on_distance(self, node: TreeNode) -> bool:
+        """Whether a call only moves or drops elements, and they came as far apart as they go on.
+
+        Relative errors tell nothing here: where the elements that are kept are the small ones, the
+        same distance is more of them. ‖Δout‖ ≤ ‖Δin‖·√copies, twice that where both are estimated.
+        """
+        if not moves_elements(node):
+            return False
+        rows = [row for row in self.rows(node) if not self.is_integer(row)]
+        read = [row for row in rows if not self.comparison.is_output[row]]
+        came = np.nan_to_num(self.comparison.distance[read])
+        known = sum(self._size(row) for row in read)
+        return all(
+            self.comparison.distance[row]
+            <= _ESTIMATED * np.linalg.norm(came) * sqrt(max(1.0, self._size(row) / max(1.0, known)))
+            for row in self.divergent(node).outputs
+        )
+
+    def are_sums(self, rows: list[int], parts: list[TreeNode]) -> bool:
+        """Whether rows are no further apart than what some nodes put out is together.
+
+        ‖ΣΔ‖ ≤ Σ‖Δ‖, and twice that, since the distances are estimates.
+        """
+        put_out = [
+            row for part in parts for row in self.rows(part) if self.comparison.is_output[row]
+        ]
+        together = np.nan_to_num(self.comparison.distance[put_out]).sum()
+        return bool((self.comparison.distance[rows] <= _ESTIMATED * together).all())
+
+    def _size(self, row: int) -> float:
+        return float(self.comparison.statistics[1].size[row])
+
     def is_selection(self, node: TreeNode) -> bool:
         """Whether a call picks elements, so that equal statistics or rounding decide nothing.
 
@@ -121,12 +151,28 @@ class Facts(Divergence):
 
     def _picks_back(self, node: TreeNode) -> bool:
         """Whether a gradient of the same size goes to other elements, after rounding decided."""
-        entry, outputs = node.entry, self.divergent(node).outputs
-        if entry is None or entry.type_name.rstrip("_") not in _PICKING:
-            return False
         forward = node.forward
+        if forward is None or not self._is_rounded(self.rows(forward)):
+            return False
+        if gates_elements(node) and self._are_gated(node, forward):
+            return True
+        outputs = self.divergent(node).outputs
         same_size = all(self.comparison.norm_error[r] <= self.comparison.limit[r] for r in outputs)
-        return same_size and forward is not None and self._is_rounded(self.rows(forward))
+        return picks_elements(node) and same_size
+
+    def _are_gated(self, node: TreeNode, forward: TreeNode) -> bool:
+        """Whether rounding explains that a gradient passes through other elements.
+
+        Where the values that decide are off by a share e of their size, about as many of them
+        change the side of the bound, so that a gradient g is off by √e·‖g‖; twice that is believed.
+        """
+        is_output, distance = self.comparison.is_output, self.comparison.distance
+        norms = self.comparison.statistics[1].table[3]
+        decided = [row for row in self.rows(forward) if not is_output[row]]
+        flowing = [row for row in self.rows(node) if not is_output[row]]
+        share = np.nan_to_num(self.comparison.error[decided]).max(initial=0.0)
+        allowed = _ESTIMATED * sqrt(share) * np.nan_to_num(norms[flowing]).max(initial=0.0)
+        return all(distance[row] <= allowed for row in self.divergent(node).outputs)
 
     def _is_rounded(self, rows: Iterable[int]) -> bool:
         """Whether some floating value differs, and none by more than the tolerance."""

@@ -22,8 +22,9 @@ class Ledger:
 
     Invariants: `source` maps a node to the one finding that it belongs to, and never changes for a
     node. `tolerated` holds fingerprints, by number, of values that differ without a finding;
-    `rounding` those of them that differ by rounding alone. `reselected`: rounding has picked other
-    elements, so that gradients of other elements follow. `compared`: a node with values was seen.
+    `rounding` those of them that differ by rounding alone. `reselected_at`: where in execution
+    order rounding first picked other elements, so that gradients of other elements follow.
+    `compared`: a node with values was seen.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -33,7 +34,7 @@ class Ledger:
         self.tolerated: set[int] = set()
         self.rounding: set[int] = set()
         self.scaled = ScaledGradients()
-        self.reselected = False
+        self.reselected_at: int | None = None
         self.compared = False
         self.latest_nonfinite: Finding | None = None
         self._latest_strong: Finding | None = None
@@ -43,6 +44,11 @@ class Ledger:
         self.producers = Producers(comparison.matching.problem, ours, forms)
         self.benchmark_producers = Producers(comparison.matching.benchmark, theirs, forms)
         self._values = comparison.matching.problem.dump.values
+
+    @property
+    def reselected(self) -> bool:
+        """Whether rounding has picked other elements."""
+        return self.reselected_at is not None
 
     def open(
         self,

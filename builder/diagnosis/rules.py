@@ -254,6 +254,8 @@ def first_answer(rules: tuple[Rule, ...], case: Case) -> Finding | None:
 
 def has_grown(case: Case) -> bool:
     """Whether outputs are further apart than what they were computed from explains."""
+    if case.facts.hands_on_distance(case.node):
+        return False
     score, before = case.facts.scores(case.node)[0] or 0.0, case.facts.reads(case.node)
     # What is off already may grow by as much again without a fault of its own.
     grown = score - before > case.facts.threshold + before

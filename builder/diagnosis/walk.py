@@ -173,16 +173,29 @@ class _Walk:
     def _visit_divergent_output(self, case: Case) -> None:
         ledger, node = self.ledger, case.node
         outputs = self.facts.problem_values(case.rows.outputs)
-        let_off = ledger.fingerprints(outputs) <= ledger.tolerated
-        if node.children and let_off and contains_a_finding(case) is None:
+        if node.children and self._is_let_off(case) and contains_a_finding(case) is None:
+            ledger.tolerate(outputs)
             return  # a module hands on what a call inside it was let off with
         cause = first_answer(RULES_FOR_OUTPUTS, case)
         if cause is not None:
             ledger.carry(cause, node)
         else:
             selection = self.facts.is_selection(node) or bool(self.facts.changed_integers(node))
-            ledger.reselected = ledger.reselected or selection
+            if selection and not ledger.reselected:
+                ledger.reselected_at = node.exec_order
             ledger.tolerate(outputs, rounding=selection)
+
+    def _is_let_off(self, case: Case) -> bool:
+        """Whether a module puts out what calls inside it made, or the sum of it, and they may."""
+        tolerated = self.ledger.tolerated
+        if self.ledger.fingerprints(self.facts.problem_values(case.rows.outputs)) <= tolerated:
+            return True
+        # Gradients of what several modules read add up outside of every call that is recorded.
+        parts = [child for child in case.node.children if child.kind == "module"]
+        differing = [row for part in parts for row in self.facts.divergent(part).outputs]
+        prints = self.ledger.fingerprints(self.facts.problem_values(differing))
+        let_off = bool(prints) and prints <= tolerated
+        return let_off and self.facts.are_sums(case.rows.outputs, parts)
 
     def _is_tolerated(self, row: int) -> bool:
         """Whether an input is known to differ for no reason that would be a finding.
@@ -284,11 +297,13 @@ class _Walk:
         return (self.facts.scores(node)[0] or 0.0) - self.facts.reads(node)
 
     def _has_drifted(self, node: TreeNode) -> bool:
+        picked = self.ledger.reselected_at
+        if picked is not None and picked <= node.exec_order:
+            return False  # other elements differ by as much as they like
         # Gradients take the rounding of two passes along.
         most = (2.0 if phase_of(node) == "forward" else 3.0) * self.facts.threshold
         outputs = self.facts.divergent(node).outputs
         prints = self.ledger.fingerprints(self.facts.problem_values(outputs))
         if (self.facts.scores(node)[0] or 0.0) <= most or prints <= self.ledger.rounding:
             return False
-        reshaped = all(self.facts.is_reshaped(row) for row in outputs)
-        return not (self.ledger.reselected and reshaped)
+        return not self.facts.hands_on_distance(node)

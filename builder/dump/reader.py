@@ -25,7 +25,13 @@ from builder.dump.values import (
     collect_values,
 )
 from builder.errors import DumpError
-from msprobe_core.format import CONSTRUCT_FILE, DEBUG_FILE, DUMP_FILE, STACK_FILE, TENSOR_DIR
+from msprobe_core.format import (
+    CONSTRUCT_FILE,
+    DEBUG_FILE,
+    STACK_FILE,
+    TENSOR_DIR,
+    values_file,
+)
 
 
 class Axis(msgspec.Struct, frozen=True):
@@ -165,16 +171,14 @@ def read_dump(path: Path) -> Dump:
 
 def read_parallel(path: Path) -> Parallel | None:
     """What a rank's dump.json says of its place in a parallel run; nothing else is kept of it."""
-    return read_json(path / DUMP_FILE, _place_decoder).parallel
+    return read_json(values_file(path), _place_decoder).parallel
 
 
 def dump_file(path: Path) -> tuple[Path, Path]:
     """The rank directory behind a path and the file in it that holds the values."""
     if path.is_file():
         return path.parent, path
-    debug = path / DEBUG_FILE
-    saved = not (path / DUMP_FILE).exists() and debug.exists()
-    return path, debug if saved else path / DUMP_FILE
+    return path, values_file(path)
 
 
 def is_debug_file(path: Path) -> bool:

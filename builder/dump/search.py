@@ -9,7 +9,7 @@ from pathlib import Path
 
 from builder.dump.sources import SourceSet, find_sources, outermost
 from builder.errors import BuilderError
-from msprobe_core.format import DUMP_FILE
+from msprobe_core.format import DEBUG_FILE, DUMP_FILE
 
 _LONGEST_SCAN_SECONDS = 3.0
 _MOST_DUMPS = 200
@@ -38,7 +38,7 @@ def _tops(folder: Path, deadline: float) -> Iterator[Path]:
             entries = list(os.scandir(current))
         except OSError:
             continue
-        if any(entry.name == DUMP_FILE and entry.is_file() for entry in entries):
+        if any(entry.name in (DUMP_FILE, DEBUG_FILE) and entry.is_file() for entry in entries):
             yield outermost(current, folder)
         else:
             pending += [Path(e.path) for e in entries if e.is_dir(follow_symlinks=False)]

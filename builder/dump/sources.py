@@ -17,6 +17,7 @@ from msprobe_core.format import (
     STACK_FILE,
     parse_rank_dir,
     parse_step_dir,
+    values_file,
 )
 
 _OWN_FILES = (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE, DEBUG_FILE)
@@ -25,7 +26,7 @@ Granularity = Literal["rank", "step", "root"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One process's dump of one step; `has_values` tells whether its dump.json is there."""
+    """One process's dump of one step; `has_values` tells whether their file is there."""
 
     step: int
     rank: int
@@ -115,7 +116,7 @@ def _rank_sources(step_dir: Path, step: int) -> tuple[Source, ...]:
 
 
 def _source(step: int, rank: int, path: Path) -> Source:
-    return Source(step, rank, path, (path / DUMP_FILE).is_file())
+    return Source(step, rank, path, values_file(path).is_file())
 
 
 def _number_processes(

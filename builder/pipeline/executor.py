@@ -43,6 +43,27 @@ class PairWork(Protocol[Outcome]):
         """The outcome of a pair whose process ended without one."""
 
 
+class Executor(Protocol):
+    """Runs the pairs of a plan somewhere; the entry point group `msprobe.executors` adds others.
+
+    A pair that fails, or whose process is lost, is an outcome; none can stop the others.
+    """
+
+    def run(self, pairs: Sequence[PairPlan], work: PairWork[_Made], report: Report) -> list[_Made]:
+        """Work on every pair and report each as it is ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalProcesses:
+    """Processes of this machine, None for as many as there are cores."""
+
+    workers: int | None = None
+
+    def run(self, pairs: Sequence[PairPlan], work: PairWork[_Made], report: Report) -> list[_Made]:
+        """Work on every pair and report each as it is ready."""
+        return run_pairs(pairs, work, report, self.workers)
+
+
 @dataclass(slots=True)
 class _Running:
     process: BaseProcess

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from builder.pipeline.plan import PairPlan
-from msprobe_core.format import CONSTRUCT_FILE, DUMP_FILE, STACK_FILE
+from msprobe_core.format import CONSTRUCT_FILE, STACK_FILE, values_file
 
 # A pair takes this much and this many times the bytes of its JSON files; measured over dumps of
 # 20,000 to 1,000,000 entries (benchmarks/README.md), rounded up.
@@ -35,9 +35,16 @@ def affordable_workers(pairs: Sequence[PairPlan], wanted: int, available: int | 
 
 def pair_bytes(plan: PairPlan) -> int:
     """How much memory a pair is expected to take."""
+    known = plan.json_bytes
+    return _BASE_BYTES + _BYTES_PER_BYTE * (json_bytes(plan) if known is None else known)
+
+
+def json_bytes(plan: PairPlan) -> int:
+    """How many bytes of JSON a pair reads."""
     folders = [path.parent if path.is_file() else path for path in plan.folders]
-    files = [f / name for f in folders for name in (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE)]
-    return _BASE_BYTES + _BYTES_PER_BYTE * sum(_size(file) for file in files)
+    files = [f / name for f in folders for name in (CONSTRUCT_FILE, STACK_FILE)]
+    files += map(values_file, folders)
+    return sum(_size(file) for file in files)
 
 
 def available_bytes(cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:

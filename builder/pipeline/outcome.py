@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from builder.diagnosis.causes import Place
@@ -48,9 +48,10 @@ class PairOutcome:
     """What the whole build needs to know of one pair; `error` is set when it failed.
 
     `rules` and `manual` say by position which mapping rules and manual pairs found their nodes;
-    `late` and `tolerated` are for the next step to look at; `graphs` and `messages` stand in the
-    order problem, benchmark. Of merged ranks: the layouts of both sides, how many values were
-    compared, of these by bounds and by an assumed layout, and how many set aside by reason.
+    `unlike` says what dumps that hold unlike things were compared on; `late` and `tolerated` are
+    for the next step to look at; `graphs` and `messages` stand in the order problem, benchmark. Of
+    merged ranks: the layouts of both sides, how many values were compared, of these by bounds and
+    by an assumed layout, and how many set aside by reason.
     """
 
     step: int
@@ -62,7 +63,7 @@ class PairOutcome:
     unmatched_benchmark: int = 0
     compared: int = 0
     precision: tuple[str, str] | None = None
-    statistics_only: bool = False
+    unlike: Reason | None = None
     gradients_agree: bool | None = None
     rules: tuple[RuleState, ...] = ()
     manual: tuple[bool, ...] = ()
@@ -74,3 +75,12 @@ class PairOutcome:
     layouts: tuple[str, str] | None = None
     values: Mapping[str, int] = field(default_factory=dict)
     set_aside: Mapping[str, int] = field(default_factory=dict)
+
+
+def unlike_dumps(outcomes: Iterable[PairOutcome]) -> list[Reason]:
+    """What pairs of unlike dumps were compared on, each once."""
+    said: list[Reason] = []
+    for outcome in outcomes:
+        if outcome.unlike is not None and outcome.unlike not in said:
+            said.append(outcome.unlike)
+    return said

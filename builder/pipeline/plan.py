@@ -20,6 +20,7 @@ class PairPlan:
     """One unit of work: the folders of one step and rank; a single graph has no benchmark.
 
     Where ranks are merged, it is those of a step: all of them, the first one's folder in front.
+    `json_bytes` is what its JSON files hold, where that is known without them.
     """
 
     step: int
@@ -28,6 +29,7 @@ class PairPlan:
     benchmark: Path | None
     problem_ranks: tuple[Source, ...] = ()
     benchmark_ranks: tuple[Source, ...] = ()
+    json_bytes: int | None = None
 
     @property
     def is_merged(self) -> bool:

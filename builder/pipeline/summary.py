@@ -7,6 +7,7 @@ from typing import Protocol, TypedDict
 import numpy as np
 
 from builder.compare.comparison import Comparison
+from builder.compare.kinds import unlike
 from builder.diagnosis.causes import source_line
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.finding import Finding
@@ -15,6 +16,7 @@ from builder.match.tree import Tree, TreeNode
 from builder.pipeline.merged import MergedMatch
 from builder.pipeline.outcome import PairOutcome, RuleState, StoredFinding
 from builder.pipeline.pair import ComparedPair, PairResult
+from builder.reasons import Reason
 
 
 class Numbered(Protocol):
@@ -42,7 +44,7 @@ def outcome_of(
         return PairOutcome(plan.step, plan.rank, graphs=(problem.graph,), messages=(own,))
     matched = len(comparison.matching.partner) // 2 - 1
     late = result.walked.late
-    tasks = {problem.tree.dump.task, benchmark.tree.dump.task}
+    apart = unlike(problem.tree.dump, benchmark.tree.dump)
     return PairOutcome(
         step=plan.step,
         rank=plan.rank,
@@ -50,9 +52,9 @@ def outcome_of(
         matched=matched,
         unmatched_problem=len(problem.tree.in_order) - 1 - matched,
         unmatched_benchmark=len(benchmark.tree.in_order) - 1 - matched,
-        compared=int((~np.isnan(comparison.score)).sum()),
+        compared=0 if _is_incomparable(apart) else int((~np.isnan(comparison.score)).sum()),
         precision=comparison.precision,
-        statistics_only=tasks == {"tensor", "statistics"},
+        unlike=apart,
         gradients_agree=_gradients_agree(comparison),
         rules=_rule_states(rules),
         manual=_manual_states(result.pair, rules),
@@ -63,6 +65,11 @@ def outcome_of(
         messages=() if plan.is_merged else (_messages(problem), _messages(benchmark)),
         **_merged_facts(result.pair.merged),
     )
+
+
+def _is_incomparable(apart: Reason | None) -> bool:
+    """Whether the dumps have no measure of a tensor in common; arguments alone say too little."""
+    return apart is not None and apart["code"] in ("unlike_attributes", "unlike_names")
 
 
 class _MergedFacts(TypedDict, total=False):

@@ -30,7 +30,7 @@ class Cause(msgspec.Struct, frozen=True):
 
     `finding` is the best of those that name it, `places` the first of all `place_count`. `module`
     is None at the top level, `stack` is of the problem run, else of the benchmark; `followed_by`
-    counts the nodes that only carry it on.
+    counts the nodes that only carry it on, `followed_later` those of them in steps after its own.
     """
 
     finding: Finding
@@ -40,9 +40,11 @@ class Cause(msgspec.Struct, frozen=True):
     ranks: list[int]
     first_step: int
     last_step: int
+    step_count: Count
     place_count: Count
     places: list[CausePlace]
     followed_by: Count
+    followed_later: Count
 
 
 class FailedPair(msgspec.Struct, frozen=True):
@@ -93,6 +95,8 @@ def _cause(database: Results, group: Sequence[Finding], modules: dict[int, str])
     first = group[0]
     places = [place for finding in group for place in _places(finding)]
     stack = database.details(first.node.id).stack
+    followed = sum(finding.propagated_to for finding in group)
+    here = database.followers([place.node for place in places])
     return Cause(
         finding=first,
         module=modules.get(first.node.id),
@@ -101,9 +105,11 @@ def _cause(database: Results, group: Sequence[Finding], modules: dict[int, str])
         ranks=sorted({place.rank for place in places}),
         first_step=min(place.step for place in places),
         last_step=max(place.step for place in places),
+        step_count=len({place.step for place in places}),
         place_count=len(places),
         places=places[:MOST_PLACES],
-        followed_by=sum(finding.propagated_to for finding in group),
+        followed_by=followed,
+        followed_later=max(0, followed - here),
     )
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, select, text
+from sqlalchemy import ColumnElement, Connection, Engine, Row, func, select, text
 
 from builder.diagnosis.walk import THRESHOLD
 from builder.errors import UnknownNodeError
@@ -263,6 +263,18 @@ class ResultDatabase:
         """The folder that a graph was read from; None when it is not known."""
         folders = {row.id: row.dump_dir for row in self.graphs}
         return Path(folders[graph_id]) if folders.get(graph_id) else None
+
+    def followers(self, ids: Sequence[int]) -> int:
+        """How many nodes the file lays to these in their own steps and ranks."""
+        found = 0
+        with self.engine.connect() as connection:
+            for start in range(0, len(ids), _MOST_PARAMETERS):
+                part = ids[start : start + _MOST_PARAMETERS]
+                laid = select(func.count()).where(
+                    node.c.source.in_(part), node.c.source != node.c.id
+                )
+                found += connection.execute(laid).scalar_one()
+        return found
 
     def pair_index(self, step: int, rank: int) -> PairIndex:
         """All nodes of a pair as lists and searches need them, to be kept by the caller."""

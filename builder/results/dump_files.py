@@ -13,14 +13,14 @@ from pathlib import Path
 import msgspec
 
 from builder.results.manual.measured_pair import StoredNode
-from msprobe_core.format import DUMP_FILE, TENSOR_DIR
+from msprobe_core.format import TENSOR_DIR, values_file
 
 _SUFFIXES = (".pt", ".npy")
 
 
 def tensor_file(folder: Path, name: str) -> Path | None:
     """The real path of a dumped tensor; None when it is missing or not a dump's own file."""
-    if not name.endswith(_SUFFIXES) or "\0" in name or not (folder / DUMP_FILE).is_file():
+    if not name.endswith(_SUFFIXES) or "\0" in name or not values_file(folder).is_file():
         return None
     tensors = os.path.realpath(folder / TENSOR_DIR)
     path = Path(os.path.realpath(folder / TENSOR_DIR / name))

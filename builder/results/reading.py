@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -71,6 +71,9 @@ class Results(Protocol):
 
     def findings(self, step: int | None = None, rank: int | None = None) -> Findings:
         """Where the problem run begins to differ, best suspect first."""
+
+    def followers(self, ids: Sequence[int]) -> int:
+        """How many nodes the file lays to these in their own steps and ranks."""
 
     def pair_index(self, step: int, rank: int) -> PairIndex:
         """All nodes of a pair in memory, to be searched and filtered."""

@@ -15,6 +15,7 @@ from typing import Literal
 from builder.diagnosis.communication import Link
 from builder.errors import BuilderError, InputError
 from builder.judge.extensions import load_extensions
+from builder.match.manual_file import MappedPair
 from builder.match.tree import Tree, TreeNode
 from builder.pipeline.executor import run_pairs
 from builder.pipeline.options import BuildOptions
@@ -233,19 +234,24 @@ def _taken(stem: Path) -> bool:
 
 
 def write_pair_table(
-    problem: Path, benchmark: Path, output: Path, form: SheetForm, threshold: float
+    folders: tuple[Path, Path],
+    output: Path,
+    form: SheetForm,
+    build: BuildOptions,
+    pairs: Sequence[MappedPair] = (),
 ) -> Path:
     """Compare two rank folders in this very process and write their table into `output`.
 
-    Raises InputError when they cannot be compared, or hold nothing to compare.
+    `pairs` are nodes that are known to belong together. Raises InputError when the folders
+    cannot be compared, or hold nothing to compare.
     """
-    build = BuildOptions(threshold=threshold)
-    instructions = Instructions(build, match_rules(build, comparison=True), load_extensions())
+    rules = replace(match_rules(build, comparison=True), manual=pairs)
+    instructions = Instructions(build, rules, load_extensions())
     stems = {(0, 0): output / "compare_result"}
     work = TabledPairs(stems, instructions, TableOptions(form, build=build))
-    outcome = work.attempt(PairPlan(0, 0, problem, benchmark), 1)
+    outcome = work.attempt(PairPlan(0, 0, *folders), 1)
     if outcome.error is not None:
         raise InputError(outcome.error, "compare again where the dumps are")
     if not outcome.files:
-        raise InputError(f"{problem}: holds no values", "record with task statistics or tensor")
+        raise InputError(f"{folders[0]}: holds no values", "record with task statistics or tensor")
     return outcome.files[0]

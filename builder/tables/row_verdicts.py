@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import isnan
 
 from builder.compare.comparison import Comparison
+from builder.compare.kinds import unlike
 from builder.diagnosis.finding import Finding
 from builder.judge.verdict import Judgement, Verdict
 from builder.match.tree import TreeNode
@@ -26,6 +27,7 @@ _NO_MESSAGES = "[]"
 _NO_MATCH = "warning: No bench data matched."
 _NO_PROBLEM = "warning: The NPU run has no such value."
 _PARAMETER = "warning: The parameter of NPU does not match the bench."
+_NO_MEASURE = "warning: NPU and Bench have no measure in common."
 _LEAP = "warning: The norm relative error of output is 10 times that of input."
 # The sentences that mindstudio-probe writes for the rules that both tools have.
 _MESSAGES: dict[str, tuple[str, ...]] = {
@@ -76,6 +78,8 @@ class RowVerdicts:
         self._input_score: list[float] = comparison.node_input_score.tolist()
         self._reasons = _by_value(result.judgements)
         self._named = _named_calls(result.walked.findings)
+        trees = comparison.matching.problem, comparison.matching.benchmark
+        self._apart = unlike(trees[0].dump, trees[1].dump)
         self._fuzzy = {
             node: sentence(
                 {
@@ -95,6 +99,10 @@ class RowVerdicts:
     def verdict(self, call: Call, place: Place, findings: list[Finding]) -> RowVerdict:
         """What is said of a row; `findings` are those that its call begins with."""
         messages, reasons = self._spoken(call, place)
+        if self._apart is not None and self._holds_tensors(place):
+            reasons.append(sentence(self._apart))
+            if self._apart["code"] == "unlike_attributes":
+                messages.append(_NO_MEASURE)
         score = self._score_of(place)
         before = self._before(call.problem)
         if not messages:
@@ -132,6 +140,11 @@ class RowVerdicts:
             elif reason["code"] != "measure":
                 messages += _MESSAGES.get(str(reason["code"]), (f"{level}: {sentence(reason)}",))
         return list(dict.fromkeys(messages)), [sentence(reason) for _, reason in said]
+
+    def _holds_tensors(self, place: Place) -> bool:
+        if place.row is None or SURPLUS in (place.problem, place.benchmark):
+            return False
+        return any(side[place.row].dtype is not None for side in self._comparison.records)
 
     def _is_beside_the_point(self, code: str, node: TreeNode, row: int) -> bool:
         # A saved value has no inputs to be set against, and zeros have no cosine.

@@ -86,6 +86,16 @@ class Database:
                 connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", row)
         return first
 
+    @contextmanager
+    def attached(self, other: Path) -> Iterator[sqlite3.Connection]:
+        """The connection inside a write transaction, with another file as `part` beside it."""
+        self._connection.execute("ATTACH DATABASE ? AS part", (os.fspath(other),))
+        try:
+            with self.transaction() as connection:
+                yield connection
+        finally:
+            self._connection.execute("DETACH DATABASE part")
+
     def finish(self) -> Path:
         """Create the indexes, close the file and give it its final name."""
         with self.transaction() as connection:
@@ -105,6 +115,12 @@ class Database:
         self._connection.close()
         for path in (self.partial, self.partial.with_name(self.partial.name + "-journal")):
             path.unlink(missing_ok=True)
+
+
+def reserved_ids(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many ids of each table were set aside in a file that is being made."""
+    found = connection.execute("SELECT key, value FROM meta WHERE key LIKE ?", (f"{_NEXT_ID}%",))
+    return {key.removeprefix(_NEXT_ID): int(value) - 1 for key, value in found}
 
 
 def insert_rows(

@@ -176,7 +176,57 @@ FLOW = TableSpec(
     ),
 )
 
-TABLES = (META, GRAPH, NODE, FORM, RECORD, STACK, COMMUNICATION, FINDING, FLOW)
+# How a value that was joined lies over the ranks, one row a side and axis, innermost axis first.
+LAYOUT = TableSpec(
+    "layout",
+    (
+        "value INTEGER NOT NULL",  # record id, of either side
+        "axis TEXT NOT NULL",  # tp | cp | dp | micro
+        "size INTEGER NOT NULL",
+        "kind TEXT NOT NULL",  # R repeated, S cut, P a part of a sum, A of a mean, D a duplicate
+        "dim INTEGER",  # of a cut
+        "trust TEXT NOT NULL",  # exact | bounded | assumed
+    ),
+)
+
+# What each rank holds of a joined value; of values that differ, whose replicas differ, or whose
+# node has a finding. Others are in the dump.
+SHARD = TableSpec(
+    "shard",
+    (
+        "value INTEGER NOT NULL",  # record id, of either side
+        "rank INTEGER NOT NULL",
+        "place TEXT NOT NULL",  # JSON: its place on each axis of the value
+        "entry TEXT NOT NULL",  # the node's name on this rank
+        "shape TEXT",  # as in form
+        "max REAL",  # NaN as in record
+        "min REAL",
+        "mean REAL",
+        "norm REAL",
+        "checksum TEXT",
+        "file TEXT",  # of the tensor, below dump_dir
+        "dump_dir TEXT NOT NULL",
+        "guilty INTEGER NOT NULL",  # 1: a difference comes from this rank
+    ),
+)
+
+TABLES = (META, GRAPH, NODE, FORM, RECORD, STACK, COMMUNICATION, FINDING, FLOW, LAYOUT, SHARD)
+
+# Whose ids a column holds: what is added to them where the rows of one file go into another.
+IDS: dict[str, dict[str, str]] = {
+    "graph": {"id": "graph", "root": "node"},
+    "node": {
+        **dict.fromkeys(("id", "parent", "last", "match", "source"), "node"),
+        **{name: name for name in ("graph", "stack")},
+        "first_value": "record",
+    },
+    "form": {"id": "form"},
+    "record": {"id": "record", "form": "form", "partner": "record"},
+    "stack": {"id": "stack"},
+    "flow": {"value": "record", "consumer": "node", "producer": "node", "output": "record"},
+    "layout": {"value": "record"},
+    "shard": {"value": "record"},
+}
 
 # What files of this version may lack because they are older; readers find it empty there.
 LATER: dict[str, tuple[str, ...]] = {"record": ("sketch", "unwritten"), "finding": ("places",)}
@@ -202,4 +252,6 @@ INDEXES = (
     "CREATE INDEX communication_node ON communication (node)",
     "CREATE INDEX flow_consumer ON flow (consumer)",
     "CREATE INDEX flow_producer ON flow (producer)",
+    "CREATE INDEX layout_value ON layout (value)",
+    "CREATE INDEX shard_value ON shard (value)",
 )

@@ -26,7 +26,7 @@ def compare_checkpoints(
     Raises CheckError for a path that holds no checkpoint and for one that is incomplete.
     """
     if find_spec("torch") is None:
-        raise CheckError(f"{first}: needs torch; pip install 'tb-graph-ascend[checkpoints]'")
+        raise CheckError(f"{first}: needs torch", "pip install 'tb-graph-ascend[checkpoints]'")
     from msprobe.checkpoints.comparison import compare
 
     return compare(Path(first), Path(second), None if mapping is None else Path(mapping))

@@ -58,7 +58,7 @@ def open_distributed(path: Path) -> Checkpoint:
         if isinstance(entry, TensorStorageMetadata) and not _belongs_to_training(name)
     }
     if not found:
-        raise CheckError(f"{path}: holds no tensor of a model; give the folder with the weights")
+        raise CheckError(f"{path}: holds no tensor of a model", "give the folder with the weights")
     short = without_shared_root(found)
     return Checkpoint(path, "dcp", {short[name]: p for name, p in found.items()})
 
@@ -73,7 +73,7 @@ def _check_files(path: Path, index: Metadata) -> None:
     missing = sorted(name for name in named if not (path / name).is_file())
     if missing:
         raise CheckError(
-            f"{path / missing[0]}: named by {INDEX} and missing; copy the files of all ranks"
+            f"{path / missing[0]}: named by {INDEX} and missing", "copy the files of all ranks"
         )
 
 
@@ -105,9 +105,11 @@ def _read_index(file: Path) -> Metadata:
     try:
         index = _IndexUnpickler(io.BytesIO(file.read_bytes())).load()
     except (pickle.UnpicklingError, EOFError, AttributeError, ValueError, ImportError) as error:
-        raise CheckError(f"{file}: is no index of a checkpoint ({error}); copy it again") from error
+        raise CheckError(
+            f"{file}: is no index of a checkpoint ({error})", "copy it again"
+        ) from error
     if not isinstance(index, Metadata):
-        raise CheckError(f"{file}: is no index of a checkpoint; give the folder that was saved")
+        raise CheckError(f"{file}: is no index of a checkpoint", "give the folder that was saved")
     return index
 
 

@@ -73,11 +73,11 @@ def read_mapping(file: Path | None) -> dict[str, str]:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
-        raise CheckError(f"{file}: cannot be read as YAML ({reason}); check the file") from error
+        raise CheckError(f"{file}: cannot be read as YAML ({reason})", "check the file") from error
     if not isinstance(content, dict) or not all(
         isinstance(name, str) for pair in content.items() for name in pair
     ):
-        raise CheckError(f"{file}: expected lines of `first name: second name`")
+        raise CheckError(f"{file}: is no mapping", "write `first name: second name` lines")
     return content
 
 
@@ -89,12 +89,12 @@ def _by_file(left: Parameters, right: Parameters, mapping: Mapping[str, str]) ->
         named = {n: other for n, other in named.items() if other in right}
         if not named:
             raise CheckError(
-                f"mapping {ours!r}: {theirs!r}: no parameter of these names in the checkpoints; "
-                "the table lists the names that are left"
+                f"mapping {ours!r}: {theirs!r}: no parameter of these names in the checkpoints",
+                "the table lists the names that are left",
             )
         found |= named
     if len(set(found.values())) < len(found):
-        raise CheckError("mapping: two names lead to the same one; give each its own")
+        raise CheckError("mapping: two names lead to the same one", "give each its own")
     return found
 
 

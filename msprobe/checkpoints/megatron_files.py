@@ -60,7 +60,7 @@ def iteration_folder(path: Path) -> Path | None:
         folder = path / ("release" if named == "release" else f"iter_{int(named or 0):07d}")
         if not folder.is_dir():
             raise CheckError(
-                f"{folder}: named by {TRACKER} and missing; give the iter_* folder itself"
+                f"{folder}: named by {TRACKER} and missing", "give the iter_* folder itself"
             )
         return folder
     iterations = sorted(path.glob("iter_*"))
@@ -88,7 +88,7 @@ def _load(folder: Path) -> Mapping[str, Any]:
             content = load(folder / name)
             if isinstance(content, Mapping):
                 return content
-    raise CheckError(f"{folder}: holds no {_FILES[0]}; copy the files of all ranks")
+    raise CheckError(f"{folder}: holds no {_FILES[0]}", "copy the files of all ranks")
 
 
 def _arguments(content: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -113,7 +113,7 @@ def _model_chunks(content: Mapping[str, Any], folder: Path) -> list[dict[str, to
         dict(_tensors(content[key], "")) for key in sorted(keys, key=lambda k: int(k[5:] or 0))
     ]
     if not any(chunks):
-        raise CheckError(f"{folder}: its file holds no model; give a checkpoint with weights")
+        raise CheckError(f"{folder}: its file holds no model", "give a checkpoint with weights")
     return chunks
 
 
@@ -138,6 +138,8 @@ def _check_complete(files: MegatronFiles) -> None:
             for expert in range(size.expert):
                 if Place(tensor, pipeline, expert) not in files.chunks:
                     raise CheckError(
-                        f"{files.folder}: the rank file of tensor rank {tensor}, pipeline rank "
-                        f"{pipeline}, expert rank {expert} is missing; copy the files of all ranks"
+                        f"{files.folder}: the rank file of "
+                        f"tensor rank {tensor}, pipeline rank {pipeline}, expert rank {expert} "
+                        "is missing",
+                        "copy the files of all ranks",
                     )

@@ -17,7 +17,7 @@ def open_checkpoint(path: Path) -> Checkpoint:
     Raises CheckError for a path that holds none of the layouts, or an incomplete one.
     """
     if not path.exists():
-        raise CheckError(f"{path}: does not exist; give a checkpoint's folder or file")
+        raise CheckError(f"{path}: does not exist", "give a checkpoint's folder or file")
     return _open_file(path) if path.is_file() else _open_folder(path)
 
 
@@ -27,8 +27,8 @@ def _open_file(path: Path) -> Checkpoint:
     if path.suffix in state_dict.SUFFIXES:
         return state_dict.open_state_dict(path, [path])
     raise CheckError(
-        f"{path}: is no checkpoint by its name; give a {safetensors_files.SUFFIX}, "
-        f"{', '.join(state_dict.SUFFIXES)} file or a folder"
+        f"{path}: is no checkpoint by its name",
+        f"give a {safetensors_files.SUFFIX}, {', '.join(state_dict.SUFFIXES)} file or a folder",
     )
 
 
@@ -45,6 +45,7 @@ def _open_folder(path: Path) -> Checkpoint:
     if files := state_dict.files_of(path):
         return state_dict.open_state_dict(path, files)
     raise CheckError(
-        f"{path}: holds no checkpoint; expected mp_rank_* or iter_* folders, {TRACKER}, "
-        f"{distributed_checkpoint.INDEX}, *{safetensors_files.SUFFIX} or *.pt"
+        f"{path}: holds no checkpoint",
+        f"expected mp_rank_* or iter_* folders, {TRACKER}, "
+        f"{distributed_checkpoint.INDEX}, *{safetensors_files.SUFFIX} or *.pt",
     )

@@ -31,8 +31,8 @@ def load(path: Path) -> Any:  # noqa: ANN401 - a pickle holds anything
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
         first = " ".join(str(error).split()).partition(".")[0]
         raise CheckError(
-            f"{path}: cannot be loaded with weights_only ({first}); "
-            "save the tensors alone, as a state_dict, or copy the file again"
+            f"{path}: cannot be loaded with weights_only ({first})",
+            "save the tensors alone, as a state_dict, or copy the file again",
         ) from error
 
 

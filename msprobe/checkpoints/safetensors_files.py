@@ -35,7 +35,7 @@ def open_safetensors(path: Path, files: list[Path]) -> Checkpoint:
     for file in files:
         found |= _parameters(file)
     if not found:
-        raise CheckError(f"{path}: no tensor in it; give the folder that holds the weights")
+        raise CheckError(f"{path}: no tensor in it", "give the folder that holds the weights")
     short = without_shared_root(found)
     return Checkpoint(path, "safetensors", {short[name]: p for name, p in found.items()})
 
@@ -47,7 +47,7 @@ def files_of(folder: Path) -> list[Path]:
         files = sorted({folder / name for name in named})
         missing = [file for file in files if not file.is_file()]
         if missing:
-            raise CheckError(f"{missing[0]}: named by {index.name} and missing; copy it too")
+            raise CheckError(f"{missing[0]}: named by {index.name} and missing", "copy it too")
         return files
     return sorted(folder.glob(f"*{SUFFIX}"))
 
@@ -57,20 +57,20 @@ def _parameters(file: Path) -> dict[str, Parameter]:
         from safetensors import SafetensorError, safe_open
     except ImportError as error:
         raise CheckError(
-            f"{file}: needs the library safetensors; pip install 'tb-graph-ascend[checkpoints]'"
+            f"{file}: needs the library safetensors", "pip install 'tb-graph-ascend[checkpoints]'"
         ) from error
     try:
         with safe_open(file, framework="pt") as opened:
             slices = {name: opened.get_slice(name) for name in opened.keys()}  # noqa: SIM118
             return {name: _parameter(name, file, part) for name, part in slices.items()}
     except SafetensorError as error:
-        raise CheckError(f"{file}: is damaged ({error}); copy it again") from error
+        raise CheckError(f"{file}: is damaged ({error})", "copy it again") from error
 
 
 def _parameter(name: str, file: Path, part: object) -> Parameter:
     kind, shape = part.get_dtype(), part.get_shape()  # type: ignore[attr-defined]
     if kind not in _DTYPES:
-        raise CheckError(f"{file}: {name} has the type {kind}; it cannot be compared")
+        raise CheckError(f"{file}: {name} has the type {kind}", "it cannot be compared")
     return Parameter(name, tuple(shape), _DTYPES[kind], partial(_read, file, name))
 
 

@@ -32,12 +32,12 @@ def open_state_dict(path: Path, files: list[Path]) -> Checkpoint:
         for name, tensor in tensors_of(load(file)):
             if name in found:
                 raise CheckError(
-                    f"{file}: holds {name}, which another file of {path} holds too; "
-                    "name the one file to compare"
+                    f"{file}: holds {name}, which another file of {path} holds too",
+                    "name the one file to compare",
                 )
             found[name] = _parameter(name, tensor, file)
     if not found:
-        raise CheckError(f"{path}: no tensor in it; give the file that holds the weights")
+        raise CheckError(f"{path}: no tensor in it", "give the file that holds the weights")
     short = without_shared_root(found)
     return Checkpoint(path, "state_dict", {short[name]: p for name, p in found.items()})
 
@@ -50,7 +50,7 @@ def files_of(folder: Path) -> list[Path]:
         files = sorted({folder / name for name in named})
         missing = [file for file in files if not file.is_file()]
         if missing:
-            raise CheckError(f"{missing[0]}: named by {INDEX} and missing; copy it too")
+            raise CheckError(f"{missing[0]}: named by {INDEX} and missing", "copy it too")
         return files
     return sorted(f for f in folder.iterdir() if f.suffix in SUFFIXES and f.is_file())
 
@@ -79,6 +79,6 @@ def _parameter(name: str, tensor: torch.Tensor, file: Path) -> Parameter:
     # The tensor is mapped from the file: keeping it keeps no memory.
     read = partial(torch.Tensor.detach, tensor)
     if tensor.layout != torch.strided:
-        raise CheckError(f"{file}: {name} is {tensor.layout}; save it dense to compare it")
+        raise CheckError(f"{file}: {name} is {tensor.layout}", "save it dense to compare it")
     release = partial(give_back, (tensor,))
     return Parameter(name, tuple(tensor.shape), tensor.dtype, read, release)

@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msprobe.cli.graph_visualize import BY_POSITION, beginning, number_of_processes
-from msprobe.cli.outcome import CommandError, Exit
+from msprobe.cli.build_summary import beginning
+from msprobe.cli.graph_visualize import BY_POSITION, number_of_processes
+from msprobe.cli.outcome import Exit
 from msprobe.cli.progress import Progress
+from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
     from builder import BuildOptions
@@ -173,12 +175,12 @@ def run(options: argparse.Namespace) -> Exit:
 def _refuse_foreign(options: argparse.Namespace) -> None:
     if options.mode != "auto":
         raise CommandError(
-            f"-m {options.mode} compares dumps that only an NPU writes; leave -m out for dumps of "
-            "PyTorch"
+            f"-m {options.mode} compares dumps that only an NPU writes",
+            "leave -m out for dumps of PyTorch",
         )
     for name, meaning in _FOREIGN_FLAGS.items():
         if getattr(options, name) is not None:
-            raise CommandError(meaning if ";" in meaning else f"{meaning}; leave it out")
+            raise CommandError(meaning, "leave it out")
 
 
 def _places(options: argparse.Namespace) -> tuple[Path, Path]:
@@ -186,7 +188,7 @@ def _places(options: argparse.Namespace) -> tuple[Path, Path]:
         return _former_places(options)
     if options.target_path is None or options.golden_path is None:
         missing = "-tp" if options.target_path is None else "-gp"
-        raise CommandError(f"{missing} is missing; give both sides, or -i compare.json")
+        raise CommandError(f"{missing} is missing", "give both sides, or -i compare.json")
     return options.target_path, options.golden_path
 
 
@@ -195,13 +197,15 @@ def _former_places(options: argparse.Namespace) -> tuple[Path, Path]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}; give -i a compare.json") from error
+        raise CommandError(f"{path}: {error.strerror}", "give -i a compare.json") from error
     except ValueError as error:
-        raise CommandError(f"{path}: no valid JSON ({error}); correct it") from error
+        raise CommandError(f"{path}: no valid JSON ({error})", "correct it") from error
     sides = [content.get(key) for key in _SIDES] if isinstance(content, dict) else []
     paths = [Path(side) for side in sides if isinstance(side, str)]
     if len(paths) != len(_SIDES):
-        raise CommandError(f"{path}: give {' and '.join(_SIDES)}, both as text")
+        raise CommandError(
+            f"{path}: {' and '.join(_SIDES)} are not both there", "give both, as text"
+        )
     options.is_print_compare_log |= content.get("is_print_compare_log") is True
     return paths[0], paths[1]
 
@@ -238,6 +242,7 @@ def _log(line: str) -> None:
 
 def print_summary(result: TablesResult) -> None:
     """What was compared, where it begins to differ, and the files."""
+    from builder.pipeline.outcome import unlike_dumps
     from builder.reasons import sentence
 
     for missing in result.missing:
@@ -246,11 +251,11 @@ def print_summary(result: TablesResult) -> None:
         )
     for outcome in result.failed:
         print(f"failed: step {outcome.step} rank {outcome.rank}: {outcome.error}")
-    if any(outcome.statistics_only for outcome in result.outcomes):
-        print(f"note: {sentence({'code': 'statistics_only'})}")
+    for reason in unlike_dumps(result.outcomes):
+        print(f"note: {sentence(reason)}")
     if not result.compared_values and not result.failed:
         print("note: no value of one run could be compared with one of the other; dump both with")
-        print("      the same task and summary_mode, statistics, tensor or md5")
+        print("      the same task (statistics or tensor) and summary_mode")
     print(f"begins: {beginning(result.findings, result.compared_values)}")
     for file in result.files:
         print(f"file: {file}")

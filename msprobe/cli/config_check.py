@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msprobe.cli import ckpt_compare
-from msprobe.cli.outcome import CommandError, Exit
+from msprobe.cli.outcome import Exit
+from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,9 +115,11 @@ def _check_options(options: argparse.Namespace) -> None:
         path.suffix == ".zip" for path in options.compare
     )
     if checkpoints and options.fail_on is not None:
-        raise CommandError("--fail-on is for packs and logs; checkpoints take --fail-above")
+        raise CommandError("--fail-on is for packs and logs", "checkpoints take --fail-above")
     if not checkpoints and (options.fail_above is not None or options.mapping is not None):
-        raise CommandError("--fail-above and --mapping are for checkpoints; others take --fail-on")
+        raise CommandError(
+            "--fail-above and --mapping are for checkpoints", "others take --fail-on"
+        )
 
 
 def _output(options: argparse.Namespace, task: str) -> Path:
@@ -139,7 +142,7 @@ def _compare(options: argparse.Namespace) -> Exit:
         output = options.output or ckpt_compare.DEFAULT_OUTPUT
         return ckpt_compare.compare(first, second, output, options)
     if not all(packs):
-        raise CommandError(f"{first}, {second}: one is a pack and one is not; give two of a kind")
+        raise CommandError(f"{first}, {second}: one is a pack and one is not", "give two of a kind")
     return _compare_packs(first, second, _output(options, "compare"), options.fail_on)
 
 
@@ -167,7 +170,7 @@ def _verify(given: list[Path], output: Path, options: argparse.Namespace) -> Exi
     from msprobe.config_check.log_comparison import verify_log
 
     if len(given) > 2:
-        raise CommandError(f"-vv: {len(given)} paths; give a log, or a YAML file and a log")
+        raise CommandError(f"-vv: {len(given)} paths", "give a log, or a YAML file and a log")
     return _report(
         verify_log(given[0] if len(given) == 2 else None, given[-1], output), output, options
     )

@@ -10,7 +10,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msprobe.cli.outcome import CommandError, Exit
+from msprobe.cli.outcome import Exit
+from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
     from builder import Diagnosis, Suspect
@@ -116,7 +117,7 @@ def _write_html(database: Path, file: Path, top: int) -> None:
         file.write_text(report, encoding="utf-8")
     except OSError as error:
         raise CommandError(
-            f"{file}: cannot be written ({error.strerror}); choose another --html"
+            f"{file}: cannot be written ({error.strerror})", "choose another --html"
         ) from error
 
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msprobe.cli.build_summary import exit_code, print_summary
 from msprobe.cli.merge_flags import add_merge_flags, merge_options
 from msprobe.cli.outcome import Exit
+from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
     from builder import BuildOptions, BuildResult
-    from builder.pipeline.outcome import StoredFinding
+    from msprobe.cli.progress import Progress
 
 BY_POSITION = Path()  # -lm without a file
 SUMMARY = "compare two dumps (or draw one) into a file that TensorBoard shows"
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_places(parser)
     _add_pairing(parser)
     _add_measuring(parser)
+    _add_running(parser)
     add_merge_flags(parser)
     _add_former(parser)
 
@@ -36,7 +38,7 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-tp",
         "--target_path",
-        type=Path,
+        type=location,
         required=True,
         metavar="DIR",
         help="dump of the problem run: a rank, a step or the whole dump",
@@ -44,14 +46,14 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-gp",
         "--golden_path",
-        type=Path,
+        type=location,
         metavar="DIR",
         help="dump of the benchmark run at the same level; without it one graph is drawn",
     )
     parser.add_argument(
         "-o",
         "--output_path",
-        type=Path,
+        type=location,
         required=True,
         metavar="DIR",
         help="folder for the result, made if need be",
@@ -133,33 +135,87 @@ def _add_measuring(parser: argparse.ArgumentParser) -> None:
         metavar="C",
         help="C in the tolerance K * C^depth * epsilon [1.03]",
     )
+
+
+def _add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=number_of_processes, metavar="N", help="processes at a time [all cores]"
+    )
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="write plan.json into the output folder and compare nothing: msprobe unit and msprobe "
+        "join do that, on any number of hosts",
+    )
+    parser.add_argument(
+        "--executor",
+        metavar="NAME",
+        help="what runs the pairs: local or ray, or what another package brings [local]",
     )
 
 
 def run(options: argparse.Namespace) -> Exit:
     """Build, and say where the file is, what it covers and where the difference begins."""
-    # Each process has a core to itself: the threads of numpy's BLAS would take it from the others.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from builder import build
+    single_threaded()
+    if options.plan:
+        return _plan(options)
     from builder.processes.interrupts import stopped_by_sigterm
     from msprobe.cli.progress import Progress
 
     progress = Progress(sys.stderr)
     try:
         with stopped_by_sigterm():
-            result = build(
-                options.target_path,
-                options.golden_path,
-                options.output_path,
-                _build_options(options),
-                progress,
-            )
+            result = _build(options, progress)
     finally:
         progress.close()
-    _print_summary(result, comparison=options.golden_path is not None)
-    return _exit_code(result)
+    print_summary(result, comparison=options.golden_path is not None)
+    return exit_code(result)
+
+
+def single_threaded() -> None:
+    """Give each process a core: the threads of numpy's BLAS would take it from the others."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def _build(options: argparse.Namespace, progress: Progress) -> BuildResult:
+    from builder import build
+    from builder.storage.folder import is_address
+
+    dumps = (options.target_path, options.golden_path)
+    given = [text for text in (*dumps, options.output_path) if text is not None]
+    if options.executor is None and not any(map(is_address, given)):
+        return build(*dumps, options.output_path, _build_options(options), progress)
+    from builder.build import Request
+    from builder.cluster.running import build_over
+    from builder.pipeline.executors import executor_named
+
+    executor = executor_named(options.executor or "local", options.workers)
+    request = Request(*dumps, _build_options(options))
+    return build_over(request, options.output_path, executor, progress)
+
+
+def _plan(options: argparse.Namespace) -> Exit:
+    if options.executor is not None:
+        raise CommandError("--plan runs nothing", "leave --executor to msprobe unit")
+    from builder.cluster.plan_file import PLAN_FILE
+    from builder.cluster.running import plan_build
+
+    output = options.output_path
+    plan = plan_build(options.target_path, options.golden_path, output, _build_options(options))
+    reads = sum(unit.pair.json_bytes or 0 for unit in plan.units)
+    print(
+        f"units: {len(plan.units)} that read {reads / 1e6:.1f} MB of JSON; "
+        f"{len(plan.plan.missing)} missing, {len(plan.plan.broken)} broken"
+    )
+    print(f"plan: {output.rstrip('/')}/{PLAN_FILE}")
+    return Exit.DONE
+
+
+def location(text: str) -> str:
+    """A path, or an address such as s3://bucket/run, as it is written without a last slash."""
+    from builder.storage.folder import is_address
+
+    return text.rstrip("/") if is_address(text) else str(Path(text))
 
 
 def number_map(text: str) -> dict[int, int]:
@@ -200,38 +256,3 @@ def _build_options(options: argparse.Namespace) -> BuildOptions:
         tolerance=Tolerance(**{k: v for k, v in constants.items() if v is not None}),
         **{k: v for k, v in given.items() if v is not None},
     )
-
-
-def _print_summary(result: BuildResult, *, comparison: bool) -> None:
-    from builder.reasons import sentence
-
-    outcomes = result.outcomes
-    print(f"pairs: {len(outcomes)} in mode {result.mode}, {len(result.failed)} failed")
-    if comparison:
-        print(
-            f"nodes: {sum(o.matched for o in outcomes)} matched, "
-            f"{sum(o.unmatched_problem for o in outcomes)} only in the problem run, "
-            f"{sum(o.unmatched_benchmark for o in outcomes)} only in the benchmark run"
-        )
-    for reason in result.summary:
-        print(f"note: {sentence(reason)}")
-    if comparison:
-        print(f"begins: {beginning(result.findings, result.compared_values)}")
-    print(f"file: {result.path}")
-
-
-def beginning(findings: Sequence[StoredFinding], compared_values: int) -> str:
-    """The first finding in one line, or why there is none."""
-    from builder.reasons import sentence
-
-    if findings:
-        first = findings[0]
-        why = "; ".join(sentence(reason) for reason in first.reasons)
-        return f"{first.name} (step {first.step}, rank {first.rank}): {why}"
-    return "no difference found" if compared_values else "unknown: no values were compared"
-
-
-def _exit_code(result: BuildResult) -> Exit:
-    if any(reason["code"] == "nothing_comparable" for reason in result.summary):
-        return Exit.NOTHING_COMPARABLE
-    return Exit.FAILED_PAIRS if result.failed else Exit.DONE

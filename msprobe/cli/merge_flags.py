@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, TypeVar
 
-from msprobe.cli.outcome import CommandError
+from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
     from builder.merge.coordinates import Sizes
@@ -86,7 +86,7 @@ def _of_side(name: str, values: list[_Value] | None, side: int) -> _Value | None
     if not values:
         return None
     if len(values) > 2:
-        raise CommandError(f"--{name}: {len(values)} values; give one for both runs, or two")
+        raise CommandError(f"--{name}: {len(values)} values", "give one for both runs, or two")
     return values[min(side, len(values) - 1)]
 
 

@@ -1,4 +1,4 @@
-"""Exit codes and the one exception of the command line.
+"""Exit codes of the command line.
 
 Scripts rely on the numbers; README lists them.
 """
@@ -18,7 +18,3 @@ class Exit(IntEnum):
     DIVERGED = 4
     NOTHING_COMPARABLE = 5
     INTERRUPTED = 130
-
-
-class CommandError(Exception):
-    """A user's mistake that no room below reports: one line with the value and the next step."""

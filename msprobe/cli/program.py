@@ -23,6 +23,7 @@ from msprobe.cli import (
     doctor,
     graph_visualize,
     inspect,
+    join,
     merge_result,
     multi_acc_check,
     multi_run_ut,
@@ -30,12 +31,13 @@ from msprobe.cli import (
     overflow_check,
     run_ut,
     serve,
+    unit,
 )
-from msprobe.cli.outcome import CommandError, Exit
-from msprobe.errors import CheckError
+from msprobe.cli.outcome import Exit
+from msprobe_core.format.errors import MendableError
 
 COMMANDS = (
-    *(graph_visualize, compare, merge_result, overflow_check, diagnose, check),
+    *(graph_visualize, unit, join, compare, merge_result, overflow_check, diagnose, check),
     *(serve, inspect, doctor),
     *(acc_check, multi_acc_check, api_precision_compare, op_generate, run_ut, multi_run_ut),
     *(config_check, ckpt_compare),
@@ -110,16 +112,8 @@ class _Version(argparse.Action):
 
 def _one_line(error: Exception) -> str:
     text = " ".join(str(error).split())
-    if _explains_itself(error):
+    if isinstance(error, MendableError):
         return text
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}; check that the path exists and is yours to use"
     return f"internal error: {type(error).__name__}: {text}; run again with --debug and report it"
-
-
-def _explains_itself(error: Exception) -> bool:
-    if isinstance(error, CommandError | CheckError):
-        return True
-    from builder.errors import BuilderError
-
-    return isinstance(error, BuilderError)

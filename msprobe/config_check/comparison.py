@@ -42,7 +42,7 @@ def compare_packs(bench: Path, other: Path, output: Path) -> list[Sheet]:
         write_workbook(output / "result", [_summary(sheets), *sheets])
     except OSError as error:
         raise CheckError(
-            f"{output}: cannot be written ({error.strerror}); choose another"
+            f"{output}: cannot be written ({error.strerror})", "choose another"
         ) from error
     return sheets
 
@@ -105,11 +105,13 @@ def _summary(sheets: list[Sheet]) -> Sheet:
 def _check_output(output: Path) -> None:
     """Refuse a place for the result where something else would be lost."""
     if output.exists() and not output.is_dir():
-        raise CheckError(f"{output}: is a file; give a folder for the result")
+        raise CheckError(f"{output}: is a file", "give a folder for the result")
     for side in SIDES:
         folder = output / side
         if folder.exists() and not (folder.is_dir() and holds_members_alone(folder)):
-            raise CheckError(f"{folder}: holds other files, which would be lost; choose another -o")
+            raise CheckError(
+                f"{folder}: holds other files, which would be lost", "choose another -o"
+            )
 
 
 def _unpack(pack: Pack, folder: Path) -> None:

@@ -110,20 +110,21 @@ def flattened(value: Any, separator: str, name: str = "") -> Iterator[tuple[str,
 
 def _read(file: Path) -> dict[str, Any]:
     if file.suffix not in SUFFIXES:
-        raise CheckError(f"{file}: is no launch script or YAML file; give *.sh, *.yaml or *.yml")
+        raise CheckError(f"{file}: is no launch script or YAML file", "give *.sh, *.yaml or *.yml")
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise CheckError(f"{file}: cannot be read ({reason}); check the path") from error
+        raise CheckError(f"{file}: cannot be read ({reason})", "check the path") from error
     if file.suffix == ".sh":
         return dict(hyper_parameters(text, os.environ))
     try:
         content = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise CheckError(f"{file}: is no YAML ({' '.join(str(error).split())})") from error
+        reason = " ".join(str(error).split())
+        raise CheckError(f"{file}: is no YAML ({reason})", "correct the file") from error
     if content is not None and not isinstance(content, dict):
-        raise CheckError(f"{file}: holds no names with values; give a configuration file")
+        raise CheckError(f"{file}: holds no names with values", "give a configuration file")
     return dict(flattened(content or {}, "."))
 
 

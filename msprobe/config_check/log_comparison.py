@@ -103,9 +103,9 @@ def _expected(file: Path) -> dict[str, Any]:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
-        raise CheckError(f"{file}: cannot be read as YAML ({reason}); check the file") from error
+        raise CheckError(f"{file}: cannot be read as YAML ({reason})", "check the file") from error
     if not isinstance(content, dict) or not content:
-        raise CheckError(f"{file}: holds no names with values; give a configuration in YAML")
+        raise CheckError(f"{file}: holds no names with values", "give a configuration in YAML")
     return {name.replace(".", "/"): value for name, value in flattened(content, "/")}
 
 
@@ -117,7 +117,7 @@ def _write(
     output: Path, configurations: Mapping[str, Any], table: str, header: Row, rows: list[Row]
 ) -> None:
     if output.exists() and not output.is_dir():
-        raise CheckError(f"{output}: is a file; give a folder for the result")
+        raise CheckError(f"{output}: is a file", "give a folder for the result")
     try:
         output.mkdir(parents=True, exist_ok=True)
         for name, content in configurations.items():
@@ -130,5 +130,5 @@ def _write(
             writer.writerows(rows)
     except OSError as error:
         raise CheckError(
-            f"{output}: cannot be written ({error.strerror}); choose another"
+            f"{output}: cannot be written ({error.strerror})", "choose another"
         ) from error

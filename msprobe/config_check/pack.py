@@ -66,17 +66,19 @@ def write_pack(path: Path, files: list[Path]) -> None:
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise CheckError(f"{path}: cannot be written ({error.strerror}); choose another") from error
+        raise CheckError(
+            f"{path}: cannot be written ({error.strerror})", "choose another"
+        ) from error
 
 
 def check_target(path: Path) -> None:
     """Refuse a place that no pack can be written to."""
     if path.suffix != ".zip":
-        raise CheckError(f"{path}: a pack is a zip; give a name that ends in .zip")
+        raise CheckError(f"{path}: a pack is a zip", "give a name that ends in .zip")
     if path.is_dir():
-        raise CheckError(f"{path}: is a folder; give the name of a file in it")
+        raise CheckError(f"{path}: is a folder", "give the name of a file in it")
     if not path.parent.is_dir():
-        raise CheckError(f"{path.parent}: is no folder; make it or choose another place")
+        raise CheckError(f"{path.parent}: is no folder", "make it or choose another place")
 
 
 def read_pack(path: Path) -> Pack:
@@ -108,18 +110,21 @@ def as_json(content: object) -> str:
 
 def _members(path: Path) -> dict[str, str]:
     if not path.is_file():
-        raise CheckError(f"{path}: is no file; give the zip that config_check -d wrote")
+        raise CheckError(f"{path}: is no file", "give the zip that config_check -d wrote")
     try:
         with zipfile.ZipFile(path) as packed:
             known = [info for info in packed.infolist() if _is_known(info.filename)]
             large = [info.filename for info in known if info.file_size > _LARGEST]
             if large:
-                raise CheckError(f"{path}: {large[0]} is too large for a configuration")
+                raise CheckError(
+                    f"{path}: {large[0]} is too large for a configuration",
+                    "give the zip that config_check -d wrote",
+                )
             texts = {info.filename: packed.read(info).decode() for info in known}
     except (zipfile.BadZipFile, UnicodeDecodeError, OSError) as error:
-        raise CheckError(f"{path}: is no zip of config_check ({error}); pack again") from error
+        raise CheckError(f"{path}: is no zip of config_check ({error})", "pack again") from error
     if not texts:
-        raise CheckError(f"{path}: holds nothing of config_check; give the zip that -d wrote")
+        raise CheckError(f"{path}: holds nothing of config_check", "give the zip that -d wrote")
     return texts
 
 
@@ -133,12 +138,12 @@ def _parsed(path: Path, name: str, text: str) -> dict[str, Any]:
     try:
         content = json.loads(text)
     except ValueError as error:
-        raise CheckError(f"{path}: {name} is damaged ({error}); pack again") from error
+        raise CheckError(f"{path}: {name} is damaged ({error})", "pack again") from error
     if not isinstance(content, dict):
-        raise CheckError(f"{path}: {name} is no JSON object; pack again")
+        raise CheckError(f"{path}: {name} is no JSON object", "pack again")
     if _RANDOM.fullmatch(name):
         if not all(isinstance(p, list) and all(map(_is_place, p)) for p in content.values()):
-            raise CheckError(f"{path}: {name} holds no counts with stacks; pack again")
+            raise CheckError(f"{path}: {name} holds no counts with stacks", "pack again")
         return {op: [_redacted_place(place) for place in places] for op, places in content.items()}
     if _STATISTICS.fullmatch(name):
         return content  # names of tensors and numbers: nothing to hide

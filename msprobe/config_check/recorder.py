@@ -117,7 +117,7 @@ class ConfigChecker:
 
 def _check_framework(fmk: str) -> None:
     if fmk != "pytorch":
-        raise CheckError(f"fmk={fmk!r}: only 'pytorch' can be recorded here")
+        raise CheckError(f"fmk={fmk!r}: only PyTorch can be recorded here", "give fmk='pytorch'")
 
 
 def _rank() -> int:

@@ -28,21 +28,21 @@ def verl_configuration(log: Path) -> dict[str, Any]:
     lines = _lines(log)
     begins = [number for number, (_, text) in enumerate(lines) if _BEGIN in text]
     if not begins:
-        raise CheckError(f"{log}: no configuration of verl in it; it begins with {_BEGIN}")
+        raise CheckError(f"{log}: no configuration of verl in it", f"it begins with {_BEGIN}")
     first = begins[-1]
     actor = lines[first][0]
     own = [text for who, text in lines[first:] if who == actor]
     own[0] = own[0][own[0].index(_BEGIN) :]
     literal = _balanced("\n".join(own))
     if literal is None:
-        raise CheckError(f"{log}: its last configuration breaks off; give the whole log")
+        raise CheckError(f"{log}: its last configuration breaks off", "give the whole log")
     try:
         value = _value(ast.parse(literal, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise CheckError(
-            f"{log}: line {first + 1}: the configuration is no Python literal ({reason}); "
-            "other output stands between its lines"
+            f"{log}: line {first + 1}: the configuration is no Python literal ({reason})",
+            "other output stands between its lines",
         ) from error
     return dict(value)
 
@@ -61,8 +61,8 @@ def slime_configuration(log: Path) -> dict[str, Any]:
                 table[1][argument["name"]] = _scalar(argument["value"].strip())
     if not found:
         raise CheckError(
-            f"{log}: no whole table of arguments in it; it stands between lines "
-            "`--- arguments ---` and `--- end of arguments ---`"
+            f"{log}: no whole table of arguments in it",
+            "it stands between lines `--- arguments ---` and `--- end of arguments ---`",
         )
     return found
 
@@ -70,9 +70,9 @@ def slime_configuration(log: Path) -> dict[str, Any]:
 def _lines(log: Path) -> list[tuple[str, str]]:
     """(actor, text) of each line, the actor empty where Ray names none."""
     if log.suffix not in SUFFIXES:
-        raise CheckError(f"{log}: is no log by its name; give a {' or '.join(SUFFIXES)} file")
+        raise CheckError(f"{log}: is no log by its name", f"give a {' or '.join(SUFFIXES)} file")
     if not log.is_file():
-        raise CheckError(f"{log}: is no file; give the training log")
+        raise CheckError(f"{log}: is no file", "give the training log")
     text = _COLOUR.sub("", log.read_text(encoding="utf-8", errors="replace"))
     found = []
     for line in text.splitlines():

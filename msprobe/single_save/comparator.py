@@ -62,10 +62,10 @@ class SingleComparator:
         tags = _tags(first), _tags(second)
         if not set(tags[0]) & set(tags[1]):
             raise CheckError(
-                f"{first}, {second}: no tag is in both; were they saved by one script?"
+                f"{first}, {second}: no tag is in both", "were they saved by one script?"
             )
         if output.exists() and not output.is_dir():
-            raise CheckError(f"{output}: is a file; give a folder for the tables")
+            raise CheckError(f"{output}: is a file", "give a folder for the tables")
         output.mkdir(parents=True, exist_ok=True)
         all_tags = sorted({**tags[0], **tags[1]})
         work = partial(_compare_tag, _data(first), _data(second), output)
@@ -83,14 +83,14 @@ def _data(folder: Path) -> Path:
 
 def _tags(folder: Path) -> dict[str, Path]:
     if not folder.is_dir():
-        raise CheckError(f"{folder}: is no folder; give the one that SingleSave wrote to")
+        raise CheckError(f"{folder}: is no folder", "give the one that SingleSave wrote to")
     found = {
         child.name: child
         for child in _data(folder).iterdir()
         if child.is_dir() and any(_NUMBERED["step"].match(step.name) for step in child.iterdir())
     }
     if not found:
-        raise CheckError(f"{folder}: holds no data/<tag>/step<n>; give what SingleSave wrote to")
+        raise CheckError(f"{folder}: holds no data/<tag>/step<n>", "give what SingleSave wrote to")
     return found
 
 
@@ -156,7 +156,7 @@ def _read(file: Path) -> Array:
         array: Array = np.load(file, allow_pickle=False, mmap_mode="r")
         return array
     except (ValueError, OSError, EOFError) as error:
-        raise CheckError(f"{file}: is no NumPy array ({error}); save it again") from error
+        raise CheckError(f"{file}: is no NumPy array ({error})", "save it again") from error
 
 
 def _natural(name: str) -> list[tuple[int, int | str]]:

@@ -33,15 +33,15 @@ class SingleSave:
 
     def __init__(self, dump_path: str | None = None, fmk: str = "pytorch") -> None:
         if fmk != "pytorch":
-            raise CheckError(f"SingleSave: fmk={fmk!r}; only 'pytorch' is supported")
+            raise CheckError(f"SingleSave: fmk={fmk!r}", "only 'pytorch' is supported")
         if dump_path is None:
             if SingleSave._instance is None:
-                raise CheckError("SingleSave: no dump_path; make it with SingleSave(dump_path)")
+                raise CheckError("SingleSave: no dump_path", "make it with SingleSave(dump_path)")
             self.__dict__ = SingleSave._instance.__dict__
             return
         self._folder = Path(dump_path)
         if self._folder.exists() and not self._folder.is_dir():
-            raise CheckError(f"SingleSave: {self._folder} is a file; give a folder")
+            raise CheckError(f"SingleSave: {self._folder} is a file", "give a folder")
         self._step = 0
         self._counts: Counter[str] = Counter()
         SingleSave._instance = self
@@ -93,16 +93,16 @@ class SingleSave:
 
 def _made() -> SingleSave:
     if SingleSave._instance is None:
-        raise CheckError("SingleSave: no folder yet; call SingleSave(dump_path) once before")
+        raise CheckError("SingleSave: no folder yet", "call SingleSave(dump_path) once before")
     return SingleSave._instance
 
 
 def _check(data: object) -> None:
     if not isinstance(data, Mapping):
-        raise CheckError(f"SingleSave: {type(data).__name__} given; give {{tag: value}}")
+        raise CheckError(f"SingleSave: {type(data).__name__} given", "give {tag: value}")
     for tag, value in data.items():
         if not isinstance(tag, str) or not _TAG.fullmatch(tag) or set(tag) == {"."}:
-            raise CheckError(f"SingleSave: tag {tag!r}; use letters, digits, _, - and .")
+            raise CheckError(f"SingleSave: tag {tag!r}", "use letters, digits, _, - and .")
         _check_value(tag, value)
 
 
@@ -112,15 +112,15 @@ def _check_value(name: str, value: object) -> None:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if "/" in str(key):
-                raise CheckError(f"SingleSave: key {key!r} of {name} holds a /; rename it")
+                raise CheckError(f"SingleSave: key {key!r} of {name} holds a /", "rename it")
             _check_value(f"{name}.{key}", inner)
     elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
             _check_value(f"{name}.{index}", inner)
     elif value is not None and not isinstance(value, torch.Tensor | int | float | str):
         raise CheckError(
-            f"SingleSave: {name} is a {type(value).__name__}; "
-            "give tensors, numbers, text, or lists and mappings of them"
+            f"SingleSave: {name} is a {type(value).__name__}",
+            "give tensors, numbers, text, or lists and mappings of them",
         )
 
 

@@ -66,22 +66,23 @@ class Waiting:
 class Entry:
     """One entry of dump.json; `stack` is a number of the stack book or -1.
 
-    `open` counts the values that may still be added to it.
+    `open` counts the values that may still be added to it. `is_value` tells that its parts are a
+    whole value, as in debug.json, and no members.
     """
 
-    __slots__ = ("abnormal", "name", "open", "parts", "stack")
+    __slots__ = ("abnormal", "is_value", "name", "open", "parts", "stack")
 
     def __init__(self, name: str, stack: int = -1) -> None:
         self.name, self.stack = name, stack
         self.parts: list[Fragment] = []
-        self.abnormal = False
+        self.abnormal = self.is_value = False
         self.open = 0
 
 
 def entry_text(entry: Entry) -> str:
-    """The member text of an entry: `"name": {…}`."""
+    """The member text of an entry: `"name": {…}`, or `"name": value`."""
     try:
         text = "".join(entry.parts)  # type: ignore[arg-type]
     except TypeError:  # a record lay on a device
         text = "".join(map(str, entry.parts))
-    return f"{quoted(entry.name)}: {{{text}}}"
+    return f"{quoted(entry.name)}: {text if entry.is_value else f'{{{text}}}'}"

@@ -8,7 +8,9 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType
+from typing import TypeVar
 
 from msprobe_core.capture.entry import Entry, ModuleCall, Waiting, entry_text
 from msprobe_core.capture.framework import ValueBook
@@ -18,6 +20,7 @@ from msprobe_core.capture.stacks import StackBook
 from msprobe_core.config import Config
 from msprobe_core.values.arguments import ArgumentWriter
 
+_Result = TypeVar("_Result")
 _WRITE_EVERY = 512
 """Entries between two writes: a killed process loses at most so many."""
 
@@ -62,6 +65,14 @@ class Trace:
     def report(self, where: str, error: BaseException) -> None:
         """Note what recording could not do; it never reaches the user's step."""
         self._output.report(where, error)
+
+    def safely(self, where: str, run: Callable[..., _Result], *values: object) -> _Result | None:
+        """Run a part of recording; what it raises is reported, and None returned."""
+        try:
+            return run(*values)
+        except Exception as error:  # nothing of this may reach the user's step
+            self.report(where, error)
+            return None
 
     def next_call(self, owner: str) -> int:
         """The number of this call of `owner` in the step, from 0."""
@@ -142,7 +153,7 @@ class Trace:
                 ready = ready[: max((n + 1 for n, w in enumerate(ready) if w.early), default=0)]
             self._waiting = [w for w in self._waiting if w not in ready]
         for each in ready:
-            each.write()
+            self.safely(each.call.backward, each.write)
 
     def flush(self, last: bool) -> None:
         """Write the entries that are finished: all of them when this is the step's last time."""
@@ -168,7 +179,7 @@ class Trace:
         with self.lock:
             if last:
                 self.run_waiting()
-            self.book.read_back()
+            self.safely("numbers on a device", self.book.read_back)
             ready = self._entries
             if not last:
                 ready = ready[: next((n for n, e in enumerate(ready) if e.open), len(ready))]

@@ -54,7 +54,7 @@ FIELDS = (
         "choice",
         '"L1"',
         "`L0` records modules, `L1` records API calls, `mix` both, `debug` only what "
-        "`debugger.save` is given.",
+        "`debugger.save` is given, into debug.json.",
         choices=("L0", "L1", "mix", "debug"),
     ),
     Field(

@@ -14,6 +14,7 @@ from msprobe_core.format.layout import (
     RankDir,
     parse_rank_dir,
     parse_step_dir,
+    values_file,
 )
 from msprobe_core.format.names import (
     API_PREFIXES,
@@ -25,6 +26,8 @@ from msprobe_core.format.names import (
     nth_pass,
     parameters_grad_entry,
     parse_entry,
+    saved_entry,
+    saved_gradient_entry,
 )
 from msprobe_core.format.sketch import LARGEST, PROJECTIONS, SKETCH_VERSION
 
@@ -53,4 +56,7 @@ __all__ = [
     "parse_entry",
     "parse_rank_dir",
     "parse_step_dir",
+    "saved_entry",
+    "saved_gradient_entry",
+    "values_file",
 ]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 DUMP_FILE = "dump.json"
-DEBUG_FILE = "debug.json"  # what mindstudio-probe's level debug writes in its place
+DEBUG_FILE = "debug.json"  # what level debug writes in its place
 CONSTRUCT_FILE = "construct.json"
 STACK_FILE = "stack.json"
 ERROR_LOG = "dump_error_info.log"
@@ -26,6 +27,16 @@ class RankDir:
 
     kind: Literal["rank", "proc"]
     number: int | None
+
+
+def values_file(folder: Path) -> Path:
+    """The file of a rank's folder that holds its values: dump.json, or debug.json of level debug.
+
+    It is dump.json where there is neither.
+    """
+    debug = folder / DEBUG_FILE
+    dump = folder / DUMP_FILE
+    return debug if debug.is_file() and not dump.is_file() else dump
 
 
 def parse_step_dir(name: str) -> int | None:

@@ -99,6 +99,16 @@ def parameters_grad_entry(path: str, class_name: str, call: int) -> str:
     return f"Module.{owner}.parameters_grad.{call}"
 
 
+def saved_entry(name: str, call: int) -> str:
+    """The name in debug.json of a value saved by a name of the user's."""
+    return f"{name}.{call}.debug"
+
+
+def saved_gradient_entry(name: str, call: int) -> str:
+    """The name in debug.json of the gradient of a saved value."""
+    return f"{name}_grad.{call}.debug"
+
+
 def nth_pass(backward: str, number: int) -> str:
     """The name of a backward entry in the n-th pass through one graph, counted from 1.
 

@@ -15,6 +15,7 @@ from msprobe_core.capture.selection import Selection
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
+from msprobe_core.errors import LifecycleError
 from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
 from msprobe_core.report import say
 from msprobe_core.torch.layout import OptimizerWatch, parallel_header
@@ -24,7 +25,7 @@ from msprobe_core.torch.watch import Capture
 from msprobe_core.torch.watch.custom_functions import CustomApis
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model
-from msprobe_core.torch.watch.saved_values import save_value
+from msprobe_core.torch.watch.saved_values import SavedValues
 from msprobe_core.torch.watch.token_range import TokenRange
 from msprobe_core.writer.step_files import Header
 
@@ -53,6 +54,7 @@ class StepRecorder:
         self._capture = Capture(config, self.trace, custom, self._isolation)
         self._tokens: TokenRange | None = None
         self._optimizers = OptimizerWatch(self.trace)
+        self._saved = SavedValues(self.trace, alone=config.level == "debug")
 
     @property
     def directory(self) -> Path:
@@ -85,7 +87,7 @@ class StepRecorder:
         With `tokens` only those calls of the model are recorded, counted from 1. `parallel` says
         where this process stands among others, if the user knows better than torch.
         """
-        header = parallel_header(model, parallel)
+        header = self._header(model, parallel)
         if header is not None:
             self.notes["parallel"] = header
         self.running = True
@@ -96,7 +98,7 @@ class StepRecorder:
         assert isinstance(model, torch.nn.Module)
         if self._tokens is None or not self._tokens.is_for(model, *tokens):
             start = partial(self._capture.start, model)
-            self._tokens = TokenRange(model, *tokens, start, self._capture.stop)
+            self._tokens = TokenRange(model, *tokens, start, self._capture.stop, self.trace)
         self._tokens.start()
 
     def stop(self) -> None:
@@ -112,7 +114,7 @@ class StepRecorder:
 
     def save(self, variable: object, name: str, save_backward: bool) -> None:
         """Record one value by a name of the user's, and its gradient."""
-        save_value(self.trace, variable, name, save_backward)
+        self._saved.save(variable, name, save_backward)
 
     def begin_single(self, module: torch.nn.Module, name: str) -> None:
         """Record one module alone until `end_single`."""
@@ -128,6 +130,7 @@ class StepRecorder:
             self.stop()
         self.trace.end()
         self._capture.forget()
+        self._saved.forget()
         if self.failed:
             return
         size = self._close_files()
@@ -140,6 +143,15 @@ class StepRecorder:
     def discard(self) -> None:
         """Remove what a completed step has written."""
         self._output.discard()
+
+    def _header(self, model: Model | None, parallel: Mapping[str, object] | None) -> str | None:
+        try:
+            return parallel_header(model, parallel)
+        except LifecycleError:  # what the user gave
+            raise
+        except Exception as error:  # what his parameters raise must not reach his step
+            self.trace.report("the axes of a parallel run", error)
+            return None
 
     def _close_files(self) -> int:
         if self.trace.recomputed:

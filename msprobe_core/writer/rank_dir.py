@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from msprobe_core.format import CONSTRUCT_FILE, DUMP_FILE, STACK_FILE
+from msprobe_core.format import CONSTRUCT_FILE, DEBUG_FILE, DUMP_FILE, STACK_FILE, values_file
+
+_FILES = (DUMP_FILE, DEBUG_FILE, CONSTRUCT_FILE, STACK_FILE)
 
 
 def rank_dir_name(rank: int | None) -> str:
@@ -31,7 +33,7 @@ def rename_to_rank(directory: Path, rank: int) -> Path:
         return directory
     _move_aside(target)
     directory.rename(target)
-    dump = target / DUMP_FILE
+    dump = values_file(target)
     text = dump.read_text(encoding="utf-8")
     fresh = dump.with_suffix(".json.partial")
     fresh.write_text(text.replace(str(directory), str(target), 1), encoding="utf-8")
@@ -40,7 +42,7 @@ def rename_to_rank(directory: Path, rank: int) -> Path:
 
 
 def _move_aside(target: Path) -> Path | None:
-    if not any((target / name).exists() for name in (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE)):
+    if not any((target / name).exists() for name in _FILES):
         return None
     for count in range(1, 10_000):
         aside = target.with_name(f"{target.name}.previous{count}")

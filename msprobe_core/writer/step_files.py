@@ -1,11 +1,11 @@
-"""The three JSON files of one step of one process, appended to while the step runs."""
+"""The JSON files of one step of one process, appended to while the step runs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from msprobe_core.format import CONSTRUCT_FILE, DUMP_FILE, STACK_FILE
+from msprobe_core.format import CONSTRUCT_FILE, DEBUG_FILE, DUMP_FILE, STACK_FILE
 from msprobe_core.values.text import quoted
 from msprobe_core.writer.growing_json import GrowingJson
 
@@ -16,7 +16,8 @@ _NOTE = "this step did not complete: the process ended or stopped dumping in it"
 class Header:
     """What stands at the top of dump.json; `data_dir` is None unless tensors are saved.
 
-    `sketch` is the version of the sketches in the records, None where there are none.
+    `sketch` is the version of the sketches in the records, None where there are none. At level
+    debug the file is debug.json, and there is no construct.json, as a saved value has no parent.
     """
 
     task: str
@@ -30,6 +31,8 @@ class StepFiles:
 
     def __init__(self, directory: Path, header: Header, extra_info: bool) -> None:
         self._directory = directory
+        debug = header.level == "debug"
+        file = DEBUG_FILE if debug else DUMP_FILE
         data_dir = "null" if header.data_dir is None else quoted(header.data_dir)
         opening = (
             f'{{"task": {quoted(header.task)}, "level": {quoted(header.level)}, '
@@ -39,16 +42,10 @@ class StepFiles:
             opening += f'"sketch_version": {header.sketch}, '
         opening += '"data": {'
         self._dump = GrowingJson(
-            directory / DUMP_FILE, opening, f'\n}}, "note": {quoted(_NOTE)}}}\n', "\n}}\n"
+            directory / file, opening, f'\n}}, "note": {quoted(_NOTE)}}}\n', "\n}}\n"
         )
-        self._extra = (
-            [
-                GrowingJson(directory / name, "{", "\n}\n", "\n}\n")
-                for name in (CONSTRUCT_FILE, STACK_FILE)
-            ]
-            if extra_info
-            else []
-        )
+        self._construct = _opened(directory / CONSTRUCT_FILE, extra_info and not debug)
+        self._stack = _opened(directory / STACK_FILE, extra_info)
         self._stack_parts = 0
 
     def append(
@@ -59,12 +56,13 @@ class StepFiles:
     ) -> None:
         """Add entries (member text), the parents of names, and groups (names, JSON of frames)."""
         self._dump.append(entries)
-        if not self._extra:
-            return
-        construct, stack = self._extra
-        construct.append([f"{quoted(name)}: {_or_null(parent)}" for name, parent in parents])
-        stack.append([_group(self._stack_parts + n, *group) for n, group in enumerate(stacks)])
-        self._stack_parts += len(stacks)
+        if self._construct is not None:
+            members = [f"{quoted(name)}: {_or_null(parent)}" for name, parent in parents]
+            self._construct.append(members)
+        if self._stack is not None:
+            first = self._stack_parts
+            self._stack.append([_group(first + n, *group) for n, group in enumerate(stacks)])
+            self._stack_parts += len(stacks)
 
     def complete(self, notes: dict[str, str], groups: list[tuple[list[str], str]] | None) -> int:
         """Close all files as complete; `groups` replaces stack.json. Returns the bytes written.
@@ -73,23 +71,29 @@ class StepFiles:
         """
         extra = "".join(f",\n{quoted(key)}: {text}" for key, text in notes.items())
         self._dump.finish_with(f"\n}}{extra}}}\n")
-        size = self._dump.close()
-        for file in self._extra:
-            size += file.close()
-        if groups is not None and self._extra:
+        size = sum(file.close() for file in self._files())
+        if groups is not None and self._stack is not None:
             self._rewrite_stacks(groups)
         return size
 
     def abandon(self) -> None:
         """Close the files with the note that the step did not complete."""
-        for file in (self._dump, *self._extra):
+        for file in self._files():
             file.close(complete=False)
+
+    def _files(self) -> list[GrowingJson]:
+        every = (self._dump, self._construct, self._stack)
+        return [file for file in every if file is not None]
 
     def _rewrite_stacks(self, groups: list[tuple[list[str], str]]) -> None:
         fresh = self._directory / f"{STACK_FILE}.partial"
         text = ",\n".join(_group(number, *group) for number, group in enumerate(groups))
         fresh.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
         fresh.replace(self._directory / STACK_FILE)
+
+
+def _opened(path: Path, wanted: bool) -> GrowingJson | None:
+    return GrowingJson(path, "{", "\n}\n", "\n}\n") if wanted else None
 
 
 def _or_null(name: str | None) -> str:

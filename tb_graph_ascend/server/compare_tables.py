@@ -5,13 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from flask import Response
+from flask import Response, request
 
 from builder.dump.sources import is_rank_folder
+from builder.match.manual_file import MappedPair
+from builder.pipeline.options import BuildOptions
+from builder.results.database import ResultDatabase
+from builder.results.manual.stored_pairs import stored_pairs
 from builder.results.reading import Results
 from builder.results.records import Graph
 from builder.tables.comparing import SheetForm, write_pair_table
 from tb_graph_ascend.server.errors import ConflictError, NotFoundError
+from tb_graph_ascend.server.overlay import tolerance_of
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
@@ -43,18 +48,37 @@ def resource(place: Workplace) -> Resource:
 
 
 def _table(place: Workplace, db: str, step: int, rank: int, form: SheetForm) -> Response:
-    results = place.open(db).database
+    opened = place.open(db)
+    results = opened.database
     if not results.comparison:
         raise ConflictError("the file holds one run alone", "compare it with another run")
+    place.manual.seen_by(request).strictly(opened.file)  # a broken file of pairs is said
     pair = results.pair(step, rank)
     # The table is made anew from the dumps: it shows arguments and texts that the file leaves out.
-    folders = [_dump_of(results, graph) for graph in (pair.problem, pair.benchmark)]
+    folders = _dump_of(results, pair.problem), _dump_of(results, pair.benchmark)
+    pairs: list[MappedPair] = []
+    if isinstance(results, ResultDatabase) and pair.problem is not None:
+        pairs = stored_pairs(results.engine, results.patches, pair.problem.id)
     with TemporaryDirectory() as scratch:
-        file = write_pair_table(folders[0], folders[1], Path(scratch), form, results.threshold)
+        file = write_pair_table(folders, Path(scratch), form, _options(results), pairs)
         answer = Response(file.read_bytes(), mimetype=_MEDIA[form])
     name = f"compare_result_step{step}_rank{rank}.{form}"
     answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
+
+
+def _options(results: Results) -> BuildOptions:
+    """What the build was told that a second comparison needs; mappings are in its pairs."""
+    told = results.options if isinstance(results, ResultDatabase) else {}
+    if told.get("data_mapping"):
+        raise ConflictError(
+            "single values were paired by a data mapping", "run msprobe compare with -dm"
+        )
+    return BuildOptions(
+        threshold=results.threshold,
+        tolerance=tolerance_of(told),
+        fuzzy_match=bool(told.get("fuzzy_match")),
+    )
 
 
 def _dump_of(results: Results, graph: Graph | None) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from flask import Response, request
@@ -15,6 +15,7 @@ from builder.reasons import sentence
 from builder.results.html import html_report
 from builder.results.records import AcrossCell, Finding, Pair, ValuePair
 from builder.results.slide import slide
+from builder.results.slide_words import Language
 from tb_graph_ascend.server.findings import FindingQuery
 from tb_graph_ascend.server.messages import NodeRow
 from tb_graph_ascend.server.node_table import FILE_SECONDS, TableQuery, find_hits, table
@@ -25,6 +26,13 @@ from tb_graph_ascend.server.workplace import Workplace
 _MOST_ROWS = 1_000_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Row = Mapping[str, Any]
+
+
+class SlideQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The language of the slide; `reason` says in it what differs at the first cause."""
+
+    lang: Language = "en"
+    reason: Annotated[str, msgspec.Meta(max_length=600)] = ""
 
 
 def resource(place: Workplace) -> Resource:
@@ -100,11 +108,12 @@ def resource(place: Workplace) -> Resource:
         answer = Response(html_report(place.open(db).file.path), mimetype="text/html")
         return _as_file(answer, "report.html")
 
-    @routes.route("/databases/<db>/export/slide.svg", media_type="image/svg+xml")
-    def one_slide(db: str) -> Response:
+    @routes.route("/databases/<db>/export/slide.svg", query=SlideQuery, media_type="image/svg+xml")
+    def one_slide(db: str, query: SlideQuery) -> Response:
         """The answer as one picture of 1920 × 1080, to be shown to others."""
         opened = place.open(db)
-        picture = slide(opened.database, place.library.answer(opened))
+        said = place.library.answer(opened)
+        picture = slide(opened.database, said, query.lang, query.reason or None)
         return _as_file(Response(picture, mimetype="image/svg+xml"), "slide.svg")
 
     return routes

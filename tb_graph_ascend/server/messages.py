@@ -69,10 +69,18 @@ class NodeRow(msgspec.Struct, frozen=True):
     partner: str | None
 
 
+class UnknownWord(msgspec.Struct, frozen=True):
+    """A word of a query that no name has, and what comes nearest to it among the names."""
+
+    word: str
+    nearest: list[str]
+
+
 class NodeTable(msgspec.Struct, frozen=True):
     """A page of the nodes that fit a query.
 
-    `searched` of `pairs` steps and ranks were asked before the time was over.
+    `searched` of `pairs` steps and ranks were asked before the time was over. Where nothing fits,
+    `unknown` holds the words that no name of the step and rank has.
     """
 
     total: Count
@@ -80,6 +88,7 @@ class NodeTable(msgspec.Struct, frozen=True):
     rows: list[NodeRow]
     searched: Count
     pairs: Count
+    unknown: list[UnknownWord] = []
 
 
 class Mappings(msgspec.Struct, frozen=True):

@@ -13,13 +13,13 @@ import numpy as np
 from builder.results.module_path import modules_of
 from builder.results.pair_index.columns import Ints
 from builder.results.pair_index.node_filter import NodeFilter, Sort
-from builder.results.pair_index.query import parse_query
+from builder.results.pair_index.query import Word, parse_query
 from builder.results.records import Node
 from tb_graph_ascend.server.errors import BadArgumentError
 from tb_graph_ascend.server.findings import Number
 from tb_graph_ascend.server.graphs import Limit, Offset
 from tb_graph_ascend.server.library import Library, OpenDatabase
-from tb_graph_ascend.server.messages import NodeRow, NodeTable
+from tb_graph_ascend.server.messages import NodeRow, NodeTable, UnknownWord
 
 Scope = Literal["pair", "rank", "all"]
 # A page of the interface waits no longer; a download may.
@@ -85,6 +85,14 @@ def find_hits(
         order = np.argsort(np.concatenate(keys), kind="stable")
         everything = everything[0][order], everything[1][order]
     return TableHits(*everything, places, len(ids), len(places))
+
+
+def unknown_words(library: Library, opened: OpenDatabase, query: TableQuery) -> list[UnknownWord]:
+    """The words of a query that no name of its step and rank has, with the nearest that do."""
+    names = library.index(opened, query.step, query.rank).names
+    words = [term.text for term in parse_query(query.q) if isinstance(term, Word)]
+    missing = [word for word in words if not names.containing(word, case=False).any()]
+    return [UnknownWord(word, names.nearest(word)) for word in missing]
 
 
 def table(opened: OpenDatabase, hits: TableHits, offset: int, limit: int) -> NodeTable:

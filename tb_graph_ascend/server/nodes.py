@@ -7,7 +7,13 @@ import msgspec
 from builder.results.records import Across, Children, NodeDetails, NodeFlow, NodePath
 from tb_graph_ascend.server.graphs import Limit, Offset
 from tb_graph_ascend.server.messages import NodeTable
-from tb_graph_ascend.server.node_table import PAGE_SECONDS, TablePage, find_hits, table
+from tb_graph_ascend.server.node_table import (
+    PAGE_SECONDS,
+    TablePage,
+    find_hits,
+    table,
+    unknown_words,
+)
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
@@ -28,7 +34,10 @@ def resource(place: Workplace) -> Resource:
         """A page of the nodes that fit a query, in one pair, one rank or everywhere."""
         opened = place.open(db)
         hits = find_hits(place.library, opened, query, PAGE_SECONDS)
-        return table(opened, hits, query.offset, query.limit)
+        found = table(opened, hits, query.offset, query.limit)
+        if found.total:
+            return found
+        return msgspec.structs.replace(found, unknown=unknown_words(place.library, opened, query))
 
     @routes.route("/databases/<db>/nodes/<int:node>", answer=NodeDetails)
     def details(db: str, node: int) -> NodeDetails:

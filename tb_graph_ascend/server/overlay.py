@@ -5,7 +5,7 @@ Pairs are taken in their order; one that cannot be applied is refused with the r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -61,10 +61,7 @@ class _Application:
         self.mapped: list[_Mapped] = []
         self.taken: dict[int, str] = {}
         self.refused: list[tuple[int, Refused]] = []
-        constants = database.options.get("tolerance")
-        given = constants if isinstance(constants, dict) else {}
-        known = {k: float(given[k]) for k in ("factor", "growth") if k in given}
-        self.tolerance = Tolerance(**known)
+        self.tolerance = tolerance_of(database.options)
 
     def apply(self, index: int, pair: MappedPair, problem: Row[Any], benchmark: Row[Any]) -> None:
         """Take one pair of nodes, and what lies below when that is wanted."""
@@ -158,6 +155,13 @@ class _Application:
 
     def _refuse(self, index: int, problem: str, benchmark: str | None, reason: Reason) -> None:
         self.refused.append((index, Refused(problem, benchmark, reason)))
+
+
+def tolerance_of(options: Mapping[str, Any]) -> Tolerance:
+    """The tolerance that a file was built with, from the options that it keeps."""
+    constants = options.get("tolerance")
+    given = constants if isinstance(constants, dict) else {}
+    return Tolerance(**{k: float(given[k]) for k in ("factor", "growth") if k in given})
 
 
 def lay_over(database: ResultDatabase, pairs: Sequence[MappedPair]) -> Overlay:

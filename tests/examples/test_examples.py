@@ -47,9 +47,9 @@ SHOWS: dict[str, dict[str, list[str]]] = {
     "generation.py": {"step0": [f"Module.head.Linear.forward.{n}" for n in range(3)]},
     "save_values.py": {
         f"step{n}": [
-            "Debug.hidden.0.forward",
-            "Debug.settings.0.forward",
-            "Debug.hidden.0.backward",
+            "hidden.0.debug",
+            "hidden_grad.0.debug",
+            "settings.0.debug",
         ]
         for n in range(2)
     },

@@ -26,13 +26,14 @@ class RankDump:
 
 
 def read_rank_dump(path: Path) -> RankDump:
-    head = _load(path / "dump.json")
+    saved = path / "debug.json"
+    head = _load(saved if saved.exists() else path / "dump.json")
     data = head.pop("data")
     return RankDump(path, head, data, _load(path / "construct.json"), _load(path / "stack.json"))
 
 
 def read_rank_dumps(root: Path) -> list[RankDump]:
-    return [read_rank_dump(path.parent) for path in sorted(root.glob("step*/*/dump.json"))]
+    return [read_rank_dump(path.parent) for path in sorted(root.glob("step*/*/d*.json"))]
 
 
 def tensors(record: Any) -> Iterator[dict[str, Any]]:

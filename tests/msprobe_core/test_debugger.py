@@ -147,10 +147,10 @@ def test_save_records_values_and_gradients(debugger: Make, dumps: Read) -> None:
     y.sum().backward()
     target.step()
     dump = dumps()[0]
-    assert dump.names == ["Debug.mine.0.forward", "Debug.mine.1.forward", "Debug.mine.0.backward"]
-    assert dump.data["Debug.mine.0.forward"]["output"][0]["a"]["Max"] == 2.0
-    assert dump.data["Debug.mine.0.backward"]["input"][0]["Max"] == 1.0
-    assert "test_debugger.py" in dump.stack_of("Debug.mine.0.forward")[0]
+    assert dump.names == ["mine.0.debug", "mine_grad.0.debug", "mine.1.debug"]
+    assert dump.data["mine.0.debug"]["a"]["Max"] == 2.0
+    assert dump.data["mine_grad.0.debug"]["a"]["Max"] == 1.0
+    assert "test_debugger.py" in dump.stack_of("mine.0.debug")[0]
 
 
 def test_custom_functions(debugger: Make, dumps: Read) -> None:

@@ -16,7 +16,15 @@ from builder.dump.inspection.nonfinite import NonFinite
 from builder.dump.inspection.scan import BrokenDumpError, Contents, decode_all, mapped, scan_part
 from builder.dump.sources import Source, find_sources
 from builder.processes.second_process import CAN_FORK
-from msprobe_core.format import CONSTRUCT_FILE, DUMP_FILE, ERROR_LOG, STACK_FILE, TENSOR_DIR
+from msprobe_core.format import (
+    CONSTRUCT_FILE,
+    DEBUG_FILE,
+    DUMP_FILE,
+    ERROR_LOG,
+    STACK_FILE,
+    TENSOR_DIR,
+    values_file,
+)
 
 _PART = 1 << 25
 _WORTH_PROCESSES = 1 << 27
@@ -71,7 +79,7 @@ _Scanned = Contents | BrokenDumpError | OSError
 def inspect_dump(path: Path) -> Inspection:
     """Inspect a rank, a step or a whole dump; raises DumpError when there is none at the path."""
     found = find_sources(path)
-    contents = _scan_files([source.path / DUMP_FILE for source in found.sources])
+    contents = _scan_files([values_file(source.path) for source in found.sources])
     ranks = [_describe(source, each) for source, each in zip(found.sources, contents)]
     return Inspection(path, found.granularity, tuple(ranks))
 
@@ -112,19 +120,20 @@ def _scan_range(file: Path, start: int) -> tuple[int, NonFinite | None]:
 
 def _describe(source: Source, scanned: _Scanned) -> RankContents:
     problems, is_broken = _missing_files(source.path), False
+    file = values_file(source.path).name
     head: dict[str, object] = {}
     entries, nonfinite = 0, None
     if isinstance(scanned, Contents):
         head, entries, nonfinite = scanned.head, scanned.entries, scanned.nonfinite
         if "note" in head:
-            problems.append(f"{DUMP_FILE}: {head['note']}")
+            problems.append(f"{file}: {head['note']}")
     elif not isinstance(scanned, FileNotFoundError):
         reason = scanned.strerror if isinstance(scanned, OSError) else scanned
-        problems.append(f"{DUMP_FILE}: {reason}")
+        problems.append(f"{file}: {reason}")
         is_broken = True
     size, tensors = _sizes(source.path)
     if head.get("task") == "tensor":
-        problems += _lost_tensors(source.path / DUMP_FILE, tensors)
+        problems += _lost_tensors(source.path / file, tensors)
     task, level, framework = (_text(head.get(key)) for key in ("task", "level", "framework"))
     return RankContents(
         source.step,
@@ -147,7 +156,8 @@ def _text(value: object) -> str | None:
 
 
 def _missing_files(folder: Path) -> list[str]:
-    names = (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE)
+    file = values_file(folder).name
+    names = (file, STACK_FILE) if file == DEBUG_FILE else (file, CONSTRUCT_FILE, STACK_FILE)
     problems = [f"{name} is missing" for name in names if not (folder / name).is_file()]
     if (folder / ERROR_LOG).is_file():
         problems.append(f"{ERROR_LOG} tells of values that could not be read")
@@ -156,7 +166,7 @@ def _missing_files(folder: Path) -> list[str]:
 
 def _sizes(folder: Path) -> tuple[int, set[str]]:
     """Bytes of all files of a rank, and the names of its tensor files."""
-    names = (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE, ERROR_LOG)
+    names = (DUMP_FILE, DEBUG_FILE, CONSTRUCT_FILE, STACK_FILE, ERROR_LOG)
     size = sum((folder / n).stat().st_size for n in names if (folder / n).is_file())
     tensors: set[str] = set()
     if (folder / TENSOR_DIR).is_dir():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -229,6 +229,10 @@ class MsprobeDatabase:
         kept = [row for row in rows if (row[1], row[2]) in first]
         found = [_finding(place, row, self.node(row[0])) for place, row in enumerate(kept, 1)]
         return Findings(found, THRESHOLD)
+
+    def followers(self, ids: Sequence[int]) -> int:
+        """Such a file lays nothing to a node."""
+        return 0
 
     def pair_index(self, step: int, rank: int) -> PairIndex:
         """All nodes of a pair as lists and searches need them."""

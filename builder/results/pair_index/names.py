@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,16 @@ class NameIndex:
     def _starts(self) -> Indices:
         lengths = np.array([len(name) + 1 for name in self._names], dtype=np.int64)
         return np.cumsum(lengths) - lengths
+
+    @cached_property
+    def _parts(self) -> list[str]:
+        """What stands between the dots of all names, without numbers."""
+        parts = {part for name in self._names for part in name.lower().split(".")}
+        return sorted(part for part in parts if not part.isdigit())
+
+    def nearest(self, word: str) -> list[str]:
+        """Up to three parts of names that are written much like a word, the nearest first."""
+        return get_close_matches(word.lower(), self._parts, n=3)
 
     def prepare(self) -> None:
         """Lay out now what the first search by text needs."""

@@ -17,7 +17,7 @@ from torch.optim.optimizer import (
 
 from msprobe_core.capture.entry import Entry, entry_text
 from msprobe_core.capture.trace import Trace
-from msprobe_core.torch.record.entries import guarded
+from msprobe_core.torch.record.entries import guarded, untraced
 from msprobe_core.values.text import quoted
 
 Model = torch.nn.Module | Sequence[torch.nn.Module]
@@ -58,12 +58,15 @@ class OptimizerWatch:
         return "{" + ",\n".join(entry_text(entry) for entry in self._done) + "}"
 
     def _enter(self, optimizer: torch.optim.Optimizer, *_: object) -> None:
-        updated = [
-            (self._names[id(parameter)], parameter)
-            for group in optimizer.param_groups
-            for parameter in group["params"]
-            if id(parameter) in self._names and parameter.grad is not None
-        ]
+        self._trace.safely(f"Optimizer.{type(optimizer).__name__}", self._begin, optimizer)
+
+    def _leave(self, optimizer: torch.optim.Optimizer, *_: object) -> None:
+        self._trace.safely(f"Optimizer.{type(optimizer).__name__}", self._end)
+
+    def _begin(self, optimizer: torch.optim.Optimizer) -> None:
+        self._open = None
+        with untraced():
+            updated = self._updated_by(optimizer)
         owner = f"Optimizer.{type(optimizer).__name__}.step"
         number = self._count[owner] = self._count.get(owner, -1) + 1
         entry = Entry(f"{owner}.{number}")
@@ -72,7 +75,7 @@ class OptimizerWatch:
         guarded(self._trace, entry, '"parameters": {}', _fill, "parameters", updated)
         self._open = (entry, updated)
 
-    def _leave(self, *_: object) -> None:
+    def _end(self) -> None:
         if self._open is None:
             return
         entry, updated = self._open
@@ -80,6 +83,18 @@ class OptimizerWatch:
         guarded(self._trace, entry, '"output": {}', _fill, "output", updated)
         if entry.parts:
             self._done.append(entry)
+
+    def _updated_by(self, optimizer: torch.optim.Optimizer) -> Named:
+        """The parameters that a step changes; those whose gradient cannot be read are reported."""
+        found: Named = []
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                name = self._names.get(id(parameter))
+                if name is None:
+                    continue
+                has_gradient = self._trace.safely(f"gradient of {name}", _has_gradient, parameter)
+                found += [(name, parameter)] if has_gradient else []
+        return found
 
 
 def _names_of(model: Model) -> dict[int, str]:
@@ -90,6 +105,10 @@ def _names_of(model: Model) -> dict[int, str]:
         for index, part in enumerate(model)
         for name, parameter in part.named_parameters()
     }
+
+
+def _has_gradient(parameter: torch.Tensor) -> bool:
+    return parameter.grad is not None
 
 
 def _fill(

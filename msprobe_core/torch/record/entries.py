@@ -78,6 +78,11 @@ def write_list(trace: Trace, entry: Entry, key: Key, values: Sequence[object]) -
     guarded(trace, entry, f'"{key}": []', _fill_list, key, values)
 
 
+def write_value(trace: Trace, entry: Entry, value: object) -> None:
+    """Write one value as the whole of an entry."""
+    guarded(trace, entry, "null", _fill_value, value)
+
+
 def end_call(trace: Trace, name: str, entry: Entry | None, parent: ModuleCall | None) -> None:
     """Hand over the entry of a call that has ended and note where it stands."""
     trace.place_forward(name, parent)
@@ -165,6 +170,11 @@ def tensor_text(trace: Trace, tensor: torch.Tensor, path: str, side: Key) -> tup
 
 def _fill_tensor(trace: Trace, entry: Entry, tensor: torch.Tensor) -> None:
     entry.parts.append(trace.book.record(tensor, entry.name))
+
+
+def _fill_value(trace: Trace, entry: Entry, value: object) -> None:
+    path, _, key = entry.name.rpartition(".")
+    trace.arguments.value(value, path, key, entry.parts)
 
 
 def _fill_input(

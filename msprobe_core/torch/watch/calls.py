@@ -24,6 +24,7 @@ from msprobe_core.torch.names.call_site import CallSites, written_arguments
 from msprobe_core.torch.record.entries import begin_call, end_call, holds_tensor, write_output
 from msprobe_core.torch.record.unwritten import ALLOCATING, mark_overwritten
 from msprobe_core.torch.watch.gradients import GradientWatch
+from msprobe_core.torch.watch.graph import now
 from msprobe_core.torch.watch.regions import RegionWatch
 
 _DATA = inspect.getattr_static(torch.Tensor, "data")
@@ -35,8 +36,10 @@ _EXPOSES_MEMORY = frozenset({"numpy"})
 _RESIZES = frozenset({"resize_", "resize_as_"})
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-_Begun = tuple[Api, str, ModuleCall | None, Entry | None]
-"""A call that runs: its API, its name without direction, where it stands, and its entry."""
+_Begun = tuple[Api, str, ModuleCall | None, Entry | None, int]
+"""A call that runs: its API, its name without direction, where it stands, its entry, and the number
+that the first graph node made in it will get.
+"""
 
 NameUnlisted = Callable[[Callable[..., Any]], Api | None]
 """The name of a function that is on no list, None for what is not recorded."""
@@ -162,7 +165,8 @@ class CallMode(TorchFunctionMode):
         """Run one API call and record it; exceptions of the call leave its inputs recorded."""
         begun = self._begin(api, written, caller)
         local = self._threads.local
-        size = call[0][0].numel() if api.name in _RESIZES else -1
+        resizes = api.name in _RESIZES
+        size = self._trace.safely(api.owner, _elements, call[0]) if resizes else None
         local.quiet += 1
         try:
             result = func(*call[0], **call[1])
@@ -171,8 +175,8 @@ class CallMode(TorchFunctionMode):
             self._end(begun, written[0])
             raise
         local.quiet -= 1
-        if size >= 0 and result.numel() > size:
-            self._allocated(result)
+        if size is not None:
+            self._trace.safely(api.owner, self._resized, result, size)
         self._end(begun, written[0], result)
         return result
 
@@ -183,7 +187,7 @@ class CallMode(TorchFunctionMode):
             name = f"{api.prefix}.{api.name}.{trace.next_call(api.owner)}"
             marked = mark_overwritten(api.name, *written)
             entry = begin_call(trace, f"{name}.forward", api, parent, marked, caller)
-            return api, name, parent, entry
+            return api, name, parent, entry, now()
         except Exception as error:  # nothing of this may reach the user's step
             trace.report(api.owner, error)
             return None
@@ -193,15 +197,16 @@ class CallMode(TorchFunctionMode):
         if begun is None:
             return
         trace = self._trace
-        api, name, parent, entry = begun
+        api, name, parent, entry, made = begun
         try:
             if api.name in _EXPOSES_MEMORY:
                 trace.book.distrust(args[0])
             if entry is not None and result:
                 write_output(trace, entry, result[0])
             end_call(trace, f"{name}.forward", entry, parent)
-            if result and not _is_passed_on(api.name, args, result[0]):
-                self._gradients.watch_call(f"{name}.backward", result[0], parent, api.has_values)
+            if result:
+                backward = f"{name}.backward"
+                self._gradients.watch_call(backward, result[0], parent, made, api.has_values)
         except Exception as error:  # nothing of this may reach the user's step
             trace.report(name, error)
 
@@ -210,14 +215,14 @@ class CallMode(TorchFunctionMode):
     ) -> Any:  # noqa: ANN401
         quiet = self.is_quiet()
         if func in _BEHIND_THE_VERSION and args and not quiet:
-            self._distrust(args[0])
+            self._trace.safely("a tensor", self._trace.book.distrust, args[0])
         if self._unlisted is not None and not quiet:
-            api = self._unlisted(func)
+            api = self._trace.safely("the name of a call", self._unlisted, func)
             if api is not None:
                 return self._record_unlisted(api, func, args, kwargs)
         if func in ALLOCATING and not quiet:
             result = func(*args, **kwargs)
-            self._allocated(result)
+            self._trace.safely("a new tensor", self._trace.book.allocated, result)
             return result
         inner = self._table.unwrapped.get(func)
         if inner is not None:
@@ -250,12 +255,8 @@ class CallMode(TorchFunctionMode):
             parent = local.running[-1] if local.running else self._regions.region_of(caller)
             name = f"{api.owner}.{trace.calls_of(api.owner)}"
             marked = mark_overwritten(api.name, args, kwargs)
-            return (
-                api,
-                name,
-                parent,
-                begin_call(trace, f"{name}.forward", api, parent, marked, caller),
-            )
+            entry = begin_call(trace, f"{name}.forward", api, parent, marked, caller)
+            return api, name, parent, entry, now()
         except Exception as error:  # nothing of this may reach the user's step
             trace.report(api.owner, error)
             return None
@@ -268,7 +269,7 @@ class CallMode(TorchFunctionMode):
         result: Any,  # noqa: ANN401
     ) -> None:
         trace = self._trace
-        api, name, parent, entry = begun
+        api, name, parent, entry, made = begun
         trace.next_call(api.owner)
         if func in ALLOCATING:
             trace.book.allocated(result)
@@ -278,19 +279,11 @@ class CallMode(TorchFunctionMode):
         if entry is not None and not (arrives_later and not api.name.startswith(_WAIT)):
             write_output(trace, entry, result)
         end_call(trace, f"{name}.forward", entry, parent)
-        self._gradients.watch_call(f"{name}.backward", result, parent, True)
+        self._gradients.watch_call(f"{name}.backward", result, parent, made, True)
 
-    def _distrust(self, value: object) -> None:
-        try:
-            self._trace.book.distrust(value)
-        except Exception as error:  # nothing of this may reach the user's step
-            self._trace.report("a tensor", error)
-
-    def _allocated(self, result: object) -> None:
-        try:
-            self._trace.book.allocated(result)
-        except Exception as error:  # nothing of this may reach the user's step
-            self._trace.report("a new tensor", error)
+    def _resized(self, tensor: torch.Tensor, before: int) -> None:
+        if tensor.numel() > before:
+            self._trace.book.allocated(tensor)
 
     def _inside(
         self,
@@ -305,12 +298,9 @@ class CallMode(TorchFunctionMode):
             return inner(*args, **kwargs)
 
 
-def _is_passed_on(name: str, args: tuple[Any, ...], result: object) -> bool:
-    """Whether a call returned what it was given, as dropout does when it drops nothing.
-
-    The node of its result is that of an earlier call then. Calls in place return a new node.
-    """
-    return bool(args) and args[0] is result and not name.endswith("_")
+def _elements(args: tuple[Any, ...]) -> int:
+    """How many elements there are before a call that may add some."""
+    return int(args[0].numel())
 
 
 def call_mode_type() -> type[CallMode]:

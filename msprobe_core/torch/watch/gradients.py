@@ -55,11 +55,15 @@ class GradientWatch:
         self._spans: dict[ModuleCall, _Span] = {}
 
     def watch_call(
-        self, name: str, result: object, parent: ModuleCall | None, has_values: bool
+        self, name: str, result: object, parent: ModuleCall | None, since: int, has_values: bool
     ) -> None:
-        """Record the backward of an API call: what its last graph node receives and sends on."""
+        """Record the backward of an API call: what its last graph node receives and sends on.
+
+        A node numbered below `since` is an earlier call's, whose result this one has passed on, as
+        dropout does when it drops nothing.
+        """
         node = _first_node(result)
-        if node is None:
+        if node is None or node._sequence_nr() < since:
             return
         trace, passes = self._trace, 0
 
@@ -152,8 +156,8 @@ class GradientWatch:
 
     def _end_pass(self) -> None:
         for gradients in reversed(list(self._open)):  # the inner ones first
-            gradients.finish()
-        self._trace.run_waiting()
+            self._trace.safely("the end of a backward pass", gradients.finish)
+        self._trace.safely("the end of a backward pass", self._trace.run_waiting)
 
     def _of_the_result(
         self, call: ModuleCall, end: int, uses: Uses, key: Key, users: list[Consumer]

@@ -178,7 +178,7 @@ class ModuleWatch:
         if self._is_quiet():
             return None
         if known is None:
-            self._enter_border(module)
+            self._trace.safely("a compiled module", self._enter_border, module)
             return None
         if id(module) in self._late:
             return None

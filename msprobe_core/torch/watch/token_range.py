@@ -11,6 +11,8 @@ from torch.nn.modules.module import (
     register_module_forward_pre_hook,
 )
 
+from msprobe_core.capture.trace import Trace
+
 
 class TokenRange:
     """Switches recording on before call `first` of the model and off after call `last`.
@@ -25,9 +27,10 @@ class TokenRange:
         last: int,
         switch_on: Callable[[], None],
         switch_off: Callable[[], None],
+        trace: Trace,
     ) -> None:
         self._model, self._first, self._last = model, first, last
-        self._on, self._off = switch_on, switch_off
+        self._on, self._off, self._trace = switch_on, switch_off, trace
         self._count = 0
         self._handles: list[Any] = []
 
@@ -53,8 +56,8 @@ class TokenRange:
             return
         self._count += 1
         if self._count == self._first:
-            self._on()
+            self._trace.safely("the first call of token_range", self._on)
 
     def _after(self, module: torch.nn.Module, *_: object) -> None:
         if module is self._model and self._count == self._last:
-            self._off()
+            self._trace.safely("the last call of token_range", self._off)

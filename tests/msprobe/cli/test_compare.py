@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.builder.dumps import forward, tensor, write_dump
+from tests.builder.tables.recorded import read_table
 from tests.msprobe.conftest import Run
 
 Program = Callable[..., subprocess.Popen[str]]
@@ -49,7 +50,7 @@ def test_command_line_of_before_2025_11(
     listed.write_text('{"npu_path": 3}')
     answer = run(*former)
     assert (answer.code, answer.err.count("\n")) == (1, 1)
-    assert "give npu_path and bench_path" in answer.err
+    assert "npu_path and bench_path are not both there" in answer.err
 
 
 def test_output_has_a_default_also_where_the_flag_is_bare(
@@ -96,11 +97,31 @@ def test_exit_codes_tell_what_can_be_trusted(run: Run, tmp_path: Path) -> None:
         write_dump(tmp_path / side / "rank0", {"Torch.mul.0.forward": forward([entry], [entry])})
     answer = run("compare", "-tp", tmp_path / "a", "-gp", tmp_path / "b", "-o", tmp_path / "out")
     assert answer.code == 5  # a task of its own on either side
-    assert "the same task and summary_mode" in " ".join(answer.out.split())
+    assert "note: dumps of unlike tasks, statistics against md5: they have no" in answer.out
+    assert "the same task (statistics or tensor) and summary_mode" in " ".join(answer.out.split())
+    (table,) = (tmp_path / "out").iterdir()
+    _, rows = read_table(table)
+    assert {row["Result"] for row in rows} == {"warning"}
+    assert {row["Err_message"] for row in rows} == {
+        '["warning: NPU and Bench have no measure in common."]'
+    }
     (tmp_path / "a" / "rank0" / "dump.json").write_text("{")
     answer = run("compare", "-tp", tmp_path / "a", "-gp", tmp_path / "b", "-o", tmp_path / "out")
     assert answer.code == 3
     assert "broken or truncated" in answer.out
+
+
+def test_tensor_dump_against_statistics_is_compared_on_both_ones_and_says_so(
+    run: Run, samples: Path, tmp_path: Path
+) -> None:
+    sides = samples / "tensor" / "problem" / "step0", samples / "statistics" / "bench" / "step0"
+    answer = run("compare", "-tp", sides[0], "-gp", sides[1], "-o", tmp_path)
+    said = "dumps of unlike tasks, tensor against statistics: compared on the statistics that both"
+    assert (answer.code, f"note: {said}" in answer.out) == (0, True)
+    _, rows = read_table(next(tmp_path.iterdir()))
+    both = [row for row in rows if "torch." in row["NPU Dtype"] and "N/A" not in row["Bench Name"]]
+    assert both
+    assert all(said in row["Reason"] for row in both)
 
 
 def test_log_of_tensors_has_two_lines_a_value(

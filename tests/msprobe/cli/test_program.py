@@ -10,7 +10,7 @@ import pytest
 
 from builder import build
 from msprobe.cli import diagnose, program
-from msprobe.cli.outcome import CommandError
+from msprobe.errors import CommandError
 from tests.msprobe.conftest import Run
 
 Program = Callable[..., subprocess.Popen[str]]
@@ -57,7 +57,11 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     ("error", "code", "words"),
     [
         (KeyboardInterrupt(), 130, "interrupted"),
-        (CommandError("port 80 is taken;\nchoose another"), 1, "port 80 is taken; choose another"),
+        (
+            CommandError("port 80\nis taken", "choose another"),
+            1,
+            "port 80 is taken; choose another",
+        ),
         (PermissionError(13, "Permission denied", "/some/file"), 1, "/some/file: Permission"),
         (RuntimeError("odd"), 1, "internal error: RuntimeError: odd; run again with --debug"),
     ],

@@ -155,7 +155,7 @@ def test_arguments_of_megatron_are_dynamic_hyper_parameters(
     [
         ({"output_zip_path": "pack.tar"}, "ends in .zip"),
         ({"output_zip_path": "none/pack.zip"}, "is no folder; make it"),
-        ({"fmk": "mindspore"}, "only 'pytorch'"),
+        ({"fmk": "mindspore"}, "only PyTorch"),
         ({"shell_path": ["none.sh"]}, "none.sh: cannot be read"),
     ],
 )
@@ -165,5 +165,5 @@ def test_what_cannot_be_recorded(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CheckError, match=said):
         ConfigChecker(**arguments)
-    with pytest.raises(CheckError, match="only 'pytorch'"):
+    with pytest.raises(CheckError, match="only PyTorch"):
         ConfigChecker.apply_patches(fmk="mindspore")

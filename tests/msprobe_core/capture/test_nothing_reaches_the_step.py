@@ -140,7 +140,7 @@ def test_names_that_no_file_can_have(debugger: Make, dumps: Read) -> None:
     target.save({key: torch.full((2,), float(n)) for n, key in enumerate(keys)}, "held")
     target.step()
     dump = dumps()[0]
-    held = dump.data["Debug.held.0.forward"]["output"][0]
+    held = dump.data["held.0.debug"]
     for number, key in enumerate(keys):
         saved = torch.load(dump.path / "dump_tensor_data" / held[key]["data_name"])
         assert saved.tolist() == [number, number]
@@ -181,7 +181,7 @@ def test_save_names_the_line_that_called_it(debugger: Make, dumps: Read) -> None
     PrecisionDebugger.save(torch.ones(2), "mine")
     target.step()
     for number in range(2):
-        assert Path(__file__).name in dumps()[0].stack_of(f"Debug.mine.{number}.forward")[0]
+        assert Path(__file__).name in dumps()[0].stack_of(f"mine.{number}.debug")[0]
 
 
 @pytest.mark.parametrize("task", ["statistics", "tensor"])
@@ -270,3 +270,123 @@ def test_the_finite_mask_of_attention_is_finite(
         found = dump.data["Torch.where.0.forward"]["output"][0]
         assert abs(found["Mean"]) < 3.5e38 and abs(found["Norm"]) < 1e41
         assert "inf_count" not in found
+
+
+class Updates(torch.optim.Optimizer):
+    """An optimizer over parameters that it does not look at."""
+
+    def __init__(self, parameters: list[Any]) -> None:
+        super().__init__([torch.zeros(1, requires_grad=True)], {})
+        self.param_groups[0]["params"] = parameters
+
+    def step(self, closure: Any = None) -> str:  # type: ignore[override]
+        return "updated"
+
+
+class HoldsHostile(nn.Module):
+    """One parameter that raises, beside one that does not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sound = nn.Linear(2, 2)
+        self.hostile = nn.Module()
+        self.hostile._parameters["weight"] = torch.ones(3).as_subclass(Hostile)  # type: ignore[assignment]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.sound(x)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("level", ["L0", "L1", "mix"])
+def test_an_optimizer_of_parameters_that_raise(level: str, debugger: Make, dumps: Read) -> None:
+    global armed  # noqa: PLW0603
+    model = HoldsHostile()
+    hostile = model.hostile._parameters["weight"]
+    optimizer = Updates([hostile, model.sound.weight])
+    target, x = debugger(level=level), torch.ones(1, 2)
+    armed = True
+    try:
+        target.start(model)
+        model(x).sum().backward()
+        assert optimizer.step() == "updated"
+        target.save(hostile, "hostile")
+    finally:
+        armed = False
+    target.stop()
+    target.step()
+    dump = dumps()[0]
+    step = dump.head["optimizer"]["Optimizer.Updates.step.0"]
+    assert list(step["input"]) == ["sound.weight"]
+    gradient = model.sound.weight.grad
+    assert gradient is not None
+    assert step["input"]["sound.weight"]["Norm"] == pytest.approx(gradient.norm().item())
+    assert "gradient of hostile.weight" in (dump.path / "dump_error_info.log").read_text()
+
+
+def test_a_token_range_whose_hooks_fail(
+    debugger: Make, dumps: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from msprobe_core.torch.watch.capture import Capture
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("no hooks")
+
+    model, target = Net(), debugger(level="mix")
+    monkeypatch.setattr(Capture, "start", fail)
+    target.start(model=model, token_range=[1, 1])
+    assert model(torch.ones(1, 4)).shape == (1, 4)
+    target.stop()
+    target.step()
+    assert "no hooks" in (dumps()[0].path / "dump_error_info.log").read_text()
+
+
+def test_a_token_range_of_values_that_raise(debugger: Make, dumps: Read) -> None:
+    global armed  # noqa: PLW0603
+    model, value = Holder(), torch.ones(3).as_subclass(Hostile)
+    target = debugger(level="mix")
+    target.start(model=model, token_range=[1, 2])
+    armed = True
+    try:
+        for _ in range(3):
+            assert model(value) is value
+    finally:
+        armed = False
+    target.stop()
+    target.step()
+    entries = [name for name in dumps()[0].names if name.startswith("Module.takes")]
+    assert entries == ["Module.takes.Takes.forward.0", "Module.takes.Takes.forward.1"]
+
+
+@pytest.mark.parametrize("level", ["L0", "L1", "mix"])
+@pytest.mark.parametrize("broken", ["record", "distrust", "allocated", "read_back"])
+def test_a_book_that_fails_everywhere(
+    level: str, broken: str, debugger: Make, dumps: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever our own code raises, forward, backward and the optimizer's step end as without."""
+    from msprobe_core.torch.record.tensors import TensorBook
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr(TensorBook, broken, fail)
+    torch.manual_seed(0)
+    model, plain = Net(), Net()
+    plain.load_state_dict(model.state_dict())
+    for each in (model, plain):
+        optimizer = torch.optim.SGD(each.parameters(), lr=0.1)
+        target = debugger(level=level) if each is model else None
+        if target is not None:
+            target.start(model)
+        x = torch.empty(2, 4)
+        x.fill_(1.0)
+        x.data.add_(1.0)
+        x.resize_(3, 4)
+        x.numpy()[:] = 2.0
+        each(x).sum().backward()
+        optimizer.step()
+        if target is not None:
+            target.save(x, "x")
+            target.stop()
+            target.step()
+    for one, other in zip(model.parameters(), plain.parameters(), strict=True):
+        assert one.equal(other)
+    assert len(dumps()) == 1

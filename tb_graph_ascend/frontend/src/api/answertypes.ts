@@ -21,10 +21,13 @@ export interface Cause {
   ranks: number[];
   first_step: number;
   last_step: number;
+  step_count: number;
   place_count: number;
   /** The first of all places. */
   places: CausePlace[];
   followed_by: number;
+  /** Those of them in steps after its own. */
+  followed_later: number;
 }
 
 export interface CausePlace {
@@ -76,6 +79,14 @@ export interface NodeTable {
   /** Steps and ranks asked before the time was over, of all. */
   searched: number;
   pairs: number;
+  /** Words of the query that no name of this step and rank has. */
+  unknown: UnknownWord[];
+}
+
+export interface UnknownWord {
+  word: string;
+  /** What comes nearest to it among the names. */
+  nearest: string[];
 }
 
 /** A matched pair by its problem node, or an unmatched node. */

@@ -9,6 +9,7 @@ import type {
   Database,
   Databases,
   Failure,
+  Flow,
   MappedPair,
   MappingResult,
   Mappings,
@@ -21,6 +22,7 @@ import type {
   Proposals,
   SearchHits,
   Side,
+  Trace,
 } from "./types";
 import { forgetPairSet, pairsHeader } from "./sessionpairs";
 
@@ -167,7 +169,10 @@ export const files = {
     requestFile(address(`${database(db)}/export/nodes.${form}`, { ...query })),
   values: (db: string, node: number, form: string) =>
     requestFile(address(`${database(db)}/nodes/${node}/export/values.${form}`)),
-  slide: (db: string) => requestFile(address(`${database(db)}/export/slide.svg`)),
+  compare: (db: string, step: number, rank: number, form: string) =>
+    requestFile(address(`${pair(db, step, rank)}/export/compare.${form}`)),
+  slide: (db: string, lang: string, reason: string) =>
+    requestFile(address(`${database(db)}/export/slide.svg`, { lang, reason: reason.slice(0, 600) })),
   across: (db: string, node: number, form: string) =>
     requestFile(address(`${database(db)}/nodes/${node}/export/across.${form}`)),
 };
@@ -196,6 +201,8 @@ export const api = {
     request<Path>(address(`${database(db)}/nodes/${node}/path`)),
   details: (db: string, node: number) =>
     request<NodeDetails>(address(`${database(db)}/nodes/${node}`)),
+  flow: (db: string, node: number) => request<Flow>(address(`${database(db)}/nodes/${node}/flow`)),
+  trace: (db: string, node: number) => request<Trace>(address(`${database(db)}/nodes/${node}/trace`)),
   search: (db: string, step: number, rank: number, query: SearchQuery, signal?: AbortSignal) =>
     request<SearchHits>(
       address(`${pair(db, step, rank)}/search`, { ...query }),

@@ -49,6 +49,12 @@ export const detailsQuery = (db: string, node: number) =>
     placeholderData: keepPreviousData,
   });
 
+export const flowQuery = (db: string, node: number) =>
+  queryOptions({ queryKey: ["db", db, "flow", node], queryFn: () => api.flow(db, node) });
+
+export const traceQuery = (db: string, node: number) =>
+  queryOptions({ queryKey: ["db", db, "trace", node], queryFn: () => api.trace(db, node) });
+
 export const nodesQuery = (db: string, step: number, rank: number, query: NodeQuery) =>
   queryOptions({
     queryKey: ["db", db, "nodes", step, rank, query],

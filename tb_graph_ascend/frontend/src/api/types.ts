@@ -224,6 +224,23 @@ export interface Hop {
   exact: boolean;
 }
 
+/** GET api/databases/{db}/nodes/{node}/flow – what fed a node, and what it fed. */
+export interface Flow {
+  producers: FlowLink[];
+  consumers: FlowLink[];
+}
+
+/** A value that passed from one call to another. */
+export interface FlowLink {
+  /** The other end. */
+  node: Node;
+  /** Place of the value among what its reader was given, and its id there. */
+  path: string;
+  value: number;
+  /** False where equal values tell it. */
+  exact: boolean;
+}
+
 /** GET api/databases/{db}/pairs/{step}/{rank}/search?q=&regex=0&case=0&side=&offset=0&limit=200 */
 export interface SearchHits {
   total: number;

@@ -8,7 +8,7 @@ import type { RowPages } from "./rowpages";
 
 export type DiffLook = Pick<
   DiffScene,
-  "palette" | "texts" | "recolour" | "selected" | "hit" | "picked" | "microStep" | "comparison"
+  "palette" | "texts" | "recolour" | "selected" | "hit" | "picked" | "microStep" | "comparison" | "lit"
 > & { folded: boolean };
 
 export interface DiffEvents {
@@ -36,7 +36,16 @@ export interface DiffHit {
   chevron: boolean;
 }
 
+/** A row, how far below the upper edge it stands, and where the content stood then. */
+interface Kept {
+  place: number;
+  y: number | "middle";
+  top: number;
+}
+
 const MOST_STICKY = 4;
+/** Heads over a row that is brought into view. */
+const HEADS = 2;
 const CHEVRON = 20;
 
 export class DiffCanvas {
@@ -47,8 +56,8 @@ export class DiffCanvas {
   private height = 0;
   private frame = 0;
   private hovered = -1;
-  /** The row that was brought into view last, and where the content stood then. */
-  private sought: { place: number; middle: boolean; top: number } | null = null;
+  /** The row that a change of size keeps at its height, until the person scrolls. */
+  private kept: Kept | null = null;
   private sticky: { place: number; row: DiffRow }[] = [];
   private readonly context: CanvasRenderingContext2D;
 
@@ -77,7 +86,7 @@ export class DiffCanvas {
   }
 
   setPages(pages: RowPages): void {
-    if (pages !== this.pages) this.sought = null;
+    if (pages !== this.pages) this.kept = null;
     this.pages = pages;
     this.stretch();
     this.invalidate();
@@ -90,28 +99,21 @@ export class DiffCanvas {
 
   resize(width: number, height: number): void {
     const { top } = this;
-    const sought = this.seen(this.sought);
+    const kept = this.keptRow();
     this.width = width;
     this.height = height;
     const ratio = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
     this.stretch();
-    if (sought) this.show(sought.place, sought.middle && sought.top === top);
+    if (kept) this.put(kept.place, kept.y);
     else this.setTop(top);
     this.paintNow();
   }
 
   /** Bring a row into view, in the middle or as near as it takes. */
   show(place: number, middle: boolean): void {
-    const { rowHeight, height, top } = this;
-    const y = place * rowHeight;
-    const head = Math.min(MOST_STICKY, 2) * rowHeight;
-    if (middle) this.setTop(y - height / 2 + rowHeight / 2);
-    else if (y < top + head) this.setTop(y - head);
-    else if (y + 2 * rowHeight > top + height) this.setTop(y + 2 * rowHeight - height);
-    this.sought = { place, middle, top: this.top };
-    this.invalidate();
+    this.put(place, middle ? "middle" : place * this.rowHeight - this.top);
   }
 
   setTop(top: number): void {
@@ -124,6 +126,7 @@ export class DiffCanvas {
     const place = (this.top + y) / this.rowHeight;
     const wanted = Math.min(MAX_ROW, Math.max(MIN_ROW, this.rowHeight * factor));
     this.rowHeight = Math.abs(wanted - ROW) < 0.6 ? ROW : wanted;
+    this.kept = null;
     this.stretch();
     this.setTop(place * this.rowHeight - y);
   }
@@ -166,12 +169,24 @@ export class DiffCanvas {
     return new Scroll(this.pages.total * this.rowHeight, this.height);
   }
 
-  /** What was sought, unless the person has scrolled away from it. */
-  private seen(sought: DiffCanvas["sought"]): DiffCanvas["sought"] {
-    if (!sought) return null;
-    const { y, height } = this.rect(sought.place);
-    const away = sought.top !== this.top && (y + height <= 0 || y >= this.height);
-    return away ? null : sought;
+  /** The row that a change of size keeps: the last one shown, else the selected one in view. */
+  private keptRow(): Kept | null {
+    const { top, kept, height, rowHeight } = this;
+    if (kept?.top === top) return kept;
+    const { selected } = this.look;
+    const place = selected === null ? -1 : this.pages.find(selected);
+    const y = place * rowHeight - top;
+    return place >= 0 && y + rowHeight > 0 && y < height ? { place, y, top } : null;
+  }
+
+  /** Put a row at a height of the view, or as near as leaves it whole below the heads. */
+  private put(place: number, y: number | "middle"): void {
+    const { rowHeight, height } = this;
+    const lowest = height - 2 * rowHeight;
+    const highest = Math.min(HEADS * rowHeight, lowest);
+    const wanted = y === "middle" ? (height - rowHeight) / 2 : Math.max(highest, Math.min(y, lowest));
+    this.setTop(place * rowHeight - wanted);
+    this.kept = { place, y, top: this.top };
   }
 
   private stretch(): void {

@@ -36,6 +36,12 @@ export function shortName(name: string): string {
   return name.replace(/\.\d+\.(?:forward|backward)$/, "");
 }
 
+/** Kind and label of a node of which only the name is known. */
+export function labelOfName(name: string): Pick<Node, "kind" | "label"> {
+  if (MODULE.test(name) || GRADIENTS.test(name)) return { kind: "module", label: shortName(name) };
+  return { kind: "api", label: shortName(name).split(".").slice(1).join(".") || name };
+}
+
 function familyOf(node: Node): string {
   if (node.kind !== "api") return "";
   const family = node.name.split(".", 1)[0] ?? "";

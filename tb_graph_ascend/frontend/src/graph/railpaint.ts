@@ -3,7 +3,7 @@
 import type { RailEdge } from "../api/rows";
 import type { DiffScene } from "./scene";
 import { laneX, yOf } from "./grid";
-import { endsOf, rowsWithDots, tieOf, trace } from "./railpaths";
+import { type Tie, endsOf, rowsWithDots, tieOf, trace } from "./railpaths";
 import { differs } from "./words";
 
 /** Rails last, so that the ground of a row does not hide them. */
@@ -16,13 +16,16 @@ export function paintRails(
   const { pages, columns, rowHeight, selected } = scene;
   const edges = pages.rails(first, last);
   const place = selected === null ? -1 : pages.find(selected);
+  const lit = new Set(scene.lit.map((end) => pages.standingFor(end)));
   context.save();
   context.beginPath();
   context.rect(columns.rails.x, 0, columns.rails.width, scene.height);
   context.clip();
   for (const style of ["other", "producer", "consumer"] as const) {
     for (const edge of edges) {
-      if (tieOf(edge, place) === style) paintRail(context, scene, edge, style);
+      if (tieOf(edge, place) !== style) continue;
+      const other = style === "producer" ? edge.producer : edge.consumer;
+      paintRail(context, scene, edge, style, style !== "other" && lit.has(other));
     }
   }
   if (rowHeight >= 7) paintDots(context, scene, edges, first, last);
@@ -33,7 +36,8 @@ function paintRail(
   context: CanvasRenderingContext2D,
   scene: DiffScene,
   edge: RailEdge,
-  style: "other" | "producer" | "consumer",
+  style: Tie,
+  lit: boolean,
 ): void {
   const { palette, rowHeight, height } = scene;
   const far = 4 * height;
@@ -42,9 +46,9 @@ function paintRail(
   const maker = scene.pages.at(edge.producer);
   const bad = maker !== undefined && differs(maker) && scene.comparison;
   const colours = { other: bad ? palette.railBad : palette.rail, producer: palette.flowIn, consumer: palette.flowOut };
-  context.strokeStyle = colours[style];
-  context.lineWidth = style === "other" ? 1.5 : 2.6;
-  context.setLineDash(edge.exact ? [] : [3, 3]);
+  context.strokeStyle = lit ? palette.hit : colours[style];
+  context.lineWidth = lit ? 5 : style === "other" ? 1.5 : 2.6;
+  context.setLineDash(edge.exact || lit ? [] : [3, 3]);
   context.beginPath();
   trace(context, endsOf(edge, scene.columns, middle));
   context.stroke();

@@ -31,6 +31,19 @@ export class RowPages {
     return -1;
   }
 
+  /** The row that stands for a node: its own, or the closed one around it; −1 when not loaded. */
+  standingFor({ id, side }: { id: number; side: "problem" | "benchmark" }): number {
+    let found = { place: -1, id: -1 };
+    for (const [page, { rows }] of this.pages) {
+      rows.forEach((row, index) => {
+        const own = row[side]?.id ?? -1;
+        // Ids are in pre-order: what is below a row comes before the next one.
+        if (own <= id && own > found.id) found = { place: page * PAGE + index, id: own };
+      });
+    }
+    return found.place;
+  }
+
   /** Pages of a range of rows that are not loaded. */
   missing(first: number, last: number): number[] {
     const found: number[] = [];

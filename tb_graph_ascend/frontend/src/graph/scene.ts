@@ -56,6 +56,8 @@ export interface DiffScene {
   hit: (name: string) => boolean;
   picked: readonly (number | null)[];
   microStep: number | null;
+  /** Other ends of the selected row's rails that are lit. */
+  lit: readonly { id: number; side: "problem" | "benchmark" }[];
   /** Rows whose heads stay at the top. */
   sticky: readonly { place: number; row: DiffRow }[];
 }

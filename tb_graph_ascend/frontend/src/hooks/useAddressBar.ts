@@ -6,7 +6,7 @@ import { databaseQuery, queryClient } from "../api/queries";
 import { onTravel, writeAddress } from "../state/addressbar";
 import { type Visit, entryFor, placeOfVisit } from "../state/history";
 import type { GraphSession } from "../state/session";
-import { useApp } from "../state/store";
+import { type AppState, useApp } from "../state/store";
 import { travelTo } from "../state/travel";
 import { fromQuery, toQuery } from "../state/url";
 
@@ -32,8 +32,8 @@ export function useAddressBar(): void {
       window.clearTimeout(timer);
       timer = window.setTimeout(write, DELAY_MS);
     };
-    const follow = (): void => {
-      const { session } = useApp.getState();
+    const follow = (now: AppState, before: AppState): void => {
+      const { session } = now;
       if (session !== watched) {
         leave?.();
         leave = session?.subscribe(later);
@@ -41,6 +41,8 @@ export function useAddressBar(): void {
         unfollow = session?.diff.onMoved(later);
         watched = session;
       }
+      // What Back would leave behind is written before one can press it.
+      if (now.leftTab !== before.leftTab || now.bottomTab !== before.bottomTab) write();
       later();
     };
     const stop = useApp.subscribe(follow);

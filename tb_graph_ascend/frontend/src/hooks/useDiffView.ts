@@ -7,6 +7,7 @@ import type { DiffRow } from "../api/rows";
 import { DiffCanvas, type DiffHit, type DiffLook, type Window } from "../graph/diffcanvas";
 import { attachDiffPointer } from "../graph/diffpointer";
 import { selectNode } from "../state/actions";
+import { useLitRails } from "../state/litrails";
 import { useDiffSettings } from "../state/diffsettings";
 import type { DiffView } from "../state/diffview";
 import type { GraphSession } from "../state/session";
@@ -109,9 +110,10 @@ function useLook(session: GraphSession): DiffLook {
   const picks = useApp((state) => state.picks);
   const microStep = useApp((state) => state.microStep);
   const folded = useDiffSettings((state) => state.folded);
+  const lit = useLitRails((state) => state.ends);
   const [look, setLook] = useState<{ of: readonly unknown[]; look: DiffLook }>();
   const { comparison } = session;
-  const of = [palette, highlights, recolour, selected, picks, microStep, comparison, folded, t];
+  const of = [palette, highlights, recolour, selected, picks, microStep, comparison, folded, lit, t];
   if (look?.of.every((part, index) => part === of[index])) return look.look;
   const next: DiffLook = {
     palette,
@@ -120,6 +122,7 @@ function useLook(session: GraphSession): DiffLook {
     microStep,
     comparison,
     folded,
+    lit,
     picked: [picks.problem?.id ?? null, picks.benchmark?.id ?? null],
     hit: (name) => highlights({ name }),
     texts: textsOf(t),

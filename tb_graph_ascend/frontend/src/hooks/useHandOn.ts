@@ -3,10 +3,13 @@
 import { useTranslation } from "react-i18next";
 
 import { files } from "../api/client";
+import { answerQuery, queryClient } from "../api/queries";
 import { copyText } from "../components/parts/CopyButton";
 import { guarded } from "../state/actions";
 import { shareableAddress } from "../state/addressbar";
+import { causeText } from "../state/causes";
 import { download } from "../state/export";
+import { usePreferences } from "../state/preferences";
 import { slideAsPng } from "../state/slide";
 import { useApp } from "../state/store";
 import { useDatabase } from "./useDatabase";
@@ -20,7 +23,9 @@ export function useHandOn() {
   const saveSlide = (form: "png" | "svg"): void => {
     if (!data) return;
     const take = async (): Promise<void> => {
-      const svg = await files.slide(data.id);
+      const [cause] = (await queryClient.query(answerQuery(data.id))).causes;
+      const { language } = usePreferences.getState();
+      const svg = await files.slide(data.id, language, cause ? causeText(t, cause) : "");
       const [content, type] = form === "svg" ? [svg, "image/svg+xml"] : [await slideAsPng(svg), "image/png"];
       download(`${stemOf(data.path)}-slide.${form}`, content, type);
     };

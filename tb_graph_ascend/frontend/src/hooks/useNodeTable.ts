@@ -46,6 +46,7 @@ export function useNodeTable(wanted: boolean) {
     total: pages?.[0]?.total ?? 0,
     searched: pages?.[0]?.searched ?? 0,
     pairs: pages?.[0]?.pairs ?? 0,
+    unknown: pages?.[0]?.unknown ?? [],
     /** What was asked: a place in the rows of another question means nothing. */
     asked: JSON.stringify(queryKey),
     /** Whether the rows are of this question: those of the last one stay until then. */

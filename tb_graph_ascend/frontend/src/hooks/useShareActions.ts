@@ -38,8 +38,18 @@ function useTables(stem: string): ShareAction[] {
   const { data } = useDatabase();
   const selected = useApp((state) => state.selected);
   const db = useApp((state) => state.db);
+  const step = useApp((state) => state.step);
+  const rank = useApp((state) => state.rank);
   if (db === null) return [];
   const several = (data?.pairs.length ?? 0) > 1;
+  const compared = data?.comparison === true && step !== null && rank !== null;
+  const table = (form: "csv" | "xlsx"): ShareAction => ({
+    key: `compare ${form}`,
+    label: t("share.compare", { form: form.toUpperCase() }),
+    run: compared
+      ? () => save(`compare_result_step${step}_rank${rank}.${form}`, () => files.compare(db, step, rank, form), MEDIA[form])
+      : null,
+  });
   const node = selected ?? 0;
   const offers: [string, boolean, (form: string) => Promise<Blob>][] = [
     ["findings", data?.comparison === true, (form) => files.findings(db, form)],
@@ -47,16 +57,21 @@ function useTables(stem: string): ShareAction[] {
     ["pairs", several, (form) => files.pairs(db, form)],
     ["across", several && selected !== null, (form) => files.across(db, node, form)],
   ];
-  return offers.flatMap(([table, offered, ask]) =>
+  const tables = offers.flatMap(([table, offered, ask]) =>
     (["csv", "json"] as const).map((form) => ({
       key: `${table} ${form}`,
       label: t(`share.${form}`, { table: t(`share.table.${table}`) }),
       run: offered ? () => save(`${stem}-${table}.${form}`, () => ask(form), MEDIA[form]) : null,
     })),
   );
+  return [table("csv"), table("xlsx"), ...tables];
 }
 
-const MEDIA = { csv: "text/csv", json: "application/json" } as const;
+const MEDIA = {
+  csv: "text/csv",
+  json: "application/json",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+} as const;
 
 function saveReport(db: string, stem: string): void {
   save(`${stem}-report.html`, () => files.report(db), "text/html");

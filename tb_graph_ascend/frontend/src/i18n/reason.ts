@@ -3,6 +3,7 @@
 import type { TFunction } from "i18next";
 
 import type { Finding, Reason } from "../api/types";
+import { shortNumber } from "../text/numbers";
 import { reasonsEn } from "./reasons.en";
 
 /** The sentence of a reason; an unknown code (a newer file) is shown with its arguments. */
@@ -12,7 +13,25 @@ export function reasonText(t: TFunction, reason: Reason): string {
     const listed = Object.entries(facts).map(([key, value]) => `${key}: ${String(value)}`);
     return [code.replaceAll("_", " "), listed.join(", ")].filter(Boolean).join(" – ");
   }
-  return t(`reasons.${code}`, facts);
+  return t(`reasons.${code}`, shortened(facts));
+}
+
+/** Numbers of four digits, unless two that differ would read alike then. */
+function shortened<Fact>(facts: Record<string, Fact>): Record<string, Fact | string> {
+  const short = Object.fromEntries(Object.entries(facts).map(([key, fact]) => [key, shortFact(fact)]));
+  const alike = short.problem === short.benchmark && facts.problem !== facts.benchmark;
+  return alike ? facts : short;
+}
+
+const LONG = /^-?\d*\.\d{5,}(?:e[-+]?\d+)?$/i;
+
+function shortFact<Fact>(fact: Fact): Fact | string {
+  return typeof fact === "string" && LONG.test(fact) ? shortNumber(Number(fact)) : fact;
+}
+
+/** The sentence with every digit, for those who point at it. */
+export function fullReason(t: TFunction, { code, ...facts }: Reason): string {
+  return code in reasonsEn ? t(`reasons.${code}`, facts) : reasonText(t, { code, ...facts });
 }
 
 /** Reasons that say more exactly than the kind of a finding what it is. */

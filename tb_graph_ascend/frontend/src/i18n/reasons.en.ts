@@ -52,6 +52,14 @@ export const reasonsEn: Record<string, string> = {
   precision_setting:
     "most values are {{problem}} in the problem run and {{benchmark}} in the benchmark; tolerances follow the coarser one",
   statistics_only: "a tensor dump against a statistics dump: compared on the statistics both have",
+  unlike_statistics:
+    "dumps of unlike tasks, {{problem}} against {{benchmark}}: compared on the statistics that both have",
+  unlike_checksums:
+    "dumps of unlike tasks, {{problem}} against {{benchmark}}: compared on the checksums that both have",
+  unlike_attributes:
+    "dumps of unlike tasks, {{problem}} against {{benchmark}}: they have no measure of a tensor in common; arguments, dtypes and shapes alone were compared",
+  unlike_names:
+    "dumps of unlike tasks, {{problem}} against {{benchmark}}: one holds no values; names alone were compared",
   same_place: "between the same neighbours",
   same_class: "same class {{name}}",
   same_shapes: "same shapes in and out",

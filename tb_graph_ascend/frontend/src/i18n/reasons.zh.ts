@@ -39,6 +39,11 @@ export const reasonsZh: Record<string, string> = {
   checkpoint_recomputed: "在反向传播中重新计算（激活检查点）",
   precision_setting: "大多数值在问题侧为 {{problem}}，在标杆侧为 {{benchmark}}；容差按较粗的精度计算",
   statistics_only: "张量数据与统计量数据比较：按双方都有的统计量比较",
+  unlike_statistics: "{{problem}} 数据与 {{benchmark}} 数据比较：按双方都有的统计量比较",
+  unlike_checksums: "{{problem}} 数据与 {{benchmark}} 数据比较：按双方都有的校验值比较",
+  unlike_attributes:
+    "{{problem}} 数据与 {{benchmark}} 数据比较：双方没有共同的张量度量，只比较了参数、dtype 和形状",
+  unlike_names: "{{problem}} 数据与 {{benchmark}} 数据比较：一侧没有任何值，只比较了名称",
   same_place: "相邻节点相同",
   same_class: "同为 {{name}} 类",
   same_shapes: "输入输出形状相同",

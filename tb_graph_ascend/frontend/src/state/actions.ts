@@ -21,7 +21,9 @@ let opening = 0;
 let switches = 0;
 /** The opening under way: what is selected meanwhile belongs to the pair that comes. */
 let settled: Promise<void> = Promise.resolve();
-/** Counts selections, so that a slow earlier one cannot overwrite a later one. */
+/** The step and rank under way: what the person does meanwhile is meant from there. */
+let coming: PairChoice | null = null;
+/** Counts what the person selected, when it was asked for: a slow earlier one overwrites no later one. */
 let selecting = 0;
 /** The cause under way: a key pressed meanwhile goes on from there, not from what is still shown. */
 let heading: CausePlace | null = null;
@@ -32,6 +34,7 @@ let heading: CausePlace | null = null;
  * leaves it and says so. A link to a step and rank that are gone opens no others in their place. */
 export async function openDatabase(db: string, linked?: Linked): Promise<void> {
   const ticket = ++opening;
+  coming = null;
   settled = switching(() => openDatabase(db, linked), async () => {
     // Both are asked for at once: the first screen needs the one and the other.
     const answer = queryClient.query(answerQuery(db));
@@ -56,6 +59,7 @@ export async function openDatabase(db: string, linked?: Linked): Promise<void> {
 /** Show that something is not there any more, and nothing in its place. */
 export function leave(shown: Partial<Pick<AppState, "db" | "gone">>): void {
   opening += 1;
+  coming = null;
   const picks = { problem: null, benchmark: null };
   state().set({ gone: null, ...shown, step: null, rank: null, selected: null, session: null, picks });
 }
@@ -64,8 +68,19 @@ interface OpenOptions {
   /** Node to select; without it the selection is carried over by name. */
   select?: number | undefined;
   linked?: Linked | undefined;
-  /** Node to bring into view where none is selected. */
-  reveal?: number | undefined;
+  /** Of the selection that the person asked for. */
+  ticket?: number | undefined;
+}
+
+interface PairChoice {
+  step: number | null;
+  rank: number | null;
+}
+
+/** The step and rank that are shown, or on their way. */
+export function destination(): PairChoice {
+  const { step, rank } = state();
+  return coming ?? { step, rank };
 }
 
 /** Show a (step, rank), keeping what is open and selected where it exists there too. */
@@ -73,10 +88,13 @@ export function openPair(step: number, rank: number, options: OpenOptions = {}):
   const { db } = state();
   if (db === null) return Promise.resolve();
   const ticket = ++opening;
+  coming = { step, rank };
   settled = switching(
-    () => openPair(step, rank, options),
+    () => openPair(step, rank, { ...options, ticket: undefined }),
     () => show(ticket, { db, step, rank }, options),
-  );
+  ).finally(() => {
+    if (ticket === opening) coming = null;
+  });
   return settled;
 }
 
@@ -101,7 +119,8 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   state().set({ ...place, ...fresh, microStep, session, selected: null, gone: null, failure: null });
   prepareSearchSoon(session);
   const view = options.linked?.view;
-  if (select != null) await selectIn(session, select, { still: true, keepView: view != null });
+  // What the person selected since waits for this pair and comes after it: it keeps its ticket.
+  if (select != null) await selectIn(session, select, { keepView: view != null, ticket: options.ticket ?? selecting });
   if (view) session.diff.pane?.setTop(view.y);
 }
 
@@ -114,19 +133,22 @@ async function switching(retry: () => unknown, step: () => Promise<unknown>): Pr
 }
 
 interface SelectOptions {
-  /** Jump instead of gliding. */
-  still?: boolean;
   keepView?: boolean;
+  ticket?: number | undefined;
 }
 
 /** Select a node, open its ancestors on both sides and scroll both panes to it. */
 export async function selectNode(id: number, options: SelectOptions = {}): Promise<void> {
   const { db } = state();
+  const ticket = options.ticket ?? ++selecting;
   await settled;
   const { session } = state();
   // The number of a node means nothing in a file that was opened meanwhile.
   if (session?.db !== db) return;
-  await guarded(() => selectNode(id, options), () => selectIn(session, id, options));
+  await guarded(
+    () => selectNode(id, { ...options, ticket: undefined }),
+    () => selectIn(session, id, { ...options, ticket }),
+  );
 }
 
 /** Select the child at a position, loading it where it is not loaded yet. */
@@ -140,8 +162,7 @@ export async function selectChild(parent: Node, position: number): Promise<void>
 }
 
 async function selectIn(session: GraphSession, id: number, options: SelectOptions): Promise<void> {
-  const ticket = ++selecting;
-  const overtaken = (): boolean => ticket !== selecting || state().session !== session;
+  const overtaken = (): boolean => options.ticket !== selecting || state().session !== session;
   const node = await session.reveal(id);
   if (!node || overtaken()) return;
   state().set({ selected: id, outlineSide: node.side });
@@ -167,28 +188,35 @@ export function moveFrom(node: Node, move: Move): void {
 
 /** Select the first cause of all, switching step and rank where it is elsewhere. */
 export async function startHere(): Promise<void> {
+  const ticket = ++selecting;
   await settled;
   const { db } = state();
   if (db === null) return;
   await guarded(startHere, async () => {
     const first = (await queryClient.query(answerQuery(db))).causes[0];
-    if (first) await showCause(first);
+    if (first) await showCause(first, ticket);
     else state().set({ notice: "noFindings" });
   });
 }
 
 /** Show the first place of a cause, and let the keys move on from there. */
-export async function showCause(cause: Cause): Promise<void> {
-  await openPlace(placeOf(cause));
-  state().session?.diff.pane?.focus();
+export async function showCause(cause: Cause, ticket = ++selecting): Promise<void> {
+  await openPlace(placeOf(cause), ticket);
+  if (ticket === selecting) state().session?.diff.pane?.focus();
 }
 
 /** Show a node of any step and rank, with its values. */
-export async function openPlace({ step, rank, node }: CausePlace): Promise<void> {
-  const { step: here, rank: there, set } = state();
-  set({ bottomTab: "values" });
-  if (step !== here || rank !== there) await openPair(step, rank, { select: node });
-  else await selectNode(node);
+export async function openPlace(place: CausePlace, ticket = ++selecting): Promise<void> {
+  state().set({ bottomTab: "values" });
+  await goTo(place, ticket);
+}
+
+/** Select a node of any step and rank; what was asked for since stays selected. */
+export async function goTo({ step, rank, node }: CausePlace, ticket = ++selecting): Promise<void> {
+  if (ticket !== selecting) return;
+  const shown = destination();
+  if (step === shown.step && rank === shown.rank) await selectNode(node, { ticket });
+  else await openPair(step, rank, { select: node, ticket });
 }
 
 /** Where the best finding of a cause is. */

@@ -25,6 +25,15 @@ export function ranksText(t: TFunction, { ranks, first_step: step }: Cause): str
   return t("findings.ranks", { count: ranks.length, ranks: listed, step });
 }
 
+/** How many nodes only carry it on: in the steps that it is in, and in those after. */
+export function followText(t: TFunction, cause: Cause): string {
+  const { followed_by: count, followed_later: later, step_count: steps, first_step: step } = cause;
+  const told = t("answer.follow", { count });
+  if (later === 0) return told;
+  const here = t(steps === 1 ? "answer.inStep" : "answer.inSteps", { here: count - later, step, steps });
+  return t("answer.followLater", { told, here, later });
+}
+
 /** Where a framework speaks, not the model; a model's own package counts as the model. */
 const FRAMEWORK =
   /[\\/](?:site|dist)-packages[\\/](?:torch|torch_npu|mindspore|msprobe|msprobe_core)[\\/]|[\\/]lib[\\/]python3\.\d+[\\/](?!site-packages)/;

@@ -3,8 +3,7 @@
 import { create } from "zustand";
 
 import type { NodeRow } from "../api/answertypes";
-import { openPair, selectNode } from "./actions";
-import { useApp } from "./store";
+import { goTo } from "./actions";
 
 interface RowCursor {
   /** The question that the row belongs to. */
@@ -22,9 +21,7 @@ export function rowIndex({ asked, index }: RowCursor, question: string): number 
 /** Step to a row and show its node, in its step and rank. */
 export function chooseRow(asked: string, index: number, row: NodeRow): void {
   useRowCursor.setState({ asked, index });
-  const { step, rank } = useApp.getState();
-  const here = row.step === step && row.rank === rank;
-  void (here ? selectNode(row.node.id) : openPair(row.step, row.rank, { select: row.node.id }));
+  void goTo({ step: row.step, rank: row.rank, node: row.node.id });
 }
 
 /** The row after (+1) or before (−1) another, around the end; null in an empty table. */

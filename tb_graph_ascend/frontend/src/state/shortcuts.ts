@@ -1,8 +1,11 @@
 /* What each key does; the list in the help dialog names the same keys. */
 
 import type { Cause } from "../api/answertypes";
-import { answerQuery, databaseQuery, queryClient } from "../api/queries";
+import { answerQuery, databaseQuery, detailsQuery, queryClient } from "../api/queries";
+import { isUnmatched } from "../graph/appearance";
+import { calledAs } from "../graph/called";
 import {
+  destination,
   openPair,
   pickNode,
   selectNode,
@@ -52,7 +55,7 @@ const ACTIONS: Partial<Record<string, () => void>> = {
   t: selectPartner,
   b: () => useDiffSettings.getState().setFolded(!useDiffSettings.getState().folded),
   o: () => state().set({ recolour: state().recolour === "score" ? "overflow" : "score" }),
-  m: pickSelected,
+  m: () => void pickSelected(),
   "+": () => pane()?.zoom(ZOOM_STEP),
   "=": () => pane()?.zoom(ZOOM_STEP),
   "-": () => pane()?.zoom(1 / ZOOM_STEP),
@@ -141,18 +144,27 @@ function selectPartner(): void {
   if (match != null) void selectNode(match);
 }
 
-function pickSelected(): void {
-  const { db, session, selected } = state();
+/** Take the selected node for a mapping, or say why it cannot be taken. */
+async function pickSelected(): Promise<void> {
+  const { db, session, selected, set } = state();
   const node = selected === null ? undefined : session?.get(selected);
-  const database = db === null ? undefined : queryClient.getQueryData(databaseQuery(db).queryKey);
-  if (!node || !session?.comparison) return;
-  if (!database?.writable) state().set({ notice: "readOnly" });
-  else if (node.match !== null) state().set({ notice: "matched" });
-  else pickNode(node);
+  if (db === null || !session?.comparison) return;
+  const database = queryClient.getQueryData(databaseQuery(db).queryKey);
+  if (!node) set({ notice: "pickNothing" });
+  else if (!database?.writable) set({ notice: "readOnly" });
+  else if (node.match !== null) {
+    const { partner } = await queryClient.query(detailsQuery(db, node.id));
+    const { step, rank } = session.pair;
+    const pair = database.pairs.find((one) => one.step === step && one.rank === rank);
+    const count = (pair?.unmatched_problem ?? 0) + (pair?.unmatched_benchmark ?? 0);
+    set({ notice: { code: "matched", facts: { name: calledAs(node), partner: partner?.name ?? "", count } } });
+  } else if (isUnmatched(node, true)) pickNode(node);
+  else set({ notice: "notMappable" });
 }
 
 function shiftPair(what: "step" | "rank", shift: number): void {
-  const { db, step, rank } = state();
+  const { db } = state();
+  const { step, rank } = destination();
   if (db === null || step === null || rank === null) return;
   const pairs = queryClient.getQueryData(databaseQuery(db).queryKey)?.pairs ?? [];
   const values = what === "step" ? stepsOf(pairs) : ranksAt(pairs, step);

@@ -9,7 +9,7 @@ import type { Recolour } from "../graph/appearance";
 import type { GraphSession } from "./session";
 
 export const LEFT_TABS = ["causes", "outline", "nodes", "overflow", "mapping"] as const;
-export const BOTTOM_TABS = ["values", "stack", "pictures", "across", "communication"] as const;
+export const BOTTOM_TABS = ["values", "trace", "stack", "pictures", "across", "communication"] as const;
 export type LeftTab = (typeof LEFT_TABS)[number];
 export type BottomTab = (typeof BOTTOM_TABS)[number];
 export type Dialog = "help" | "build" | null;
@@ -28,6 +28,9 @@ export type Gone =
   | { what: "database"; name: string }
   | { what: "pair"; step: number; rank: number };
 
+/** A key of the notices, alone or with what fills it in; any other text is said as it is. */
+export type Notice = string | { code: string; facts: Record<string, string | number> };
+
 export interface AppState {
   db: string | null;
   step: number | null;
@@ -45,7 +48,7 @@ export interface AppState {
   picks: Record<Side, Node | null>;
   dialog: Dialog;
   /** One line for the live region and the toast. */
-  notice: string | null;
+  notice: Notice | null;
   session: GraphSession | null;
   /** What could not be opened, with the way to try again. */
   failure: { error: unknown; retry: () => void } | null;

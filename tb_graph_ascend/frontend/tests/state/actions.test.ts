@@ -1,11 +1,13 @@
 /* What is shown is always of the step and rank in the header: late and failed answers change nothing. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
+import type { Cause } from "../../src/api/answertypes";
 import type { Children, Graph, Node, PairGraphs } from "../../src/api/types";
 import { node } from "../sample";
 
 interface Waiting {
   step: number;
+  rank: number;
   answer: (pair: PairGraphs) => void;
   fail: (error: Error) => void;
 }
@@ -15,20 +17,31 @@ const server = vi.hoisted(() => ({ waiting: [] as Waiting[] }));
 vi.mock("../../src/api/client", () => ({
   RequestError: class extends Error {},
   api: {
-    pair: (_db: string, step: number) =>
-      new Promise<PairGraphs>((answer, fail) => server.waiting.push({ step, answer, fail })),
+    pair: (_db: string, step: number, rank: number) =>
+      new Promise<PairGraphs>((answer, fail) => server.waiting.push({ step, rank, answer, fail })),
     children: (_db: string, parent: number, offset: number): Promise<Children> =>
       Promise.resolve({ parent, total: 0, offset, children: [] }),
     search: () => Promise.resolve({ hits: [], total: 0 }),
     rows: () => new Promise(() => undefined),
-    path: (_db: string, id: number) => Promise.resolve({ path: id === 9 ? [root(1), child(7), leaf(9)] : [] }),
+    path: (_db: string, id: number) => Promise.resolve({ path: WAYS[id] ?? [] }),
   },
 }));
-vi.mock("../../src/api/queries", () => ({ queryClient: {}, answerQuery: vi.fn(), databaseQuery: vi.fn() }));
+vi.mock("../../src/state/prepare", () => ({ prepareSearchSoon: vi.fn() }));
+vi.mock("../../src/api/rows", () => ({
+  fetchRows: () => Promise.resolve({ total: 0, offset: 0, rows: [], above: [], rails: [], bins: [], found: null, opened: "" }),
+  fetchProfile: () => Promise.resolve(null),
+}));
+vi.mock("../../src/api/queries", () => ({
+  queryClient: { query: () => Promise.resolve({ causes: [{ finding: { step: 1, rank: 0, node: { id: 7 } } }] }) },
+  answerQuery: vi.fn(),
+  databaseQuery: vi.fn(),
+}));
 
-const { openPair, pickNode, selectNode } = await import("../../src/state/actions");
+const { goTo, openPair, pickNode, selectNode, startHere, stepCause } = await import("../../src/state/actions");
 const { GraphSession } = await import("../../src/state/session");
 const { useApp } = await import("../../src/state/store");
+
+const WAYS: Record<number, Node[]> = { 9: [root(1), child(7), leaf(9)], 5: [root(1), child(7), leaf(5)] };
 
 function root(id: number): Node {
   return node({ id, kind: "root", children: 1 });
@@ -42,13 +55,14 @@ function leaf(id: number): Node {
   return node({ id, parent: 7, depth: 2 });
 }
 
-function pairOf(step: number): PairGraphs {
+function pairOf(step: number, rank = 0): PairGraphs {
   const graph = { id: 1, side: "problem", nodes: 1, root: root(1) } as unknown as Graph;
-  return { step, rank: 0, status: "ok", error: null, problem: graph, benchmark: null };
+  return { step, rank, status: "ok", error: null, problem: graph, benchmark: null };
 }
 
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+/** All that follows from answers that are there has happened. */
+function settle(): Promise<void> {
+  return new Promise((done) => setTimeout(done));
 }
 
 function request(step: number): Waiting {
@@ -115,6 +129,46 @@ describe("a selection", () => {
     await done;
     await selectNode(99);
     expect(useApp.getState().selected).toBeNull();
+  });
+
+  it("asked for last stays, however much longer the way of an earlier one was", async () => {
+    const done = openPair(1, 0);
+    // Both wait for the pair; "start here" asks for the causes besides.
+    const first = startHere();
+    const last = selectNode(9);
+    request(1).answer(pairOf(1));
+    await Promise.all([done, first, last]);
+    expect(useApp.getState().selected).toBe(9);
+  });
+
+  it("counts from the step and rank under way, not from those still shown", async () => {
+    const done = openPair(1, 0);
+    request(1).answer(pairOf(1));
+    await done;
+    server.waiting = [];
+    void goTo({ step: 1, rank: 1, node: 9 });
+    const back = goTo({ step: 1, rank: 0, node: 9 });
+    expect(server.waiting.map(({ rank }) => rank)).toEqual([1, 0]);
+    for (const { rank, answer } of [...server.waiting].reverse()) answer(pairOf(1, rank));
+    await back;
+    await settle();
+    const { rank, selected, busy } = useApp.getState();
+    expect([rank, selected, busy]).toEqual([0, 9, false]);
+  });
+
+  it("steps through causes of several ranks as fast as the key is pressed", async () => {
+    const done = openPair(1, 0);
+    request(1).answer(pairOf(1));
+    await done;
+    const places = [0, 1].map((rank) => ({ step: 1, rank, node: rank === 0 ? 9 : 5 }));
+    const causes = [{ places }] as unknown as Cause[];
+    server.waiting = [];
+    for (const direction of [1, 1, -1, 1, 1] as const) void stepCause(causes, direction);
+    for (const { rank, answer } of server.waiting) answer(pairOf(1, rank));
+    await settle();
+    const last = server.waiting.at(-1)?.rank ?? 0;
+    expect([useApp.getState().rank, useApp.getState().selected]).toEqual([last, last === 0 ? 9 : 5]);
+    expect(last).toBe(0);
   });
 
   it("keeps one pick a side for a mapping", () => {

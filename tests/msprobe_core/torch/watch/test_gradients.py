@@ -123,3 +123,35 @@ def test_no_hook_outlives_its_step(level: str, debugger: Make) -> None:
     for _ in range(5):
         one_step(target, model, lambda: model(torch.ones(2, 4)))
     assert living() <= before
+
+
+def calls_in_place(x: Tensor) -> Tensor:
+    first = nn.functional.relu(x * 2, inplace=True)
+    return nn.functional.leaky_relu(first * 3, 0.1, True).sum()
+
+
+def calls_that_pass_on(x: Tensor) -> Tensor:
+    same = nn.functional.dropout(input=x * 2, p=0.0)
+    return same.to(torch.float32).contiguous().exp().sum()
+
+
+@pytest.mark.parametrize(
+    ("run", "expected"),
+    [
+        (calls_in_place, ["sum", "leaky_relu", "__mul__", "relu", "__mul__"]),
+        (calls_that_pass_on, ["sum", "exp", "__mul__"]),
+    ],
+)
+def test_the_gradients_of_a_call_are_those_of_its_own_node(
+    run: Callable[[Tensor], Tensor], expected: list[str], debugger: Make, dumps: Read
+) -> None:
+    x, target = torch.linspace(-1, 1, 5, requires_grad=True), debugger(level="L1")
+    target.start()
+    run(x).backward()
+    target.stop()
+    target.step()
+    dump = dumps()[0]
+    backward = [name for name in dump.names if name.endswith(".backward")]
+    assert [name.split(".")[1] for name in backward] == expected
+    assert x.grad is not None
+    assert same(dump.data[backward[-1]]["output"][0], x.grad)

@@ -9,7 +9,7 @@ import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useHandOn } from "../../hooks/useHandOn";
 import { showCause } from "../../state/actions";
-import { callText, causeText, ranksText } from "../../state/causes";
+import { callText, causeText, followText, ranksText } from "../../state/causes";
 import { FailureNotice } from "../parts/FailureNotice";
 import { SourceLine } from "../parts/SourceLine";
 import { NothingDiverges } from "./NothingDiverges";
@@ -48,7 +48,7 @@ function Causes({ answer: { causes, cause_count: count } }: { answer: Answer }) 
           <Tools cause={cause} first={number === 0} />
         </div>
         <p className="muted">
-          {t("answer.causes", { count })} · {t("answer.follow", { count: cause.followed_by })}
+          {t("answer.causes", { count })} · {followText(t, cause)}
         </p>
       </div>
     </section>
@@ -83,11 +83,11 @@ function Tools({ cause, first }: { cause: Cause; first: boolean }) {
       >
         {t("answer.show")} {first && <kbd aria-hidden>F</kbd>}
       </button>
-      <button type="button" className="button" title={t("share.slide")} onClick={() => saveSlide("png")}>
-        <Presentation aria-hidden size={14} /> {t("answer.slide")}
+      <button type="button" className="button" title={t("share.slide")} aria-label={t("answer.slide")} onClick={() => saveSlide("png")}>
+        <Presentation aria-hidden size={14} /> <span className="wide-only">{t("answer.slide")}</span>
       </button>
-      <button type="button" className="button" title={t("share.link")} onClick={copyLink}>
-        <Link aria-hidden size={14} /> {t("answer.link")}
+      <button type="button" className="button" title={t("share.link")} aria-label={t("answer.link")} onClick={copyLink}>
+        <Link aria-hidden size={14} /> <span className="wide-only">{t("answer.link")}</span>
       </button>
     </>
   );

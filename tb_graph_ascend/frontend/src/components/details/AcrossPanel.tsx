@@ -8,7 +8,7 @@ import { acrossQuery } from "../../api/queries";
 import type { Across, AcrossCell, NodeDetails } from "../../api/types";
 import { scoreText } from "../../text/numbers";
 import { inkOn, rampColor } from "../../graph/ramp";
-import { openPair, selectNode } from "../../state/actions";
+import { goTo } from "../../state/actions";
 import { ranksOf, stepsOf } from "../../state/pairs";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
@@ -30,6 +30,7 @@ export function AcrossPanel({ details }: { details: NodeDetails }) {
   }
   if (!answer.data) return <p className="message">{t("loading")}</p>;
   const steps = stepsOf(answer.data.cells);
+  const scored = answer.data.cells.some(({ score }) => score !== null);
   return (
     <div className="scroll across">
       <div className="across-table">
@@ -39,7 +40,11 @@ export function AcrossPanel({ details }: { details: NodeDetails }) {
           draw={(cell) => <Cell cell={cell} />}
         />
       </div>
-      {steps.length > 1 && <ScoreOverSteps across={answer.data} steps={steps} />}
+      {scored ? (
+        steps.length > 1 && <ScoreOverSteps across={answer.data} steps={steps} />
+      ) : (
+        <p className="message">{t(details.partner ? "across.unscored" : "across.unmatched")}</p>
+      )}
     </div>
   );
 }
@@ -53,8 +58,7 @@ function Cell({ cell }: { cell: AcrossCell | undefined }) {
   const { step, rank, node, score } = cell;
   const label = t("across.cell", { step, rank, score: scoreText(score) });
   const style = score === null ? {} : { background: rampColor(score), color: inkOn(score) };
-  const go = (): Promise<void> =>
-    current ? selectNode(node) : openPair(step, rank, { select: node });
+  const go = (): Promise<void> => goTo({ step, rank, node });
   return (
     <button
       type="button"

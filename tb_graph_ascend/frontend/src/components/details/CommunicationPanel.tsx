@@ -4,7 +4,7 @@ import { ArrowRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import type { NodeDetails } from "../../api/types";
-import { openPair } from "../../state/actions";
+import { goTo } from "../../state/actions";
 import { useApp } from "../../state/store";
 
 export function CommunicationPanel({ details }: { details: NodeDetails }) {
@@ -24,7 +24,7 @@ export function CommunicationPanel({ details }: { details: NodeDetails }) {
               <button
                 type="button"
                 className="button small"
-                onClick={() => void openPair(step ?? 0, peer_rank, { select: peer_node })}
+                onClick={() => void goTo({ step: step ?? 0, rank: peer_rank, node: peer_node })}
               >
                 {t("details.jump", { rank: peer_rank })} <ArrowRight aria-hidden size={13} />
               </button>

@@ -3,24 +3,35 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import type { Measure, Value, ValuePair } from "../../api/types";
+import type { FlowLink, Measure, Value, ValuePair } from "../../api/types";
 import type { Column } from "../../state/columns";
 import { NumberCell } from "../parts/NumberCell";
 import { ScoreChip } from "../parts/ScoreChip";
+import { lightRails } from "../../state/litrails";
+import { FlowEnds } from "./FlowEnds";
 
 interface Props {
   value: ValuePair;
   columns: Column[];
+  /** The calls at the other ends of its rails. */
+  ends: readonly FlowLink[];
   open: boolean;
   toggle: () => void;
 }
 
-export function ValueRow({ value, columns, open, toggle }: Props) {
+export function ValueRow({ value, columns, ends, open, toggle }: Props) {
   const { t } = useTranslation();
   const name = [value.role, value.path].filter(Boolean).join(".");
+  const light = (): void => lightRails(ends.map(({ node }) => node));
   const Icon = open ? ChevronDown : ChevronRight;
   return (
-    <tr className={value.worst ? "worst" : undefined}>
+    <tr
+      className={value.worst ? "worst" : undefined}
+      onPointerEnter={light}
+      onPointerLeave={() => lightRails()}
+      onFocus={light}
+      onBlur={() => lightRails()}
+    >
       <th scope="row">
         <button
           type="button"
@@ -35,6 +46,7 @@ export function ValueRow({ value, columns, open, toggle }: Props) {
         </button>
         {value.worst && <span className="tag start">{t("details.worst")}</span>}
         <Surplus value={value} />
+        <FlowEnds links={ends} direction={value.role === "output" || value.role === "parameters_grad" ? "to" : "from"} />
         {value.differs.includes("requires_grad") && (
           <span className="tag differs">
             requires_grad {String(value.problem?.requires_grad)} ≠{" "}

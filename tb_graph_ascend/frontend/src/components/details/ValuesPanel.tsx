@@ -1,19 +1,24 @@
 /* The table of inputs, parameters and outputs of both sides, the worst first and marked. */
 
-import { Fragment, useState } from "react";
+import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
+import { flowQuery } from "../../api/queries";
 import type { NodeDetails, ValuePair } from "../../api/types";
+import { isUnmatched } from "../../graph/appearance";
 import { useDatabase } from "../../hooks/useDatabase";
-import { type Column, columnsFor } from "../../state/columns";
-import { MeasureTable } from "./MeasureTable";
+import { columnsFor } from "../../state/columns";
+import { useApp } from "../../state/store";
 import { ReasonList } from "../parts/ReasonList";
-import { ValueRow } from "./ValueRow";
+import { Instead } from "./Instead";
+import { ValueTable } from "./ValueTable";
 
 export function ValuesPanel({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();
   const { data } = useDatabase();
   const { node } = details;
+  const db = useApp((state) => state.db);
+  const flow = useQuery({ ...flowQuery(db ?? "", node.id), enabled: db !== null }).data;
   const values = [...details.values].sort((a, b) => severity(b) - severity(a));
   const columns = columnsFor(data?.task ?? "statistics", data?.comparison ?? true);
   return (
@@ -26,7 +31,10 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
       {values.length === 0 ? (
         <p className="message">{t("details.noValues")}</p>
       ) : (
-        <ValueTable values={values} columns={columns} />
+        <ValueTable values={values} columns={columns} flow={flow} side={node.side} />
+      )}
+      {flow && isUnmatched(node, data?.comparison ?? false) && (
+        <Instead details={details} consumers={flow.consumers} columns={columns} />
       )}
     </div>
   );
@@ -35,56 +43,4 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
 /** Worst first: by score, and a value without one by whether anything differs. */
 function severity({ score, differs }: ValuePair): number {
   return score ?? (differs.length > 0 ? 0 : -1);
-}
-
-function ValueTable({ values, columns }: { values: ValuePair[]; columns: Column[] }) {
-  const { t } = useTranslation();
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const toggle = (key: string): void => {
-    const next = new Set(open);
-    if (!next.delete(key)) next.add(key);
-    setOpen(next);
-  };
-  return (
-    <table className="value-table">
-      <thead>
-        <tr>
-          <th scope="col">{t("details.value")}</th>
-          <th scope="col">{t("details.dtype")}</th>
-          <th scope="col">{t("details.shape")}</th>
-          {columns.map(({ key, estimate }) => (
-            <th key={key} scope="col" className="number" title={estimate && t(`details.${estimate}`)}>
-              {estimate && "≈ "}
-              {t(`details.${key}`)}
-            </th>
-          ))}
-          <th scope="col" className="number">
-            {t("details.score")}
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {values.map((value) => {
-          const key = `${value.role}.${value.path}`;
-          return (
-            <Fragment key={key}>
-              <ValueRow
-                value={value}
-                columns={columns}
-                open={open.has(key)}
-                toggle={() => toggle(key)}
-              />
-              {open.has(key) && (
-                <tr className="measures">
-                  <td colSpan={4 + columns.length}>
-                    <MeasureTable value={value} />
-                  </td>
-                </tr>
-              )}
-            </Fragment>
-          );
-        })}
-      </tbody>
-    </table>
-  );
 }

@@ -1,6 +1,6 @@
 /* The headings over the columns: which run stands where, and what the gutter's numbers are. */
 
-import { PanelRightClose, PanelRightOpen } from "lucide-react";
+import { Info, PanelRightClose, PanelRightOpen } from "lucide-react";
 import type { CSSProperties } from "react";
 import { useTranslation } from "react-i18next";
 
@@ -8,6 +8,8 @@ import type { Side } from "../../api/types";
 import type { Column, Columns } from "../../graph/grid";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useDiffSettings } from "../../state/diffsettings";
+import { Popup } from "../parts/Popup";
+import { LegendKeys } from "./LegendKeys";
 import type { GraphSession } from "../../state/session";
 
 export function DiffHeads({ session, columns }: { session: GraphSession; columns: Columns }) {
@@ -18,9 +20,11 @@ export function DiffHeads({ session, columns }: { session: GraphSession; columns
   const label = t(folded ? "diff.unfoldBenchmark" : "diff.foldBenchmark");
   return (
     <div className="diff-heads">
-      <span className="diff-head rails" style={at(columns.rails)} title={t("diff.flowHelp")}>
-        {t("diff.flow")}
-      </span>
+      <div className="diff-head rails" style={at(columns.rails)}>
+        <Popup label={t("diff.flowLegend")} className="link" face={<>{t("diff.flow")} <Info aria-hidden size={12} /></>}>
+          <LegendKeys />
+        </Popup>
+      </div>
       <SideHead session={session} side="problem" name={data?.problem ?? ""} column={columns.problem} />
       {session.comparison && (
         <>

@@ -1,9 +1,10 @@
 /* Buttons over the rows: where one is, expand, collapse, the way from the cause, higher rows. */
 
-import { ChevronsDownUp, ChevronsUpDown, Route, ZoomIn, ZoomOut } from "lucide-react";
+import { ChevronsDownUp, ChevronsUpDown, PanelLeftClose, PanelLeftOpen, Route, ZoomIn, ZoomOut } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import { useDiff } from "../../hooks/useDiff";
+import { useLayout } from "../../state/layout";
 import type { GraphSession } from "../../state/session";
 import { runShortcut } from "../../state/shortcuts";
 import { SelectedPath } from "../details/SelectedPath";
@@ -16,6 +17,7 @@ export function DiffTools({ session }: { session: GraphSession }) {
   const press = (key: string): void => void runShortcut(key, [], false);
   return (
     <div className="graph-tools" role="toolbar" aria-label={t("graph.tools")}>
+      <ListsButton />
       <SelectedPath session={session} />
       <span className="spacer" />
       {session.comparison && (
@@ -35,6 +37,13 @@ export function DiffTools({ session }: { session: GraphSession }) {
       <Tool label={t("diff.higher")} icon={ZoomIn} run={() => diff.pane?.zoom(ZOOM_STEP)} />
     </div>
   );
+}
+
+function ListsButton() {
+  const { t } = useTranslation();
+  const { lists, setLists } = useLayout();
+  const label = t(lists ? "frame.hideLists" : "frame.showLists");
+  return <Tool label={label} icon={lists ? PanelLeftClose : PanelLeftOpen} run={() => setLists(!lists)} />;
 }
 
 interface ToolProps {

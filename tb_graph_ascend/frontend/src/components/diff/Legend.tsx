@@ -55,7 +55,7 @@ function ScoreLegend() {
 function LevelLegend() {
   const { t } = useTranslation();
   return LEVELS.map((level) => (
-    <span key={level} className="legend-count">
+    <span key={level} className="legend-count" title={t(`levelMeans.${level}`)}>
       <i className="swatch" aria-hidden style={{ background: rampColor(OVERFLOW_SCORE[level]) }} />
       {t(`level.${level}`)}
     </span>

@@ -1,14 +1,16 @@
 /* The bar on top: which file, step and rank; search; legend; theme, language, sharing, help. */
 
-import { CircleHelp, FilePlus2, Moon, Sun } from "lucide-react";
+import { CircleHelp, Ellipsis, FilePlus2, Moon, Sun } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import type { Databases } from "../../api/types";
 import { tensorBoardWindow } from "../../state/addressbar";
+import { useLayout } from "../../state/layout";
 import { usePreferences } from "../../state/preferences";
 import { useApp } from "../../state/store";
 import { DatabaseChoice } from "./DatabaseChoice";
 import { Legend } from "../diff/Legend";
+import { Popup } from "../parts/Popup";
 import { PairChoice } from "./PairChoice";
 import { SearchBox } from "./SearchBox";
 import { ShareMenu } from "./ShareMenu";
@@ -17,6 +19,15 @@ export function Header({ databases }: { databases: Databases }) {
   const { t } = useTranslation();
   const db = useApp((state) => state.db);
   const busy = useApp((state) => state.busy);
+  const compact = useLayout((state) => state.compact);
+  const build = !databases.read_only && <BuildButton />;
+  const tools = (
+    <>
+      {tensorBoardWindow() === null && <ThemeButton />}
+      <LanguageButton />
+      <HelpButton />
+    </>
+  );
   return (
     <header className="header" aria-busy={busy}>
       {databases.databases.length === 0 && <span className="app-name">{t("app")}</span>}
@@ -25,15 +36,22 @@ export function Header({ databases }: { databases: Databases }) {
         <>
           <PairChoice />
           <SearchBox />
-          <Legend />
+          {!compact && <Legend />}
         </>
       )}
       <div className="header-tools">
-        {!databases.read_only && <BuildButton />}
+        {!compact && build}
         {db !== null && <ShareMenu />}
-        {tensorBoardWindow() === null && <ThemeButton />}
-        <LanguageButton />
-        <HelpButton />
+        {!compact && tools}
+        {compact && (
+          <Popup label={t("header.more")} face={<Ellipsis aria-hidden size={17} />}>
+            {db !== null && <Legend />}
+            <div className="popup-tools">
+              {build}
+              {tools}
+            </div>
+          </Popup>
+        )}
       </div>
     </header>
   );

@@ -11,6 +11,7 @@ import { chooseRow, nextRow, rowIndex, useRowCursor } from "../../state/rowcurso
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
 import { NodeTableRow } from "./NodeTableRow";
+import { NothingFits } from "./NothingFits";
 import { NodeTableTools } from "./NodeTableTools";
 
 const ROW = 30;
@@ -18,7 +19,7 @@ const ROW = 30;
 export function NodeTable() {
   const { t } = useTranslation();
   const table = useNodeTable(true);
-  const { answer, rows, total, searched, pairs } = table;
+  const { answer, rows, total, searched, pairs, unknown } = table;
   return (
     <>
       <NodeTableTools files={!answer.isError && total > 0} />
@@ -31,7 +32,7 @@ export function NodeTable() {
         </p>
       )}
       {!answer.isError && rows.length > 0 && <Rows table={table} />}
-      {answer.isSuccess && rows.length === 0 && <p className="message">{t("search.none")}</p>}
+      {answer.isSuccess && rows.length === 0 && <NothingFits words={unknown} />}
     </>
   );
 }

@@ -7,6 +7,7 @@ import type { Side } from "../../api/types";
 import { OVERFLOW_SCORE } from "../../graph/appearance";
 import { inkOn, rampColor } from "../../graph/ramp";
 import { useDatabase } from "../../hooks/useDatabase";
+import { LevelKeys } from "../diff/LegendKeys";
 import { NodeRows } from "./NodeRows";
 import { SideFilter } from "./SideFilter";
 
@@ -28,6 +29,9 @@ export function OverflowList() {
   }
   return (
     <>
+      <div className="levels">
+        <LevelKeys />
+      </div>
       {data.comparison && <SideFilter side={side} change={setSide} />}
       <NodeRows
         query={{ show: "overflow", side, sort: "order" }}

@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 
 import { nodesQuery } from "../../api/queries";
 import type { Finding } from "../../api/types";
-import { openPair, selectNode } from "../../state/actions";
+import { goTo } from "../../state/actions";
 import { useApp } from "../../state/store";
 import { NodeName } from "../parts/NodeName";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -35,7 +35,7 @@ export function Propagated({ finding }: { finding: Finding }) {
 
 function Carriers({ finding }: { finding: Finding }) {
   const { t } = useTranslation();
-  const { db, step, rank } = useApp.getState();
+  const { db } = useApp.getState();
   const query = { show: "propagated", source: finding.node.id, sort: "order", limit: SHOWN };
   const { data, error } = useQuery({
     ...nodesQuery(db ?? "", finding.step, finding.rank, query),
@@ -43,10 +43,7 @@ function Carriers({ finding }: { finding: Finding }) {
   });
   if (error) return <p className="message">{error.message}</p>;
   if (!data) return <p className="message">{t("loading")}</p>;
-  const go = (id: number): void => {
-    const here = finding.step === step && finding.rank === rank;
-    void (here ? selectNode(id) : openPair(finding.step, finding.rank, { select: id }));
-  };
+  const go = (node: number): void => void goTo({ step: finding.step, rank: finding.rank, node });
   return (
     <ul>
       {data.nodes.map((node) => (

@@ -8,6 +8,7 @@ import type { Databases } from "../../api/types";
 import { useAddressBar } from "../../hooks/useAddressBar";
 import { useBoot } from "../../hooks/useBoot";
 import { useShortcuts } from "../../hooks/useShortcuts";
+import { followWindow, useLayout } from "../../state/layout";
 import { followHostTheme, usePreferences } from "../../state/preferences";
 import { useApp } from "../../state/store";
 import { AnswerBar } from "../answer/AnswerBar";
@@ -29,6 +30,7 @@ export function App() {
   useAddressBar();
   useShortcuts();
   useEffect(followHostTheme, []);
+  useEffect(followWindow, []);
   useEffect(() => {
     document.documentElement.dataset.theme = theme;
   }, [theme]);
@@ -72,22 +74,27 @@ const LISTS_PX = `${Math.min(400, Math.max(260, window.innerWidth * 0.3))}px`;
 
 function Workspace() {
   const { t } = useTranslation();
+  const lists = useLayout((state) => state.lists);
   return (
     <main className="workspace">
       <Group orientation="vertical" id="rows">
         <Panel id="upper" minSize="30%">
           <Group orientation="horizontal" id="columns">
-            <Panel id="lists" defaultSize={LISTS_PX} minSize="200px" maxSize="40%" groupResizeBehavior="preserve-pixel-size">
-              <LeftPanel />
-            </Panel>
-            <Separator className="separator vertical" aria-label={t("frame.lists")} />
+            {lists && (
+              <>
+                <Panel id="lists" defaultSize={LISTS_PX} minSize="200px" maxSize="45%" groupResizeBehavior="preserve-pixel-size">
+                  <LeftPanel />
+                </Panel>
+                <Separator className="separator vertical" aria-label={t("frame.lists")} />
+              </>
+            )}
             <Panel id="graphs" minSize="30%">
               <DiffArea />
             </Panel>
           </Group>
         </Panel>
         <Separator className="separator horizontal" aria-label={t("frame.details")} />
-        <Panel id="details" defaultSize="30%" minSize="90px" groupResizeBehavior="preserve-pixel-size">
+        <Panel id="details" defaultSize="30%" minSize="90px">
           <BottomPanel />
         </Panel>
       </Group>

@@ -13,10 +13,12 @@ import { FailureNotice } from "../parts/FailureNotice";
 import { PicturesPanel } from "../details/PicturesPanel";
 import { SelectedHead } from "../details/SelectedHead";
 import { StackPanel } from "../details/StackPanel";
+import { TracePanel } from "../details/TracePanel";
 import { ValuesPanel } from "../details/ValuesPanel";
 
 const PANELS: Record<BottomTab, (props: { details: NodeDetails }) => React.ReactNode> = {
   values: ValuesPanel,
+  trace: TracePanel,
   stack: StackPanel,
   pictures: PicturesPanel,
   across: AcrossPanel,

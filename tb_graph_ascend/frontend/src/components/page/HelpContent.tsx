@@ -2,6 +2,8 @@
 
 import { useTranslation } from "react-i18next";
 
+import { LegendKeys, LevelKeys } from "../diff/LegendKeys";
+
 const GROUPS = {
   go: [
     ["start", "F"],
@@ -59,6 +61,14 @@ export function HelpContent() {
       <section className="wide">
         <h3>{t("help.score")}</h3>
         <p>{t("legend.scoreHelp")}</p>
+      </section>
+      <section>
+        <h3>{t("help.rails")}</h3>
+        <LegendKeys />
+      </section>
+      <section>
+        <h3>{t("help.levels")}</h3>
+        <LevelKeys />
       </section>
     </div>
   );

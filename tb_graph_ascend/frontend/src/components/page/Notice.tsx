@@ -1,11 +1,12 @@
 /* One line at the lower edge that says what just happened; read out by screen readers. */
 
+import type { TFunction } from "i18next";
 import { useEffect } from "react";
 import { useTranslation } from "react-i18next";
 
-import { useApp } from "../../state/store";
+import { type Notice as Said, useApp } from "../../state/store";
 
-const SHOWN_MS = 4000;
+const SHOWN_MS = 6000;
 
 export function Notice() {
   const { t } = useTranslation();
@@ -18,7 +19,13 @@ export function Notice() {
   }, [notice, set]);
   return (
     <div role="status" aria-live="polite" className={notice === null ? "sr-only" : "notice"}>
-      {notice !== null && t(`notice.${notice}`, { defaultValue: notice })}
+      {textOf(notice, t)}
     </div>
   );
+}
+
+function textOf(notice: Said | null, t: TFunction): string {
+  if (notice === null) return "";
+  if (typeof notice === "string") return t(`notice.${notice}`, { defaultValue: notice });
+  return t(`notice.${notice.code}`, notice.facts);
 }

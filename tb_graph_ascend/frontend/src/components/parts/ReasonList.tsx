@@ -3,12 +3,12 @@
 import { useTranslation } from "react-i18next";
 
 import type { Reason } from "../../api/types";
-import { reasonText } from "../../i18n/reason";
+import { fullReason, reasonText } from "../../i18n/reason";
 
 export function ReasonList({ reasons }: { reasons: readonly Reason[] }) {
   const { t } = useTranslation();
   return reasons.map((reason, index) => (
-    <span key={index} className="reason">
+    <span key={index} className="reason" title={fullReason(t, reason)}>
       {reasonText(t, reason)}
     </span>
   ));

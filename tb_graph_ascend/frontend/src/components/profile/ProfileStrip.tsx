@@ -5,9 +5,11 @@ import { useTranslation } from "react-i18next";
 
 import { paintProfile, rowOfShare, shareOfRow } from "../../graph/profilepaint";
 import { useDiffPalette } from "../../hooks/useDiffPalette";
+import { useLayout } from "../../state/layout";
 import type { DiffView } from "../../state/diffview";
 
 const HEIGHT = 52;
+const COMPACT_HEIGHT = 36;
 const STEP = 0.05;
 
 export function ProfileStrip({ diff }: { diff: DiffView }) {
@@ -16,6 +18,7 @@ export function ProfileStrip({ diff }: { diff: DiffView }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const lens = useRef<HTMLDivElement>(null);
   const palette = useDiffPalette();
+  const height = useLayout((state) => state.compact) ? COMPACT_HEIGHT : HEIGHT;
   const [width, setWidth] = useState(0);
   const { profile } = diff;
 
@@ -32,10 +35,10 @@ export function ProfileStrip({ diff }: { diff: DiffView }) {
     if (!context || !canvas.current || !profile || width === 0) return;
     const ratio = window.devicePixelRatio || 1;
     canvas.current.width = Math.round(width * ratio);
-    canvas.current.height = Math.round(HEIGHT * ratio);
+    canvas.current.height = Math.round(height * ratio);
     const phase = (name: string): string => t(`profile.${name}`, { defaultValue: name });
-    paintProfile(context, { profile, width, height: HEIGHT, ratio, palette, phase });
-  }, [profile, width, palette, t]);
+    paintProfile(context, { profile, width, height, ratio, palette, phase });
+  }, [profile, width, height, palette, t]);
 
   useEffect(() => {
     const place = (): void => {
@@ -84,7 +87,7 @@ export function ProfileStrip({ diff }: { diff: DiffView }) {
       onPointerMove={onPointer}
       onKeyDown={onKeyDown}
     >
-      <canvas ref={canvas} aria-hidden style={{ height: HEIGHT }} />
+      <canvas ref={canvas} aria-hidden style={{ height }} />
       <div className="profile-lens" ref={lens} />
     </div>
   );

@@ -1,0 +1,1 @@
+"""A build in units that any scheduler can run: plan them, run each, join what they made."""

@@ -1,0 +1,139 @@
+"""The front door of a build in units: make a plan, run units of it, join their parts."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from builder.build import BuildResult, Progress, Request, put_together
+from builder.cluster.dump_places import plan_anywhere
+from builder.cluster.joining import Parts
+from builder.cluster.parts import PARTS, PartState, named, part_states
+from builder.cluster.plan_file import PLAN_FILE, BuildPlan, Unit, planned, read_plan, write_plan
+from builder.cluster.unit_work import StoredParts
+from builder.errors import InputError
+from builder.pipeline.executor import Executor
+from builder.pipeline.options import BuildOptions
+from builder.pipeline.outcome import PairOutcome
+from builder.storage.folder import Folder, is_address
+from builder.storage.opening import open_folder
+
+
+def plan_build(
+    problem: str, benchmark: str | None, output: str, options: BuildOptions
+) -> BuildPlan:
+    """Write `<output>/plan.json`, which cuts a build into units that need none of each other.
+
+    All three are paths or addresses; paths become absolute, since units run anywhere. Raises
+    InputError when the dumps cannot be used and OutputError when another plan is there.
+    """
+    plan = _planned(problem, benchmark, options)
+    write_plan(plan, open_folder(_absolute(output)))
+    return plan
+
+
+def plan_folder(place: str) -> Folder:
+    """The folder of a plan that is named by it, or by its file."""
+    text = _absolute(place)
+    return open_folder(text.removesuffix(f"/{PLAN_FILE}"))
+
+
+def run_units(
+    place: str, units: Sequence[Unit], executor: Executor, progress: Progress | None = None
+) -> list[PairOutcome]:
+    """Run those of some units that are not done, and put their parts beside the plan in `place`.
+
+    Raises InputError where the plan no longer fits what is installed or the files it names.
+    """
+    folder = open_folder(_absolute(place))
+    plan = read_plan(folder)
+    plan.check_tool()
+    plan.check_files()
+    done = {state.unit for state in part_states(plan, folder) if state.state == "done"}
+    waiting = [unit.pair for unit in units if unit.id not in done]
+    work = StoredParts(plan.id, folder.below(PARTS).text, plan.request.instructions())
+    return executor.run(waiting, work, _counted(len(waiting), progress)) if waiting else []
+
+
+def join_build(
+    place: str, output: str | None = None, *, allow_missing: bool = False
+) -> BuildResult:
+    """Join the parts of a plan's units into one result file, in `output` or beside the plan.
+
+    The rows are those that one process would have written. Raises InputError that names the units
+    without a whole part; with `allow_missing` they are failed pairs of the result.
+    """
+    folder = open_folder(_absolute(place))
+    plan = read_plan(folder)
+    plan.check_tool()
+    plan.check_files()
+    states = part_states(plan, folder)
+    if not allow_missing:
+        _check(states)
+    target = folder if output is None else open_folder(_absolute(output))
+    with tempfile.TemporaryDirectory(prefix="msprobe-join-") as scratch:
+        parts = Parts(plan, folder.below(PARTS), states, Path(scratch))
+        rules = plan.request.instructions().rules
+        if not is_address(target.text):
+            return put_together(plan.request, plan.plan, rules, Path(target.text), parts.gathered)
+        made = put_together(plan.request, plan.plan, rules, Path(scratch), parts.gathered)
+        target.put(made.path, made.path.name)
+        return replace(made, path=Path(f"{target.text}/{made.path.name}"))
+
+
+def build_over(
+    request: Request, output: str, executor: Executor, progress: Progress | None = None
+) -> BuildResult:
+    """Plan, run all units over an executor, join, and remove what is no longer needed.
+
+    A build that was interrupted goes on where it stopped when it is asked for again.
+    """
+    plan = _planned(request.problem, request.benchmark, request.options)
+    target = open_folder(_absolute(output))
+    name = f"units_{plan.id}"
+    folder = target.below(name)
+    write_plan(plan, folder)
+    run_units(folder.text, plan.units, executor, progress)
+    joined = join_build(folder.text, target.text)
+    target.remove(name)
+    return joined
+
+
+def _planned(problem: str, benchmark: str | None, options: BuildOptions) -> BuildPlan:
+    other = None if benchmark is None else _absolute(benchmark)
+    request = Request(_absolute(problem), other, replace(options, workers=None))
+    request.instructions()  # whatever is wrong with the files of the options shows now
+    return planned(request, plan_anywhere(request))
+
+
+def _absolute(text: str) -> str:
+    return text.rstrip("/") if is_address(text) else str(Path(text).absolute())
+
+
+def _counted(total: int, progress: Progress | None) -> Callable[[PairOutcome], None]:
+    done = 0
+
+    def report(outcome: PairOutcome) -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total, outcome)
+
+    return report
+
+
+def _check(states: Sequence[PartState]) -> None:
+    problems = [state for state in states if not state.is_whole]
+    if not problems:
+        return
+    said = []
+    for kind in ("missing", "partial", "foreign"):
+        of_kind = [state for state in problems if state.state == kind]
+        if of_kind:
+            said.append(f"{len(of_kind)} {kind}: {named(of_kind)} ({of_kind[0].told})")
+    raise InputError(
+        f"{len(problems)} units have no whole part of this plan; " + "; ".join(said),
+        "run msprobe unit on the plan again, which makes up what is not done; remove foreign files",
+    )

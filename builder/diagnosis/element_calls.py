@@ -1,0 +1,52 @@
+"""Calls that compute nothing: they move, drop, cut off or pick elements of what they read.
+
+What rounding decides in them, or hands on through them, begins elsewhere.
+"""
+
+from __future__ import annotations
+
+from builder.match.tree import TreeNode
+
+# Their outputs are no further apart than their inputs: ‖f(x) − f(y)‖ ≤ ‖x − y‖, copies apart.
+_MOVING = frozenset(
+    "masked_fill masked_select masked_scatter where __getitem__ __setitem__ index_select "
+    "index_copy index_put gather scatter select narrow split chunk unbind tensor_split take "
+    "take_along_dim tril triu diag diagonal view reshape permute transpose t movedim "
+    "swapaxes flatten unflatten squeeze unsqueeze contiguous clone expand expand_as repeat "
+    "repeat_interleave tile broadcast_to cat concat stack hstack vstack roll flip pad fill "
+    "copy sort topk max min amax amin maximum minimum max_pool1d max_pool2d max_pool3d relu "
+    "clamp clamp_min clamp_max clip threshold".split()
+)
+# Calls whose gradient goes to the elements that were largest or smallest.
+_PICKING = frozenset(
+    "max min amax amin topk sort median kthvalue cummax cummin max_pool1d max_pool2d max_pool3d "
+    "adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d fractional_max_pool2d".split()
+)
+# Calls whose gradient passes where an element lay on one side of a bound.
+_GATING = frozenset(
+    "relu relu6 leaky_relu prelu rrelu threshold hardtanh hardshrink softshrink hardswish "
+    "hardsigmoid clamp clamp_min clamp_max clip abs maximum minimum".split()
+)
+
+
+def moves_elements(node: TreeNode) -> bool:
+    """Whether a call of the forward pass puts out elements that it read, or constants."""
+    return node.direction == "forward" and _call(node) in _MOVING
+
+
+def picks_elements(node: TreeNode) -> bool:
+    """Whether the gradient of a call goes to elements that a comparison picked."""
+    return _call(node) in _PICKING
+
+
+def gates_elements(node: TreeNode) -> bool:
+    """Whether the gradient of a call passes by the sign of what the call read."""
+    return _call(node) in _GATING
+
+
+def _call(node: TreeNode) -> str:
+    """The name of an API call without the underscore of its in-place form; "" for modules."""
+    if node.kind != "api" or node.entry is None:
+        return ""
+    name = node.entry.type_name
+    return name if name.startswith("__") else name.rstrip("_")

@@ -1,0 +1,82 @@
+"""A folder of a mounted file system."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from uuid import uuid4
+
+from builder.errors import OutputError
+from builder.storage.folder import Item
+
+
+class LocalFolder:
+    """A folder by its path; files appear in it whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def text(self) -> str:
+        return str(self.path)
+
+    def below(self, name: str) -> LocalFolder:
+        return LocalFolder(self.path / name)
+
+    def listed(self) -> list[Item]:
+        try:
+            return sorted(_item(child) for child in self.path.iterdir())
+        except FileNotFoundError:
+            return []
+
+    def size(self, name: str) -> int | None:
+        try:
+            return (self.path / name).stat().st_size
+        except FileNotFoundError:
+            return None
+
+    def read(self, name: str) -> bytes | None:
+        try:
+            return (self.path / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, content: bytes) -> None:
+        beside = self._beside(name)
+        try:
+            beside.write_bytes(content)
+            beside.replace(self.path / name)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def put(self, local: Path, name: str) -> None:
+        beside = self._beside(name)
+        try:
+            shutil.copyfile(local, beside)
+            beside.replace(self.path / name)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def fetch(self, name: str, local: Path) -> None:
+        local.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.path / name, local)
+
+    def remove(self, name: str) -> None:
+        path = self.path / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+    def _beside(self, name: str) -> Path:
+        target = self.path / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise OutputError(f"{self.path}: a file is in the way", "choose another -o") from error
+        return target.with_name(f".{target.name}.{uuid4().hex[:8]}")
+
+
+def _item(path: Path) -> Item:
+    is_folder = path.is_dir()
+    return Item(path.name, is_folder, None if is_folder else path.stat().st_size)

@@ -1,0 +1,50 @@
+"""What the command line says of a build that is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msprobe.cli.outcome import Exit
+
+if TYPE_CHECKING:
+    from builder import BuildResult
+    from builder.pipeline.outcome import StoredFinding
+
+
+def print_summary(result: BuildResult, *, comparison: bool) -> None:
+    """Say what was compared, where a difference begins and where the file is."""
+    from builder.reasons import sentence
+    from builder.storage.folder import address_of
+
+    outcomes = result.outcomes
+    print(f"pairs: {len(outcomes)} in mode {result.mode}, {len(result.failed)} failed")
+    if comparison:
+        print(
+            f"nodes: {sum(o.matched for o in outcomes)} matched, "
+            f"{sum(o.unmatched_problem for o in outcomes)} only in the problem run, "
+            f"{sum(o.unmatched_benchmark for o in outcomes)} only in the benchmark run"
+        )
+    for reason in result.summary:
+        print(f"note: {sentence(reason)}")
+    if comparison:
+        print(f"begins: {beginning(result.findings, result.compared_values)}")
+    print(f"file: {address_of(result.path)}")
+
+
+def beginning(findings: Sequence[StoredFinding], compared_values: int) -> str:
+    """The first finding in one line, or why there is none."""
+    from builder.reasons import sentence
+
+    if findings:
+        first = findings[0]
+        why = "; ".join(sentence(reason) for reason in first.reasons)
+        return f"{first.name} (step {first.step}, rank {first.rank}): {why}"
+    return "no difference found" if compared_values else "unknown: no values were compared"
+
+
+def exit_code(result: BuildResult) -> Exit:
+    """What a build ends with."""
+    if any(reason["code"] == "nothing_comparable" for reason in result.summary):
+        return Exit.NOTHING_COMPARABLE
+    return Exit.FAILED_PAIRS if result.failed else Exit.DONE

@@ -1,0 +1,56 @@
+/* The way from the selected node back to its cause: which output fed which input, hop by hop. */
+
+import { useQuery } from "@tanstack/react-query";
+import type { TFunction } from "i18next";
+import { useTranslation } from "react-i18next";
+
+import { traceQuery } from "../../api/queries";
+import type { Hop, NodeDetails } from "../../api/types";
+import { calledAs } from "../../graph/called";
+import { labelOfName } from "../../graph/labels";
+import { selectNode } from "../../state/actions";
+import { useApp } from "../../state/store";
+import { FailureNotice } from "../parts/FailureNotice";
+import { ScoreChip } from "../parts/ScoreChip";
+
+export function TracePanel({ details: { node } }: { details: NodeDetails }) {
+  const { t } = useTranslation();
+  const db = useApp((state) => state.db);
+  const answer = useQuery({ ...traceQuery(db ?? "", node.id), enabled: db !== null });
+  if (answer.isError) return <FailureNotice error={answer.error} retry={() => void answer.refetch()} />;
+  if (!answer.data) return <p className="message">{t("loading")}</p>;
+  const { hops, finding } = answer.data;
+  if (finding === null && hops.length < 2) return <p className="message">{t("trace.none")}</p>;
+  return (
+    <div className="scroll trace">
+      <ol>
+        {hops.map((hop, index) => (
+          <TraceHop key={hop.node} hop={hop} found={finding !== null && index === hops.length - 1} />
+        ))}
+      </ol>
+      {finding === null && <p className="message">{t("trace.open")}</p>}
+    </div>
+  );
+}
+
+function TraceHop({ hop, found }: { hop: Hop; found: boolean }) {
+  const { t } = useTranslation();
+  const selected = useApp((state) => state.selected);
+  const name = calledAs({ ...hop, ...labelOfName(hop.name) });
+  return (
+    <li className={found ? "found" : undefined}>
+      <span className="trace-link muted" title={hop.link === "input" && !hop.exact ? t("details.flowGuess") : undefined}>
+        {linkText(t, hop)}
+      </span>
+      <button type="button" className="link" title={hop.name} aria-current={hop.node === selected} onClick={() => void selectNode(hop.node)}>
+        {name}
+      </button>
+      <ScoreChip score={hop.score} />
+      {found && <span className="tag start">{t("trace.begins")}</span>}
+    </li>
+  );
+}
+
+function linkText(t: TFunction, { link, value }: Hop): string {
+  return t(`trace.${link}`, { value: value ?? "" });
+}
