@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.compare.sketches import sketches_of
 from builder.compare.statistics import Floats, Statistics, element_count, statistics_of
 from builder.dump.forms import Forms
+from builder.dump.sketches import sketches_of
 from builder.dump.values import Values
 from msprobe_core.format import PROJECTIONS
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.compare.mask_constants import hold_masks
-from builder.compare.statistics import Floats, Statistics, statistics_of
+from builder.compare.statistics import Statistics, statistics_of
+from builder.dump.sketches import Floats, sketches_of
 from builder.dump.values import Record
-from msprobe_core.format import PROJECTIONS, is_integer_dtype
+from msprobe_core.format import is_integer_dtype
 
-_DIGITS = 8 * PROJECTIONS
 # Projections are stored in float32 and were summed in it: nearer than that they tell nothing.
 _RESOLUTION = 2.0**-21
 
@@ -31,25 +31,6 @@ class Estimates:
     distance: Floats
     error: Floats
     cosine: Floats
-
-
-def sketches_of(records: list[Record]) -> Floats | None:
-    """Projections by value (values × 8), NaN where a value has none; None where none has any."""
-    places = [place for place, record in enumerate(records) if record.sketch is not None]
-    if not places:
-        return None
-    found = np.full((len(records), PROJECTIONS), np.nan)
-    texts = [records[place].sketch or "" for place in places]
-    if any(len(text) != _DIGITS for text in texts):
-        texts = [text if len(text) == _DIGITS else "" for text in texts]
-        places = [place for place, text in zip(places, texts, strict=True) if text]
-    try:
-        packed = bytes.fromhex("".join(texts))
-    except ValueError:
-        return None
-    if places:
-        found[places] = np.frombuffer(packed, dtype="<f4").reshape(-1, PROJECTIONS)
-    return found
 
 
 def estimate(

@@ -6,7 +6,7 @@ An axis of size 1 is no axis. Experts (ep) divide the data-parallel ranks.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from builder.dump.reader import Chunk, Dump, ExpertShare, Parallel
@@ -98,6 +98,22 @@ def layout_of(dumps: Mapping[int, Dump], given: Sizes, folder: object) -> RunLay
         (rank,) = dumps
         return RunLayout({}, {rank: Place(rank, {})}, source="one rank")
     return _complete(_given_layout(sorted(dumps), given, folder), dumps, given.rank_size, folder)
+
+
+def ordered(layout: RunLayout, cp_order: str, folder: object) -> RunLayout:
+    """The layout with the order of sequences over cp that a flag says, if it is not `auto`.
+
+    Raises InputError when the dump recorded another one.
+    """
+    if cp_order == "auto" or layout.size("cp") == 1:
+        return layout
+    if layout.cp_order not in (None, cp_order):
+        raise InputError(
+            f"{folder}: --cp-order {cp_order} contradicts the dump, which recorded "
+            f"{layout.cp_order}",
+            "leave the flag out",
+        )
+    return replace(layout, cp_order=cp_order)
 
 
 def check_ranks(

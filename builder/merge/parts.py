@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.compare.sketches import sketches_of
+from builder.dump.sketches import sketches_of
 from builder.dump.values import Record
 from builder.merge.alignment import parse
 from builder.merge.assemble import LogicalRun, Part

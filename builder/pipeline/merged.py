@@ -21,8 +21,9 @@ from builder.merge.coordinates import (
     Sizes,
     check_ranks,
     layout_of,
+    ordered,
 )
-from builder.merge.options import MergeOptions, MicroBatches
+from builder.merge.options import CpOrder, MergeOptions, MicroBatches
 from builder.merge.resolve import Resolution, resolve
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.plan import Missing, PairPlan, Plan, plan_pairs
@@ -140,9 +141,9 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
 
     Raises DumpError for a rank that cannot be read, InputError for a layout that does not fit.
     """
-    ours = _Side(plan.problem, plan.problem_ranks, options.problem)
+    ours = _Side(plan.problem, plan.problem_ranks, options.problem, options.cp_order)
     assert plan.benchmark is not None
-    theirs = _Side(plan.benchmark, plan.benchmark_ranks, options.benchmark)
+    theirs = _Side(plan.benchmark, plan.benchmark_ranks, options.benchmark, options.cp_order)
     join = _joins(options.micro_batches, ours, theirs)
     problem, benchmark = ours.assembled(join), theirs.assembled(join)
     trees = build_tree(problem.dump), build_tree(benchmark.dump)
@@ -161,9 +162,11 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
 class _Side:
     """The ranks of one side, read."""
 
-    def __init__(self, folder: Path, ranks: Sequence[Source], sizes: Sizes) -> None:
+    def __init__(
+        self, folder: Path, ranks: Sequence[Source], sizes: Sizes, cp_order: CpOrder
+    ) -> None:
         self.dumps = {source.rank: read_dump(source.path) for source in ranks}
-        self.layout: RunLayout = layout_of(self.dumps, sizes, folder)
+        self.layout: RunLayout = ordered(layout_of(self.dumps, sizes, folder), cp_order, folder)
         self.micro_batches = micro_batches_of(self.dumps, self.layout)
 
     @property

@@ -1,0 +1,31 @@
+"""The sketches in the records of a dump as numbers; docs/formats.md defines them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.dump.values import Record
+from msprobe_core.format import PROJECTIONS
+
+Floats = NDArray[np.float64]
+_DIGITS = 8 * PROJECTIONS
+
+
+def sketches_of(records: list[Record]) -> Floats | None:
+    """Projections by value (values × 8), NaN where a value has none; None where none has any."""
+    places = [place for place, record in enumerate(records) if record.sketch is not None]
+    if not places:
+        return None
+    found = np.full((len(records), PROJECTIONS), np.nan)
+    texts = [records[place].sketch or "" for place in places]
+    if any(len(text) != _DIGITS for text in texts):
+        texts = [text if len(text) == _DIGITS else "" for text in texts]
+        places = [place for place, text in zip(places, texts, strict=True) if text]
+    try:
+        packed = bytes.fromhex("".join(texts))
+    except ValueError:
+        return None
+    if places:
+        found[places] = np.frombuffer(packed, dtype="<f4").reshape(-1, PROJECTIONS)
+    return found
