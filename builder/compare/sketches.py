@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.compare.mask_constants import hold_masks
-from builder.compare.statistics import Statistics, statistics_of
-from builder.dump.sketches import Floats, sketches_of
+from builder.compare.statistics import Floats, Statistics, statistics_of
+from builder.dump.sketches import sketches_of
 from builder.dump.values import Record
 from msprobe_core.format import is_integer_dtype
 

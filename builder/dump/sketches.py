@@ -1,4 +1,4 @@
-"""The sketches in the records of a dump as numbers; docs/formats.md defines them."""
+"""The sketches of records as numbers; docs/formats.md defines them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from builder.dump.values import Record
 from msprobe_core.format import PROJECTIONS
 
-Floats = NDArray[np.float64]
 _DIGITS = 8 * PROJECTIONS
 
 
-def sketches_of(records: list[Record]) -> Floats | None:
+def sketches_of(records: list[Record]) -> NDArray[np.float64] | None:
     """Projections by value (values × 8), NaN where a value has none; None where none has any."""
     places = [place for place, record in enumerate(records) if record.sketch is not None]
     if not places:
