@@ -20,7 +20,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract docs rooms soak models sbom coverage lower-bounds screenshots zoo models-zoo parallel bench bench-build bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui clean
+        contract docs rooms soak models sbom coverage lower-bounds screenshots zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -152,10 +152,13 @@ models-zoo: venv  ## the same for eight models of transformers; installs them
 
 # --- measurements ----------------------------------------------------------------------------------
 
-bench: bench-build bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui  ## all measurements
+bench: bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui  ## all measurements
 
 bench-build: venv  ## comparing large dumps, against the peer in one run
 	$(BIN)/python -m benchmarks.build --peer $(PEER)
+
+bench-merge: venv  ## 8 ranks as one logical run beside rank by rank
+	$(BIN)/python -m benchmarks.merge
 
 bench-compare: venv  ## tables of 20,000 calls, against the peer in one run
 	$(BIN)/python -m benchmarks.compare $(if $(wildcard $(PEER)/bin/msprobe),--peer $(PEER))

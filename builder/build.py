@@ -19,12 +19,12 @@ from builder.judge.extensions import load_extensions
 from builder.match.nodes import MatchRules
 from builder.pipeline.executor import run_pairs
 from builder.pipeline.merge_coverage import merged_summary, merged_values
-from builder.pipeline.merged import plan_merged, should_merge
+from builder.pipeline.merged import plan_comparison
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.order import link_ranks, order_findings
 from builder.pipeline.outcome import PairOutcome, StoredFinding, unlike_dumps
 from builder.pipeline.pair import Instructions
-from builder.pipeline.plan import Plan, plan_pairs, plan_single
+from builder.pipeline.plan import Plan, plan_single
 from builder.pipeline.rules import check_rules, match_rules
 from builder.reasons import Reason
 from builder.write.database import Database, insert_rows, write_meta
@@ -153,12 +153,7 @@ def _plan(problem: Path, benchmark: Path | None, options: BuildOptions) -> Plan:
     found = find_sources(problem)
     if benchmark is None:
         return plan_single(found)
-    other = find_sources(benchmark)
-    if should_merge(found, other, options.merging):
-        if options.rank_map:
-            raise InputError("--rank-map pairs ranks, which merging joins", "leave one of them out")
-        return plan_merged(found, other, options.step_map, options.merging)
-    return plan_pairs(found, other, options.rank_map, options.step_map)
+    return plan_comparison(found, find_sources(benchmark), options)
 
 
 def _checks(options: BuildOptions, comparison: bool) -> Checks | None:
@@ -203,7 +198,7 @@ def store_unworked(database: Database, plan: Plan) -> list[PairOutcome]:
 
 
 def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[Reason]:
-    said: list[Reason] = []
+    said: list[Reason] = [*plan.notes]
     precision = next((o.precision for o in outcomes if o.precision is not None), None)
     if precision is not None and precision[0] != precision[1]:
         ours, theirs = precision

@@ -51,6 +51,8 @@ SENTENCES = {
     "that does not, and {reader} makes the difference grow",
     "replica_differs": "{value} should be the same on all {axis} ranks and is not: rank {ranks} "
     "({coordinates}) differs by {error:.3g}",
+    "misplaced": "{value} does not lie in the {order} order that the run says: rank {ranks} "
+    "({coordinates}) holds other positions",
     "other_axis": "{text}",
     "gradients_scaled": "all gradients that the optimizer reads are {factor:.4g} times the "
     "benchmark's: the loss, clipping or the reduction, no parameter of its own",
@@ -84,6 +86,7 @@ SENTENCES = {
     "unlike_names": "dumps of unlike tasks, {problem} against {benchmark}: one holds no values; "
     "names alone were compared",
     "merged": "the ranks are compared as one logical run: {problem} against {benchmark}",
+    "not_merged": "compared rank by rank, not as one logical run: {why}",
     "merged_little": "fewer than half of the values could be compared: {compared} of {total}",
     "merged_values": "{compared} values compared, {bounded} of them by what a sum preserves, "
     "{assumed} by an assumed layout; {set_aside} set aside ({reasons})",

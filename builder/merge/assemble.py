@@ -42,7 +42,8 @@ class Part:
 class LogicalRun:
     """One step of one side as one dump; `parts` of each of its values, `records` of all ranks.
 
-    `origin` has the names that an entry has on the ranks, `files` the folder of each rank.
+    `origin` has the names that an entry has on the ranks, `folders` the folder of each rank,
+    `blank` the arguments of an entry that the dump leaves empty, such as operations of collectives.
     """
 
     dump: Dump
@@ -52,6 +53,7 @@ class LogicalRun:
     origin: dict[str, dict[int, str]]
     folders: dict[int, Path]
     joins_micro_batches: bool
+    blank: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def is_whole(self) -> bool:
@@ -233,6 +235,9 @@ def _add_entry(
         dump.stacks[group.name] = len(dump.frames)
         dump.frames.append(own.frames[frames])
     run.origin[group.name] = {rank: call.name for _, rank, call in group.calls}
+    absent = own.values.absent.get(call.name)
+    if absent:
+        run.blank[group.name] = frozenset(key for _, key in absent)
     start = len(dump.values.keys)
     _add_values(run, group, dumps, starts)
     if len(dump.values.keys) > start or call.name in own.ranges:

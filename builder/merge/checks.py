@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,10 +17,10 @@ import numpy as np
 
 from builder.dump.reader import read_dump
 from builder.dump.sources import Source, SourceSet
-from builder.dump.values import Record
 from builder.errors import InputError
 from builder.merge.alignment import parse
 from builder.merge.assemble import LogicalRun, assemble, micro_batches_of
+from builder.merge.collectives import wrong_collectives
 from builder.merge.coordinates import RunLayout, Sizes, layout_of
 from builder.merge.layouts import AXIS_NAMES, AxisLayout
 from builder.merge.names import role_of
@@ -29,9 +29,7 @@ from builder.merge.statistics import disagreement
 
 Check = Literal["replica", "collective", "group"]
 _SAME = 1e-6
-_SUM = 1e-4  # of the root mean square: means of partial sums are kept in single precision
 _WHOLE = re.compile(r"norm", re.IGNORECASE)  # layers that no layout cuts
-_REDUCING = ("all_reduce",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,76 +182,10 @@ def _outliers(
 
 
 def _collectives(step: int, values: RunValues) -> Iterator[CheckFinding]:
-    for name, (start, stop) in values.run.dump.ranges.items():
-        entry = parse(name)
-        if entry is None or entry.prefix != "Distributed" or entry.type_name not in _REDUCING:
-            continue
-        by_key = {values.keys[index]: index for index in range(start, stop)}
-        given, made = by_key.get("input.0"), by_key.get("output.0")
-        if given is None or made is None or _is_no_sum(values, by_key):
-            continue
-        inputs, outputs = _by_rank(values, given), _by_rank(values, made)
-        for group in _groups_of(values, by_key, inputs):
-            text = _wrong_sum(inputs, outputs, group)
-            if text is not None:
-                where = values.run.layout.describe_all(group)
-                axis = axis_of(values.run.layout, group) or "?"
-                yield CheckFinding("collective", step, name, axis, group, where, text)
-
-
-def _by_rank(values: RunValues, index: int) -> dict[int, Record]:
-    return {part.rank: values.run.records[part.record] for part in values.run.parts[index]}
-
-
-def _is_no_sum(values: RunValues, by_key: dict[str, int]) -> bool:
-    operation = by_key.get("input.op", by_key.get("input.1"))
-    if operation is None:
-        return False
-    said = str(values.records(operation)[0].value)
-    return "SUM" not in said.upper() and "OP" in said.upper()
-
-
-def _groups_of(
-    values: RunValues, by_key: dict[str, int], inputs: dict[int, Record]
-) -> Iterable[tuple[int, ...]]:
-    group = next((i for key, i in by_key.items() if key == "input.group"), None)
-    if group is None:
-        return [tuple(sorted(inputs))]
-    found = {
-        tuple(record.group_ranks or ())
-        for record in _by_rank(values, group).values()
-        if record.group_ranks
-    }
-    return sorted(ranks for ranks in found if all(rank in inputs for rank in ranks))
-
-
-def _wrong_sum(
-    inputs: dict[int, Record], outputs: dict[int, Record], group: tuple[int, ...]
-) -> str | None:
-    means = [_float(inputs[rank].Mean) for rank in group]
-    norms = [_float(inputs[rank].Norm) for rank in group]
-    for rank in group:
-        made = outputs.get(rank)
-        if made is None:
-            continue
-        mean, norm = _float(made.Mean), _float(made.Norm)
-        size = float(np.prod(made.shape or (1,)))
-        scale = max(norm, sum(norms) / len(norms)) / max(1.0, size) ** 0.5
-        if np.isnan([mean, norm, *means, *norms]).any():
-            continue
-        if abs(mean - sum(means)) > _SUM * scale or norm > sum(norms) * (1 + 1e-5) + 1e-12:
-            return (
-                f"its result on rank {rank} is not the sum of what ranks "
-                f"{', '.join(map(str, group))} gave: mean {mean:.6g} instead of {sum(means):.6g}"
-            )
-    return None
-
-
-def _float(cell: float | bool | str | None) -> float:
-    try:
-        return float(cell) if cell is not None else np.nan
-    except ValueError:
-        return np.nan
+    for name, group, text in wrong_collectives(values):
+        where = values.run.layout.describe_all(group)
+        axis = axis_of(values.run.layout, group) or "?"
+        yield CheckFinding("collective", step, name, axis, group, where, text)
 
 
 # --- groups -------------------------------------------------------------------------------------

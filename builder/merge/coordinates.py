@@ -6,7 +6,7 @@ An axis of size 1 is no axis. Experts (ep) divide the data-parallel ranks.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from builder.dump.reader import Chunk, Dump, ExpertShare, Parallel
@@ -17,6 +17,10 @@ AXES = ("tp", "cp", "dp")
 DEFAULT_ORDER = "tp-cp-ep-dp-pp"
 _SHOWN = 4
 _KNOWN = ("tp", "cp", "ep", "etp", "dp", "pp")
+
+
+class MissingRanksError(InputError):
+    """Some ranks of a run have no dump, without which parts of values are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +100,34 @@ def layout_of(dumps: Mapping[int, Dump], given: Sizes, folder: object) -> RunLay
     return _complete(_given_layout(sorted(dumps), given, folder), dumps, given.rank_size, folder)
 
 
-def check_sizes(ranks: Sequence[int], given: Sizes, folder: object) -> None:
-    """Raise InputError where sizes do not fit the ranks of a dump that records no layout."""
-    if len(ranks) > 1 or given.is_given:
+def ordered(layout: RunLayout, cp_order: str, folder: object) -> RunLayout:
+    """The layout with the order of sequences over cp that a flag says, if it is not `auto`.
+
+    Raises InputError when the dump recorded another one.
+    """
+    if cp_order == "auto" or layout.size("cp") == 1:
+        return layout
+    if layout.cp_order not in (None, cp_order):
+        raise InputError(
+            f"{folder}: --cp-order {cp_order} contradicts the dump, which recorded "
+            f"{layout.cp_order}",
+            "leave the flag out",
+        )
+    return replace(layout, cp_order=cp_order)
+
+
+def check_ranks(
+    ranks: Sequence[int], header: Parallel | None, given: Sizes, folder: object
+) -> None:
+    """Raise InputError where sizes do not fit a dump, MissingRanksError where ranks are missing.
+
+    `header` is what the dump records of its layout.
+    """
+    if header is not None and header.axes:
+        layout = _recorded_layout({ranks[0]: header})
+        _check_flags(layout, given, folder)
+        _complete(layout, ranks, given.rank_size or header.world_size, folder)
+    elif len(ranks) > 1 or given.is_given:
         _complete(_given_layout(sorted(ranks), given, folder), ranks, given.rank_size, folder)
 
 
@@ -195,7 +224,7 @@ def _complete(
     expected = range(total if total is not None else prod(layout.sizes.values()))
     missing = [rank for rank in expected if rank not in present]
     if missing:
-        raise InputError(
+        raise MissingRanksError(
             f"{folder}: rank {', '.join(map(str, missing))} of {len(expected)} is missing",
             "dump all ranks, or compare rank by rank with --merge off",
         )

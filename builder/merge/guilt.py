@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from builder.dump.joined_tensors import JoinedTensor, join_parts, read_joined, read_part
 from builder.dump.tensor_files import TensorFileError
+from builder.merge.alignment import parse
 from builder.merge.assemble import LogicalRun
 from builder.merge.layouts import AxisLayout
-from builder.merge.parts import fingerprint
+from builder.merge.parts import REDUCING, fingerprint
 
 _CLEARLY = 10.0
 
@@ -43,6 +44,23 @@ def guilty_ranks(
             repeating.add(part.rank)
         seen.setdefault(key, part.rank)
     return tuple(sorted(repeating)) if len(repeating) < len(parts) - 1 or len(parts) == 2 else ()
+
+
+def ranks_that_add_nothing(run: LogicalRun, calls: Iterable[str]) -> tuple[int, ...]:
+    """The ranks that give nothing but zeros to a sum over ranks, where others do not."""
+    for name in calls:
+        entry = parse(name)
+        if entry is None or entry.prefix != "Distributed" or entry.type_name not in REDUCING:
+            continue
+        start, stop = run.dump.ranges.get(name, (0, 0))
+        for index in range(start, stop):
+            if run.dump.values.keys[index] != "input.0":
+                continue
+            given = [(part.rank, run.records[part.record]) for part in run.parts[index]]
+            empty = {rank for rank, record in given if record.Max == 0 and record.Min == 0}
+            if empty and len(empty) < len({rank for rank, _ in given}):
+                return tuple(sorted(empty))
+    return ()
 
 
 def _by_tensor(

@@ -16,6 +16,7 @@ from builder.dump.values import Record
 from builder.merge.assemble import LogicalRun
 from builder.merge.layouts import AXIS_NAMES, AxisLayout, Candidate
 from builder.merge.parts import Floats
+from builder.merge.positions import misplaced
 from builder.merge.resolution import Conflict, Sides
 from builder.merge.roles import (
     FITS,
@@ -261,7 +262,22 @@ class RoleJoin:
                     if self.owner.is_weak(row[0]):
                         continue
                     found[side, at] = self._conflict(side, at, axis, float(apart[at]))
+        self._note_positions()
         return found
+
+    def _note_positions(self) -> None:
+        """Note positions that do not lie as the problem run says."""
+        order = self.owner.runs[0].layout.cp_order
+        for at, (index, _) in enumerate(self.role.rows):
+            places = misplaced(self.reading, self.numbers.tables[0][:, at], order)
+            if not places:
+                continue
+            values = self.owner.values[0]
+            cp = AXIS_NAMES.index("cp")
+            ranks = {part.rank for part in values.run.parts[index] if part.at[cp] in places}
+            owner, key = values.owner[index], values.keys[index]
+            conflict = Conflict(owner, key, "cp", tuple(sorted(ranks)), 1.0, False, order)
+            self.owner.result.conflicts.append(conflict)
 
     def _conflict(self, side: int, at: int, axis: int, apart: float) -> tuple[int, int]:
         candidate, table = self.sides[side], self.numbers.tables[side][:, at : at + 1]

@@ -121,11 +121,14 @@ def _whole(shapes: Sequence[Shape], axes: Sequence[AxisLayout]) -> Shape | None:
 
 
 def _cost(axis: AxisLayout, value_class: ValueClass, may_sum: bool, dims: int) -> float:
-    if value_class == "parameter":
-        return {"R": 0.0, "S": 1.0 + 0.1 * axis.dim}.get(axis.kind, _NEVER)
-    if value_class == "gradient":
+    if value_class in ("parameter", "gradient"):
+        # Replicas may share a parameter out (ZeRO, FSDP), micro-batches never do.
+        unusual = {"tp": 0.0, "micro": _NEVER}.get(axis.axis, 0.5)
+        cut = 1.0 + 0.1 * axis.dim + unusual
+        if value_class == "parameter":
+            return {"R": 0.0, "S": cut}.get(axis.kind, _NEVER)
         summed = 0.0 if axis.axis != "tp" else 0.3
-        return {"R": 0.2, "S": 1.0 + 0.1 * axis.dim, "P": summed}.get(axis.kind, _NEVER)
+        return {"R": 0.2, "S": cut, "P": summed}.get(axis.kind, _NEVER)
     if axis.kind == "D":
         later = value_class in ("backward", "call_gradient") and axis.axis == "tp"
         return 2.4 if later and dims else _NEVER

@@ -7,15 +7,20 @@ from typing import Literal
 
 from builder.merge.coordinates import Sizes
 
+CpOrder = Literal["auto", "contiguous", "zigzag"]
 Merge = Literal["auto", "off", "require"]
 MicroBatches = Literal["auto", "pair", "concat"]
 
 
 @dataclass(frozen=True, slots=True)
 class MergeOptions:
-    """When ranks are joined into one logical run, and the sizes of the axes of either side."""
+    """When ranks are joined into one logical run, and the sizes of the axes of either side.
+
+    `cp_order` is how both sides' sequences lie over context-parallel ranks; `auto`: as recorded.
+    """
 
     merge: Merge = "auto"
     problem: Sizes = field(default_factory=Sizes)
     benchmark: Sizes = field(default_factory=Sizes)
     micro_batches: MicroBatches = "auto"
+    cp_order: CpOrder = "auto"

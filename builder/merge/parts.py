@@ -18,7 +18,7 @@ from builder.merge.layouts import Shape, ValueClass
 from msprobe_core.format import SKETCH_VERSION
 
 Floats = NDArray[np.float64]
-_REDUCING = frozenset("all_reduce reduce reduce_scatter reduce_scatter_tensor".split()) | {
+REDUCING = frozenset("all_reduce reduce reduce_scatter reduce_scatter_tensor".split()) | {
     "_reduce_scatter_base",
     "reduce_scatter_single",
 }
@@ -79,16 +79,28 @@ class RunValues:
         entry = parse(owner)
         if entry is None or entry.direction == "forward":
             return "forward"
-        if entry.kind != "api":
-            return "backward"
-        # Among the gradients of calls are those of their module's parameters.
         shape = self.run.records[self.run.parts[index][0].record].shape
-        return "gradient" if shape in self._parameter_shapes(owner) else "call_gradient"
-
-    def _parameter_shapes(self, owner: str) -> frozenset[Shape | None]:
-        """The shapes of the parameters of the module around a backward call."""
+        if entry.kind != "api":
+            # A bias that layers return for others to add has its gradient among theirs.
+            return "gradient" if shape in self._biases else "backward"
+        # Among the gradients of calls are those of their module's parameters.
         parent = self.run.dump.parents.get(owner)
-        entry = parse(parent) if parent is not None else None
+        is_gradient = parent is not None and shape in self._parameter_shapes(parent)
+        return "gradient" if is_gradient else "call_gradient"
+
+    @cached_property
+    def _biases(self) -> frozenset[Shape]:
+        """The shapes of all parameters of one dimension."""
+        shapes = (
+            self.run.records[parts[0].record].shape
+            for key, parts in zip(self.keys, self.run.parts, strict=True)
+            if key.startswith("parameters.")
+        )
+        return frozenset(shape for shape in shapes if shape is not None and len(shape) == 1)
+
+    def _parameter_shapes(self, module: str) -> frozenset[Shape | None]:
+        """The shapes of the parameters of the module that a backward entry belongs to."""
+        entry = parse(module)
         if entry is None or entry.kind != "module":
             return frozenset()
         forward = entry.twin("forward")
@@ -119,7 +131,7 @@ class RunValues:
         found = set()
         for name, (start, stop) in self.run.dump.ranges.items():
             entry = parse(name)
-            if entry is None or entry.prefix != "Distributed" or entry.type_name not in _REDUCING:
+            if entry is None or entry.prefix != "Distributed" or entry.type_name not in REDUCING:
                 continue
             for index in range(start, stop):
                 if self.keys[index].startswith("input"):

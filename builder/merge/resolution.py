@@ -13,7 +13,10 @@ from builder.merge.roles import Reading
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A value whose replicas along an axis differ; `ranks` are the guilty ones, all if in doubt."""
+    """A value whose replicas along an axis differ; `ranks` are the guilty ones, all if in doubt.
+
+    With `order` it is positions that do not lie in that order along the axis.
+    """
 
     entry: str
     key: str
@@ -21,6 +24,7 @@ class Conflict:
     ranks: tuple[int, ...]
     error: float
     is_parameter: bool
+    order: str | None = None
 
 
 @dataclass(slots=True)

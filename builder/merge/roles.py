@@ -26,6 +26,7 @@ from builder.merge.statistics import MEAN, NORM, difference, disagreement, join_
 
 # Below this relative error a reading fits: far above rounding, far below any other reading.
 FITS = 2e-3
+_EXACT = 1e-4
 _FAINT = 1e-3
 _OPTIONS = 4
 Pairs = Sequence[tuple[int, int]]
@@ -142,17 +143,20 @@ def decide(
     role: Role, numbers: Numbers, listed: Sequence[Reading], factor: float, is_reduced: bool
 ) -> None:
     """Give a role the reading that most of its instances fit; the usual one where none fits."""
-    found: list[tuple[tuple[int, float], Reading, Floats]] = []
+    found: list[tuple[tuple[int, int, float, float], Reading, Floats]] = []
     for reading in listed:
         error = errors_of(reading, numbers, factor if has_factor(role) else 1.0)
         doubtful = role.value_class in ("backward", "call_gradient") and not is_reduced
         over_tp = any(axis.axis == "tp" and axis.kind == "P" for axis in reading.problem.axes)
         if doubtful and over_tp:
             error[~_has_mean(numbers.tables[1], numbers.counts[1])] = np.inf
-        fits = error < FITS
-        found.append(((-int(fits.sum()), reading.cost), reading, error))
+        fits = int((error < FITS).sum())
+        # Parts of a parameter may look alike, but its replicas are copies.
+        exact = int((error < _EXACT).sum()) if role.value_class == "parameter" else 0
+        worth = (-exact, -fits, reading.cost, float(np.median(error)))
+        found.append((worth, reading, error))
     found.sort(key=lambda option: option[0])
-    role.options = [(r, e) for worth, r, e in found[:_OPTIONS] if worth[0]]
+    role.options = [(r, e) for worth, r, e in found[:_OPTIONS] if worth[1]]
     role.options = role.options or [found[0][1:]]
     role.reading, role.error = role.options[0]
 

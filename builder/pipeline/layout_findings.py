@@ -10,7 +10,7 @@ from builder.diagnosis.walk import Walked
 from builder.match.tree import TreeNode
 from builder.merge.checks import check_groups
 from builder.merge.coordinates import RunLayout
-from builder.merge.guilt import guilty_ranks
+from builder.merge.guilt import guilty_ranks, ranks_that_add_nothing
 from builder.merge.parts import RunValues
 from builder.merge.resolve import Conflict
 from builder.pipeline.merged import MergedMatch
@@ -83,7 +83,7 @@ def _reads_conflict(node: TreeNode, of_parameters: set[str]) -> bool:
 
 
 def _is_conflict(finding: Finding) -> bool:
-    return any(reason["code"] == "replica_differs" for reason in finding.reasons)
+    return any(reason["code"] in ("replica_differs", "misplaced") for reason in finding.reasons)
 
 
 def _without_followers(findings: list[Finding]) -> list[Finding]:
@@ -138,7 +138,7 @@ def _gradient_factors(comparison: Comparison) -> np.ndarray[tuple[int], np.dtype
 
 
 def _reason(conflict: Conflict, layout: RunLayout) -> Reason:
-    return {
+    said: Reason = {
         "code": "replica_differs",
         "value": conflict.key,
         "axis": conflict.axis,
@@ -146,6 +146,9 @@ def _reason(conflict: Conflict, layout: RunLayout) -> Reason:
         "coordinates": layout.describe_all(conflict.ranks),
         "error": conflict.error,
     }
+    if conflict.order is not None:
+        said |= {"code": "misplaced", "order": conflict.order}
+    return said
 
 
 def _places_of(finding: Finding, comparison: Comparison, merged: MergedMatch) -> list[Reason]:
@@ -180,10 +183,15 @@ def _guilty(node: TreeNode, comparison: Comparison, merged: MergedMatch) -> tupl
     scores = np.nan_to_num(comparison.score[start:stop], nan=-1.0)
     if not scores.size or scores.max() <= 0:
         return ()
-    row = int(start + scores.argmax())
-    indices = int(comparison.pairs.problem[row]), int(comparison.pairs.benchmark[row])
-    if min(indices) < 0:
-        return ()
-    reading = merged.resolution.readings.get(indices[0])
-    axes = () if reading is None else reading.problem.axes
-    return guilty_ranks(merged.problem, merged.benchmark, indices, axes)
+    # What a node reads comes before what it puts out, which is off on all ranks behind a sum.
+    for row in (start + np.flatnonzero(scores >= scores.max() / 2)).tolist():
+        indices = int(comparison.pairs.problem[row]), int(comparison.pairs.benchmark[row])
+        reading = merged.resolution.readings.get(indices[0])
+        if min(indices) < 0 or reading is None:
+            continue
+        axes = reading.problem.axes
+        ranks = guilty_ranks(merged.problem, merged.benchmark, indices, axes)
+        if ranks:
+            return ranks
+    calls = [child.name for child in node.children]
+    return ranks_that_add_nothing(merged.problem, calls)

@@ -15,10 +15,19 @@ from builder.match.nodes import Matching, MatchRules, match_trees
 from builder.match.tree import build_tree
 from builder.match.values import SURPLUS, pair_values
 from builder.merge.assemble import LogicalRun, assemble, micro_batches_of
-from builder.merge.coordinates import RunLayout, Sizes, check_sizes, layout_of
-from builder.merge.options import MergeOptions, MicroBatches
+from builder.merge.coordinates import (
+    MissingRanksError,
+    RunLayout,
+    Sizes,
+    check_ranks,
+    layout_of,
+    ordered,
+)
+from builder.merge.options import CpOrder, MergeOptions, MicroBatches
 from builder.merge.resolve import Resolution, resolve
-from builder.pipeline.plan import Missing, PairPlan, Plan
+from builder.pipeline.options import BuildOptions
+from builder.pipeline.plan import Missing, PairPlan, Plan, plan_pairs
+from builder.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,40 @@ def should_merge(problem: SourceSet, benchmark: SourceSet, options: MergeOptions
     return all(known or len(ranks) == 1 for known, ranks in zip(told, sides, strict=True))
 
 
+def plan_comparison(problem: SourceSet, benchmark: SourceSet, options: BuildOptions) -> Plan:
+    """Which ranks of two dumps are compared with which: of each step all as one run, or in pairs.
+
+    Raises InputError for what cannot be paired or merged; where merging was not asked for and
+    ranks are missing, those that are there are compared in pairs, with a note.
+    """
+    merging = options.merging
+    if not should_merge(problem, benchmark, merging):
+        plan = plan_pairs(problem, benchmark, options.rank_map, options.step_map)
+        return replace(plan, notes=_why_in_pairs(problem, benchmark, merging))
+    if options.rank_map:
+        raise InputError("--rank-map pairs ranks, which merging joins", "leave one of them out")
+    try:
+        return plan_merged(problem, benchmark, options.step_map, merging)
+    except MissingRanksError as error:
+        if merging.merge == "require":
+            raise
+        plan = plan_pairs(problem, benchmark, options.rank_map, options.step_map)
+        return replace(plan, notes=({"code": "not_merged", "why": error.message},))
+
+
+def _why_in_pairs(
+    problem: SourceSet, benchmark: SourceSet, options: MergeOptions
+) -> tuple[Reason, ...]:
+    """A note where runs of unlike numbers of ranks are not merged, although nobody said so."""
+    if options.merge == "off" or "rank" in (problem.granularity, benchmark.granularity):
+        return ()
+    ours, theirs = (len(_first_step(found)) for found in (problem, benchmark))
+    if ours == theirs:
+        return ()
+    why = f"{ours} ranks against {theirs}, and not all dumps say where their ranks stand"
+    return ({"code": "not_merged", "why": f"{why} (--rank_size, --tp and --pp do)"},)
+
+
 def plan_merged(
     problem: SourceSet, benchmark: SourceSet, step_map: dict[int, int], options: MergeOptions
 ) -> Plan:
@@ -62,11 +105,11 @@ def plan_merged(
             f"{problem.path} and {benchmark.path}: merging joins all ranks of a step",
             "give two dumps or two of their step<N> folders",
         )
-    for found, sizes in ((problem, options.problem), (benchmark, options.benchmark)):
-        ranks = _first_step(found)
-        if read_parallel(ranks[0].path) is None:
-            check_sizes([source.rank for source in ranks], sizes, found.path)
     ours, theirs = _by_step(problem), _by_step(benchmark)
+    for found, sizes in ((problem, options.problem), (benchmark, options.benchmark)):
+        for ranks in _by_step(found).values():
+            header = read_parallel(ranks[0].path)
+            check_ranks([source.rank for source in ranks], header, sizes, found.path)
     if problem.granularity == "step":
         ((step, ranks),), ((_, others),) = ours.items(), theirs.items()
         return Plan((_unit(step, ranks, others),), ())
@@ -98,9 +141,9 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
 
     Raises DumpError for a rank that cannot be read, InputError for a layout that does not fit.
     """
-    ours = _Side(plan.problem, plan.problem_ranks, options.problem)
+    ours = _Side(plan.problem, plan.problem_ranks, options.problem, options.cp_order)
     assert plan.benchmark is not None
-    theirs = _Side(plan.benchmark, plan.benchmark_ranks, options.benchmark)
+    theirs = _Side(plan.benchmark, plan.benchmark_ranks, options.benchmark, options.cp_order)
     join = _joins(options.micro_batches, ours, theirs)
     problem, benchmark = ours.assembled(join), theirs.assembled(join)
     trees = build_tree(problem.dump), build_tree(benchmark.dump)
@@ -119,9 +162,11 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
 class _Side:
     """The ranks of one side, read."""
 
-    def __init__(self, folder: Path, ranks: Sequence[Source], sizes: Sizes) -> None:
+    def __init__(
+        self, folder: Path, ranks: Sequence[Source], sizes: Sizes, cp_order: CpOrder
+    ) -> None:
         self.dumps = {source.rank: read_dump(source.path) for source in ranks}
-        self.layout: RunLayout = layout_of(self.dumps, sizes, folder)
+        self.layout: RunLayout = ordered(layout_of(self.dumps, sizes, folder), cp_order, folder)
         self.micro_batches = micro_batches_of(self.dumps, self.layout)
 
     @property

@@ -9,6 +9,7 @@ from typing import Literal
 
 from builder.dump.sources import Source, SourceSet
 from builder.errors import InputError
+from builder.reasons import Reason
 from msprobe_core.format import DUMP_FILE
 
 Side = Literal["problem", "benchmark"]
@@ -63,11 +64,12 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What will be compared, and what cannot be."""
+    """What will be compared, and what cannot be; `notes` are what a user should know of it."""
 
     pairs: tuple[PairPlan, ...]
     missing: tuple[Missing, ...]
     broken: tuple[Broken, ...] = ()
+    notes: tuple[Reason, ...] = ()
 
 
 def plan_single(problem: SourceSet) -> Plan:

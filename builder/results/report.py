@@ -206,6 +206,7 @@ class _Place(TypedDict, total=False):
 
 _CHECKS = {
     "replica_differs": "replica",
+    "misplaced": "order",
     "gradients_scaled": "scale",
     "other_axis": "group",
     "partial_used": "partial used",

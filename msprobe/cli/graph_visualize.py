@@ -134,6 +134,8 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Exit:
     """Build, and say where the file is, what it covers and where the difference begins."""
     single_threaded()
+    if options.dry_run:
+        return _say_what_would_be_merged(options)
     if options.plan:
         return _plan(options)
     from builder.processes.interrupts import stopped_by_sigterm
@@ -185,6 +187,16 @@ def _plan(options: argparse.Namespace) -> Exit:
         f"{len(plan.plan.missing)} missing, {len(plan.plan.broken)} broken"
     )
     print(f"plan: {output.rstrip('/')}/{PLAN_FILE}")
+    return Exit.DONE
+
+
+def _say_what_would_be_merged(options: argparse.Namespace) -> Exit:
+    from builder.pipeline.dry_run import describe_merging
+
+    if options.golden_path is None:
+        raise CommandError("--dry-run: one dump is merged with nothing", "add -gp")
+    for line in describe_merging(options.target_path, options.golden_path, _build_options(options)):
+        print(line)
     return Exit.DONE
 
 

@@ -61,6 +61,17 @@ def add_merge_flags(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="pair micro-batches one to one or join those of a step [auto: pair equal numbers]",
     )
+    parser.add_argument(
+        "--cp-order",
+        choices=("auto", "contiguous", "zigzag"),
+        default="auto",
+        help="how sequences lie over context-parallel ranks [auto: as recorded, else by values]",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say which ranks would be merged and how, and write nothing",
+    )
 
 
 def merge_options(options: argparse.Namespace) -> MergeOptions:
@@ -72,6 +83,7 @@ def merge_options(options: argparse.Namespace) -> MergeOptions:
         problem=_sizes(options, 0),
         benchmark=_sizes(options, 1),
         micro_batches=getattr(options, "micro_batches", "auto"),
+        cp_order=getattr(options, "cp_order", "auto"),
     )
 
 

@@ -66,6 +66,8 @@ export const reasonsEn: Record<string, string> = {
   same_inside: "{{count}} nodes inside on both sides",
   replica_differs:
     "{{value}} should be the same on all {{axis}} ranks and is not: rank {{ranks}} ({{coordinates}}) differs by {{error, short}}",
+  misplaced:
+    "{{value}} does not lie in the {{order}} order that the run says: rank {{ranks}} ({{coordinates}}) holds other positions",
   other_axis: "{{text}}",
   gradients_scaled:
     "all gradients that the optimizer reads are {{factor, short}} times the benchmark's: the loss, clipping or the reduction, no parameter of its own",
@@ -74,6 +76,7 @@ export const reasonsEn: Record<string, string> = {
   shard_differs: "rank {{ranks}} ({{coordinates}}) has a part that is off",
   on_ranks: "on rank {{ranks}} ({{coordinates}}){{there}}",
   merged: "the ranks are compared as one logical run: {{problem}} against {{benchmark}}",
+  not_merged: "compared rank by rank, not as one logical run: {{why}}",
   merged_little: "fewer than half of the values could be compared: {{compared}} of {{total}}",
   merged_values:
     "{{compared}} values compared, {{bounded}} of them by what a sum preserves, {{assumed}} by an assumed layout; {{set_aside}} set aside ({{reasons}})",

@@ -50,6 +50,8 @@ export const reasonsZh: Record<string, string> = {
   same_inside: "两侧内部都有 {{count}} 个节点",
   replica_differs:
     "{{value}} 在所有 {{axis}} rank 上应当相同，实际不同：rank {{ranks}}（{{coordinates}}）相差 {{error, short}}",
+  misplaced:
+    "{{value}} 未按运行记录的 {{order}} 顺序排列：rank {{ranks}}（{{coordinates}}）持有其他位置",
   other_axis: "{{text}}",
   gradients_scaled:
     "优化器读取的所有梯度均为标杆侧的 {{factor, short}} 倍：原因在损失、裁剪或归约，而非某个参数",
@@ -57,6 +59,7 @@ export const reasonsZh: Record<string, string> = {
   shard_differs: "rank {{ranks}}（{{coordinates}}）的分片有误",
   on_ranks: "位于 rank {{ranks}}（{{coordinates}}）{{there}}",
   merged: "各 rank 合并为一次逻辑运行后比较：{{problem}} 对 {{benchmark}}",
+  not_merged: "按 rank 逐一比较，未合并为一次逻辑运行：{{why}}",
   merged_little: "能比较的值不到一半：{{total}} 个中的 {{compared}} 个",
   merged_values:
     "比较了 {{compared}} 个值，其中 {{bounded}} 个按求和所保持的量比较，{{assumed}} 个按假定的布局比较；{{set_aside}} 个未比较（{{reasons}}）",
