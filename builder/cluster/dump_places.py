@@ -37,11 +37,9 @@ def plan_anywhere(request: Request) -> Plan:
     """
     with tempfile.TemporaryDirectory(prefix="msprobe-plan-") as scratch:
         stands = _Stands(Path(scratch))
-        problem = stands.local(request.problem, "problem")
-        benchmark = None
-        if request.benchmark is not None:
-            benchmark = stands.local(request.benchmark, "benchmark")
         try:
+            problem = stands.local(request.problem, "problem")
+            benchmark = request.benchmark and stands.local(request.benchmark, "benchmark")
             plan = replace(request, problem=problem, benchmark=benchmark).plan()
         except BuilderError as error:
             named = stands.named(error.message), stands.named(error.hint)
@@ -74,8 +72,8 @@ class _Stands:
             default=None,
         )
         if first is not None and first.has_values:
-            inside = first.path.relative_to(place).as_posix()
-            folder.below(inside).fetch(DUMP_FILE, first.path / DUMP_FILE)
+            inside = (first.path / DUMP_FILE).relative_to(place).as_posix()
+            folder.fetch(inside, first.path / DUMP_FILE)
         return str(place)
 
     def named(self, text: str) -> str:

@@ -17,7 +17,7 @@ from builder.errors import InputError
 from builder.pipeline.executor import Executor
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.outcome import PairOutcome
-from builder.storage.folder import Folder, is_address
+from builder.storage.folder import Folder, is_address, location_of
 from builder.storage.opening import open_folder
 
 
@@ -109,7 +109,8 @@ def _planned(problem: str, benchmark: str | None, options: BuildOptions) -> Buil
 
 
 def _absolute(text: str) -> str:
-    return text.rstrip("/") if is_address(text) else str(Path(text).absolute())
+    place = location_of(text)
+    return place if is_address(place) else str(Path(place).absolute())
 
 
 def _counted(total: int, progress: Progress | None) -> Callable[[PairOutcome], None]:

@@ -17,6 +17,7 @@ from builder.pipeline.memory import json_bytes
 from builder.pipeline.outcome import PairOutcome
 from builder.pipeline.pair import Instructions
 from builder.pipeline.plan import PairPlan
+from builder.storage.folder import address_of
 from builder.storage.opening import open_folder
 from builder.write.database import Database
 from builder.write.pair_store import store_failure
@@ -48,7 +49,7 @@ class StoredParts:
 
     def lost(self, plan: PairPlan, cause: str) -> PairOutcome:
         """Store that a pair's process ended without an outcome."""
-        return self._stored(plan, f"{plan.problem}: worker {cause}")
+        return self._stored(plan, f"{address_of(plan.problem)}: worker {cause}")
 
     def _worked(self, plan: PairPlan, here: Brought, cores: int) -> PairOutcome:
         with tempfile.TemporaryDirectory(prefix="msprobe-unit-") as scratch:
@@ -99,6 +100,6 @@ def _changed(planned: PairPlan, here: PairPlan) -> str | None:
     if planned.json_bytes in (None, size):
         return None
     return (
-        f"{planned.problem}: its JSON files and those compared with it hold {size} bytes, "
-        f"{planned.json_bytes} when the plan was made; plan again"
+        f"{address_of(planned.problem)}: its JSON files and those of the other side hold "
+        f"{size} bytes, {planned.json_bytes} when the plan was made; plan again"
     )

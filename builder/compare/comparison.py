@@ -15,6 +15,7 @@ from builder.compare.columns import Columns, columns_of
 from builder.compare.dumped_tensors import measure_files
 from builder.compare.kinds import Mode, mode_of
 from builder.compare.pair_forms import PairForms
+from builder.compare.precision import working_precision
 from builder.compare.rounding import (
     forgive_products,
     forgive_quotients,
@@ -96,7 +97,8 @@ class Comparison:
 class Setting:
     """What a comparison takes from the whole run when it looks at a part of it.
 
-    `precision` is the base precision of problem and benchmark, `depth` the blocks passed per node.
+    `precision` is the working precision of problem and benchmark, `depth` the blocks passed per
+    node.
     """
 
     precision: tuple[str, str]
@@ -108,7 +110,8 @@ def setting_of(matching: Matching, columns: tuple[Columns, Columns], forms: Form
     dtypes = [form.dtype for form in forms.listed()]
     counts = (np.bincount(side.forms, minlength=len(dtypes)).tolist() for side in columns)
     ours, theirs = (base_precision(zip(dtypes, numbers)) for numbers in counts)
-    return Setting((ours, theirs), block_depths(matching.problem))
+    precision = working_precision(matching, (ours, theirs))
+    return Setting(precision, block_depths(matching.problem))
 
 
 def compare(

@@ -204,6 +204,8 @@ class Facts(Divergence):
         }
 
     def _precision_is_rare(self) -> bool:
+        if self.comparison.precision[0] != self.comparison.precision[1]:
+            return False
         nodes = self.comparison.pairs.node
         rows = [row for row, what in self.comparison.differs.items() if "dtype" in what]
         return 0 < len(np.unique(nodes[rows])) <= len(np.unique(nodes)) / 2

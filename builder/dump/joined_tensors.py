@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.dump.tensor_data import TensorData, data_of
-from builder.dump.tensor_files import TensorFileError, open_tensor
+from builder.dump.tensor_files import TensorFileError, open_tensor, shape_of
 
 JoinKind = Literal["R", "S", "P", "A", "D"]
 Array = NDArray[Any]
@@ -48,12 +48,18 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class JoinedTensor:
-    """Files and shapes of the parts, the first join's index running fastest; `factor` divides."""
+    """Files and shapes of the parts, the first join's index running fastest; `factor` divides.
+
+    `left` and `right` are files of matrices that the whole is multiplied with, over its last two
+    dimensions.
+    """
 
     files: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
     joins: tuple[Join, ...]
     factor: float = 1.0
+    left: str | None = None
+    right: str | None = None
 
 
 def open_joined(joined: JoinedTensor) -> TensorData:
@@ -65,7 +71,18 @@ def read_joined(joined: JoinedTensor) -> Array:
     """The joined tensor as an array."""
     parts = [read_part(f, shape) for f, shape in zip(joined.files, joined.shapes, strict=True)]
     whole = join_parts(parts, joined.joins)
+    if joined.left is not None or joined.right is not None:
+        whole = _product(whole, joined.left, joined.right)
     return whole if joined.factor == 1.0 else whole / joined.factor
+
+
+def _product(whole: Array, left: str | None, right: str | None) -> Array:
+    whole = whole.astype(np.float64)
+    if left is not None:
+        whole = np.matmul(read_part(left, shape_of(left)), whole)
+    if right is not None:
+        whole = np.matmul(whole, read_part(right, shape_of(right)))
+    return whole
 
 
 def read_part(file: str, shape: tuple[int, ...]) -> Array:

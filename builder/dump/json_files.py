@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from builder.errors import DumpError
+from msprobe_core.format import DUMP_FILE
 
 _T = TypeVar("_T")
 # No look-behind: it would be tried at every byte of the file.
@@ -33,7 +34,9 @@ def read_json(path: Path, decoder: msgspec.json.Decoder[_T]) -> _T:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise DumpError(f"{path}: missing", "dump again or give the folder that has it") from None
+        raise DumpError(f"{path}: missing", "correct the path, or dump again") from None
+    except IsADirectoryError:
+        raise DumpError(f"{path}: is a folder", f"give a file in it, such as {DUMP_FILE}") from None
     except OSError as error:
         raise DumpError(
             f"{path}: {error.strerror}", "check the file and its permissions"

@@ -52,6 +52,24 @@ def open_tensor(path: str | os.PathLike[str]) -> Iterator[TensorData]:
         raise TensorFileError(error.strerror or "not readable") from error
 
 
+def shape_of(path: str) -> tuple[int, ...]:
+    """The shape of a dumped tensor; raises TensorFileError as `open_tensor` does."""
+    try:
+        if path.endswith(".npy"):
+            return tuple(np.load(path, mmap_mode="r", allow_pickle=False).shape)
+        file = os.open(path, os.O_RDONLY | _BINARY)
+        try:
+            archive = Archive(file)
+            start, length = archive.place(b"data.pkl")
+            return tuple(read_layout(archive.read(start, start + length)).shape)
+        finally:
+            os.close(file)
+    except FileNotFoundError:
+        raise TensorFileError("missing") from None
+    except (OSError, ValueError, struct.error, EOFError) as error:
+        raise TensorFileError(_refusal(error)) from error
+
+
 def _load_npy(path: str) -> TensorData:
     try:
         array = np.load(path, allow_pickle=False)

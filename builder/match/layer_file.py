@@ -18,7 +18,8 @@ def read_layer_mapping(path: Path) -> LayerMapping:
     except FileNotFoundError:
         raise MappingError(f"{path}: no such file", "give a YAML file to -lm") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise MappingError(f"{path}: cannot be read ({error})", "give a YAML file to -lm") from None
+        cause = error.strerror if isinstance(error, OSError) else error
+        raise MappingError(f"{path}: cannot be read ({cause})", "give a YAML file to -lm") from None
     try:
         document = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:

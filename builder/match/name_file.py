@@ -28,8 +28,9 @@ def _lines(path: Path, flag: str) -> list[tuple[str, str, int]]:
     except FileNotFoundError:
         raise MappingError(f"{path}: no such file", f"give a YAML file to {flag}") from None
     except (OSError, UnicodeDecodeError) as error:
+        cause = error.strerror if isinstance(error, OSError) else error
         raise MappingError(
-            f"{path}: cannot be read ({error})", f"give a YAML file to {flag}"
+            f"{path}: cannot be read ({cause})", f"give a YAML file to {flag}"
         ) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise MappingError(

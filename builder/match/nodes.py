@@ -15,11 +15,12 @@ from builder.match.cell_mapping import CellMapping
 from builder.match.guess import guess_modules
 from builder.match.layer_mapping import LayerMapping, Rule
 from builder.match.manual_file import MappedPair
+from builder.match.rollout_mapping import RolloutMapping
 from builder.match.tokens import call_names, call_tokens
 from builder.match.tree import Tree, TreeNode, subtree
 
 MatchReason = Literal["name", "aligned", "fuzzy", "mapping", "manual"]
-ModuleMapping = LayerMapping | CellMapping
+ModuleMapping = LayerMapping | CellMapping | RolloutMapping
 _Pair = tuple[TreeNode, TreeNode]
 
 

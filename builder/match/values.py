@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from builder.errors import MappingError
 from builder.match.nodes import Matching
+from builder.match.rollout_mapping import BETWEEN
 from builder.match.tree import Tree, TreeNode
 
 SURPLUS = -1
@@ -55,6 +56,8 @@ def value_name(node: TreeNode, key: str) -> str:
         return node.name + key.removeprefix("output")
     if node.entry.kind == "parameters_grad":
         key = key.removeprefix("parameters_grad.")
+    if BETWEEN in node.name:
+        return BETWEEN.join(f"{name}.{key}" for name in node.name.split(BETWEEN))
     return f"{node.name}.{key}"
 
 

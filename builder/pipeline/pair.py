@@ -6,13 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from builder.compare.comparison import Comparison, compare
+from builder.compare.kinds import mode_of
 from builder.diagnosis.walk import Walked, walk
-from builder.dump.reader import read_dump
+from builder.dump.matrices import Matrices, multiply
+from builder.dump.reader import Dump, read_dump
+from builder.errors import InputError
 from builder.judge.acc_check import Checks, judge_checked
 from builder.judge.extensions import Extension, apply_extensions
 from builder.judge.overflow import overflow_levels
 from builder.judge.verdict import Judgement, judge
 from builder.match.nodes import MatchRules, match_trees
+from builder.match.rollout_dumps import make_alike
+from builder.match.rollout_mapping import Backend, rollout_mapping
 from builder.match.tree import Tree, build_tree
 from builder.pipeline.layout_findings import with_layout_findings
 from builder.pipeline.merged import MergedMatch, match_merged
@@ -24,7 +29,8 @@ from builder.pipeline.plan import PairPlan
 class ComparedPair:
     """One pair as measured; `comparison` and `benchmark` are None for a single graph.
 
-    `overflow` holds the levels of problem and benchmark, empty where they were not asked for.
+    `overflow` holds the levels of problem and benchmark, empty where they were not asked for;
+    `notes` are what could not be done as the user wanted.
     """
 
     plan: PairPlan
@@ -33,6 +39,7 @@ class ComparedPair:
     comparison: Comparison | None = None
     overflow: tuple[list[str | None], list[str | None]] = ([], [])
     merged: MergedMatch | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def trees(self) -> list[Tree]:
@@ -58,6 +65,8 @@ class Instructions:
     extensions: tuple[Extension, ...] = ()
     checks: Checks | None = None  # verdicts of the pre-check, for a single graph
     cores: int = 1  # for one pair
+    backend: Backend | None = None  # of the training run that is compared with an inference run
+    matrices: Matrices | None = None
 
 
 Compared = Callable[[ComparedPair], None]
@@ -110,7 +119,14 @@ def _compare(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     levels = overflow_levels(problem) if options.overflow_check else []
     if plan.benchmark is None:
         return ComparedPair(plan, problem, overflow=(levels, []))
-    benchmark = build_tree(read_dump(plan.benchmark))
+    other = read_dump(plan.benchmark)
+    notes: tuple[str, ...] = ()
+    if instructions.backend is not None or instructions.matrices is not None:
+        dump, other, notes = _prepared(problem.dump, other, instructions)
+        problem = build_tree(dump)
+        if instructions.backend is not None:
+            rules = replace(rules, layer_mapping=rollout_mapping(other))
+    benchmark = build_tree(other)
     manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
     matching = match_trees(problem, benchmark, replace(rules, manual=manual))
     return ComparedPair(
@@ -119,4 +135,24 @@ def _compare(plan: PairPlan, instructions: Instructions) -> ComparedPair:
         benchmark=benchmark,
         comparison=compare(matching, options.tolerance, cores=instructions.cores),
         overflow=(levels, overflow_levels(benchmark) if options.overflow_check else []),
+        notes=notes,
     )
+
+
+def _prepared(
+    problem: Dump, benchmark: Dump, instructions: Instructions
+) -> tuple[Dump, Dump, tuple[str, ...]]:
+    """Both dumps as they are to be compared, and what could not be done."""
+    notes: list[str] = []
+    matrices = instructions.matrices
+    if matrices is not None:
+        if mode_of(problem, benchmark) != "tensor":
+            raise InputError(
+                f"{problem.path}: {matrices.path} multiplies tensors, and not both runs have them",
+                "record both with task tensor, or leave --config out",
+            )
+        notes += multiply(problem, matrices.problem, matrices)
+        notes += multiply(benchmark, matrices.benchmark, matrices)
+    if instructions.backend is not None:
+        problem, benchmark = make_alike(problem, benchmark, instructions.backend)
+    return problem, benchmark, tuple(notes)

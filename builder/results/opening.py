@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from builder.errors import DatabaseError
-from builder.write.tables import FLOW, LATER, SCHEMA_VERSION, TABLES, TableSpec
+from builder.write.tables import LATER, LATER_TABLES, SCHEMA_VERSION, TABLES, TableSpec
 
 Format = Literal["own", "msprobe"]
 # A row above this is no node and no value that anybody wants to look at.
@@ -51,7 +51,7 @@ def format_of(path: Path) -> Format:
 
 def _identify(path: Path, connection: sqlite3.Connection) -> Format:
     tables = _tables(connection)
-    wanted = {table.name: _required(table) for table in TABLES if table is not FLOW}
+    wanted = {table.name: _required(table) for table in TABLES if table not in LATER_TABLES}
     if _holds(tables, wanted):
         _check_version(path, connection)
         _check_length(path, connection)

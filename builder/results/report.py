@@ -109,6 +109,8 @@ def diagnose(path: Path | str, top: int | None = None) -> Diagnosis:
     no result database of this tool and version.
     """
     path = Path(path)
+    if path.is_dir():
+        raise DatabaseError(f"{path}: is a folder", "give the *.vis.db in it")
     if not path.is_file():
         raise DatabaseError(f"{path}: no such file", "`msprobe graph_visualize` makes one")
     if format_of(path) == "msprobe":

@@ -17,10 +17,12 @@ __all__ = [
     "flow",
     "form",
     "graph",
+    "layout",
     "meta",
     "metadata",
     "node",
     "record",
+    "shard",
     "stack",
     "value",
 ]
@@ -53,7 +55,7 @@ def _table(spec: TableSpec) -> Table:
     return Table(spec.name, metadata, *columns)
 
 
-(meta, graph, node, form, record, stack, communication, finding, flow, layout, shard) = map(
+meta, graph, node, form, record, stack, communication, finding, flow, layout, shard = map(
     _table, TABLES
 )
 

@@ -11,8 +11,11 @@ import re
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from builder.errors import InputError
+
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
-_FLATTENED = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/(?!/)")
+_FILE = "file://"
+_FLATTENED = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+):/(?!/)")
 
 
 class Item(NamedTuple):
@@ -58,6 +61,21 @@ class Folder(Protocol):
 def is_address(text: str) -> bool:
     """Whether a text names a folder by an address and not by a path."""
     return _ADDRESS.match(text) is not None
+
+
+def location_of(text: str) -> str:
+    """A path or address as it is kept: without a last slash, `file://` as the path that it is.
+
+    Raises InputError for an address that does not say on which host or in which bucket.
+    """
+    if text.startswith(_FILE):
+        return str(Path(text.removeprefix(_FILE)))
+    if not is_address(text):
+        return str(Path(text))
+    kind, _, place = text.partition("://")
+    if not place or place.startswith("/"):
+        raise InputError(f"{text}: no host or bucket in it", f"write {kind}://<host or bucket>/…")
+    return text.rstrip("/")
 
 
 def address_of(path: Path) -> str:

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Literal
 
 from builder.diagnosis.communication import Link
+from builder.dump.matrices import read_matrices
 from builder.errors import BuilderError, InputError
 from builder.judge.extensions import load_extensions
 from builder.match.manual_file import MappedPair
+from builder.match.rollout_mapping import Backend
 from builder.match.tree import Tree, TreeNode
 from builder.pipeline.executor import run_pairs
 from builder.pipeline.options import BuildOptions
@@ -28,7 +30,7 @@ from builder.pipeline.summary import outcome_of
 from builder.tables.cells import Cell
 from builder.tables.first_difference import write_calls, write_first_differences
 from builder.tables.pairing import Place, plan_tables
-from builder.tables.sheets import write_csv, write_xlsx
+from builder.tables.sheets import check_folder, write_csv, write_xlsx
 from builder.tables.value_table import ValueTable
 
 SheetForm = Literal["csv", "xlsx"]
@@ -41,12 +43,18 @@ _NODES_OF_A_GRAPH = 1 << 32
 class TableOptions:
     """How tables are made; `first_differences` writes JSON in their place.
 
-    `log` is told what is compared, two lines a value, of tensor dumps.
+    `log` is told what is compared, two lines a value, of tensor dumps; `suffix` stands in the
+    tables' names before the time. `backend` is that of a
+    training run that is compared with an inference run of the same model; `matrices` names a file
+    of matrices that tensors are multiplied with first.
     """
 
     form: SheetForm = "csv"
     first_differences: bool = False
     log: Log | None = None
+    suffix: str = ""
+    backend: Backend | None = None
+    matrices: Path | None = None
     build: BuildOptions = field(default_factory=BuildOptions)
 
 
@@ -55,7 +63,7 @@ class TablesResult:
     """The files, what became of each pair, and where the problem run begins to differ."""
 
     files: tuple[Path, ...]
-    outcomes: tuple[PairOutcome, ...]
+    outcomes: tuple[TabledPair, ...]
     missing: tuple[Missing, ...]
     findings: tuple[StoredFinding, ...]
 
@@ -72,9 +80,10 @@ class TablesResult:
 
 @dataclass(frozen=True, slots=True)
 class TabledPair(PairOutcome):
-    """The outcome of a pair with its files."""
+    """The outcome of a pair with its files, and what could not be done as the user wanted."""
 
     files: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def compare_into_tables(
@@ -90,6 +99,7 @@ def compare_into_tables(
     that fails on its own is an outcome of the result.
     """
     options = options or TableOptions()
+    check_folder(output)
     plan = plan_tables(problem, benchmark)
     if options.first_differences and plan.of_files:
         raise InputError(
@@ -97,8 +107,17 @@ def compare_into_tables(
             "give the folders of two steps, or of two whole dumps",
         )
     rules = match_rules(options.build, comparison=True)
-    instructions = Instructions(options.build, rules, load_extensions())
-    stems = _stems(output, plan.names)
+    instructions = Instructions(
+        options.build,
+        rules,
+        load_extensions(),
+        backend=options.backend,
+        matrices=read_matrices(options.matrices) if options.matrices is not None else None,
+    )
+    named = {
+        place: name.with_name(name.name + options.suffix) for place, name in plan.names.items()
+    }
+    stems = _stems(output, named)
     done = 0
 
     def report(outcome: PairOutcome) -> None:
@@ -114,9 +133,9 @@ def compare_into_tables(
     findings = _without_victims(order_findings(outcomes, discords), links)
     files = [file for outcome in outcomes for file in outcome.files]
     if options.first_differences and findings:
-        named = {(o.step, o.rank): o.files[0] for o in outcomes if o.files}
+        calls = {(o.step, o.rank): o.files[0] for o in outcomes if o.files}
         stem = output / f"diff_analyze_{time.time_ns()}"
-        files.append(write_first_differences(stem, findings, named))
+        files.append(write_first_differences(stem, findings, calls))
     return TablesResult(tuple(files), tuple(outcomes), plan.missing, tuple(findings))
 
 
@@ -150,7 +169,8 @@ class TabledPairs:
         assert benchmark is not None
         sides = _Side(result.pair.problem, 2 * plan.rank), _Side(benchmark, 2 * plan.rank + 1)
         outcome = outcome_of(result, *sides, instructions.rules)
-        return TabledPair(**{name: getattr(outcome, name) for name in _FIELDS}, files=files)
+        told = {name: getattr(outcome, name) for name in _FIELDS}
+        return TabledPair(**told, files=files, notes=result.pair.notes)
 
     def _write(self, plan: PairPlan, result: PairResult) -> Sequence[Path]:
         stem = self.stems[plan.step, plan.rank]

@@ -37,8 +37,10 @@ def read_merge_choice(path: Path) -> MergeChoice:
     """Read the YAML of `-config`; raises InputError for what cannot be used."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})", "give a YAML file") from error
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}", "give a YAML file to -config") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is no text ({error})", "give a YAML file") from error
     except yaml.YAMLError as error:
         raise InputError(
             f"{path}: no valid YAML ({' '.join(str(error).split())})", "correct it"
@@ -138,7 +140,7 @@ def _by_rank(folder: Path) -> dict[int, list[Path]]:
     if len(files) < 2:
         raise InputError(
             f"{folder}: tables of {len(files)} ranks (compare_result_rank<N>_<time>.csv or .xlsx)",
-            "merging takes two or more",
+            "give the -o of msprobe compare over two ranks or more",
         )
     return files
 

@@ -58,7 +58,7 @@ def _plan_files(problem: Path, benchmark: Path) -> TablePlan:
             pair = PairPlan(0, 0, problem, benchmark)
             return TablePlan((pair,), (), {(0, 0): Path(_stem(problem))}, of_files=True)
     raise InputError(
-        f"{problem.name} against {benchmark.name}",
+        f"{problem} against {benchmark}",
         f"give two files called {DUMP_FILE}, or two called {DEBUG_FILE}",
     )
 

@@ -15,6 +15,7 @@ from math import isnan
 from builder.compare.comparison import Comparison
 from builder.compare.kinds import unlike
 from builder.diagnosis.finding import Finding
+from builder.dump.joined_tensors import JoinedTensor
 from builder.judge.verdict import Judgement, Verdict
 from builder.match.tree import TreeNode
 from builder.match.values import SURPLUS
@@ -50,6 +51,7 @@ _ATTRIBUTES = {
     "requires_grad": "error: The Required_Grad of NPU and Bench are inconsistent",
     "value": "error: The scalar parameters of NPU and Bench are inconsistent.",
 }
+_SIDES = ("NPU", "Bench")
 # Buffers that something else fills later hold whatever was there.
 _UNINITIALISED = ("empty", "new_empty")
 
@@ -80,6 +82,8 @@ class RowVerdicts:
         self._named = _named_calls(result.walked.findings)
         trees = comparison.matching.problem, comparison.matching.benchmark
         self._apart = unlike(trees[0].dump, trees[1].dump)
+        self._joined = trees[0].dump.joined, trees[1].dump.joined
+        self._multiplies = any(self._joined)  # asked once, not at every row
         self._fuzzy = {
             node: sentence(
                 {
@@ -103,6 +107,8 @@ class RowVerdicts:
             reasons.append(sentence(self._apart))
             if self._apart["code"] == "unlike_attributes":
                 messages.append(_NO_MEASURE)
+        if self._multiplies:
+            reasons += self._products(place)
         score = self._score_of(place)
         before = self._before(call.problem)
         if not messages:
@@ -145,6 +151,18 @@ class RowVerdicts:
         if place.row is None or SURPLUS in (place.problem, place.benchmark):
             return False
         return any(side[place.row].dtype is not None for side in self._comparison.records)
+
+    def _products(self, place: Place) -> list[str]:
+        """What the tensors of a row were multiplied with."""
+        if place.row is None:
+            return []
+        said = []
+        for side, record in zip(_SIDES, (r[place.row] for r in self._comparison.records)):
+            tensor = self._joined[side == _SIDES[1]].get(record.data_name or "")
+            if isinstance(tensor, JoinedTensor) and (tensor.left or tensor.right):
+                factors = (tensor.left, side, tensor.right)
+                said.append(f"compared as {' · '.join(factor for factor in factors if factor)}")
+        return said
 
     def _is_beside_the_point(self, code: str, node: TreeNode, row: int) -> bool:
         # A saved value has no inputs to be set against, and zeros have no cosine.

@@ -24,6 +24,12 @@ SHEET_ROWS = 1_048_500
 _PARTIAL = ".partial"
 
 
+def check_folder(folder: Path) -> None:
+    """Refuse a place for tables that is a file, before anything is compared; OutputError."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder}: is a file", "choose another -o")
+
+
 def write_csv(stem: Path, header: Sequence[str], rows: Rows) -> list[Path]:
     """Write `<stem>.csv`, or `<stem>_part_1.csv` and so on; returns the files.
 

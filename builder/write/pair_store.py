@@ -13,10 +13,13 @@ from builder.pipeline.outcome import PairOutcome
 from builder.pipeline.pair import Instructions, PairResult
 from builder.pipeline.plan import Missing, PairPlan
 from builder.pipeline.summary import outcome_of
-from builder.write.database import Database, insert_columns, insert_record
+from builder.storage.folder import address_of
+from builder.write.database import Database, insert_columns, insert_record, insert_rows
 from builder.write.early_store import EarlyStore
 from builder.write.node_rows import checked_columns, judged_columns, node_columns
 from builder.write.placement import Placed
+from builder.write.shard_rows import Row, layout_rows, paired, shard_rows
+from builder.write.tables import LAYOUT, SHARD
 
 
 def store(
@@ -35,25 +38,44 @@ def store(
     elif result.judgements:
         more, more_sparse = checked_columns(problem, result, options.threshold)
         full, sparse = full | more, sparse | more_sparse
+    layouts, shards = _of_ranks(result, problem, benchmark, options)
     early.finish()
     with database.transaction() as connection:
         insert_columns(connection, "node", full, sparse)
+        insert_rows(connection, "layout", LAYOUT.columns, layouts)
+        insert_rows(connection, "shard", SHARD.columns, shards)
         # What makes the nodes and values part of a graph comes last.
         _insert_graphs(connection, result, problem, benchmark, options)
     return outcome_of(result, problem, benchmark, instructions.rules)
 
 
+def _of_ranks(
+    result: PairResult, problem: Placed, benchmark: Placed | None, options: BuildOptions
+) -> tuple[list[Row], list[Row]]:
+    """How joined values lie over the ranks, and what those hold; nothing without merging."""
+    merged, comparison = result.pair.merged, result.pair.comparison
+    if merged is None or comparison is None or benchmark is None:
+        return [], []
+    bases = problem.value_base, benchmark.value_base
+    layouts = layout_rows(merged, paired(comparison), bases)
+    return list(layouts), list(shard_rows(result, merged, bases, options.threshold))
+
+
 def store_failure(database: Database, plan: PairPlan, error: str) -> PairOutcome:
     """Leave a row that says why a pair has no graphs."""
-    _store_state(database, plan.step, plan.rank, "problem", "failed", error, str(plan.problem))
+    _store_state(
+        database, plan.step, plan.rank, "problem", "failed", error, address_of(plan.problem)
+    )
     return PairOutcome(plan.step, plan.rank, error=error)
 
 
 def store_missing(database: Database, missing: Missing) -> None:
     """Leave a row for a step and rank that one side alone has."""
     other = "benchmark" if missing.side == "problem" else "problem"
-    text = f"exists on the {missing.side} side only ({missing.path})"
-    _store_state(database, missing.step, missing.rank, other, "missing", text, str(missing.path))
+    text = f"exists on the {missing.side} side only ({address_of(missing.path)})"
+    _store_state(
+        database, missing.step, missing.rank, other, "missing", text, address_of(missing.path)
+    )
 
 
 def _store_state(

@@ -229,6 +229,7 @@ IDS: dict[str, dict[str, str]] = {
 }
 
 # What files of this version may lack because they are older; readers find it empty there.
+LATER_TABLES = (FLOW, LAYOUT, SHARD)
 LATER: dict[str, tuple[str, ...]] = {"record": ("sketch", "unwritten"), "finding": ("places",)}
 
 # A value as one row with everything: its node, its form, its numbers.

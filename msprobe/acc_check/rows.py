@@ -119,7 +119,9 @@ def read_table(path: Path, header: Sequence[str]) -> list[dict[str, str]]:
             rows = list(csv.DictReader(file, restval=""))
             found = rows[0].keys() if rows else _first_line(path)
     except FileNotFoundError:
-        raise InputError(f"{path}: missing", "check the path") from None
+        raise InputError(f"{path}: missing", "give the path of a table of acc_check") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder", "give a table of acc_check in it") from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(
             f"{path}: cannot be read as a csv table ({error})", "give a table of acc_check"

@@ -103,13 +103,17 @@ def _one_thread() -> Iterator[None]:
 
 def _match(left: Checkpoint, right: Checkpoint, mapping: dict[str, str]) -> Matching:
     """Match under the names that more parameters share: each side's own, or those it knows too."""
-    ours, theirs = left.parameters, right.parameters
-    shared = len(ours.keys() & theirs.keys())
-    if len(left.renamed.keys() & theirs.keys()) > shared:
-        ours = left.renamed
-    elif len(ours.keys() & right.renamed.keys()) > shared:
-        theirs = right.renamed
+    options = [(left.parameters, right.parameters)]
+    options += [(named, right.parameters) for named in left.renamed.values()]
+    options += [(left.parameters, named) for named in right.renamed.values()]
+    ours, theirs = max(options, key=lambda option: _alike(*option))
     return match(_sorted(ours), _sorted(theirs), mapping)
+
+
+def _alike(ours: dict[str, Parameter], theirs: dict[str, Parameter]) -> tuple[int, int]:
+    """How many parameters share their name, those of one shape first."""
+    shared = ours.keys() & theirs.keys()
+    return sum(ours[name].shape == theirs[name].shape for name in shared), len(shared)
 
 
 def _sorted(parameters: dict[str, Parameter]) -> dict[str, Parameter]:

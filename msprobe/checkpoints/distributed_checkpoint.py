@@ -14,12 +14,29 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.distributed.checkpoint.default_planner import DefaultLoadPlanner
 from torch.distributed.checkpoint.filesystem import FileSystemReader
-from torch.distributed.checkpoint.metadata import Metadata, StorageMeta, TensorStorageMetadata
+from torch.distributed.checkpoint.metadata import (
+    ChunkStorageMetadata,
+    Metadata,
+    MetadataIndex,
+    StorageMeta,
+    TensorStorageMetadata,
+)
+from torch.distributed.checkpoint.planner import LoadPlan, LoadPlanner
+from torch.distributed.checkpoint.planner_helpers import create_read_items_for_chunk_list
 from torch.distributed.checkpoint.state_dict_loader import load
 
 from msprobe.checkpoints.names import without_shared_root
 from msprobe.checkpoints.parameter import Checkpoint, Parameter
+from msprobe.checkpoints.renamed_model import renamed_models
+from msprobe.checkpoints.stacked_layers import (
+    ARGUMENTS,
+    Stored,
+    arguments_of,
+    is_stacked,
+    unstacked,
+)
 from msprobe.errors import CheckError
 
 INDEX = ".metadata"
@@ -60,7 +77,25 @@ def open_distributed(path: Path) -> Checkpoint:
     if not found:
         raise CheckError(f"{path}: holds no tensor of a model", "give the folder with the weights")
     short = without_shared_root(found)
-    return Checkpoint(path, "dcp", {short[name]: p for name, p in found.items()})
+    named = {short[name]: parameter for name, parameter in found.items()}
+    if (path / ARGUMENTS).is_file() or is_stacked(named):
+        return _megatron(path, [_stored(reader, index, short[name], name) for name in found])
+    return Checkpoint(path, "dcp", named)
+
+
+def _megatron(path: Path, tensors: list[Stored]) -> Checkpoint:
+    """Megatron's `torch_dist` format: layers apart, and under the names of other libraries."""
+    parameters = {p.name: p for stored in tensors for p in unstacked(stored)}
+    arguments = arguments_of(path)
+    gated = bool(arguments.get("swiglu") or arguments.get("gated_linear_unit"))
+    renamed = renamed_models(parameters, arguments, gated=gated)
+    notes = []
+    if not renamed:
+        notes.append(
+            f"{ARGUMENTS} with the arguments of the run is missing: how many heads there are is "
+            "not known, and names of other libraries are not tried"
+        )
+    return Checkpoint(path, "torch_dist", parameters, renamed, notes)
 
 
 def _belongs_to_training(name: str) -> bool:
@@ -77,12 +112,55 @@ def _check_files(path: Path, index: Metadata) -> None:
         )
 
 
+def _stored(reader: _Reader, index: Metadata, name: str, key: str) -> Stored:
+    entry = index.state_dict_metadata[key]
+    assert isinstance(entry, TensorStorageMetadata)
+    read = partial(_read_slice, reader, key, entry)
+    return Stored(name, tuple(entry.size), entry.properties.dtype, read)
+
+
+def _read_slice(
+    reader: _Reader, name: str, entry: TensorStorageMetadata, place: tuple[int, ...]
+) -> torch.Tensor:
+    """One layer of a tensor that holds all of them; what lies around it is not read."""
+    shape = entry.size[len(place) :]
+    if not place:
+        return _read(reader, name, entry)
+    target = torch.empty((*(1 for _ in place), *shape), dtype=entry.properties.dtype)
+    offsets = torch.Size((*place, *(0 for _ in shape)))
+    _load(reader, {name: target}, _SlicePlanner(name, target, offsets))
+    return target.reshape(shape)
+
+
+class _SlicePlanner(DefaultLoadPlanner):
+    """Plans to read a block of one tensor into a target of the block's size."""
+
+    def __init__(self, name: str, target: torch.Tensor, offsets: torch.Size) -> None:
+        super().__init__()
+        self._block = name, target, offsets
+
+    def create_local_plan(self) -> LoadPlan:
+        name, target, offsets = self._block
+        assert self.metadata is not None
+        stored = self.metadata.state_dict_metadata[name]
+        assert isinstance(stored, TensorStorageMetadata)
+        chunk = ChunkStorageMetadata(offsets, target.shape)
+        return LoadPlan(create_read_items_for_chunk_list(name, stored, [chunk]))
+
+    def lookup_tensor(self, index: MetadataIndex) -> torch.Tensor:
+        return self._block[1]
+
+
 def _read(reader: _Reader, name: str, entry: TensorStorageMetadata) -> torch.Tensor:
     target = torch.empty(entry.size, dtype=entry.properties.dtype)
+    _load(reader, {name: target}, None)
+    return target
+
+
+def _load(reader: _Reader, targets: dict[str, torch.Tensor], planner: LoadPlanner | None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says that there is no process group; so it is meant
-        load({name: target}, storage_reader=reader, no_dist=True)
-    return target
+        load(targets, storage_reader=reader, planner=planner, no_dist=True)
 
 
 class _Reader(FileSystemReader):

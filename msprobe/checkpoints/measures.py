@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import torch
 
-BLOCK = 1 << 16  # elements; four float64 copies of it are 2 MiB and stay in the cache
+from builder.compare.tensors import BlockSums
+
+BLOCK = 1 << 16  # elements that are float64 at a time
 Agreement = Literal["equal", "rounding", "differs"]
 _MANTISSA_ORDER = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
@@ -30,26 +33,6 @@ class Distance:
     non_finite: int
 
 
-@dataclass(slots=True)
-class _Sums:
-    """Float64 sums over the blocks so far; `same` and `rounded` hold while no element differs."""
-
-    squares_a: float = 0.0
-    squares_b: float = 0.0
-    product: float = 0.0
-    squares_difference: float = 0.0
-    largest: float = 0.0
-    non_finite: int = 0
-    same: bool = True
-    rounded: bool = True
-
-    def add(self, squares_a: float, squares_b: float, product: float) -> None:
-        """Add what the cosine consists of."""
-        self.squares_a += squares_a
-        self.squares_b += squares_b
-        self.product += product
-
-
 @dataclass(frozen=True, slots=True)
 class Moments:
     """What identifies a tensor among others of its shape: mean, L2 norm, largest magnitude."""
@@ -61,11 +44,13 @@ class Moments:
 
 def distance(a: torch.Tensor, b: torch.Tensor) -> Distance:
     """Compare two tensors of one shape; `rounding` means equal once both have the coarser dtype."""
-    sums = _Sums()
+    sums, rounded = BlockSums(), True
     coarser = _coarser(a.dtype, b.dtype)
-    for left, right in zip(_blocks(a), _blocks(b), strict=True):
-        _add(sums, left, right, coarser)
-    return _result(sums)
+    with np.errstate(all="ignore"):
+        for left, right in zip(_blocks(a), _blocks(b), strict=True):
+            if not _add(sums, left, right) and rounded:
+                rounded = coarser is not None and torch.equal(left.to(coarser), right.to(coarser))
+    return _result(sums, rounded=rounded)
 
 
 def moments(tensor: torch.Tensor) -> Moments:
@@ -91,61 +76,31 @@ def _coarser(a: torch.dtype, b: torch.dtype) -> torch.dtype | None:
     return max(a, b, key=_MANTISSA_ORDER.index)
 
 
-def _add(sums: _Sums, left: torch.Tensor, right: torch.Tensor, coarser: torch.dtype | None) -> None:
-    """Add one block; almost all blocks are equal, or finite throughout."""
-    a = left.double()
-    squares_a = float(a.dot(a))
-    if math.isfinite(squares_a) and left.dtype == right.dtype and torch.equal(left, right):
-        sums.add(squares_a, squares_a, squares_a)
-        return
-    b = right.double()
-    difference = a - b
-    squares_b, squared = float(b.dot(b)), float(difference.dot(difference))
-    if not math.isfinite(squares_a + squares_b + squared):
-        a, b = _finite_elements(sums, a, b)
-        difference = a - b
-        squares_a, squares_b, squared = (float(v.dot(v)) for v in (a, b, difference))
-    sums.add(squares_a, squares_b, float(a.dot(b)))
-    if squared == 0 and torch.equal(a, b):
-        return
-    sums.same = False
-    sums.squares_difference += squared
-    sums.largest = _larger(sums.largest, max(map(abs, map(float, difference.aminmax()))))
-    if sums.rounded:
-        sums.rounded = coarser is not None and torch.equal(left.to(coarser), right.to(coarser))
+def _add(sums: BlockSums, left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Add one block and tell whether it agrees; almost all blocks do, or are finite throughout."""
+    ours = left.double().numpy()
+    if left.dtype == right.dtype and torch.equal(left, right):
+        squares = float(ours.dot(ours))
+        if math.isfinite(squares):
+            sums.add_equal(squares)
+            return True
+    return sums.add(ours, right.double().numpy())
 
 
-def _finite_elements(
-    sums: _Sums, a: torch.Tensor, b: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Both with zeros where neither is finite and they are equal."""
-    left_out = ((a == b) | (a.isnan() & b.isnan())) & ~a.isfinite()
-    sums.non_finite += int(left_out.sum())
-    return a.masked_fill(left_out, 0), b.masked_fill(left_out, 0)
+def _result(sums: BlockSums, *, rounded: bool) -> Distance:
+    if sums.is_equal:
+        return Distance("equal", 0.0, 0.0, 1.0, 0.0, sums.set_aside)
+    agreement: Agreement = "rounding" if rounded else "differs"
+    if sums.one_sided:
+        return Distance(agreement, None, None, None, None, sums.set_aside)
+    l2, norm = math.sqrt(sums.difference), math.sqrt(sums.benchmark)
+    relative = 0.0 if l2 == 0 else l2 / norm if norm else math.inf
+    cosine = _cosine(sums.product, math.sqrt(sums.problem), norm)
+    measures = _finite(l2), _finite(relative), cosine, _finite(sums.max_abs)
+    return Distance(agreement, *measures, sums.set_aside)
 
 
-def _larger(known: float, new: float) -> float:
-    return math.nan if math.isnan(known) or math.isnan(new) else max(known, new)
-
-
-def _result(sums: _Sums) -> Distance:
-    agreement: Agreement = "equal" if sums.same else "rounding" if sums.rounded else "differs"
-    l2 = math.sqrt(sums.squares_difference)
-    norm_a, norm_b = math.sqrt(sums.squares_a), math.sqrt(sums.squares_b)
-    relative = 0.0 if l2 == 0 else l2 / norm_b if norm_b else math.inf
-    return Distance(
-        agreement,
-        _finite(l2),
-        _finite(relative),
-        _cosine(sums.product, norm_a, norm_b, same=sums.same),
-        _finite(sums.largest),
-        sums.non_finite,
-    )
-
-
-def _cosine(product: float, norm_a: float, norm_b: float, *, same: bool) -> float | None:
-    if same:
-        return 1.0
+def _cosine(product: float, norm_a: float, norm_b: float) -> float | None:
     if not norm_a or not norm_b:
         return 0.0
     cosine = product / (norm_a * norm_b)

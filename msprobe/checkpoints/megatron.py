@@ -26,7 +26,7 @@ from msprobe.checkpoints.megatron_names import (
 )
 from msprobe.checkpoints.names import unwrapped
 from msprobe.checkpoints.parameter import Checkpoint, Parameter
-from msprobe.checkpoints.renamed_model import hugging_face_names
+from msprobe.checkpoints.renamed_model import renamed_models
 
 Parts = list[torch.Tensor]  # one a tensor-parallel rank, mapped from disk
 
@@ -39,7 +39,7 @@ def open_megatron(path: Path, folder: Path) -> Checkpoint:
     parameters = {
         name: _whole(name, parts, gated, notes) for name, parts in _all_parts(files).items()
     }
-    renamed = hugging_face_names(parameters, files.arguments, gated=gated)
+    renamed = renamed_models(parameters, files.arguments, gated=gated)
     return Checkpoint(path, "megatron", parameters, renamed, notes)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     import torch
 
-Layout = Literal["megatron", "safetensors", "state_dict", "dcp"]
+Layout = Literal["megatron", "safetensors", "state_dict", "dcp", "torch_dist"]
 
 
 def _nothing() -> None:
@@ -44,12 +44,13 @@ class Parameter:
 class Checkpoint:
     """A saved model.
 
-    `renamed` holds the same values under another library's names, where the layout knows them.
+    `renamed` holds the same values under the names of other families of models, by the family,
+    where the layout knows them.
     `notes` are sentences about what could not be taken as it stands; reading may add some.
     """
 
     path: Path
     layout: Layout
     parameters: dict[str, Parameter]
-    renamed: dict[str, Parameter] = field(default_factory=dict)
+    renamed: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msprobe.cli.outcome import Exit
+from msprobe.cli.table_flags import add_out_path, add_verdict
 
 if TYPE_CHECKING:
     from msprobe.acc_check.rows import CallRow
@@ -37,14 +38,7 @@ def add_places(parser: argparse.ArgumentParser) -> None:
         metavar="JSON",
         help="a dump.json of level L1 or mix",
     )
-    parser.add_argument(
-        "-o",
-        "--out_path",
-        type=Path,
-        default=Path(),
-        metavar="DIR",
-        help="folder for the two tables, made if need be [here]",
-    )
+    add_out_path(parser)
     parser.add_argument(
         "-save_error_data",
         action="store_true",
@@ -89,12 +83,6 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         help="float64 (on the CPU), cpu or another device in the call's own format [float64]",
     )
     parser.add_argument(
-        "--standard",
-        choices=STANDARDS,
-        default="rounding",
-        help="what the verdict comes from: rounding, or a former fixed threshold [rounding]",
-    )
-    parser.add_argument(
         "-j", "--jit_compile", action="store_true", help="compile operators just in time (NPU)"
     )
     parser.add_argument("--seed", type=int, default=1234, help="of drawn data [1234]")
@@ -105,9 +93,8 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="a call that takes longer is ended and becomes an error [300]",
     )
-    parser.add_argument(
-        "--fail-on-error", action="store_true", help="exit with code 4 if a call is an error"
-    )
+    meaning = "what the verdict comes from: rounding, or a former fixed threshold"
+    add_verdict(parser, STANDARDS, "rounding", meaning)
 
 
 def run(options: argparse.Namespace) -> Exit:

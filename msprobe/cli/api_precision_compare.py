@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from msprobe.cli.outcome import Exit
+from msprobe.cli.table_flags import add_out_path, add_verdict
 
 SUMMARY = "rate the details table of one device against that of another"
 STANDARDS = ("benchmark", "absolute", "ulp", "thousandth", "binary")
@@ -19,23 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("-gpu", "--gpu_csv_path", "the same of the device that it is rated against"),
     ):
         parser.add_argument(short, long, type=Path, required=True, metavar="CSV", help=what)
-    parser.add_argument(
-        "-o",
-        "--out_path",
-        type=Path,
-        default=Path(),
-        metavar="DIR",
-        help="folder for the two tables, made if need be [here]",
-    )
-    parser.add_argument(
-        "--standard",
-        choices=STANDARDS,
-        default="benchmark",
-        help="what floating values are rated by [benchmark]",
-    )
-    parser.add_argument(
-        "--fail-on-error", action="store_true", help="exit with code 4 if a call is an error"
-    )
+    add_out_path(parser)
+    add_verdict(parser, STANDARDS, "benchmark", "what floating values are rated by")
 
 
 def run(options: argparse.Namespace) -> Exit:

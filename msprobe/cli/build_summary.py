@@ -45,6 +45,7 @@ def beginning(findings: Sequence[StoredFinding], compared_values: int) -> str:
 
 def exit_code(result: BuildResult) -> Exit:
     """What a build ends with."""
-    if any(reason["code"] == "nothing_comparable" for reason in result.summary):
-        return Exit.NOTHING_COMPARABLE
-    return Exit.FAILED_PAIRS if result.failed else Exit.DONE
+    if result.failed:
+        return Exit.FAILED_PAIRS
+    nothing = any(reason["code"] == "nothing_comparable" for reason in result.summary)
+    return Exit.NOTHING_COMPARABLE if nothing else Exit.DONE

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
     """Declare the flags that `config_check` has for checkpoints too."""
     parser.add_argument(
-        "--mapping",
+        *("--mapping", "--name_map"),
         type=Path,
         metavar="YAML",
         help="lines `first name: second name` where names differ; # stands for any number",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msprobe.cli.build_summary import beginning
-from msprobe.cli.graph_visualize import BY_POSITION, number_of_processes
+from msprobe.cli.dump_flags import add_naming, add_sides, add_tensor_log, add_workers, naming
 from msprobe.cli.outcome import Exit
 from msprobe.cli.progress import Progress
 from msprobe.errors import CommandError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SUMMARY = "compare two dumps value by value into csv or xlsx tables"
 OUTPUT = Path("output")
 NAMES_ONLY = Path()  # -cm without a file
+_BACKENDS = ("fsdp", "megatron")
 _FOREIGN_MODES = ("offline_data", "torchair", "offline_model", "atb")
 _SIDES = ("npu_path", "bench_path")  # of compare.json
 # What mindstudio-probe has for dumps that only an NPU writes.
@@ -39,11 +40,6 @@ _FOREIGN_FLAGS = {
     "output_size": "--output_size belongs to offline models",
     "dym_shape_range": "--dym_shape_range belongs to offline models",
     "ofs": "-ofs belongs to offline models",
-    "consistent_check": "--consistent_check pairs training with inference by verl's own names, "
-    "which is not done here; rename modules with -lm or -cm",
-    "backend": "--backend belongs to --consistent_check",
-    "config": "--config multiplies tensors before they are compared, which is not done here; "
-    "multiply them before they are dumped",
 }
 
 
@@ -57,12 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_places(parser: argparse.ArgumentParser) -> None:
     kinds = "dump.json or debug.json, a rank, a step or a whole dump"
-    parser.add_argument(
-        "-tp", "--target_path", type=Path, metavar="PATH", help=f"the problem run: {kinds}"
-    )
-    parser.add_argument(
-        "-gp", "--golden_path", type=Path, metavar="PATH", help="the benchmark run, the same kind"
-    )
+    add_sides(parser, kinds, place=Path, required=False)
     parser.add_argument(
         "-o",
         "--output_path",
@@ -80,27 +71,12 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="say over all ranks where the runs begin to differ, as JSON",
     )
-    parser.add_argument(
-        "-tensor_log",
-        "--is_print_compare_log",
-        action="store_true",
-        help="two lines per value while tensors are compared",
-    )
-    parser.add_argument(
-        "--workers",
-        type=number_of_processes,
-        metavar="N",
-        help="processes at the same time [as many as cores]",
-    )
+    add_tensor_log(parser, "two lines per value while tensors are compared")
+    add_workers(parser)
 
 
 def _add_pairing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-fm",
-        "--fuzzy_match",
-        action="store_true",
-        help="also pair modules whose names differ where place, class and shapes agree",
-    )
+    add_naming(parser)
     parser.add_argument(
         "-cm",
         "--cell_mapping",
@@ -114,13 +90,18 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
         "-dm", "--data_mapping", type=Path, metavar="YAML", help="pair single values by full name"
     )
     parser.add_argument(
-        "-lm",
-        "--layer_mapping",
+        "--consistent_check",
+        action="store_true",
+        help="compare a training run with an inference run of the same model; needs --backend",
+    )
+    parser.add_argument(
+        "--backend", choices=_BACKENDS, help="what trains: its names of modules are translated"
+    )
+    parser.add_argument(
+        "--config",
         type=Path,
-        nargs="?",
-        const=BY_POSITION,
         metavar="YAML",
-        help="layers that have other names; without a file pair by position",
+        help="matrices to multiply tensors with before they are compared",
     )
 
 
@@ -158,6 +139,7 @@ def _add_foreign(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Exit:
     """Compare, write the tables and say where they lie and where the difference begins."""
     _refuse_foreign(options)
+    _check_backend(options)
     problem, benchmark = _places(options)
     from builder.tables.comparing import compare_into_tables
 
@@ -181,6 +163,13 @@ def _refuse_foreign(options: argparse.Namespace) -> None:
     for name, meaning in _FOREIGN_FLAGS.items():
         if getattr(options, name) is not None:
             raise CommandError(meaning, "leave it out")
+
+
+def _check_backend(options: argparse.Namespace) -> None:
+    if options.consistent_check and options.backend is None:
+        raise CommandError("--consistent_check needs --backend", "give fsdp or megatron")
+    if options.backend is not None and not options.consistent_check:
+        raise CommandError("--backend belongs to --consistent_check", "give both or none")
 
 
 def _places(options: argparse.Namespace) -> tuple[Path, Path]:
@@ -217,6 +206,8 @@ def _table_options(options: argparse.Namespace) -> TableOptions:
         form="xlsx" if options.xlsx else "csv",
         first_differences=options.diff_analyze,
         log=_log if options.is_print_compare_log else None,
+        backend=options.backend,
+        matrices=options.config,
         build=_build_options(options),
     )
 
@@ -224,15 +215,12 @@ def _table_options(options: argparse.Namespace) -> TableOptions:
 def _build_options(options: argparse.Namespace) -> BuildOptions:
     from builder import BuildOptions
 
-    by_position = options.layer_mapping == BY_POSITION
     return BuildOptions(
-        fuzzy_match=options.fuzzy_match,
-        layer_mapping=None if by_position else options.layer_mapping,
-        match_by_position=by_position,
         # Cell and Module are the same word to the matching.
         cell_mapping=None if options.cell_mapping == NAMES_ONLY else options.cell_mapping,
         data_mapping=options.data_mapping,
         workers=options.workers,
+        **naming(options),
     )
 
 
@@ -251,6 +239,9 @@ def print_summary(result: TablesResult) -> None:
         )
     for outcome in result.failed:
         print(f"failed: step {outcome.step} rank {outcome.rank}: {outcome.error}")
+    for outcome in result.outcomes:
+        for note in outcome.notes:
+            print(f"note: step {outcome.step} rank {outcome.rank}: {note}")
     for reason in unlike_dumps(result.outcomes):
         print(f"note: {sentence(reason)}")
     if not result.compared_values and not result.failed:

@@ -28,6 +28,7 @@ _DEFAULTS = {
     "slime_compare": Path("slime_param_compare_result"),
 }
 _LISTED = 10
+_LOGGING: tuple[Framework, ...] = ("verl", "slime")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,14 +66,18 @@ def _add_tasks(tasks: argparse._MutuallyExclusiveGroup) -> None:
         metavar=("BENCH", "CMP"),
         help="compare two packs (*.zip), or two checkpoints",
     )
-    tasks.add_argument(
-        "-vc",
-        "--verl-compare",
-        type=Path,
-        nargs=2,
-        metavar=("NPU_LOG", "BENCH_LOG"),
-        help="compare the configurations in two logs of verl",
-    )
+    for short, framework, what in (
+        ("-vc", "verl", "configurations"),
+        ("-sc", "slime", "arguments"),
+    ):
+        tasks.add_argument(
+            short,
+            f"--{framework}-compare",
+            type=Path,
+            nargs=2,
+            metavar=("NPU_LOG", "BENCH_LOG"),
+            help=f"compare the {what} in two logs of {framework}",
+        )
     tasks.add_argument(
         "-vv",
         "--verl-verify",
@@ -80,14 +85,6 @@ def _add_tasks(tasks: argparse._MutuallyExclusiveGroup) -> None:
         nargs="+",
         metavar="[BENCH_YAML] LOG",
         help="check a log of verl against expected values, built in or in a YAML file",
-    )
-    tasks.add_argument(
-        "-sc",
-        "--slime-compare",
-        type=Path,
-        nargs=2,
-        metavar=("NPU_LOG", "BENCH_LOG"),
-        help="compare the arguments in two logs of slime",
     )
 
 
@@ -98,14 +95,10 @@ def run(options: argparse.Namespace) -> Exit:
         return _pack(options.dump, _output(options, "dump"))
     if options.compare is not None:
         return _compare(options)
-    if options.verl_compare is not None:
-        return _compare_logs(
-            "verl", options.verl_compare, _output(options, "verl_compare"), options
-        )
-    if options.slime_compare is not None:
-        return _compare_logs(
-            "slime", options.slime_compare, _output(options, "slime_compare"), options
-        )
+    for framework in _LOGGING:
+        logs = getattr(options, f"{framework}_compare")
+        if logs is not None:
+            return _compare_logs(framework, logs, _output(options, f"{framework}_compare"), options)
     return _verify(options.verl_verify, _output(options, "verl_verify"), options)
 
 
@@ -116,6 +109,8 @@ def _check_options(options: argparse.Namespace) -> None:
     )
     if checkpoints and options.fail_on is not None:
         raise CommandError("--fail-on is for packs and logs", "checkpoints take --fail-above")
+    if options.dump is not None and options.fail_on is not None:
+        raise CommandError("--fail-on is for comparisons", "leave it out with -d")
     if not checkpoints and (options.fail_above is not None or options.mapping is not None):
         raise CommandError(
             "--fail-above and --mapping are for checkpoints", "others take --fail-on"

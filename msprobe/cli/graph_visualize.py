@@ -12,6 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msprobe.cli.build_summary import exit_code, print_summary
+from msprobe.cli.dump_flags import (
+    add_naming,
+    add_sides,
+    add_tensor_log,
+    add_workers,
+    location,
+    naming,
+)
 from msprobe.cli.merge_flags import add_merge_flags, merge_options
 from msprobe.cli.outcome import Exit
 from msprobe.errors import CommandError
@@ -20,7 +28,6 @@ if TYPE_CHECKING:
     from builder import BuildOptions, BuildResult
     from msprobe.cli.progress import Progress
 
-BY_POSITION = Path()  # -lm without a file
 SUMMARY = "compare two dumps (or draw one) into a file that TensorBoard shows"
 
 
@@ -35,21 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_places(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-tp",
-        "--target_path",
-        type=location,
-        required=True,
-        metavar="DIR",
-        help="dump of the problem run: a rank, a step or the whole dump",
-    )
-    parser.add_argument(
-        "-gp",
-        "--golden_path",
-        type=location,
-        metavar="DIR",
-        help="dump of the benchmark run at the same level; without it one graph is drawn",
-    )
+    what = "a rank, a step or the whole dump; without -gp it is drawn alone"
+    add_sides(parser, what, place=location, required=True)
     parser.add_argument(
         "-o",
         "--output_path",
@@ -61,21 +55,7 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_pairing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-lm",
-        "--layer_mapping",
-        type=Path,
-        nargs="?",
-        const=BY_POSITION,
-        metavar="YAML",
-        help="names that differ between the runs; without a file modules pair by position",
-    )
-    parser.add_argument(
-        "-fm",
-        "--fuzzy_match",
-        action="store_true",
-        help="also pair modules of other names where position and parameter shapes agree",
-    )
+    add_naming(parser)
     parser.add_argument(
         "--manual_mapping",
         type=Path,
@@ -100,11 +80,10 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
 
 def _add_former(parser: argparse.ArgumentParser) -> None:
     # Flags of mindstudio-probe's command of this name; progress and notes are always shown here.
-    for short, long in (
-        ("-tensor_log", "--is_print_compare_log"),
-        ("-progress_log", "--is_print_progress_log"),
-    ):
-        parser.add_argument(short, long, action="store_true", help=argparse.SUPPRESS)
+    add_tensor_log(parser, argparse.SUPPRESS)
+    parser.add_argument(
+        *("-progress_log", "--is_print_progress_log"), action="store_true", help=argparse.SUPPRESS
+    )
 
 
 def _add_measuring(parser: argparse.ArgumentParser) -> None:
@@ -138,9 +117,7 @@ def _add_measuring(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_running(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--workers", type=number_of_processes, metavar="N", help="processes at a time [all cores]"
-    )
+    add_workers(parser)
     parser.add_argument(
         "--plan",
         action="store_true",
@@ -196,7 +173,7 @@ def _build(options: argparse.Namespace, progress: Progress) -> BuildResult:
 
 def _plan(options: argparse.Namespace) -> Exit:
     if options.executor is not None:
-        raise CommandError("--plan runs nothing", "leave --executor to msprobe unit")
+        raise CommandError("--plan runs nothing", "give --executor to msprobe unit")
     from builder.cluster.plan_file import PLAN_FILE
     from builder.cluster.running import plan_build
 
@@ -211,13 +188,6 @@ def _plan(options: argparse.Namespace) -> Exit:
     return Exit.DONE
 
 
-def location(text: str) -> str:
-    """A path, or an address such as s3://bucket/run, as it is written without a last slash."""
-    from builder.storage.folder import is_address
-
-    return text.rstrip("/") if is_address(text) else str(Path(text))
-
-
 def number_map(text: str) -> dict[int, int]:
     """Parse `0:4,1:5`."""
     try:
@@ -230,29 +200,19 @@ def number_map(text: str) -> dict[int, int]:
     return mapping
 
 
-def number_of_processes(text: str) -> int:
-    """Parse a number from 1 on."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; give 1 or more")
-    return int(text)
-
-
 def _build_options(options: argparse.Namespace) -> BuildOptions:
     from builder import BuildOptions, Tolerance
 
     constants = {"factor": options.tolerance_factor, "growth": options.tolerance_growth}
     given = {"threshold": options.threshold, "workers": options.workers}
-    by_position = options.layer_mapping == BY_POSITION
     return BuildOptions(
         overflow_check=options.overflow_check,
-        layer_mapping=None if by_position else options.layer_mapping,
-        match_by_position=by_position,
-        fuzzy_match=options.fuzzy_match,
         manual_mapping=options.manual_mapping,
         acc_check=options.acc_check,
         rank_map=options.rank_map,
         step_map=options.step_map,
         merging=merge_options(options),
         tolerance=Tolerance(**{k: v for k, v in constants.items() if v is not None}),
+        **naming(options),
         **{k: v for k, v in given.items() if v is not None},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from msprobe.cli.build_summary import exit_code, print_summary
-from msprobe.cli.graph_visualize import location
+from msprobe.cli.dump_flags import location
 from msprobe.cli.outcome import Exit
 
 SUMMARY = "join the parts that units of a plan made into one result file"

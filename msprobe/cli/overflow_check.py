@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msprobe.cli.compare import OUTPUT
-from msprobe.cli.graph_visualize import number_of_processes
+from msprobe.cli.dump_flags import add_workers
 from msprobe.cli.outcome import Exit
 
 if TYPE_CHECKING:
@@ -43,12 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder for anomaly_analyze_<time>.json [./output]",
     )
-    parser.add_argument(
-        "--workers",
-        type=number_of_processes,
-        metavar="N",
-        help="processes at the same time [as many as cores]",
-    )
+    add_workers(parser)
 
 
 def run(options: argparse.Namespace) -> Exit:

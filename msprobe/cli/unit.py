@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from msprobe.cli.graph_visualize import location, number_of_processes, single_threaded
+from msprobe.cli.dump_flags import add_workers, location
+from msprobe.cli.graph_visualize import single_threaded
 from msprobe.cli.outcome import Exit
 from msprobe.cli.progress import Progress
 from msprobe.errors import CommandError
@@ -32,9 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unit", action="append", default=[], metavar="ID", help="this unit of the plan; repeat it"
     )
-    parser.add_argument(
-        "--workers", type=number_of_processes, metavar="N", help="processes at a time [all cores]"
-    )
+    add_workers(parser)
     parser.add_argument(
         "--executor",
         default="local",

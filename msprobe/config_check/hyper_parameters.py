@@ -109,6 +109,8 @@ def flattened(value: Any, separator: str, name: str = "") -> Iterator[tuple[str,
 
 
 def _read(file: Path) -> dict[str, Any]:
+    if not file.exists():
+        raise CheckError(f"{file}: no such file", "correct the path")
     if file.suffix not in SUFFIXES:
         raise CheckError(f"{file}: is no launch script or YAML file", "give *.sh, *.yaml or *.yml")
     try:

@@ -69,6 +69,8 @@ def slime_configuration(log: Path) -> dict[str, Any]:
 
 def _lines(log: Path) -> list[tuple[str, str]]:
     """(actor, text) of each line, the actor empty where Ray names none."""
+    if not log.exists():
+        raise CheckError(f"{log}: no such file", "give the training log")
     if log.suffix not in SUFFIXES:
         raise CheckError(f"{log}: is no log by its name", f"give a {' or '.join(SUFFIXES)} file")
     if not log.is_file():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from builder.results.records import Across, Children, NodeDetails, NodeFlow, NodePath
+from builder.results.shards import NodeShards, node_shards
 from tb_graph_ascend.server.graphs import Limit, Offset
 from tb_graph_ascend.server.messages import NodeTable
 from tb_graph_ascend.server.node_table import (
@@ -63,5 +64,10 @@ def resource(place: Workplace) -> Resource:
     def across(db: str, node: int) -> Across:
         """The same node in every step and rank."""
         return place.open(db).database.across(node)
+
+    @routes.route("/databases/<db>/nodes/<int:node>/shards", answer=NodeShards)
+    def shards(db: str, node: int) -> NodeShards:
+        """What each rank holds of the values that were joined for a node and its partner."""
+        return node_shards(place.open(db).database, node)
 
     return routes

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import builder
 from builder.pipeline.options import BuildOptions
+from tests.builder.cluster.runs import layout
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "msprobe-26.2.0"
 PLAIN = BuildOptions(workers=1)
@@ -36,6 +37,7 @@ def main(logdir: Path, empty: Path, building: Path, renaming: Path) -> None:
     build(logdir / "shared", SAMPLES / "renamed" / "problem", bench)
     build(logdir / "single", SAMPLES / "communication" / "bench", None)
     build_partly(logdir / "failed")
+    build_joined(logdir / "joined")
     build_scaled(logdir / "scaled")
     build(logdir / "micro", SAMPLES / "micro-steps" / "bench", SAMPLES / "micro-steps" / "bench")
 
@@ -54,6 +56,12 @@ def build_partly(folder: Path) -> None:
     dump = problem / "step1" / "rank1" / "dump.json"
     dump.write_text(dump.read_text()[:4000])
     build(folder, problem, SAMPLES / "ranks" / "bench")
+
+
+def build_joined(folder: Path) -> None:
+    """Build a comparison of two tensor-parallel ranks, one of them wrong, with a single one."""
+    problem = layout(folder / "dumps" / "problem", 2, fault=True)
+    build(folder, problem, layout(folder / "dumps" / "benchmark", 1))
 
 
 def build_scaled(folder: Path) -> None:

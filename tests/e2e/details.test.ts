@@ -38,6 +38,19 @@ describe("details", () => {
       { permissions: ["clipboard-read", "clipboard-write"] },
     ));
 
+  it("open a joined value into its ranks, the wrong one marked", () =>
+    on("joined", async (page) => {
+      await page.keyboard.press("f");
+      await expect.poll(() => selectedName(page)).toContain("Linear");
+      await page.getByRole("button", { name: /All measures of output/ }).click();
+      const shards = page.getByRole("region", { name: "Ranks of the problem run" });
+      await expect.poll(() => shards.innerText()).toContain("this value on 2 ranks");
+      expect(await shards.innerText()).toContain("tp 2: the same on all");
+      const guilty = shards.locator("tbody tr", { hasText: "differs" });
+      expect(await guilty.count()).toBe(1);
+      expect(await guilty.innerText()).toMatch(/^1\s*differs\s+tp 1\s/);
+    }));
+
   it("name the ranks a call communicates with, and jump to them", () =>
     on("ranks", async (page) => {
       await query(page, "Distributed.send");

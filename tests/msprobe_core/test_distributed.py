@@ -96,6 +96,20 @@ def test_collectives_of_a_backward_pass_are_not_recomputed(kind: str, out: Path)
         assert late or not kind.startswith("fsdp"), names
 
 
+def test_the_collectives_of_tensor_parallelism_are_recorded(out: Path) -> None:
+    sides = read_rank_dumps(out / "rowwise")[:2]
+    entries = [dump.data["Distributed.all_reduce.0.forward"] for dump in sides]
+    for dump, entry in zip(sides, entries, strict=True):
+        assert entry["input_kwargs"]["group"]["group_ranks"] == [0, 1]
+        assert "Distributed.all_reduce.0.forward" in dump.construct
+        reduced = dump.data["Module.second.Linear.forward.0"]["output"][0]
+        assert entry["output"][0]["Norm"] == reduced["Norm"]
+    # Each rank holds a part of the sum, so the means of the parts add up to that of the whole.
+    parts = [entry["input_args"][0]["Mean"] for entry in entries]
+    for entry in entries:
+        assert entry["output"][0]["Mean"] == pytest.approx(sum(parts), rel=1e-5)
+
+
 def test_unreduced_outputs_of_rowwise_layers_say_so(out: Path) -> None:
     for dump in read_rank_dumps(out / "rowwise"):
         partial = [

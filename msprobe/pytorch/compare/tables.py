@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING
 from builder.errors import InputError
 
 if TYPE_CHECKING:
+    from builder.match.rollout_mapping import Backend
     from builder.tables.comparing import TableOptions, TablesResult
 
 Place = str | Path
-_SWITCHES = ("fuzzy_match", "xlsx", "first_diff_analyze", "is_print_compare_log")
-_MAPPINGS = ("data_mapping", "cell_mapping", "layer_mapping")
+_SWITCHES = (
+    *("fuzzy_match", "xlsx", "first_diff_analyze", "is_print_compare_log"),
+    "consistent_check",
+)
+_FILES = ("data_mapping", "cell_mapping", "layer_mapping", "config")
+_BACKENDS = ("fsdp", "megatron")
 
 
 def pt_compare(
@@ -23,9 +28,10 @@ def pt_compare(
     """Compare two dump.json (or debug.json) files, ranks, steps or whole dumps into tables.
 
     `input_param` holds npu_path, bench_path and perhaps is_print_compare_log. Options are
-    fuzzy_match, xlsx, first_diff_analyze, data_mapping (a path or a dictionary), cell_mapping and
-    layer_mapping. Raises InputError for what cannot be used and OutputError when nothing can be
-    written; the result lists the files.
+    fuzzy_match, xlsx, first_diff_analyze, data_mapping (a path or a dictionary), cell_mapping,
+    layer_mapping, config (matrices), consistent_check with backend ("fsdp" or "megatron"), and
+    suffix, which stands in the tables' names before the time. Raises InputError for what cannot be
+    used and OutputError when nothing can be written; the result lists the files.
     """
     given = dict(options)
     problem = _side(input_param, "npu_path", "npu_json_path")
@@ -72,6 +78,9 @@ def _table_options(given: Mapping[str, object]) -> TableOptions:
         form="xlsx" if given.get("xlsx") else "csv",
         first_differences=bool(given.get("first_diff_analyze")),
         log=_log if given.get("is_print_compare_log") else None,
+        suffix=str(given.get("suffix") or ""),
+        backend=_backend(given),
+        matrices=_path(given.get("config")),
         build=BuildOptions(
             fuzzy_match=bool(given.get("fuzzy_match")),
             data_mapping=_data_mapping(given.get("data_mapping")),
@@ -82,12 +91,24 @@ def _table_options(given: Mapping[str, object]) -> TableOptions:
 
 
 def _check(given: Mapping[str, object]) -> None:
-    known = (*_SWITCHES, *_MAPPINGS)
+    known = (*_SWITCHES, *_FILES, "backend", "suffix")
     for name, value in given.items():
         if name not in known:
             raise InputError(f"{name}: no option of compare", f"choose from {', '.join(known)}")
         if name in _SWITCHES and not isinstance(value, bool):
             raise InputError(f"{name}: {value!r} is no switch", "give True or False")
+
+
+def _backend(given: Mapping[str, object]) -> Backend | None:
+    backend, wanted = given.get("backend"), given.get("consistent_check", False)
+    if wanted and backend not in _BACKENDS:
+        raise InputError(
+            f"backend: {backend!r}; consistent_check translates the names of what trains",
+            f"give {' or '.join(_BACKENDS)}",
+        )
+    if backend is not None and not wanted:
+        raise InputError("backend: belongs to consistent_check", "give both or none")
+    return "fsdp" if backend == "fsdp" else "megatron" if wanted else None
 
 
 def _path(given: object) -> Path | None:

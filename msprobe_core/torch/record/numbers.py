@@ -8,6 +8,7 @@ tensor counts its zeros; a distributed one its local part.
 
 from __future__ import annotations
 
+import threading
 from math import hypot, inf, isfinite, sqrt
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ _WIDE_INTEGERS = frozenset(
     getattr(torch, name) for name in ("uint16", "uint32", "uint64") if hasattr(torch, name)
 )
 _BLOCK = 32768  # elements per thread whose float64 copy stays in the cache
+_FEW_TO_KEEP = 2048  # from so many elements on, new memory costs more than looking for the kept
+_local = threading.local()
 _FEW = 16  # for so many elements four calls into torch cost more than a list
 _EXACT = frozenset({torch.float32, torch.float64})
 _SQUARABLE = (1e-140, 1e140)
@@ -174,7 +177,7 @@ def _sums(flat: torch.Tensor) -> tuple[float, float, float, float]:
         extremes = torch.aminmax(flat)
         low, high = extremes.min.item(), extremes.max.item()
         scale = _scale(low, high)
-        wide = flat.to(torch.float64)
+        wide = _widened(flat, block)
         if scale != 1.0 and isfinite(scale):
             wide = wide / scale
         return low, high, torch.sum(wide).item(), torch.dot(wide, wide).item()
@@ -185,13 +188,29 @@ def _sums(flat: torch.Tensor) -> tuple[float, float, float, float]:
         least, most = torch.aminmax(part)
         lows.append(least.item())
         highs.append(most.item())
-        wide = part.to(torch.float64)
+        wide = _widened(part, block)
         total += torch.sum(wide).item()
         squares += torch.dot(wide, wide).item()
     if not isfinite(squares):  # NaN has no place in an order
         least, most = torch.aminmax(flat)
         return least.item(), most.item(), total, squares
     return min(lows), max(highs), total, squares
+
+
+def _widened(flat: torch.Tensor, block: int) -> torch.Tensor:
+    """At most a block of elements in float64, until the next ones of this thread.
+
+    Their place is kept: memory that is new for each block costs more than the conversion.
+    """
+    size = flat.numel()
+    if flat.dtype is torch.float64 or size < _FEW_TO_KEEP:
+        return flat.to(torch.float64)
+    kept: torch.Tensor | None = getattr(_local, "kept", None)
+    if kept is None or kept.numel() < block:
+        # Neither an inference tensor nor one of a user's dispatch mode could take other blocks.
+        with torch.inference_mode(False), torch._C._DisableTorchDispatch():
+            kept = _local.kept = torch.empty(block, dtype=torch.float64, device="cpu")
+    return kept[:size].copy_(flat)
 
 
 def _measure_few(tensor: torch.Tensor, all_digits: bool) -> Measured | None:

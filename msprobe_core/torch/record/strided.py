@@ -33,15 +33,18 @@ def elements_of(tensor: torch.Tensor) -> torch.Tensor:
     """A strided tensor with the elements of an odd one; raises Unreadable.
 
     A distributed tensor gives its local part, a vmapped one its whole batch, a sparse one its
-    stored elements.
+    stored elements, a quantised one (torchao's as well) the numbers that it stands for.
     """
     while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)
     tensor = _local(tensor)
     if tensor.device.type == "meta" or hasattr(tensor, "fake_mode"):
         raise Unreadable("no elements: meta or fake tensor")
-    if tensor.is_quantized:
+    if tensor.is_quantized or type(tensor).dequantize is not torch.Tensor.dequantize:
         return tensor.dequantize()
+    if hasattr(tensor, "get_original_weight"):  # NF4
+        original: torch.Tensor = tensor.get_original_weight()
+        return original
     if tensor.is_nested:
         return torch.cat([part.reshape(-1) for part in tensor.detach().unbind()])
     if tensor.layout is torch.sparse_coo:

@@ -6,10 +6,13 @@ Their module attributes are wrapped at `start` and put back at `stop`.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
+
+import torch
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.replacing import Replacements
@@ -38,7 +41,23 @@ _RECEIVED = {
 }
 """Which argument is only filled by the call: what it held before is no input."""
 
+_FUNCTIONAL = (
+    "all_reduce",
+    "all_gather_single",
+    "all_gather_tensor",
+    "reduce_scatter_single",
+    "reduce_scatter_tensor",
+    "all_to_all_single",
+    "broadcast",
+)
+"""Those that return their result, as DTensor calls them; all have a `group`."""
+_GROUP = "group"
+
 Function = Callable[..., Any]
+
+
+_Begun = tuple[str, ModuleCall | None, Entry | None]
+"""The name of a call that runs, where it stands, and its entry."""
 
 
 class CollectiveWatch:
@@ -58,6 +77,8 @@ class CollectiveWatch:
         if distributed is None or not distributed.is_available() or self._replaced:
             return
         core = sys.modules["torch.distributed.distributed_c10d"]
+        if self._risk_level != "ALL":  # there the operators below them are recorded
+            self._wrap_functional()
         for name in sorted(RECORDED["Distributed"]):
             original = getattr(distributed, name, None)
             if original is None:
@@ -66,6 +87,13 @@ class CollectiveWatch:
             for module in (distributed, core):
                 if getattr(module, name, None) is original:
                     self._replaced.put(module, name, wrapper)
+
+    def _wrap_functional(self) -> None:
+        functional = sys.modules.get("torch.distributed._functional_collectives")
+        for name in _FUNCTIONAL:
+            original = getattr(functional, name, None)
+            if functional is not None and original is not None:
+                self._replaced.put(functional, name, self._wrapped_functional(name, original))
 
     def stop(self) -> None:
         """Put the originals back and finish what ran asynchronously."""
@@ -91,11 +119,54 @@ class CollectiveWatch:
 
         @functools.wraps(original)
         def collective(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-            if self._threads.local.quiet or self._threads.muted or self._trace.closed:
+            if self._is_quiet():
                 return original(*args, **kwargs)
             return self._record(api, original, args, kwargs)
 
         return collective
+
+    def _wrapped_functional(self, name: str, original: Function) -> Function:
+        api = Api("Distributed", name, has_values(name, self._risk_level))
+        parameters = tuple(inspect.signature(original).parameters)
+
+        @functools.wraps(original)
+        def collective(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+            if torch.compiler.is_compiling() or self._is_quiet():
+                return original(*args, **kwargs)
+            trace, caller = self._trace, sys._getframe(1)
+            given = {**dict(zip(parameters, args)), **kwargs}
+            begun = trace.safely(api.owner, self._begin_functional, api, given, caller)
+            self._threads.local.quiet += 1
+            try:
+                result = original(*args, **kwargs)
+            finally:
+                self._threads.local.quiet -= 1
+            if begun is not None:
+                trace.safely(api.owner, self._end_functional, begun, result)
+            return result
+
+        return collective
+
+    def _begin_functional(self, api: Api, given: dict[str, Any], caller: FrameType) -> _Begun:
+        named = {**given, _GROUP: _resolved(given.get(_GROUP), given.get("tag", ""))}
+        parent = self._parent_at(caller)
+        name = f"{api.owner}.{self._trace.next_call(api.owner)}.forward"
+        values = (named.pop(next(iter(named))),)
+        return name, parent, begin_call(self._trace, name, api, parent, (values, named), caller)
+
+    def _end_functional(self, begun: _Begun, result: object) -> None:
+        name, parent, entry = begun
+        self._trace.place_forward(name, parent)
+        self._trace.selection.leave(name)
+        if entry is not None:  # reading the result waits for it
+            self._close(entry, parent, None, [result])
+
+    def _is_quiet(self) -> bool:
+        return bool(self._threads.local.quiet or self._threads.muted or self._trace.closed)
+
+    def _parent_at(self, caller: FrameType) -> ModuleCall | None:
+        local = self._threads.local
+        return local.parent() if local.running else self._regions.region_of(caller)
 
     def _record(
         self, api: Api, original: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -137,10 +208,10 @@ class CollectiveWatch:
 
     def _begin(
         self, api: Api, args: tuple[Any, ...], kwargs: dict[str, Any], caller: FrameType
-    ) -> tuple[str, ModuleCall | None, Entry | None]:
-        trace, local = self._trace, self._threads.local
+    ) -> _Begun:
+        trace = self._trace
         self.finish(last=False)
-        parent = local.parent() if local.running else self._regions.region_of(caller)
+        parent = self._parent_at(caller)
         name = f"{api.owner}.{trace.next_call(api.owner)}.forward"
         written = _without_received(api.name, args, kwargs)
         return name, parent, begin_call(trace, name, api, parent, written, caller)
@@ -161,6 +232,15 @@ class CollectiveWatch:
     def _write_results(self, entry: Entry, values: list[object]) -> None:
         if self._trace.selection.outputs:
             write_list(self._trace, entry, "output", values)
+
+
+def _resolved(group: object, tag: str) -> object:
+    """The process group that a list of ranks, a mesh or a name stands for."""
+    functional: Any = sys.modules["torch.distributed._functional_collectives"]
+    core: Any = sys.modules["torch.distributed.distributed_c10d"]
+    if isinstance(group, core.ProcessGroup):
+        return group
+    return core._resolve_process_group(functional._resolve_group_name(group, tag))
 
 
 def _is_completed(work: object) -> bool:

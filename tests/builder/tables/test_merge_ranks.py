@@ -93,7 +93,7 @@ def test_choice_that_cannot_be_used_is_said(tmp_path: Path, text: str, words: st
 def test_folder_without_two_ranks_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such folder"):
         merge_ranks(tmp_path / "none", tmp_path, MergeChoice(("a",)))
-    with pytest.raises(InputError, match="merging takes two"):
+    with pytest.raises(InputError, match="over two ranks or more"):
         merge_ranks(tmp_path, tmp_path, MergeChoice(("a",)))
     tables = ranks(tmp_path, 1)
     with pytest.raises(InputError, match="no value's name begins with Nothing"):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from builder import BuildOptions
 from builder.dump.reader import read_dump
 from builder.dump.sources import find_sources
 from builder.judge.extensions import Extension
@@ -78,7 +79,7 @@ def test_any_two_dumps(ours: dict[str, Any], theirs: dict[str, Any], tmp_path: P
     work = comparing.write_pair_table
     if not value_names(sides[0]) and not value_names(sides[1]):
         return
-    file = work(*sides, tmp_path / "out", "csv", 0.25)
+    file = work(sides, tmp_path / "out", "csv", BuildOptions())
     check_complete(file, *sides)
 
 

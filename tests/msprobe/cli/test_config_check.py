@@ -67,7 +67,7 @@ def test_logs(task: list[str], result: str, run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-d", "none.sh"], "none.sh: cannot be read"),
+        (["-d", "none.sh"], "none.sh: no such file"),
         (["-d", "a.log"], "no launch script or YAML"),
         (["-d", "-o", "pack.tar"], "ends in .zip"),
         (["-d", "-o", "none/pack.zip"], "is no folder; make it"),
@@ -80,7 +80,7 @@ def test_logs(task: list[str], result: str, run: Run, folder: Path) -> None:
         (["-c", "folder", "folder", "--fail-on", "error"], "checkpoints take --fail-above"),
         (["-c", "other.zip", "other.zip", "--fail-above", "1"], "others take --fail-on"),
         (["-vc", "a.log", "b.log", "--mapping", "x.yaml"], "others take --fail-on"),
-        (["-vc", "a.log", "none.log"], "none.log: is no file"),
+        (["-vc", "a.log", "none.log"], "none.log: no such file"),
         (["-vc", "a.log", "a.txt"], "no configuration of verl"),
         (["-vc", "a.log", "folder"], "no log by its name"),
         (["-vc", "a.log", "b.log", "-o", "a.sh"], "a.sh: is a file; give a folder"),

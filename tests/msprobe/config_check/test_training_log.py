@@ -177,7 +177,7 @@ def test_verification_against_the_built_in_values_and_a_file(tmp_path: Path) -> 
     ("name", "text", "said"),
     [
         ("a.md", "", "no log by its name"),
-        ("none.log", None, "is no file"),
+        ("none.log", None, "no such file"),
         ("a.log", "", "no configuration of verl"),
         ("a.log", "{'actor_rollout_ref': <Enum.A: 1>}", "no Python literal"),
     ],

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from builder.match.manual_file import MappedPair
-from builder.results import answer, rank_strip, records, trace
+from builder.results import answer, rank_strip, records, shards, trace
 from tb_graph_ascend.server import build_messages, drawing, messages
 
 API = Path(__file__).parents[3] / "tb_graph_ascend" / "frontend" / "src" / "api"
@@ -20,7 +20,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "Failure": messages.Failure,
     "MappingResult": messages.MappingResult,
 }
-MODULES = (records, trace, messages, build_messages, drawing, answer, rank_strip)
+MODULES = (records, trace, messages, build_messages, drawing, answer, rank_strip, shards)
 
 
 def interfaces() -> dict[str, set[str]]:

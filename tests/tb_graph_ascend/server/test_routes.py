@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+import builder
+from builder import BuildOptions
 from tb_graph_ascend.server import create_app
+from tests.builder.cluster.runs import layout
 from tests.tb_graph_ascend.conftest import Site
 
 MUL = "Tensor.__mul__.0.forward"
@@ -221,3 +224,17 @@ def test_file_of_msprobe_is_served_and_takes_no_mapping(samples: Path, tmp_path:
     assert listed["total"] == answer["pairs"][3]["divergent"]
     assert client.get(f"{base}/mappings").status_code == 409
     assert client.get(f"{base}/nodes/{node}/values/0/picture").status_code in (404, 409)
+
+
+def test_shards_tell_what_each_rank_holds(tmp_path: Path) -> None:
+    sides = layout(tmp_path / "problem", 2, fault=True), layout(tmp_path / "benchmark", 1)
+    builder.build(*sides, tmp_path / "runs", BuildOptions(workers=1))
+    client = create_app([tmp_path / "runs"]).test_client()
+    (database,) = client.get("/api/databases").json["databases"]  # type: ignore[index]
+    place = f"/api/databases/{database['id']}"
+    problem = client.get(f"{place}/pairs/0/0").json["problem"]  # type: ignore[index]
+    answer = client.get(f"{place}/nodes/{problem['root']['id'] + 1}/shards").json
+    assert answer is not None
+    (output,) = [v for v in answer["values"] if (v["side"], v["role"]) == ("problem", "output")]
+    assert [(s["rank"], s["guilty"]) for s in output["shards"]] == [(0, False), (1, True)]
+    assert client.get(f"{place}/nodes/999999/shards").status_code == 404

@@ -15,6 +15,7 @@ import type {
   Mappings,
   NodeDetails,
   NodeList,
+  NodeShards,
   PairGraphs,
   PairSet,
   Path,
@@ -217,6 +218,8 @@ export const api = {
     request<MappingResult>(address(`${database(db)}/mappings`), mutation("DELETE", { problem })),
   across: (db: string, node: number) =>
     request<Across>(address(`${database(db)}/nodes/${node}/across`)),
+  shards: (db: string, node: number) =>
+    request<NodeShards>(address(`${database(db)}/nodes/${node}/shards`)),
   picture: (db: string, node: number, value: number) =>
     request<Picture>(address(`${database(db)}/nodes/${node}/values/${value}/picture`)),
   dumps: () => request<Dumps>(address("dumps")),

@@ -64,6 +64,9 @@ export const nodesQuery = (db: string, step: number, rank: number, query: NodeQu
 export const acrossQuery = (db: string, node: number) =>
   queryOptions({ queryKey: ["db", db, "across", node], queryFn: () => api.across(db, node) });
 
+export const shardsQuery = (db: string, node: number) =>
+  queryOptions({ queryKey: ["db", db, "shards", node], queryFn: () => api.shards(db, node) });
+
 export const pictureQuery = (db: string, node: number, value: number) =>
   queryOptions({
     queryKey: ["db", db, "picture", node, value],

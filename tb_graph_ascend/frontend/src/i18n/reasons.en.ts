@@ -50,7 +50,7 @@ export const reasonsEn: Record<string, string> = {
   collective_order: "rank {{peer_rank}} calls {{other}} where this rank calls {{kind}}",
   checkpoint_recomputed: "recomputed during the backward pass (activation checkpointing)",
   precision_setting:
-    "most values are {{problem}} in the problem run and {{benchmark}} in the benchmark; tolerances follow the coarser one",
+    "computed in {{problem}} in the problem run and in {{benchmark}} in the benchmark (most values, or a whole class of calls); tolerances follow the coarser one",
   statistics_only: "a tensor dump against a statistics dump: compared on the statistics both have",
   unlike_statistics:
     "dumps of unlike tasks, {{problem}} against {{benchmark}}: compared on the statistics that both have",

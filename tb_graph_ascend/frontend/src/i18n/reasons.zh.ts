@@ -37,7 +37,7 @@ export const reasonsZh: Record<string, string> = {
   partner_missing: "与 rank {{peer_rank}} 的 {{kind}}：缺少对端调用",
   collective_order: "本 rank 调用 {{kind}} 时，rank {{peer_rank}} 调用的是 {{other}}",
   checkpoint_recomputed: "在反向传播中重新计算（激活检查点）",
-  precision_setting: "大多数值在问题侧为 {{problem}}，在标杆侧为 {{benchmark}}；容差按较粗的精度计算",
+  precision_setting: "问题侧以 {{problem}} 计算，标杆侧以 {{benchmark}} 计算（大多数值或整类调用）；容差按较粗的精度计算",
   statistics_only: "张量数据与统计量数据比较：按双方都有的统计量比较",
   unlike_statistics: "{{problem}} 数据与 {{benchmark}} 数据比较：按双方都有的统计量比较",
   unlike_checksums: "{{problem}} 数据与 {{benchmark}} 数据比较：按双方都有的校验值比较",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from msprobe_core.torch.record.tensors import TensorBook, ValueOptions
 from msprobe_core.values.arguments import ArgumentWriter
@@ -127,6 +129,47 @@ def test_a_tensor_that_cannot_be_read_costs_a_line_not_the_step() -> None:
     found = json.loads(str(made.record(broken, "Torch.x.0.forward.input.0")))
     assert found["Max"] is None and found["shape"] == [2, 3]
     assert len(errors) == 1 and "Torch.x.0.forward.input.0" in errors[0]
+
+
+class Halves(torch.Tensor):
+    """Stands for twice what it stores, as the quantised tensors of torchao stand for a product."""
+
+    stored: torch.Tensor
+
+    @staticmethod
+    def __new__(cls: type[Halves], stored: torch.Tensor) -> Halves:
+        made: Any = torch.Tensor._make_wrapper_subclass(cls, stored.shape, dtype=torch.float32)
+        made.stored = stored
+        return made  # type: ignore[no-any-return]
+
+    def dequantize(self) -> torch.Tensor:
+        return self.stored.float() * 2
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError(func)
+
+
+class Original(Halves):
+    """NF4's method has another name."""
+
+    dequantize = torch.Tensor.dequantize  # type: ignore[assignment]
+
+    def get_original_weight(self) -> torch.Tensor:
+        return self.stored.float() * 2
+
+
+@pytest.mark.parametrize("kind", [Halves, Original])
+@pytest.mark.parametrize("options", [{}, {"save": True}, {"checksum": "md5"}])
+def test_a_quantised_wrapper_is_measured_by_what_it_stands_for(
+    kind: type[Halves], options: dict[str, Any]
+) -> None:
+    stored = torch.tensor([[1, -3], [5, 7]], dtype=torch.int8)
+    found = record(kind(stored), **options)
+    exact = stored.double() * 2
+    assert (found["Max"], found["Min"], found["dtype"]) == (14.0, -6.0, "torch.float32")
+    assert found["Norm"] == pytest.approx(exact.norm().item())
+    assert found["Mean"] == pytest.approx(exact.mean().item())
 
 
 @settings(max_examples=60, deadline=None)
@@ -257,6 +300,44 @@ def test_sums_neither_overflow_nor_vanish(scale: float, dtype: torch.dtype, size
     assert found["Norm"] == pytest.approx(exact * math.sqrt(size), rel=1e-6)
     assert abs(found["Mean"]) == pytest.approx(exact, rel=1e-6)
     assert "inf_count" not in found
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, FakeTensorMode])
+def test_what_is_kept_between_tensors_is_of_no_mode(mode: Callable[[], Any]) -> None:
+    """The first tensor of a thread is measured under a mode, the next ones are not."""
+    found: list[dict[str, Any]] = []
+
+    def measure() -> None:
+        values = torch.arange(40_000.0)
+        with mode():
+            made, _ = book()
+            made.record(values, "Torch.x.0.forward.input.0")
+        found.append(record(values))
+        found.append(record(values[:3000]))
+
+    thread = threading.Thread(target=measure)
+    thread.start()
+    thread.join()
+    for each, size in zip(found, (40_000, 3000), strict=True):
+        exact = torch.arange(size, dtype=torch.float64)
+        assert each["Norm"] == pytest.approx(exact.norm().item(), rel=1e-8)
+        assert each["Mean"] == pytest.approx(exact.mean().item(), rel=1e-8)
+
+
+def test_threads_measure_beside_each_other() -> None:
+    values = [torch.full((100_000,), float(n)) for n in range(1, 5)]
+    found: dict[int, set[float]] = {n: set() for n in range(4)}
+
+    def measure(number: int) -> None:
+        for _ in range(20):
+            found[number].add(record(values[number])["Mean"])
+
+    threads = [threading.Thread(target=measure, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {n: {n + 1.0} for n in range(4)}
 
 
 def test_an_expanded_tensor_counts_each_place() -> None:

@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import type { Flow, FlowLink, Side, ValuePair } from "../../api/types";
 import type { Column } from "../../state/columns";
 import { MeasureTable } from "./MeasureTable";
+import { ShardTable } from "./ShardTable";
 import { ValueRow } from "./ValueRow";
 
 interface Props {
@@ -15,9 +16,11 @@ interface Props {
   flow?: Flow | undefined;
   /** The side whose values the flow speaks of. */
   side?: Side;
+  /** The node of the values; without it none opens into its ranks. */
+  node?: number;
 }
 
-export function ValueTable({ values, columns, flow, side = "problem" }: Props) {
+export function ValueTable({ values, columns, flow, side = "problem", node }: Props) {
   const { t } = useTranslation();
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const toggle = (key: string): void => {
@@ -59,6 +62,7 @@ export function ValueTable({ values, columns, flow, side = "problem" }: Props) {
                 <tr className="measures">
                   <td colSpan={4 + columns.length}>
                     <MeasureTable value={value} />
+                    {node !== undefined && <ShardTable node={node} value={value} />}
                   </td>
                 </tr>
               )}

@@ -31,7 +31,13 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
       {values.length === 0 ? (
         <p className="message">{t("details.noValues")}</p>
       ) : (
-        <ValueTable values={values} columns={columns} flow={flow} side={node.side} />
+        <ValueTable
+          values={values}
+          columns={columns}
+          flow={flow}
+          side={node.side}
+          node={node.id}
+        />
       )}
       {flow && isUnmatched(node, data?.comparison ?? false) && (
         <Instead details={details} consumers={flow.consumers} columns={columns} />

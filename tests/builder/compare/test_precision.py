@@ -1,0 +1,77 @@
+"""A run under autocast computes in its lower precision, whatever dtype most values have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import builder
+from builder.compare.precision import working_precision
+from builder.dump.reader import read_dump
+from builder.match.nodes import match_trees
+from builder.match.tree import Tree, build_tree
+from msprobe_core import PrecisionDebugger
+from tests.builder.dumps import forward, tensor, write_dump
+
+BASE = ("float32", "float32")
+
+
+def run(folder: Path, linear: list[str], rest: str = "torch.float32") -> Tree:
+    """A dump of linear layers with results in these dtypes, other calls, and one other product."""
+    data: dict[str, object] = {
+        f"Functional.linear.{n}.forward": forward([tensor(1)], [tensor(2, dtype=f"torch.{dtype}")])
+        for n, dtype in enumerate(linear)
+    }
+    data["Torch.matmul.0.forward"] = forward([tensor(1)], [tensor(2, dtype=rest)])
+    for n in range(20):
+        data[f"Torch.exp.{n}.forward"] = forward([tensor(1)], [tensor(2)])
+    return build_tree(read_dump(write_dump(folder, data, dict.fromkeys(data))))
+
+
+@pytest.mark.parametrize(
+    ("ours", "expected"),
+    [
+        (["bfloat16"] * 5, ("bfloat16", "float32")),
+        (["bfloat16"] * 3, BASE),  # so few may be a fault
+        (["bfloat16"] * 4 + ["float32"], BASE),  # one that is not: no whole class
+        (["float64"] * 5, ("float32", "bfloat16")),
+        (["bfloat16"] * 4 + ["float64"], BASE),
+    ],
+)
+def test_whole_classes_of_products_tell(
+    ours: list[str], expected: tuple[str, str], tmp_path: Path
+) -> None:
+    other = "bfloat16" if expected[1] == "bfloat16" else "float32"
+    sides = run(tmp_path / "p", ours), run(tmp_path / "b", [other] * len(ours))
+    assert working_precision(match_trees(*sides), BASE) == expected
+    assert working_precision(match_trees(*sides[::-1]), BASE) == expected[::-1]
+
+
+class Blocks(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(16, 16) for _ in range(6))
+        self.norm = nn.LayerNorm(16)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = self.norm(x + torch.relu(layer(x)) * 0.5).float()
+        return x
+
+
+@pytest.mark.parametrize("level", ["L0", "L1", "mix"])
+def test_autocast_against_float32_is_one_note(level: str, tmp_path: Path) -> None:
+    for side in ("problem", "benchmark"):
+        torch.manual_seed(0)
+        model, x = Blocks(), torch.randn(8, 16)
+        debugger = PrecisionDebugger(level=level, dump_path=str(tmp_path / side))
+        with debugger.recording(model), torch.autocast("cpu", enabled=side == "problem"):
+            (model(x) * torch.randn(8, 16)).sum().backward()
+        debugger.close()
+    result = builder.build(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "o")
+    assert result.findings == ()
+    note = {"code": "precision_setting", "problem": "bfloat16", "benchmark": "float32"}
+    assert list(result.summary) == [note]
