@@ -112,8 +112,10 @@ describe("language, theme, keys", () => {
       await expect.poll(() => selectedName(page)).toContain("__mul__");
       await page.keyboard.press("j");
       await expect.poll(() => page.getByLabel("Rank", { exact: true }).last().inputValue()).toBe("1");
+      await page.locator("[role=row][aria-selected=true]").waitFor();
       await page.keyboard.press("k");
       await expect.poll(() => page.getByLabel("Rank", { exact: true }).last().inputValue()).toBe("0");
+      await page.locator("[role=row][aria-selected=true]").waitFor();
       await page.getByRole("tab", { name: "Values", selected: true }).focus();
       for (const name of ["Way back", "Stack"]) {
         await page.keyboard.press("ArrowRight");
