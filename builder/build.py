@@ -150,10 +150,10 @@ def put_together(
 
 
 def _plan(problem: Path, benchmark: Path | None, options: BuildOptions) -> Plan:
-    found = find_sources(problem)
+    dump = find_sources(problem)
     if benchmark is None:
-        return plan_single(found)
-    return plan_comparison(found, find_sources(benchmark), options)
+        return plan_single(dump)
+    return plan_comparison(dump, find_sources(benchmark), options)
 
 
 def _checks(options: BuildOptions, comparison: bool) -> Checks | None:
@@ -242,7 +242,7 @@ def _write_whole(
 ) -> None:
     with database.transaction() as connection:
         write_meta(connection, meta)
-        spoken = [(found.node, found.peer_rank, found.peer_node, found.kind) for found in links]
+        spoken = [(link.node, link.peer_rank, link.peer_node, link.kind) for link in links]
         insert_rows(connection, "communication", COMMUNICATION.columns, spoken)
         rows = [
             (

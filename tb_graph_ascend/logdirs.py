@@ -96,10 +96,10 @@ class LogDirs:
         seen: set[Path] = set()
         for index, folder in enumerate(self.folders):
             for path in _walk(folder, deadline):
-                found = _result_file(index, folder, path)
-                if found is not None and found.path not in seen:
-                    seen.add(found.path)
-                    yield found
+                file = _result_file(index, folder, path)
+                if file is not None and file.path not in seen:
+                    seen.add(file.path)
+                    yield file
 
 
 def _walk(folder: Path, deadline: float) -> Iterator[Path]:

@@ -55,14 +55,14 @@ def part_states(plan: BuildPlan, folder: Folder) -> list[PartState]:
     parts = folder.below(PARTS)
     sizes = {item.name: item.size for item in parts.listed() if not item.is_folder}
     names = [unit.id for unit in plan.units]
-    found = [_state(plan.id, unit, parts, sizes) for unit in names]
+    states = [_state(plan.id, unit, parts, sizes) for unit in names]
     known = set(names)
     for name in sorted(sizes):
         unit = name.removesuffix(_MARKER)
         if name.endswith(_MARKER) and not name.startswith(".") and unit not in known:
             told = f"{parts.text}/{name}: no unit of this plan"
-            found.append(PartState(unit, "foreign", told=told))
-    return found
+            states.append(PartState(unit, "foreign", told=told))
+    return states
 
 
 def state_of(plan: str, unit: str, parts: Folder) -> PartState:

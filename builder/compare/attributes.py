@@ -60,11 +60,11 @@ def differing_attributes(p: Record, b: Record) -> list[str]:
     """Which of type, dtype, shape, requires_grad and value differ between two values."""
     if p.dtype is None or b.dtype is None:
         return ["value"] if argument_error(p, b) else []
-    found = []
+    differing = []
     if p.dtype != b.dtype and canonical_dtype(p.dtype) != canonical_dtype(b.dtype):
-        found.append("dtype")
+        differing.append("dtype")
     if p.shape != b.shape:
-        found.append("shape")
+        differing.append("shape")
     if p.requires_grad != b.requires_grad and None not in (p.requires_grad, b.requires_grad):
-        found.append("requires_grad")
-    return found
+        differing.append("requires_grad")
+    return differing

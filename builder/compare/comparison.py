@@ -305,13 +305,13 @@ def _measure_tensors(
 
 
 def _differences(pair_forms: PairForms, blank: list[int]) -> dict[int, list[str]]:
-    found = [
+    differing = [
         [] if p is NOTHING or b is NOTHING else differing_attributes(p, b)
         for p, b in pair_forms.examples
     ]
-    some = np.array([bool(attributes) for attributes in found], dtype=bool)[pair_forms.of_row]
+    some = np.array([bool(attributes) for attributes in differing], dtype=bool)[pair_forms.of_row]
     some[blank] = False
-    return {row: found[pair_forms.of_row[row]] for row in np.flatnonzero(some).tolist()}
+    return {row: differing[pair_forms.of_row[row]] for row in np.flatnonzero(some).tolist()}
 
 
 def _tolerances(

@@ -29,8 +29,8 @@ def measure_files(pairs: Mapping[int, FilePair], cores: int) -> dict[int, Outcom
     parts = [distinct[share::shares] for share in range(shares)]
     with ExitStack() as running:
         waiting = [running.enter_context(beside(partial(_measure, p))) for p in parts[1:]]
-        found = [_measure(parts[0]), *(result() for result in waiting)]
-    outcomes = {pair: o for part, own in zip(parts, found) for pair, o in zip(part, own)}
+        measured = [_measure(parts[0]), *(result() for result in waiting)]
+    outcomes = {pair: o for part, own in zip(parts, measured) for pair, o in zip(part, own)}
     return {row: outcomes[pair] for row, pair in pairs.items()}
 
 

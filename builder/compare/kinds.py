@@ -52,10 +52,10 @@ def kind_of(dump: Dump) -> Kind:
 
 def _checksum_of(records: list[Record]) -> Literal["md5", "xor"] | None:
     # XOR of a tensor without dimensions is a number: it looks like neither.
-    found = next((r.md5 for r in records if r.md5 is not None and r.shape), None)
-    if found is None:
+    checksum = next((r.md5 for r in records if r.md5 is not None and r.shape), None)
+    if checksum is None:
         return None
-    return "xor" if str(found).startswith(_XOR) else "md5"
+    return "xor" if str(checksum).startswith(_XOR) else "md5"
 
 
 def _has_statistics(records: list[Record]) -> bool:

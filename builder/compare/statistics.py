@@ -46,15 +46,15 @@ class Statistics:
         The elements are finite, as a mask of -3.4e38 is: their extremes tell.
         """
         bad = self.recorded & ~np.isfinite(self.table)
-        found = np.zeros_like(bad)
+        overflows = np.zeros_like(bad)
         if not bad[2:].any():
-            return found
+            return overflows
         largest = np.abs(self.table[:2]).max(axis=0)
         finite = self.recorded[:2].all(axis=0) & ~bad[:2].any(axis=0)
         with np.errstate(over="ignore", invalid="ignore"):
-            found[2] = bad[2] & finite & (largest * self.size > _FLOAT32)
-            found[3] = bad[3] & finite & (largest**2 * self.size > _FLOAT32)
-        return found
+            overflows[2] = bad[2] & finite & (largest * self.size > _FLOAT32)
+            overflows[3] = bad[3] & finite & (largest**2 * self.size > _FLOAT32)
+        return overflows
 
     def take(self, indices: NDArray[np.int64]) -> Statistics:
         """The statistics at some indices; a negative one stands for no value, nothing recorded."""

@@ -117,9 +117,9 @@ def _latest_before(values: _Values, read: Ints) -> Ints:
     span = int(owner.max()) + 2
     keys = prints[made] * span + owner[made]
     place = np.searchsorted(keys, prints[read] * span + values.begin[owner[read]]) - 1
-    found = made[np.maximum(place, 0)]
-    good = (place >= 0) & (prints[found] == prints[read]) & (prints[read] != NO_PRINT)
-    return np.where(good, found, NOWHERE)
+    candidate = made[np.maximum(place, 0)]
+    good = (place >= 0) & (prints[candidate] == prints[read]) & (prints[read] != NO_PRINT)
+    return np.where(good, candidate, NOWHERE)
 
 
 def _put_exact(tree: Tree, values: _Values, read: Ints, producer: Ints, output: Ints) -> Bools:

@@ -70,7 +70,7 @@ class Forms:
         """The number of each value's form."""
         numbers = self._numbers
         # Spelled out without a call per value: this runs for every value of a dump.
-        found = [
+        form_numbers = [
             numbers[
                 key,
                 record.type,
@@ -81,7 +81,7 @@ class Forms:
             ]
             for key, record in zip(values.keys, values.records)
         ]
-        return np.array(found, dtype=np.int64)
+        return np.array(form_numbers, dtype=np.int64)
 
 
 def _scalar(record: Record) -> str | None:

@@ -19,8 +19,8 @@ def find_dumps(folders: Sequence[Path]) -> list[SourceSet]:
     """The dumps below folders, each at its outermost level; a huge tree is given up midway."""
     deadline = time.monotonic() + _LONGEST_SCAN_SECONDS
     tops = dict.fromkeys(top for folder in folders for top in _tops(folder, deadline))
-    found = (_sources(top) for top in tops)
-    return [dump for dump in found if dump is not None][:_MOST_DUMPS]
+    dumps = (_sources(top) for top in tops)
+    return [dump for dump in dumps if dump is not None][:_MOST_DUMPS]
 
 
 def _sources(top: Path) -> SourceSet | None:

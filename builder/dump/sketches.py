@@ -16,7 +16,7 @@ def sketches_of(records: list[Record]) -> NDArray[np.float64] | None:
     places = [place for place, record in enumerate(records) if record.sketch is not None]
     if not places:
         return None
-    found = np.full((len(records), PROJECTIONS), np.nan)
+    projections = np.full((len(records), PROJECTIONS), np.nan)
     texts = [records[place].sketch or "" for place in places]
     if any(len(text) != _DIGITS for text in texts):
         texts = [text if len(text) == _DIGITS else "" for text in texts]
@@ -26,5 +26,5 @@ def sketches_of(records: list[Record]) -> NDArray[np.float64] | None:
     except ValueError:
         return None
     if places:
-        found[places] = np.frombuffer(packed, dtype="<f4").reshape(-1, PROJECTIONS)
-    return found
+        projections[places] = np.frombuffer(packed, dtype="<f4").reshape(-1, PROJECTIONS)
+    return projections

@@ -95,10 +95,10 @@ class Archive:
 
     def _entry(self, at: int) -> tuple[bytes, int, int, int, int, int, int, int, int]:
         """Mark, method, checksum, sizes, lengths of name, extra and comment, local offset."""
-        found = _ENTRY.unpack_from(self._directory, at)
-        if found[0] != _ENTRY_MARK:
+        fields = _ENTRY.unpack_from(self._directory, at)
+        if fields[0] != _ENTRY_MARK:
             raise ValueError("its directory is damaged")
-        return found
+        return fields
 
     def _find(self, name: bytes) -> int | None:
         """The offset of an entry in the directory."""
@@ -115,8 +115,8 @@ class Archive:
     def _wide_place(self, at: int, stored: int, length: int, local: int) -> tuple[int, int]:
         """Length and local offset from the extra field of an entry in a large archive."""
         numbers = self._wide_numbers(at)
-        found = [next(numbers) if n == _ELSEWHERE else n for n in (length, stored, local)]
-        return found[0], found[2]
+        fields = [next(numbers) if n == _ELSEWHERE else n for n in (length, stored, local)]
+        return fields[0], fields[2]
 
     def _wide_numbers(self, at: int) -> Iterator[int]:
         _, _, _, _, _, name_length, extra_length, _, _ = self._entry(at)

@@ -49,14 +49,14 @@ def read_layout(data: bytes) -> Layout:
     if len(data) > _LONGEST:
         raise UnknownFormError("its description is too long for one tensor")
     try:
-        found = _Unpickler(io.BytesIO(data)).load()
+        unpickled = _Unpickler(io.BytesIO(data)).load()
     except (UnknownFormError, RefusedPickleError):
         raise
     except Exception as error:  # broken bytes lead the unpickler to whatever exception
         raise ValueError(f"broken pickle ({type(error).__name__})") from error
-    if isinstance(found, Layout):
-        return found
-    kind = found.name if isinstance(found, _Named) else type(found).__name__
+    if isinstance(unpickled, Layout):
+        return unpickled
+    kind = unpickled.name if isinstance(unpickled, _Named) else type(unpickled).__name__
     raise RefusedPickleError(f"holds a {kind}, no tensor")
 
 

@@ -199,8 +199,8 @@ def _ranges(names: Iterable[str], starts: list[int]) -> Ranges:
 def _holds_gradients(name: str) -> bool:
     if "parameters_grad" not in name:
         return False
-    head, found, tail = name.rpartition(".parameters_grad")
-    return bool(found and head) and (not tail or tail[1:].isdigit())
+    head, separator, tail = name.rpartition(".parameters_grad")
+    return bool(separator and head) and (not tail or tail[1:].isdigit())
 
 
 @lru_cache(maxsize=1024)

@@ -37,18 +37,20 @@ def read_checks(result: Path) -> Checks:
     """
     if not result.name.startswith(_RESULT):
         raise InputError(f"{result}: no {_RESULT}<time>.csv", "give the result table of acc_check")
-    found: dict[str, Judgement] = {}
+    judgements: dict[str, Judgement] = {}
     for row in _rows(result, ("API name", *_DIRECTIONS.values())):
         for direction, column in _DIRECTIONS.items():
             for verdict in get_args(Verdict):
                 if row[column] == verdict:
-                    found[f"{row['API name']}.{direction}"] = _judgement(verdict, row["Message"])
+                    judgements[f"{row['API name']}.{direction}"] = _judgement(
+                        verdict, row["Message"]
+                    )
     details = result.with_name(result.name.replace(_RESULT, _DETAILS))
     for row in _rows(details, ("API Name", "Status", "Message")):
         entry, value = _split(row["API Name"])
-        if entry in found:
-            found[entry].reasons.extend(_facts(value, row))
-    return found
+        if entry in judgements:
+            judgements[entry].reasons.extend(_facts(value, row))
+    return judgements
 
 
 def judge_checked(tree: Tree, checks: Checks) -> dict[int, Judgement]:
@@ -94,8 +96,8 @@ def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
 def _split(name: str) -> tuple[str, str]:
     """`Torch.mul.0.forward` and `output.0` of `Torch.mul.0.forward.output.0`."""
     for direction in _DIRECTIONS:
-        head, found, value = name.partition(f".{direction}.")
-        if found:
+        head, separator, value = name.partition(f".{direction}.")
+        if separator:
             return f"{head}.{direction}", value
     return name, ""
 

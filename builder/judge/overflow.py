@@ -84,9 +84,9 @@ def is_exempt(node: TreeNode) -> bool:
 def _any_by_node(
     owner: NDArray[np.int64], chosen: NDArray[np.bool_], count: int
 ) -> NDArray[np.bool_]:
-    found = np.zeros(count, dtype=bool)
-    found[owner[chosen]] = True
-    return found
+    by_node = np.zeros(count, dtype=bool)
+    by_node[owner[chosen]] = True
+    return by_node
 
 
 def _largest_by_node(
@@ -221,8 +221,8 @@ def _is_output(key: str) -> bool:
 
 
 def _nonfinite_states(tree: Tree) -> dict[int, str]:
-    found = ((i, nonfinite_state(record)) for i, record in enumerate(tree.dump.values.records))
-    return {index: state for index, state in found if state}
+    states = ((i, nonfinite_state(record)) for i, record in enumerate(tree.dump.values.records))
+    return {index: state for index, state in states if state}
 
 
 def _saturated(tree: Tree) -> dict[int, str]:

@@ -91,15 +91,15 @@ def _names(comparison: Comparison, nodes: Iterable[int]) -> dict[int, str]:
 
 def _row_reasons(comparison: Comparison) -> list[tuple[int, Reason]]:
     """The rules that look at one value pair alone."""
-    found = _nonfinite(comparison)
+    reasons = _nonfinite(comparison)
     for row, attributes in comparison.differs.items():
-        found += [(row, _difference(comparison, row, attribute)) for attribute in attributes]
+        reasons += [(row, _difference(comparison, row, attribute)) for attribute in attributes]
     if comparison.mode == "md5":
-        found += _checksums(comparison)
+        reasons += _checksums(comparison)
     for row, text in comparison.unreadable.items():
         key = comparison.keys[row]
-        found.append((row, {"code": "unreadable", "value": key, "error": text}))
-    return found
+        reasons.append((row, {"code": "unreadable", "value": key, "error": text}))
+    return reasons
 
 
 def _difference(comparison: Comparison, row: int, attribute: str) -> Reason:
@@ -114,29 +114,29 @@ def _difference(comparison: Comparison, row: int, attribute: str) -> Reason:
 
 
 def _checksums(comparison: Comparison) -> list[tuple[int, Reason]]:
-    found: list[tuple[int, Reason]] = []
+    reasons: list[tuple[int, Reason]] = []
     for row, (key, p, b) in enumerate(zip(comparison.keys, *comparison.records, strict=True)):
         if comparison.is_surplus(row):
             if key.startswith("parameters."):
-                found.append((row, {"code": "parameter_unmatched", "value": key}))
+                reasons.append((row, {"code": "parameter_unmatched", "value": key}))
         elif p.md5 is not None and b.md5 is not None and p.md5 != b.md5:
-            found.append((row, {"code": "checksum_differs", "value": key}))
-    return found
+            reasons.append((row, {"code": "checksum_differs", "value": key}))
+    return reasons
 
 
 def _nonfinite(comparison: Comparison) -> list[tuple[int, Reason]]:
     ours, theirs = comparison.statistics
-    found: list[tuple[int, Reason]] = []
+    reasons: list[tuple[int, Reason]] = []
     for index, what in ((0, "Max"), (1, "Min")):
         bad = ours.recorded[index] & ~np.isfinite(ours.table[index])
         fine = theirs.recorded[index] & np.isfinite(theirs.table[index])
         for row in np.flatnonzero(bad & fine).tolist():
             state = "NaN" if np.isnan(ours.table[index, row]) else "Inf"
             key = comparison.keys[row]
-            found.append(
+            reasons.append(
                 (row, {"code": "nonfinite_here", "value": key, "what": what, "state": state})
             )
-    return found
+    return reasons
 
 
 def _apply_input_rules(

@@ -130,14 +130,14 @@ def _unique_anchors(
 
 
 def _once(tokens: Sequence[Token], start: int, stop: int) -> dict[Token, int]:
-    found: dict[Token, int] = {}
+    index_of: dict[Token, int] = {}
     repeated: set[Token] = set()
     for index in range(start, stop):
         token = tokens[index]
-        if token in found:
+        if token in index_of:
             repeated.add(token)
-        found[token] = index
-    return {token: index for token, index in found.items() if token not in repeated}
+        index_of[token] = index
+    return {token: index for token, index in index_of.items() if token not in repeated}
 
 
 def _increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -47,14 +47,14 @@ def _score(
 
 def _shapes(node: TreeNode, tree: Tree) -> list[tuple[int, ...] | None]:
     """Shapes of all parameters of a module and of the modules in it, in order of size."""
-    found = []
+    shapes = []
     pending = [node]
     while pending:
         current = pending.pop()
-        found += [
+        shapes += [
             tree.dump.values.records[index].shape
             for index in range(*current.values)
             if tree.dump.values.keys[index].startswith("parameters.")
         ]
         pending.extend(current.children)
-    return sorted(found, key=lambda shape: shape or ())
+    return sorted(shapes, key=lambda shape: shape or ())

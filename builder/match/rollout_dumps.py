@@ -35,19 +35,19 @@ def make_alike(problem: Dump, benchmark: Dump, backend: Backend) -> tuple[Dump, 
 
 
 def _forward_modules(dump: Dump) -> dict[str, EntryName]:
-    found = {}
+    modules = {}
     for name in dump.ranges:
         try:
             entry = parse_entry(name)
         except NameSyntaxError:
             continue
         if entry.kind == "module" and entry.direction == "forward":
-            found[name] = entry
-    paths = {entry.path for entry in found.values()}
+            modules[name] = entry
+    paths = {entry.path for entry in modules.values()}
     # A wrapper says again what the module in it says.
     return {
         name: entry
-        for name, entry in found.items()
+        for name, entry in modules.items()
         if paths.isdisjoint(f"{entry.path}.{inner}" for inner in WRAPPED)
     }
 

@@ -62,14 +62,14 @@ class RolloutMapping:
 
     def translate(self, tree: Tree) -> dict[TreeNode, tuple[str, Rule | None]]:
         """The benchmark path of every module of the problem that has one, with a rule behind it."""
-        found: dict[TreeNode, tuple[str, Rule | None]] = {}
+        translated: dict[TreeNode, tuple[str, Rule | None]] = {}
         for node in tree.in_order:
             if node.kind != "module" or node.entry is None:
                 continue
             path = self.paths.get(engine_path(node.entry.path))
             if path is not None:
-                found[node] = path, Rule("", node.entry.path, path, 0)
-        return found
+                translated[node] = path, Rule("", node.entry.path, path, 0)
+        return translated
 
     def check(self, used: Sequence[bool], reached: Sequence[bool]) -> None:
         """Nothing to check: no one wrote the rules, and what has no partner is a row."""

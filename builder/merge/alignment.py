@@ -150,9 +150,9 @@ class _Aligner:
             self.phase, self.micro = 1, forward.micro
             return Call(name, key, forward.owner, entry, parent, forward.micro, 1, order)
         if parent == OPTIMIZER:
-            found = self._optimizer_call(name, entry, order)
-            if found is not None:
-                return found
+            call = self._optimizer_call(name, entry, order)
+            if call is not None:
+                return call
         around, micro, phase = self._around(parent, order)
         turn = self.turns[around, micro, entry.owner, entry.direction]
         self.turns[around, micro, entry.owner, entry.direction] += 1

@@ -294,7 +294,7 @@ def _add_optimizer(
     names: Mapping[int, LogicalNames],
 ) -> None:
     """What the optimizers read and wrote, a node a parameter, under the node `optimizer`."""
-    found: dict[str, dict[str, list[Part]]] = {}
+    nodes: dict[str, dict[str, list[Part]]] = {}
     for rank in sorted(dumps):
         at = layout.places[rank].at
         coordinates = (at.get("tp", 0), at.get("cp", 0), at.get("dp", 0), 0)
@@ -302,13 +302,13 @@ def _add_optimizer(
             for role, key in _ROLES:
                 for parameter, record in step.get(role, {}).items():
                     logical = names[rank].parameter(parameter)
-                    values = found.setdefault(f"Optimizer.{logical}.{number}.forward", {})
+                    values = nodes.setdefault(f"Optimizer.{logical}.{number}.forward", {})
                     values.setdefault(key, []).append(Part(coordinates, rank, len(run.records)))
                     run.records.append(record)
-    if found and run.dump.parents:
+    if nodes and run.dump.parents:
         run.dump.parents.setdefault(OPTIMIZER, None)
         run.dump.micro_steps[OPTIMIZER] = max(run.dump.micro_steps.values(), default=0)
-    for name, values in found.items():
+    for name, values in nodes.items():
         start = len(run.parts)
         for key, parts in values.items():
             run.dump.values.keys.append(key)

@@ -45,21 +45,21 @@ class CheckFinding:
     text: str
 
 
-def check_dump(found: SourceSet, sizes: Sizes) -> list[CheckFinding]:
+def check_dump(dump: SourceSet, sizes: Sizes) -> list[CheckFinding]:
     """The findings of every step, in order.
 
     Raises InputError when there are no ranks to hold against each other, DumpError for a rank that
     cannot be read.
     """
-    if found.granularity == "rank" or len({source.rank for source in found.sources}) < 2:
+    if dump.granularity == "rank" or len({source.rank for source in dump.sources}) < 2:
         raise InputError(
-            f"{found.path}: a single rank has no other to be checked against",
+            f"{dump.path}: a single rank has no other to be checked against",
             "give a dump or a step of several ranks",
         )
     listed: list[CheckFinding] = []
-    for step in sorted({source.step for source in found.sources}):
-        ranks = [s for s in found.sources if s.step == step and s.rank >= 0]
-        listed += check_step(step, _logical_run(found.path, ranks, sizes))
+    for step in sorted({source.step for source in dump.sources}):
+        ranks = [s for s in dump.sources if s.step == step and s.rank >= 0]
+        listed += check_step(step, _logical_run(dump.path, ranks, sizes))
     return listed
 
 

@@ -245,7 +245,7 @@ class RoleJoin:
 
     def _conflicts(self) -> dict[tuple[int, int], tuple[int, int]]:
         """Note replicas that differ; by side and instance the axis and the part that stands out."""
-        found: dict[tuple[int, int], tuple[int, int]] = {}
+        conflicts: dict[tuple[int, int], tuple[int, int]] = {}
         is_parameter = self.role.value_class == "parameter"
         limit = _SAME_PARAMETER if is_parameter else _SAME_VALUE
         for side, candidate in enumerate(self.sides):
@@ -261,9 +261,9 @@ class RoleJoin:
                     row = self.role.rows[at]
                     if self.owner.is_weak(row[0]):
                         continue
-                    found[side, at] = self._conflict(side, at, axis, float(apart[at]))
+                    conflicts[side, at] = self._conflict(side, at, axis, float(apart[at]))
         self._note_positions()
-        return found
+        return conflicts
 
     def _note_positions(self) -> None:
         """Note positions that do not lie as the problem run says."""

@@ -66,13 +66,13 @@ def candidates(
         list(_recorded(axis, size, known[axis]) if axis in known else _options(axis, size, dims))
         for axis, size in active
     ]
-    found = []
+    layouts = []
     for axes in product(*options):
         shape = _whole(shapes, axes)
         cost = sum(_cost(axis, value_class, may_sum, dims) for axis in axes)
         if shape is not None and cost < _NEVER:
-            found.append(Candidate(axes, shape, cost))
-    return tuple(sorted(found, key=lambda candidate: candidate.cost))
+            layouts.append(Candidate(axes, shape, cost))
+    return tuple(sorted(layouts, key=lambda candidate: candidate.cost))
 
 
 _NEVER = 100.0

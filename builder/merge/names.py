@@ -70,8 +70,8 @@ def renumbered_layers(
         return {rank: {} for rank in layout.places}
     local = {rank: _local_layers(listed, layout.vpp > 1) for rank, listed in paths.items()}
     by_stage: dict[int, dict[str, list[tuple[str, int]]]] = {}
-    for rank, found in local.items():
-        by_stage.setdefault(layout.places[rank].at.get("pp", 0), found)
+    for rank, layers in local.items():
+        by_stage.setdefault(layout.places[rank].at.get("pp", 0), layers)
     first = by_stage.get(0, {})
     later = (names for stage, names in by_stage.items() if stage > 0)
     if not any(_counts_from_zero(names, first) for names in later):
@@ -93,7 +93,7 @@ def _without_wrappers(path: str) -> str:
 
 def _local_layers(paths: Iterable[str], in_chunks: bool) -> dict[str, list[tuple[str, int]]]:
     """By chunk, the local layer paths and numbers, in order."""
-    found: dict[str, set[tuple[str, int]]] = {}
+    by_chunk: dict[str, set[tuple[str, int]]] = {}
     for path in paths:
         segments = [segment for segment in path.split(".") if segment not in _WRAPPERS]
         chunk = ""
@@ -102,9 +102,9 @@ def _local_layers(paths: Iterable[str], in_chunks: bool) -> dict[str, list[tuple
         for index, segment in enumerate(segments[:-1]):
             if segment in _LAYERS and segments[index + 1].isdigit():
                 local = chunk + ".".join(segments[: index + 2])
-                found.setdefault(chunk, set()).add((local, int(segments[index + 1])))
+                by_chunk.setdefault(chunk, set()).add((local, int(segments[index + 1])))
                 break
-    return {chunk: sorted(layers, key=lambda layer: layer[1]) for chunk, layers in found.items()}
+    return {chunk: sorted(layers, key=lambda layer: layer[1]) for chunk, layers in by_chunk.items()}
 
 
 def _counts_from_zero(

@@ -128,15 +128,15 @@ class RunValues:
     @cached_property
     def reduced(self) -> frozenset[tuple[Any, ...]]:
         """Fingerprints of what any rank gave to a reducing collective."""
-        found = set()
+        fingerprints = set()
         for name, (start, stop) in self.run.dump.ranges.items():
             entry = parse(name)
             if entry is None or entry.prefix != "Distributed" or entry.type_name not in REDUCING:
                 continue
             for index in range(start, stop):
                 if self.keys[index].startswith("input"):
-                    found |= {fingerprint(record) for record in self.records(index)}
-        return frozenset(found)
+                    fingerprints |= {fingerprint(record) for record in self.records(index)}
+        return frozenset(fingerprints)
 
     def feeds_reduction(self, index: int) -> bool:
         """Whether a collective that sums reads the value."""

@@ -70,7 +70,7 @@ class Role:
 
 def roles_of(problem: RunValues, benchmark: RunValues, pairs: Pairs) -> Iterator[Role]:
     """Group pairs of value indices by role; those with missing parts are left out."""
-    found: dict[tuple[object, ...], Role] = {}
+    roles: dict[tuple[object, ...], Role] = {}
     for ours, theirs in pairs:
         grids = problem.grid(ours), benchmark.grid(theirs)
         if grids[0] is None or grids[1] is None:
@@ -78,13 +78,13 @@ def roles_of(problem: RunValues, benchmark: RunValues, pairs: Pairs) -> Iterator
         owner, key = problem.owner[ours], problem.keys[ours]
         name = _role_name(problem, owner)
         group = (name, key, grids[0], grids[1])
-        role = found.get(group)
+        role = roles.get(group)
         if role is None:
             value_class = problem.class_of(ours)
             role = Role(name, key, value_class, (grids[0], grids[1]), [])
-            found[group] = role
+            roles[group] = role
         role.rows.append((ours, theirs))
-    yield from found.values()
+    yield from roles.values()
 
 
 def _role_name(values: RunValues, owner: str) -> str:
@@ -103,8 +103,10 @@ def readings(role: Role, may_sum: tuple[bool, bool]) -> list[Reading]:
     by_shape: dict[Shape, list[Candidate]] = {}
     for candidate in listed[1]:
         by_shape.setdefault(candidate.shape, []).append(candidate)
-    found = [Reading(ours, theirs) for ours in listed[0] for theirs in by_shape.get(ours.shape, ())]
-    return sorted(found, key=lambda reading: reading.cost)
+    same_shape = [
+        Reading(ours, theirs) for ours in listed[0] for theirs in by_shape.get(ours.shape, ())
+    ]
+    return sorted(same_shape, key=lambda reading: reading.cost)
 
 
 @dataclass(slots=True)
@@ -143,7 +145,7 @@ def decide(
     role: Role, numbers: Numbers, listed: Sequence[Reading], factor: float, is_reduced: bool
 ) -> None:
     """Give a role the reading that most of its instances fit; the usual one where none fits."""
-    found: list[tuple[tuple[int, int, float, float], Reading, Floats]] = []
+    rated: list[tuple[tuple[int, int, float, float], Reading, Floats]] = []
     for reading in listed:
         error = errors_of(reading, numbers, factor if has_factor(role) else 1.0)
         doubtful = role.value_class in ("backward", "call_gradient") and not is_reduced
@@ -154,10 +156,10 @@ def decide(
         # Parts of a parameter may look alike, but its replicas are copies.
         exact = int((error < _EXACT).sum()) if role.value_class == "parameter" else 0
         worth = (-exact, -fits, reading.cost, float(np.median(error)))
-        found.append((worth, reading, error))
-    found.sort(key=lambda option: option[0])
-    role.options = [(r, e) for worth, r, e in found[:_OPTIONS] if worth[1]]
-    role.options = role.options or [found[0][1:]]
+        rated.append((worth, reading, error))
+    rated.sort(key=lambda option: option[0])
+    role.options = [(r, e) for worth, r, e in rated[:_OPTIONS] if worth[1]]
+    role.options = role.options or [rated[0][1:]]
     role.reading, role.error = role.options[0]
 
 

@@ -65,14 +65,14 @@ def _of_other_axes(
     return [
         Finding(
             "communication",
-            by_name[found.node],
+            by_name[finding.node],
             "problem",
-            by_name[found.node].exec_order,
-            [{"code": "other_axis", "text": found.text}],
+            by_name[finding.node].exec_order,
+            [{"code": "other_axis", "text": finding.text}],
             score=1.0,
         )
-        for found in check_groups(0, RunValues(merged.problem))
-        if found.node in by_name
+        for finding in check_groups(0, RunValues(merged.problem))
+        if finding.node in by_name
     ]
 
 

@@ -49,7 +49,7 @@ def should_merge(problem: SourceSet, benchmark: SourceSet, options: MergeOptions
         return False
     if options.merge == "require" or options.problem.is_given or options.benchmark.is_given:
         return True
-    sides = [_first_step(found) for found in (problem, benchmark)]
+    sides = [_first_step(dump) for dump in (problem, benchmark)]
     if all(len(ranks) == 1 for ranks in sides):
         return False
     headers = [read_parallel(ranks[0].path) for ranks in sides]
@@ -106,10 +106,10 @@ def plan_merged(
             "give two dumps or two of their step<N> folders",
         )
     ours, theirs = _by_step(problem), _by_step(benchmark)
-    for found, sizes in ((problem, options.problem), (benchmark, options.benchmark)):
-        for ranks in _by_step(found).values():
+    for dump, sizes in ((problem, options.problem), (benchmark, options.benchmark)):
+        for ranks in _by_step(dump).values():
             header = read_parallel(ranks[0].path)
-            check_ranks([source.rank for source in ranks], header, sizes, found.path)
+            check_ranks([source.rank for source in ranks], header, sizes, dump.path)
     if problem.granularity == "step":
         ((step, ranks),), ((_, others),) = ours.items(), theirs.items()
         return Plan((_unit(step, ranks, others),), ())
@@ -188,16 +188,16 @@ def _unit(step: int, ours: Sequence[Source], theirs: Sequence[Source]) -> PairPl
     return PairPlan(step, 0, ours[0].path, theirs[0].path, tuple(ours), tuple(theirs))
 
 
-def _by_step(found: SourceSet) -> dict[int, list[Source]]:
+def _by_step(dump: SourceSet) -> dict[int, list[Source]]:
     steps: dict[int, list[Source]] = {}
-    for source in found.sources:
+    for source in dump.sources:
         if source.rank >= 0:  # helpers of a run have negative numbers
             steps.setdefault(source.step, []).append(source)
     return steps
 
 
-def _first_step(found: SourceSet) -> list[Source]:
-    steps = _by_step(found)
+def _first_step(dump: SourceSet) -> list[Source]:
+    steps = _by_step(dump)
     return steps[min(steps)]
 
 

@@ -23,8 +23,8 @@ def link_ranks(outcomes: Sequence[PairOutcome]) -> tuple[list[Link], list[Stored
     for step in sorted({outcome.step for outcome in outcomes if outcome.messages}):
         own = [o for o in outcomes if o.step == step and o.messages]
         sides = [link({o.rank: o.messages[side] for o in own}) for side in range(_sides(own))]
-        for found, _ in sides:
-            links += found
+        for side_links, _ in sides:
+            links += side_links
         usual = {_place(discord) for _, discords in sides[1:] for discord in discords}
         graphs = {outcome.rank: outcome.graphs[0] for outcome in own}
         findings += [
@@ -92,11 +92,13 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
     listed: list[StoredFinding] = []
     previous: PairOutcome | None = None
     for outcome in outcomes:
-        found = [f for f in outcome.findings if not _is_rounding(f, previous)]
+        significant = [f for f in outcome.findings if not _is_rounding(f, previous)]
         late = previous.late if previous is not None else None
-        if found and not listed and late is not None and not _is_fed(found[0]):
+        if significant and not listed and late is not None and not _is_fed(significant[0]):
             # Nothing showed while the optimizer ran; what its step left behind shows now.
-            listed.append(replace(late, score=found[0].score, introduced=found[0].score))
+            listed.append(
+                replace(late, score=significant[0].score, introduced=significant[0].score)
+            )
         for finding in outcome.findings:
             if listed and listed[0].step < outcome.step and _is_inherited(finding):
                 count = listed[0].propagated_to + finding.propagated_to + 1

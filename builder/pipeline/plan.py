@@ -120,10 +120,10 @@ def plan_pairs(
     return _without_broken(pairs, tuple(missing), _lost(problem) | _lost(benchmark))
 
 
-def _lost(found: SourceSet) -> frozenset[Path]:
+def _lost(dump: SourceSet) -> frozenset[Path]:
     """Folders without values among others with values: a dump of structure alone has none."""
-    lost = frozenset(source.path for source in found.sources if not source.has_values)
-    return lost if len(lost) < len(found.sources) else frozenset()
+    lost = frozenset(source.path for source in dump.sources if not source.has_values)
+    return lost if len(lost) < len(dump.sources) else frozenset()
 
 
 def _without_broken(
@@ -141,11 +141,11 @@ def _without_broken(
     return Plan(tuple(whole), missing, tuple(broken))
 
 
-def _key(source: Source, found: SourceSet) -> tuple[int, int]:
+def _key(source: Source, dump: SourceSet) -> tuple[int, int]:
     """What a source is paired by; numbers that the given path fixes do not count."""
-    if found.granularity == "rank":
+    if dump.granularity == "rank":
         return (0, 0)
-    return (0 if found.granularity == "step" else source.step, source.rank)
+    return (0 if dump.granularity == "step" else source.step, source.rank)
 
 
 def _check_map(
@@ -174,6 +174,6 @@ def _check_map(
         )
 
 
-def _listed(found: SourceSet) -> str:
-    shown = [f"step {source.step} rank {source.rank}" for source in found.sources[:4]]
-    return ", ".join(shown) + (", …" if len(found.sources) > 4 else "")
+def _listed(dump: SourceSet) -> str:
+    shown = [f"step {source.step} rank {source.rank}" for source in dump.sources[:4]]
+    return ", ".join(shown) + (", …" if len(dump.sources) > 4 else "")

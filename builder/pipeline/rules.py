@@ -41,8 +41,8 @@ def check_rules(rules: MatchRules, options: BuildOptions, outcomes: Sequence[Pai
         used = [any(state.used for state in column) for column in states]
         reached = [any(state.reached for state in column) for column in states]
         rules.layer_mapping.check(used, reached)
-    for pair, found in zip(rules.manual, zip(*(outcome.manual for outcome in done))):
-        if not any(found):
+    for pair, matched in zip(rules.manual, zip(*(outcome.manual for outcome in done))):
+        if not any(matched):
             raise MappingError(
                 f"{options.manual_mapping}: no step and rank has both {pair.problem} and "
                 f"{pair.benchmark}",

@@ -81,15 +81,15 @@ class _MergedFacts(TypedDict, total=False):
 def _merged_facts(merged: MergedMatch | None) -> _MergedFacts:
     if merged is None:
         return {}
-    found = merged.resolution
+    resolution = merged.resolution
     return {
         "layouts": (str(merged.problem.layout), str(merged.benchmark.layout)),
         "values": {
-            "compared": found.compared,
-            "bounded": len(found.bounded),
-            "assumed": len(found.assumed),
+            "compared": resolution.compared,
+            "bounded": len(resolution.bounded),
+            "assumed": len(resolution.assumed),
         },
-        "set_aside": dict(found.set_aside),
+        "set_aside": dict(resolution.set_aside),
     }
 
 

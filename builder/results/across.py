@@ -32,19 +32,19 @@ def _step_down(
     # Collections are a view and numbered anew in each graph, so any of them will do.
     same = node.c.kind == "collection" if below.kind == "collection" else node.c.name == below.name
     # Steps and ranks mostly run alike: the node is where it is here, and a look finds it.
-    found = _children(connection, reached, and_(same, node.c.position == below.position))
-    known = set(found.values())
+    children = _children(connection, reached, and_(same, node.c.position == below.position))
+    known = set(children.values())
     missing = {id_: place for id_, place in reached.items() if place not in known}
-    return found | _children(connection, missing, same)
+    return children | _children(connection, missing, same)
 
 
 def _children(
     connection: Connection, parents: dict[int, tuple[int, int]], wanted: ColumnElement[bool]
 ) -> dict[int, tuple[int, int]]:
-    found: dict[int, tuple[int, int]] = {}
+    children: dict[int, tuple[int, int]] = {}
     listed = list(parents)
     for start in range(0, len(listed), _CHUNK):
         part = listed[start : start + _CHUNK]
         query = select(node.c.id, node.c.parent).where(node.c.parent.in_(part), wanted)
-        found |= {row.id: parents[row.parent] for row in connection.execute(query)}
-    return found
+        children |= {row.id: parents[row.parent] for row in connection.execute(query)}
+    return children

@@ -77,16 +77,16 @@ class Answer(msgspec.Struct, frozen=True):
 
 def answer(database: Results) -> Answer:
     """Put the findings of a file together."""
-    found = database.findings()
+    findings = database.findings()
     groups: dict[tuple[str, str], list[Finding]] = {}
-    for finding in found.findings:
+    for finding in findings.findings:
         groups.setdefault((finding.node.name, finding.kind), []).append(finding)
     shown = list(groups.values())[:MOST_CAUSES]
     modules = modules_of(database, [group[0].node for group in shown])
     return Answer(
         causes=[_cause(database, group, modules) for group in shown],
         cause_count=len(groups),
-        threshold=found.threshold,
+        threshold=findings.threshold,
         coverage=_coverage(database.summary().pairs),
     )
 

@@ -156,19 +156,19 @@ class ResultDatabase:
 
     def node(self, id_: int) -> Node:
         """One node; raises UnknownNodeError."""
-        found = self.nodes_by_id([id_])
-        if not found:
+        nodes = self.nodes_by_id([id_])
+        if not nodes:
             raise UnknownNodeError(f"{self.file.name} has no node {id_}")
-        return found[0]
+        return nodes[0]
 
     def nodes_by_id(self, ids: Iterable[int]) -> list[Node]:
         """The nodes with these ids in the order given; unknown ones are left out."""
         wanted = [id_ for id_ in ids if id_ <= _LARGEST]
-        found: dict[int, Node] = {}
+        by_id: dict[int, Node] = {}
         for start in range(0, len(wanted), _MOST_PARAMETERS):
             part = wanted[start : start + _MOST_PARAMETERS]
-            found |= {n.id: n for n in self._select(node.c.id.in_(part))}
-        return [found[id_] for id_ in wanted if id_ in found]
+            by_id |= {n.id: n for n in self._select(node.c.id.in_(part))}
+        return [by_id[id_] for id_ in wanted if id_ in by_id]
 
     def children(self, id_: int, offset: int, limit: int) -> Children:
         """A page of a node's children."""
@@ -183,10 +183,10 @@ class ResultDatabase:
         above = node.c.id == step.c.parent, node.c.id < step.c.id
         step = step.union_all(select(node.c.id, node.c.parent).where(*above))
         ids = node.c.id.in_(select(step.c.id))
-        found = self._select(ids, order=[node.c.id]) if id_ <= _LARGEST else []
-        if not found:
+        nodes = self._select(ids, order=[node.c.id]) if id_ <= _LARGEST else []
+        if not nodes:
             raise UnknownNodeError(f"{self.file.name} has no node {id_}")
-        return NodePath(found)
+        return NodePath(nodes)
 
     def details(self, id_: int) -> NodeDetails:
         """A node with its partner, values, stacks and communication partners."""
@@ -234,9 +234,9 @@ class ResultDatabase:
         path = self.path(id_).path
         with self.engine.connect() as connection:
             places = find_everywhere(connection, path)
-        found = {n.id: n for n in self.nodes_by_id(places.values())}
+        nodes = {n.id: n for n in self.nodes_by_id(places.values())}
         here = path[-1]
-        cells = [cell_of(place, found.get(places.get(place, -1))) for place in self._stored.pairs]
+        cells = [cell_of(place, nodes.get(places.get(place, -1))) for place in self._stored.pairs]
         return Across(here.name, here.side, cells)
 
     def findings(self, step: int | None = None, rank: int | None = None) -> Findings:
@@ -251,8 +251,8 @@ class ResultDatabase:
         with self.engine.connect() as connection:
             rows = list(connection.execute(query.order_by(finding.c.id)))
         nodes = {n.id: n for n in self.nodes_by_id({row.node for row in rows})}
-        found = [finding_of(row, nodes[row.node]) for row in rows if row.node in nodes]
-        return Findings(found, self.threshold)
+        findings = [finding_of(row, nodes[row.node]) for row in rows if row.node in nodes]
+        return Findings(findings, self.threshold)
 
     def trace(self, id_: int) -> Trace:
         """The way from a node back to its cause, as the file has it."""
@@ -266,15 +266,15 @@ class ResultDatabase:
 
     def followers(self, ids: Sequence[int]) -> int:
         """How many nodes the file lays to these in their own steps and ranks."""
-        found = 0
+        count = 0
         with self.engine.connect() as connection:
             for start in range(0, len(ids), _MOST_PARAMETERS):
                 part = ids[start : start + _MOST_PARAMETERS]
                 laid = select(func.count()).where(
                     node.c.source.in_(part), node.c.source != node.c.id
                 )
-                found += connection.execute(laid).scalar_one()
-        return found
+                count += connection.execute(laid).scalar_one()
+        return count
 
     def pair_index(self, step: int, rank: int) -> PairIndex:
         """All nodes of a pair as lists and searches need them, to be kept by the caller."""

@@ -42,16 +42,16 @@ def html_report(path: Path, top: int = SHOWN) -> str:
     try:
         places = [
             _Place(
-                number=found.id,
-                step=found.step,
-                rank=found.rank,
-                name=found.node.name,
-                score=found.score,
-                reasons=[sentence(dict(reason)) for reason in found.reasons],
-                propagated_to=found.propagated_to,
-                details=database.details(found.node.id),
+                number=finding.id,
+                step=finding.step,
+                rank=finding.rank,
+                name=finding.node.name,
+                score=finding.score,
+                reasons=[sentence(dict(reason)) for reason in finding.reasons],
+                propagated_to=finding.propagated_to,
+                details=database.details(finding.node.id),
             )
-            for found in database.findings().findings[:top]
+            for finding in database.findings().findings[:top]
         ]
         picture = inline(slide(database, answer(database))) if places else ""
     finally:

@@ -43,9 +43,9 @@ def modules_of(database: Results, nodes: Sequence[Node]) -> dict[int, str]:
     known: dict[int, Node] = {node.id: node for node in nodes}
     wanted = {n.parent for n in nodes if n.parent is not None and module_path(n.name) is None}
     while missing := {id_ for id_ in wanted if id_ not in known}:
-        found = database.nodes_by_id(sorted(missing))
-        known |= {node.id: node for node in found}
-        wanted = {n.parent for n in found if n.parent is not None and module_path(n.name) is None}
+        parents = database.nodes_by_id(sorted(missing))
+        known |= {node.id: node for node in parents}
+        wanted = {n.parent for n in parents if n.parent is not None and module_path(n.name) is None}
     paths = {node.id: _nearest(node, known) for node in nodes}
     return {id_: path for id_, path in paths.items() if path is not None}
 

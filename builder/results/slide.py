@@ -61,9 +61,9 @@ def _around(database: Results, cause: Cause) -> list[DiffRow]:
     """The rows of the interface around the cause, with all that is open for it."""
     finding = cause.finding
     index, node = database.diff_index(finding.step, finding.rank), finding.node.id
-    found = window_of(index, Wanted("", (node,), None), 0, 1, node)
-    wanted = Wanted(found.opened, (node,), None)
-    first = min((found.found or 0) - _MOST_ROWS // 2, found.total - _MOST_ROWS)
+    window = window_of(index, Wanted("", (node,), None), 0, 1, node)
+    wanted = Wanted(window.opened, (node,), None)
+    first = min((window.found or 0) - _MOST_ROWS // 2, window.total - _MOST_ROWS)
     return window_of(index, wanted, max(0, first), _MOST_ROWS, None).rows
 
 

@@ -25,11 +25,11 @@ class Frame:
 
 def model_frame(stack: Sequence[str]) -> Frame | None:
     """The innermost frame outside the framework, else the innermost of all; None without any."""
-    found = _model_match(_parsed(stack))
-    if found is None:
+    match = _model_match(_parsed(stack))
+    if match is None:
         return None
-    name = re.split(r"[\\/]", found[1])[-1]
-    return Frame(f"{name}:{found[2]} in {found[3].strip()}", found[4].strip())
+    name = re.split(r"[\\/]", match[1])[-1]
+    return Frame(f"{name}:{match[2]} in {match[3].strip()}", match[4].strip())
 
 
 def place_lines(stack: Sequence[str]) -> list[str]:
@@ -41,8 +41,8 @@ def place_lines(stack: Sequence[str]) -> list[str]:
     parsed = _parsed(stack)
     place = _model_match(parsed)
     own = next((match for match in parsed if _INSTALLED.search(match[1]) is None), None)
-    found = [match for match in (place, own) if match is not None]
-    lines = [" ".join(match[0].split()) for match in found]
+    matches = [match for match in (place, own) if match is not None]
+    lines = [" ".join(match[0].split()) for match in matches]
     return lines[:1] if place is own else lines
 
 

@@ -50,12 +50,17 @@ def node_of(row: Row[Any], sides: dict[int, Side]) -> Node:
     return Node(*fields)
 
 
-def cell_of(place: tuple[int, int], found: Node | None) -> AcrossCell:
+def cell_of(place: tuple[int, int], occurrence: Node | None) -> AcrossCell:
     """A node in one step and rank; empty where it does not occur."""
-    if found is None:
+    if occurrence is None:
         return AcrossCell(*place, None, None, None, None, None)
     return AcrossCell(
-        *place, found.id, found.score, found.input_score, found.verdict, found.overflow
+        *place,
+        occurrence.id,
+        occurrence.score,
+        occurrence.input_score,
+        occurrence.verdict,
+        occurrence.overflow,
     )
 
 
@@ -133,7 +138,7 @@ def reasons_of(text: str | None) -> list[Reason]:
 def object_of(text: str | None) -> dict[str, Any]:
     """The JSON object in a cell; an empty one where there is none."""
     try:
-        found = json.loads(text or "{}")
+        decoded = json.loads(text or "{}")
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return decoded if isinstance(decoded, dict) else {}

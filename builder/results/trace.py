@@ -148,14 +148,14 @@ class _Tracer:
         step, rank = here.step, here.rank
         hops = [_hop(here, "start")]
         seen = {here.id}
-        while (found := self._finding(here.id)) is None:
+        while (finding := self._finding(here.id)) is None:
             following = next(self._ways(here, seen), None)
             if following is None:
                 break
             here, hop = following
             seen.add(here.id)
             hops.append(hop)
-        return Trace(step, rank, found, hops)
+        return Trace(step, rank, finding, hops)
 
     def _ways(self, here: _Node, seen: set[int]) -> Iterator[tuple[_Node, Hop]]:
         """Where a difference may have come from, the best way first."""

@@ -147,29 +147,29 @@ def _statistics_measures(matched: Sequence[_Matched]) -> list[dict[str, Measure]
     with np.errstate(all="ignore"):
         difference = ours.table - theirs.table
     relative = scaled_difference(ours.table, theirs.table, np.abs(theirs.table))
-    found: list[dict[str, Measure]] = [{} for _ in matched]
+    measures: list[dict[str, Measure]] = [{} for _ in matched]
     for place, index in enumerate(both):
         if recorded[:, place].any():
-            found[index] = _named(difference[:, place], relative[:, place], recorded[:, place])
-    return found
+            measures[index] = _named(difference[:, place], relative[:, place], recorded[:, place])
+    return measures
 
 
 def _estimates(matched: Sequence[_Matched]) -> list[dict[str, Measure]]:
     """What the sketches of every pair estimate, where both sides have one."""
-    found: list[dict[str, Measure]] = [{} for _ in matched]
+    measures: list[dict[str, Measure]] = [{} for _ in matched]
     both = [i for i, m in enumerate(matched) if m.problem is not None and m.benchmark is not None]
     ours = [record_of(matched[i].problem) for i in both]  # type: ignore[arg-type]
     theirs = [record_of(matched[i].benchmark) for i in both]  # type: ignore[arg-type]
     estimates = estimate_pairs(ours, theirs)
     if estimates is None:
-        return found
+        return measures
     for place, index in enumerate(both):
         if not math.isnan(estimates.error[place]):
-            found[index] = {
+            measures[index] = {
                 "Estimated Relative Error": measure_of(float(estimates.error[place])),
                 "Estimated Cosine": _cosine_of(float(estimates.cosine[place])),
             }
-    return found
+    return measures
 
 
 def _cosine_of(cosine: float) -> Measure:
@@ -205,10 +205,10 @@ def _value_pair(
 
 
 def _differs(p: Row[Any], b: Row[Any]) -> list[str]:
-    found = differing_attributes(record_of(p), record_of(b))
+    differing = differing_attributes(record_of(p), record_of(b))
     if p.checksum is not None and b.checksum is not None and p.checksum != b.checksum:
-        found.append("checksum")
-    return found
+        differing.append("checksum")
+    return differing
 
 
 def _value(row: Row[Any]) -> Value:

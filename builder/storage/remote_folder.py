@@ -38,11 +38,13 @@ class RemoteFolder:
     def listed(self) -> list[Item]:
         self._system.invalidate_cache()
         try:
-            found = self._system.ls(self._path, detail=True)
+            entries = self._system.ls(self._path, detail=True)
         except FileNotFoundError:
             return []
         # Some stores list a folder as a file of its own name.
-        return sorted(_item(each) for each in found if str(each["name"]).rstrip("/") != self._path)
+        return sorted(
+            _item(each) for each in entries if str(each["name"]).rstrip("/") != self._path
+        )
 
     def size(self, name: str) -> int | None:
         self._system.invalidate_cache()

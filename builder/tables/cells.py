@@ -64,8 +64,8 @@ def gradient_cell(record: Record) -> str:
 
 def difference_cells(problem: Sequence[Cell], benchmark: Sequence[Cell]) -> list[str]:
     """The four differences and the four relative errors of two values' statistics."""
-    found = [_difference(p, b) for p, b in zip(problem, benchmark, strict=True)]
-    return [difference for difference, _ in found] + [relative for _, relative in found]
+    pairs = [_difference(p, b) for p, b in zip(problem, benchmark, strict=True)]
+    return [difference for difference, _ in pairs] + [relative for _, relative in pairs]
 
 
 def tensor_cells(measures: TensorMeasures, size: int, *, one_is_zero: bool) -> tuple[Cell, ...]:

@@ -174,7 +174,7 @@ class TabledPairs:
 
     def _write(self, plan: PairPlan, result: PairResult) -> Sequence[Path]:
         stem = self.stems[plan.step, plan.rank]
-        names = [name for found in self.instructions.extensions for name in found.measures]
+        names = [name for extension in self.instructions.extensions for name in extension.measures]
         table = ValueTable(result, self.options.build.threshold, names)
         if self.options.first_differences:
             return [write_calls(stem, table)]

@@ -54,7 +54,7 @@ def write_first_differences(
     stem: Path, findings: Sequence[StoredFinding], calls: Mapping[Place, Path]
 ) -> Path:
     """Write `<stem>.json`: by rank the calls that the diagnosis names; `calls` are own files."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_rank: dict[str, list[dict[str, Any]]] = {}
     known = {place: _raw_decoder.decode(path.read_bytes()) for place, path in calls.items()}
     for number, finding in enumerate(findings, 1):
         raw = known.get((finding.step, finding.rank), {}).get(finding.name)
@@ -67,9 +67,9 @@ def write_first_differences(
             "score": finding.score,
             "reasons": [sentence(reason) for reason in finding.reasons],
         }
-        found.setdefault(f"rank_{finding.rank}", []).append(named)
+        by_rank.setdefault(f"rank_{finding.rank}", []).append(named)
     path = Path(f"{stem}.json")
-    path.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(by_rank, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
 
 

@@ -131,8 +131,8 @@ def _by_rank(folder: Path) -> dict[int, list[Path]]:
         match = _TABLE.fullmatch(path.name)
         if match:
             files.setdefault(int(match[1]), []).append(path)
-    for rank, found in files.items():
-        times = {re.findall(r"_(\d{14})", path.name)[0] + path.suffix for path in found}
+    for rank, tables in files.items():
+        times = {re.findall(r"_(\d{14})", path.name)[0] + path.suffix for path in tables}
         if len(times) > 1:
             raise InputError(
                 f"{folder}: {len(times)} tables of rank {rank}", "keep those of one run"

@@ -130,9 +130,9 @@ def _check(plan: PairPlan) -> CheckedRank:
     spoken = tuple(messages(tree, id_of))
     dirty = {m.node for m in spoken if dirty_inputs(tree, tree.in_order[m.node - base])}
     cause = first_cause(tree)
-    found = None
+    reported = None
     if cause is not None:
-        found = FoundCause(
+        reported = FoundCause(
             step=plan.step,
             rank=plan.rank,
             kind=cause.kind,
@@ -147,7 +147,7 @@ def _check(plan: PairPlan) -> CheckedRank:
         plan.step,
         plan.rank,
         messages=(spoken,),
-        cause=found,
+        cause=reported,
         dirty=frozenset(dirty),
         has_values=has_values(tree),
     )
@@ -211,11 +211,11 @@ def _senders(ranks: Mapping[int, CheckedRank]) -> dict[int, set[int]]:
     """The ranks that gave NaN or infinity to a collective, by its node on every rank."""
     links, _ = link({rank: own.messages[0] for rank, own in ranks.items() if own.messages})
     dirty = frozenset().union(*(own.dirty for own in ranks.values()))
-    found: dict[int, set[int]] = {}
+    senders: dict[int, set[int]] = {}
     for each in links:
         if each.peer_node in dirty:
-            found.setdefault(each.node, set()).add(each.peer_rank)
-    return found
+            senders.setdefault(each.node, set()).add(each.peer_rank)
+    return senders
 
 
 def _is_victim(cause: FoundCause, senders: Mapping[int, set[int]]) -> bool:
@@ -223,14 +223,14 @@ def _is_victim(cause: FoundCause, senders: Mapping[int, set[int]]) -> bool:
 
 
 def _write(output: Path, causes: Sequence[FoundCause]) -> Path:
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_rank: dict[str, list[dict[str, Any]]] = {}
     for cause in causes:
         said = {"step": cause.step, "cause": cause.kind, "value": cause.value, "state": cause.state}
-        found.setdefault(f"rank_{cause.rank}", []).append({**cause.shown, **said})
+        by_rank.setdefault(f"rank_{cause.rank}", []).append({**cause.shown, **said})
     path = output / f"anomaly_analyze_{time.time_ns()}.json"
     try:
         output.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(by_rank, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise OutputError(
             f"{path}: cannot be written ({error.strerror})", "choose another -o"

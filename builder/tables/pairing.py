@@ -93,23 +93,23 @@ def _rank_map(problem: SourceSet, benchmark: SourceSet) -> dict[int, int]:
     return {} if ours == theirs else dict(zip(ours, theirs, strict=True))
 
 
-def _numbers(found: SourceSet) -> list[int]:
-    return sorted({source.rank for source in found.sources})
+def _numbers(dump: SourceSet) -> list[int]:
+    return sorted({source.rank for source in dump.sources})
 
 
-def _ranks_alone(found: SourceSet) -> SourceSet:
+def _ranks_alone(dump: SourceSet) -> SourceSet:
     # Helper processes beside real ranks have negative numbers; no one asked for them.
-    ranks = tuple(source for source in found.sources if source.rank >= 0)
-    return SourceSet(found.path, found.granularity, ranks)
+    ranks = tuple(source for source in dump.sources if source.rank >= 0)
+    return SourceSet(dump.path, dump.granularity, ranks)
 
 
-def _check_processes(found: SourceSet) -> None:
+def _check_processes(dump: SourceSet) -> None:
     by_step: dict[int, list[Source]] = {}
-    for source in found.sources:
+    for source in dump.sources:
         if source.path.name.startswith("proc") and source.rank >= 0:
             by_step.setdefault(source.step, []).append(source)
     for processes in by_step.values():
-        if len(processes) > 1 and found.granularity != "rank":
+        if len(processes) > 1 and dump.granularity != "rank":
             raise InputError(
                 f"{processes[0].path.parent}: {len(processes)} folders of processes without a rank "
                 f"({processes[0].path.name}, {processes[1].path.name} …), and nothing tells which "

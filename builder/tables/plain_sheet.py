@@ -45,5 +45,5 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
     def _escape_control_characters(data: object) -> object:
         if isinstance(data, str) and data.isprintable() and "_x" not in data:
             return data
-        found: object = Worksheet._escape_control_characters(data)
-        return found
+        escaped: object = Worksheet._escape_control_characters(data)
+        return escaped

@@ -72,7 +72,7 @@ class _Order:
                 yield from alone.get(partner, ())
 
     def _benchmark_alone(self) -> dict[TreeNode | None, list[Call]]:
-        found: dict[TreeNode | None, list[Call]] = defaultdict(list)
+        calls_after: dict[TreeNode | None, list[Call]] = defaultdict(list)
         before: TreeNode | None = None
         recorded = self.problem.dump.ranges
         for name in self.benchmark.dump.ranges:
@@ -84,8 +84,8 @@ class _Order:
             values = _indexed(self.benchmark.dump, node)
             places = [Place(k, SURPLUS, i, None) for i, k in values if i not in self._taken]
             if places:
-                found[before].append(Call(None, node, places))
-        return found
+                calls_after[before].append(Call(None, node, places))
+        return calls_after
 
     def _places(self, node: TreeNode, partner: TreeNode | None) -> list[Place]:
         return self._problem_alone(node) if partner is None else self._matched(node, partner)
@@ -93,11 +93,11 @@ class _Order:
     def _problem_alone(self, node: TreeNode) -> list[Place]:
         rows = range(self._bounds[node.exec_order], self._bounds[node.exec_order + 1])
         mapped = {self._ours[row]: row for row in rows}
-        found = []
+        places = []
         for index, key in _indexed(self.problem.dump, node):
             row = mapped.get(index)
-            found.append(Place(key, index, SURPLUS if row is None else self._theirs[row], row))
-        return found
+            places.append(Place(key, index, SURPLUS if row is None else self._theirs[row], row))
+        return places
 
     def _matched(self, node: TreeNode, partner: TreeNode) -> list[Place]:
         ours, theirs = self.problem.dump, self.benchmark.dump

@@ -97,8 +97,10 @@ class RowVerdicts:
 
     def named(self, call: Call) -> list[Finding]:
         """The findings of the diagnosis that name a call."""
-        found = [self._named.get(id(node), []) for node in (call.problem, call.benchmark) if node]
-        return [finding for findings in found for finding in findings]
+        per_node = [
+            self._named.get(id(node), []) for node in (call.problem, call.benchmark) if node
+        ]
+        return [finding for findings in per_node for finding in findings]
 
     def verdict(self, call: Call, place: Place, findings: list[Finding]) -> RowVerdict:
         """What is said of a row; `findings` are those that its call begins with."""
@@ -208,12 +210,12 @@ class RowVerdicts:
 def _by_value(
     judgements: dict[int, Judgement],
 ) -> dict[tuple[int, str], list[tuple[Verdict, Reason]]]:
-    found: defaultdict[tuple[int, str], list[tuple[Verdict, Reason]]] = defaultdict(list)
+    by_value: defaultdict[tuple[int, str], list[tuple[Verdict, Reason]]] = defaultdict(list)
     for order, judgement in judgements.items():
         for reason in judgement.reasons:
             if "value" in reason:
-                found[order, str(reason["value"])].append((judgement.verdict, reason))
-    return found
+                by_value[order, str(reason["value"])].append((judgement.verdict, reason))
+    return by_value
 
 
 def _named_calls(findings: list[Finding]) -> dict[int, list[Finding]]:

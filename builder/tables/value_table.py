@@ -162,8 +162,8 @@ class ValueTable:
         if not self._measures:
             return []
         order = call.problem.exec_order if call.problem is not None else -1
-        found = self._measured.get((order, place.key), {})
-        return [found.get(name, UNSUPPORTED) for name in self._measures]
+        cells = self._measured.get((order, place.key), {})
+        return [cells.get(name, UNSUPPORTED) for name in self._measures]
 
     def _stack_cell(self, node: TreeNode | None) -> str:
         frames = self.stack(node)
@@ -222,11 +222,11 @@ def _statistics(record: Record | None, index: int) -> tuple[Cell, ...]:
 
 
 def _extension_measures(result: PairResult) -> dict[tuple[int, str], dict[str, Cell]]:
-    found: dict[tuple[int, str], dict[str, Cell]] = {}
+    measures: dict[tuple[int, str], dict[str, Cell]] = {}
     for order, judgement in result.judgements.items():
         for reason in judgement.reasons:
             if reason["code"] == "measure":
-                cells = found.setdefault((order, str(reason["value"])), {})
+                cells = measures.setdefault((order, str(reason["value"])), {})
                 number = reason["number"]
                 cells[str(reason["name"])] = number if number is not None else UNSUPPORTED
-    return found
+    return measures

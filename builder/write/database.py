@@ -119,8 +119,8 @@ class Database:
 
 def reserved_ids(connection: sqlite3.Connection) -> dict[str, int]:
     """How many ids of each table were set aside in a file that is being made."""
-    found = connection.execute("SELECT key, value FROM meta WHERE key LIKE ?", (f"{_NEXT_ID}%",))
-    return {key.removeprefix(_NEXT_ID): int(value) - 1 for key, value in found}
+    rows = connection.execute("SELECT key, value FROM meta WHERE key LIKE ?", (f"{_NEXT_ID}%",))
+    return {key.removeprefix(_NEXT_ID): int(value) - 1 for key, value in rows}
 
 
 def insert_rows(

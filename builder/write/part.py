@@ -81,8 +81,8 @@ def _copy(connection: sqlite3.Connection, table: TableSpec, shift: Mapping[str, 
 
 
 def _shifted(outcome: PairOutcome, graph: int, node: int) -> PairOutcome:
-    def finding(found: StoredFinding) -> StoredFinding:
-        return replace(found, graph=found.graph + graph, node=found.node + node)
+    def finding(stored: StoredFinding) -> StoredFinding:
+        return replace(stored, graph=stored.graph + graph, node=stored.node + node)
 
     def message(sent: Message) -> Message:
         return replace(sent, node=sent.node + node)

@@ -79,8 +79,8 @@ def _runs(tree: Tree) -> list[list[TreeNode]]:
         return [[child] for child in children]
     return [
         run
-        for is_call, found in groupby(children, key=lambda child: child.kind == "api")
-        for run in ([list(found)] if is_call else [[child] for child in found])
+        for is_call, group in groupby(children, key=lambda child: child.kind == "api")
+        for run in ([list(group)] if is_call else [[child] for child in group])
     ]
 
 

@@ -28,10 +28,10 @@ def layout_rows(merged: MergedMatch, pairs: dict[int, int], bases: Indices) -> I
 
     `pairs` are the benchmark's values by the problem's, `bases` the first record ids of the sides.
     """
-    found = merged.resolution
-    for ours, reading in found.readings.items():
-        trust = "bounded" if ours in found.bounded else "exact"
-        trust = "assumed" if ours in found.assumed else trust
+    resolution = merged.resolution
+    for ours, reading in resolution.readings.items():
+        trust = "bounded" if ours in resolution.bounded else "exact"
+        trust = "assumed" if ours in resolution.assumed else trust
         yield from _axes(bases[0] + ours, reading.problem, trust)
         theirs = pairs.get(ours)
         if theirs is not None:
@@ -76,13 +76,13 @@ def _axes(value: int, candidate: Candidate, trust: str) -> Iterator[Row]:
 def _conflicts(merged: MergedMatch) -> dict[int, tuple[int, ...]]:
     """The guilty ranks of values whose replicas differ."""
     dump = merged.problem.dump
-    found: dict[int, tuple[int, ...]] = {}
+    ranks_of: dict[int, tuple[int, ...]] = {}
     for conflict in merged.resolution.conflicts:
         start, stop = dump.ranges[conflict.entry]
         keys = dump.values.keys[start:stop]
         if conflict.key in keys:
-            found[start + keys.index(conflict.key)] = conflict.ranks
-    return found
+            ranks_of[start + keys.index(conflict.key)] = conflict.ranks
+    return ranks_of
 
 
 def _of_findings(result: PairResult) -> set[int]:

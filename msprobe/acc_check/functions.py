@@ -20,11 +20,11 @@ def find_function(prefix: str, api: str) -> Function:
     reads or writes files, no other module that a namespace happens to import.
     """
     for namespace in _namespaces(prefix):
-        found = namespace
+        target = namespace
         for part in api.split(".") if prefix == "Aten" else [api]:
-            found = getattr(found, part, None)
-        if callable(found) and _computes(found):
-            return found  # type: ignore[no-any-return]  # narrowed to a callable of anything
+            target = getattr(target, part, None)
+        if callable(target) and _computes(target):
+            return target  # type: ignore[no-any-return]  # narrowed to a callable of anything
     raise NotReproducible(f"there is no {prefix}.{api} to run in torch {torch.__version__}")
 
 

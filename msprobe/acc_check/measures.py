@@ -63,18 +63,18 @@ def measure(device: torch.Tensor, reference: torch.Tensor) -> dict[str, float]:
     ours, theirs = device.to(wide).reshape(-1), reference.to(wide).reshape(-1)
     both = torch.isfinite(ours) & torch.isfinite(theirs)
     agree = (ours == theirs) | (ours.isnan() & theirs.isnan())
-    found = {NONFINITE: float((~both & ~agree).double().mean())}
+    columns = {NONFINITE: float((~both & ~agree).double().mean())}
     ours, theirs = ours[both], theirs[both]
     if not ours.numel():
-        return found
+        return columns
     error = (ours - theirs).abs()
     size = theirs.abs()
     relative = error / (size + torch.finfo(device.dtype).eps)
-    found |= _cosine(ours, theirs)
-    found[LARGEST_ERROR] = float(error.max())
-    found |= {name: float((relative < limit).double().mean()) for name, limit in SHARES.items()}
+    columns |= _cosine(ours, theirs)
+    columns[LARGEST_ERROR] = float(error.max())
+    columns |= {name: float((relative < limit).double().mean()) for name, limit in SHARES.items()}
     limits = _LIMITS.get(device.dtype)
-    return found if limits is None else found | _by_format(ours, theirs, error, size, limits)
+    return columns if limits is None else columns | _by_format(ours, theirs, error, size, limits)
 
 
 def _cosine(ours: torch.Tensor, theirs: torch.Tensor) -> dict[str, float]:

@@ -66,7 +66,7 @@ def compare_tables(
     """
     (ours, twice), (theirs, twice_too) = (_by_name(path) for path in (npu, gpu))
     rows = [_rate(name, ours.get(name), theirs.get(name), standard) for name in dict(ours) | theirs]
-    calls = [_call(name, found) for name, found in _by_call(rows).items()]
+    calls = [_call(name, call_rows) for name, call_rows in _by_call(rows).items()]
     folder.mkdir(parents=True, exist_ok=True)
     result = folder / f"api_precision_compare_result_{stamp}.csv"
     details = folder / f"api_precision_compare_details_{stamp}.csv"
@@ -83,17 +83,17 @@ def compare_tables(
 
 
 def _by_name(path: Path) -> tuple[dict[str, Row], list[str]]:
-    found: dict[str, Row] = {}
+    rows: dict[str, Row] = {}
     twice: list[str] = []
     for row in read_table(path, DETAILS_HEADER):
         name = row["API Name"]
-        if name in found:
+        if name in rows:
             twice.append(name)
         else:
-            found[name] = row
-    if not found:
+            rows[name] = row
+    if not rows:
         raise InputError(f"{path}: has no rows", "give the details table of a run that was done")
-    return found, twice
+    return rows, twice
 
 
 def _rate(name: str, npu: Row | None, gpu: Row | None, standard: str) -> dict[str, str]:
@@ -272,17 +272,17 @@ def _number(cell: str) -> float | None:
 
 
 def _by_call(rows: Iterable[dict[str, str]]) -> dict[str, list[dict[str, str]]]:
-    found: dict[str, list[dict[str, str]]] = {}
+    by_call: dict[str, list[dict[str, str]]] = {}
     for row in rows:
-        found.setdefault(_owner(row["API Name"])[0], []).append(row)
-    return found
+        by_call.setdefault(_owner(row["API Name"])[0], []).append(row)
+    return by_call
 
 
 def _owner(name: str) -> tuple[str, str]:
     """`Functional.linear.0` and `forward` of `Functional.linear.0.forward.output.0`."""
     for direction in ("forward", "backward"):
-        head, found, _ = name.partition(f".{direction}.")
-        if found:
+        head, separator, _ = name.partition(f".{direction}.")
+        if separator:
             return head, direction
     return name, "forward"
 
@@ -291,7 +291,9 @@ def _call(name: str, rows: list[dict[str, str]]) -> tuple[str, str, str, str]:
     verdicts: dict[str, list[str]] = {"forward": [], "backward": []}
     for row in rows:
         verdicts[_owner(row["API Name"])[1]].append(row[VERDICT])
-    forward, backward = (max(found, key=_rank) if found else BLANK for found in verdicts.values())
+    forward, backward = (
+        max(ratings, key=_rank) if ratings else BLANK for ratings in verdicts.values()
+    )
     messages = [row["Message"].strip() for row in rows if row[VERDICT] == "SKIP"]
     only_skipped = {forward, backward} <= {"SKIP", BLANK}
     return name, forward, backward, messages[0] if only_skipped and messages else ""

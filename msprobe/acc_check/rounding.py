@@ -251,14 +251,14 @@ def _only_views(func: Operator) -> bool:
 def _written(func: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> set[int]:
     if not func._schema.is_mutable:
         return set()
-    found: set[int] = set()
+    written: set[int] = set()
     for number, declared in enumerate(func._schema.arguments):
         if declared.alias_info is None or not declared.alias_info.is_write:
             continue
         value = args[number] if number < len(args) else kwargs.get(declared.name)
         leaves, _ = tree_flatten(value)
-        found.update(id(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor))
-    return found
+        written.update(id(leaf) for leaf in leaves if isinstance(leaf, torch.Tensor))
+    return written
 
 
 _MATRIX = frozenset("mm bmm addmm baddbmm addbmm mv addmv dot vdot linear einsum".split())

@@ -117,7 +117,7 @@ def read_table(path: Path, header: Sequence[str]) -> list[dict[str, str]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file, restval=""))
-            found = rows[0].keys() if rows else _first_line(path)
+            columns = rows[0].keys() if rows else _first_line(path)
     except FileNotFoundError:
         raise InputError(f"{path}: missing", "give the path of a table of acc_check") from None
     except IsADirectoryError:
@@ -126,7 +126,7 @@ def read_table(path: Path, header: Sequence[str]) -> list[dict[str, str]]:
         raise InputError(
             f"{path}: cannot be read as a csv table ({error})", "give a table of acc_check"
         ) from None
-    missing = [column for column in header if column not in found]
+    missing = [column for column in header if column not in columns]
     if missing:
         raise InputError(f"{path}: has no column {missing[0]!r}", "give a table of acc_check")
     return rows

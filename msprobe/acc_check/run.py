@@ -125,7 +125,7 @@ class _Copies:
         outputs = [leaf for leaf in _leaves(output) if isinstance(leaf, torch.Tensor)]
         pairs = [(out, g) for out, g in _with_gradient(outputs, self._gradients)]
         wanted = {path: leaf for path, leaf in self.leaves.items() if leaf.requires_grad}
-        found: dict[str, torch.Tensor | None] = dict.fromkeys(self.leaves)
+        gradients: dict[str, torch.Tensor | None] = dict.fromkeys(self.leaves)
         if pairs and wanted:
             grads = torch.autograd.grad(
                 [out for out, _ in pairs],
@@ -133,8 +133,8 @@ class _Copies:
                 [gradient for _, gradient in pairs],
                 allow_unused=True,
             )
-            found.update(zip(wanted, grads))
-        return found
+            gradients.update(zip(wanted, grads))
+        return gradients
 
     def _copy(self, value: Tree, path: str) -> object:
         if isinstance(value, torch.Tensor):

@@ -80,8 +80,8 @@ class Deviation:
             return largest
         for _ in range(FIRST_SAMPLES if level == 1 else MORE_SAMPLES):
             self._drawn += 1
-            found = self._run(self._format, self._seed + self._drawn, level)
-            for key, distance in _distances(self.exact, found).items():
+            sample = self._run(self._format, self._seed + self._drawn, level)
+            for key, distance in _distances(self.exact, sample).items():
                 known = largest.get(key)
                 largest[key] = distance if known is None else torch.fmax(known, distance)
         return largest
@@ -95,24 +95,24 @@ class Deviation:
 
     def _parts_agree(self) -> bool:
         """Whether the operators taken apart compute the same: not all of torch's parts do."""
-        found = _distances(self.exact, self._run(_EXACTLY, self._seed, 3))
-        return bool(found) and all(
+        distances = _distances(self.exact, self._run(_EXACTLY, self._seed, 3))
+        return bool(distances) and all(
             float(distance.nan_to_num(posinf=0.0).max()) <= _SAME * _size(self.exact, key)
-            for key, distance in found.items()
+            for key, distance in distances.items()
             if distance.numel()
         )
 
 
 def _distances(exact: Results, other: Results | None) -> dict[tuple[Kind, str], torch.Tensor]:
     """How far each element of each floating value lies from the exact one."""
-    found: dict[tuple[Kind, str], torch.Tensor] = {}
+    distances: dict[tuple[Kind, str], torch.Tensor] = {}
     for kind in _KINDS if other is not None else ():
         for path, value in getattr(exact, kind).items():
             sample = getattr(other, kind).get(path)
             tensors = isinstance(value, torch.Tensor) and isinstance(sample, torch.Tensor)
             if tensors and value.shape == sample.shape and _is_float(value):
-                found[kind, path] = (sample - value).abs().double()
-    return found
+                distances[kind, path] = (sample - value).abs().double()
+    return distances
 
 
 def _size(results: Results, key: tuple[Kind, str]) -> float:

@@ -79,10 +79,10 @@ def _count(value: object) -> int:
 
 
 def _dtype(name: object) -> torch.dtype:
-    found = getattr(torch, str(name).rpartition(".")[2], None)
-    if not isinstance(found, torch.dtype):
+    dtype = getattr(torch, str(name).rpartition(".")[2], None)
+    if not isinstance(dtype, torch.dtype):
         raise NotReproducible(f"this torch has no format {name}")
-    return found
+    return dtype
 
 
 def _scalar(kind: str, value: object) -> object:
@@ -95,10 +95,10 @@ def _scalar(kind: str, value: object) -> object:
 
 
 def _integers(value: object) -> list[int | None]:
-    found = ast.literal_eval(value) if isinstance(value, str) else value
-    if not isinstance(found, (list, tuple)):
+    parsed = ast.literal_eval(value) if isinstance(value, str) else value
+    if not isinstance(parsed, (list, tuple)):
         raise TypeError(value)
-    return list(found)
+    return list(parsed)
 
 
 def _memory_format(value: object) -> object:

@@ -67,19 +67,19 @@ def open_distributed(path: Path) -> Checkpoint:
     reader = _Reader(path)
     index = reader.read_metadata()
     _check_files(path, index)
-    found = {
+    parameters = {
         name: Parameter(
             name, tuple(entry.size), entry.properties.dtype, partial(_read, reader, name, entry)
         )
         for name, entry in index.state_dict_metadata.items()
         if isinstance(entry, TensorStorageMetadata) and not _belongs_to_training(name)
     }
-    if not found:
+    if not parameters:
         raise CheckError(f"{path}: holds no tensor of a model", "give the folder with the weights")
-    short = without_shared_root(found)
-    named = {short[name]: parameter for name, parameter in found.items()}
+    short = without_shared_root(parameters)
+    named = {short[name]: parameter for name, parameter in parameters.items()}
     if (path / ARGUMENTS).is_file() or is_stacked(named):
-        return _megatron(path, [_stored(reader, index, short[name], name) for name in found])
+        return _megatron(path, [_stored(reader, index, short[name], name) for name in parameters])
     return Checkpoint(path, "dcp", named)
 
 
@@ -200,7 +200,7 @@ class _IndexUnpickler(pickle.Unpickler):
         if listed or constant:
             return super().find_class(module, name)
         if module in _ALLOWED_MODULES and "." not in name:
-            found = super().find_class(module, name)
-            if isinstance(found, type) and found.__module__ == module:
-                return found
+            target = super().find_class(module, name)
+            if isinstance(target, type) and target.__module__ == module:
+                return target
         raise pickle.UnpicklingError(f"it names {module}.{name}, which no index needs")

@@ -82,7 +82,7 @@ def read_mapping(file: Path | None) -> dict[str, str]:
 
 
 def _by_file(left: Parameters, right: Parameters, mapping: Mapping[str, str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    partners: dict[str, str] = {}
     for ours, theirs in mapping.items():
         indices = {name: _indices(ours, name) for name in left}
         named = {n: _filled(theirs, own) for n, own in indices.items() if own is not None}
@@ -92,10 +92,10 @@ def _by_file(left: Parameters, right: Parameters, mapping: Mapping[str, str]) ->
                 f"mapping {ours!r}: {theirs!r}: no parameter of these names in the checkpoints",
                 "the table lists the names that are left",
             )
-        found |= named
-    if len(set(found.values())) < len(found):
+        partners |= named
+    if len(set(partners.values())) < len(partners):
         raise CheckError("mapping: two names lead to the same one", "give each its own")
-    return found
+    return partners
 
 
 def _indices(pattern: str, name: str) -> list[str] | None:
@@ -121,22 +121,22 @@ def _filled(name: str, values: list[str]) -> str:
 def _by_suffix(left: Parameters, right: Parameters) -> dict[str, str]:
     """`model.layers.0.weight` is `layers.0.weight` where nothing else ends so."""
     ends_left, ends_right = _endings(left), _endings(right)
-    found: dict[str, str] = {}
+    partners: dict[str, str] = {}
     for ours, parameter in left.items():
         candidates = [*ends_right.get(ours, ()), *(end for end in _ends(ours) if end in right)]
         fitting = [name for name in candidates if right[name].shape == parameter.shape]
         if len(fitting) == 1 and all(n == ours for n in ends_left.get(fitting[0], [ours])):
-            found[ours] = fitting[0]
-    once = Counter(found.values())
-    return {ours: theirs for ours, theirs in found.items() if once[theirs] == 1}
+            partners[ours] = fitting[0]
+    once = Counter(partners.values())
+    return {ours: theirs for ours, theirs in partners.items() if once[theirs] == 1}
 
 
 def _endings(parameters: Parameters) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
+    by_ending: dict[str, list[str]] = defaultdict(list)
     for name in parameters:
         for end in _ends(name):
-            found[end].append(name)
-    return found
+            by_ending[end].append(name)
+    return by_ending
 
 
 def _ends(name: str) -> list[str]:
@@ -148,11 +148,11 @@ def _ends(name: str) -> list[str]:
 def _by_statistics(left: Parameters, right: Parameters) -> dict[str, str]:
     """Families (all copies over the layers) of equal numbers and shapes with the closest values."""
     ours, theirs = _families(left), _families(right)
-    found: dict[str, str] = {}
+    partners: dict[str, str] = {}
     for form in ours.keys() & theirs.keys():
         for mine, other in _closest(ours[form], theirs[form]):
-            found |= dict(zip(mine, other, strict=True))
-    return {name: found[name] for name in left if name in found}
+            partners |= dict(zip(mine, other, strict=True))
+    return {name: partners[name] for name in left if name in partners}
 
 
 _Form = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]  # (numbers, shape) of each member

@@ -45,7 +45,7 @@ def open_megatron(path: Path, folder: Path) -> Checkpoint:
 
 def _all_parts(files: MegatronFiles) -> dict[str, Parts]:
     """Parts of each parameter by its global name."""
-    found: dict[str, Parts] = {}
+    parts: dict[str, Parts] = {}
     sizes = files.sizes
     for stage in _stages(files):
         for expert in range(sizes.expert):
@@ -59,8 +59,8 @@ def _all_parts(files: MegatronFiles) -> dict[str, Parts]:
                 whole = stage.global_name(name)
                 if index is not None:
                     whole = with_expert(whole, expert * experts + index)
-                found.setdefault(whole, [rank[name] for rank in ranks])
-    return found
+                parts.setdefault(whole, [rank[name] for rank in ranks])
+    return parts
 
 
 def _local(files: MegatronFiles, place: Place, chunk: int) -> dict[str, torch.Tensor]:

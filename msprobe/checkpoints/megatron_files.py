@@ -69,12 +69,12 @@ def iteration_folder(path: Path) -> Path | None:
 
 def read_files(folder: Path) -> MegatronFiles:
     """Load all rank files; raises CheckError when the grid has a hole."""
-    found = {child: _RANK.match(child.name) for child in sorted(folder.iterdir())}
-    loaded = {child: _load(child) for child, match in found.items() if match is not None}
+    matches = {child: _RANK.match(child.name) for child in sorted(folder.iterdir())}
+    loaded = {child: _load(child) for child, match in matches.items() if match is not None}
     arguments = next((_arguments(content) for content in loaded.values()), {})
     chunks = {
         _place(match, arguments): _model_chunks(loaded[child], child)
-        for child, match in found.items()
+        for child, match in matches.items()
         if match is not None
     }
     files = MegatronFiles(folder, arguments, chunks)
@@ -123,7 +123,7 @@ def _tensors(value: object, name: str) -> list[tuple[str, torch.Tensor]]:
     if not isinstance(value, Mapping):
         return []
     below = ((f"{name}.{key}" if name else str(key), inner) for key, inner in value.items())
-    return [found for key, inner in below for found in _tensors(inner, key)]
+    return [named_tensor for key, inner in below for named_tensor in _tensors(inner, key)]
 
 
 def _check_complete(files: MegatronFiles) -> None:

@@ -61,21 +61,21 @@ def partition_of(name: str) -> Partition:
 
 def layer_of(name: str) -> tuple[str, int] | None:
     """The list of layers that a parameter belongs to and its place in it."""
-    found = _LAYER.match(name)
-    return None if found is None else (found["owner"], int(found["index"]))
+    match = _LAYER.match(name)
+    return None if match is None else (match["owner"], int(match["index"]))
 
 
 def with_layer(name: str, index: int) -> str:
     """The name with its layer renumbered."""
-    return _LAYER.sub(lambda found: f"{found['owner']}.{index}.", name, count=1)
+    return _LAYER.sub(lambda match: f"{match['owner']}.{index}.", name, count=1)
 
 
 def expert_of(name: str) -> int | None:
     """The place of the expert among those of its rank, None when it belongs to no expert."""
-    found = _EXPERT.match(name)
-    return None if found is None else int(found["index"])
+    match = _EXPERT.match(name)
+    return None if match is None else int(match["index"])
 
 
 def with_expert(name: str, index: int) -> str:
     """The name with its expert renumbered."""
-    return _EXPERT.sub(lambda found: f"{found['owner']}.{index}.", name, count=1)
+    return _EXPERT.sub(lambda match: f"{match['owner']}.{index}.", name, count=1)

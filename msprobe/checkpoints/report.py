@@ -59,16 +59,16 @@ def text(result: CheckpointComparison, top: int = 10) -> list[str]:
 
 
 def _as_json(result: CheckpointComparison) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for row in result.compared:
         if row.distance is not None and row.first is not None:
-            found[row.name] = {
+            entries[row.name] = {
                 "l2": row.distance.l2,
                 "cos": row.distance.cosine,
                 "numel": row.first.numel,
                 "shape": list(row.first.shape),
             }
-    return found
+    return entries
 
 
 def _line(row: Row) -> list[object]:

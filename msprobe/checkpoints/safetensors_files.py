@@ -31,13 +31,13 @@ _DTYPES = {
 
 def open_safetensors(path: Path, files: list[Path]) -> Checkpoint:
     """All tensors of the files; raises CheckError for a damaged file or a missing library."""
-    found: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     for file in files:
-        found |= _parameters(file)
-    if not found:
+        parameters |= _parameters(file)
+    if not parameters:
         raise CheckError(f"{path}: no tensor in it", "give the folder that holds the weights")
-    short = without_shared_root(found)
-    return Checkpoint(path, "safetensors", {short[name]: p for name, p in found.items()})
+    short = without_shared_root(parameters)
+    return Checkpoint(path, "safetensors", {short[name]: p for name, p in parameters.items()})
 
 
 def files_of(folder: Path) -> list[Path]:

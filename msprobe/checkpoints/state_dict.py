@@ -27,19 +27,19 @@ def open_state_dict(path: Path, files: list[Path]) -> Checkpoint:
 
     Raises CheckError when two files hold the same name, or none holds a tensor.
     """
-    found: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     for file in files:
         for name, tensor in tensors_of(load(file)):
-            if name in found:
+            if name in parameters:
                 raise CheckError(
                     f"{file}: holds {name}, which another file of {path} holds too",
                     "name the one file to compare",
                 )
-            found[name] = _parameter(name, tensor, file)
-    if not found:
+            parameters[name] = _parameter(name, tensor, file)
+    if not parameters:
         raise CheckError(f"{path}: no tensor in it", "give the file that holds the weights")
-    short = without_shared_root(found)
-    return Checkpoint(path, "state_dict", {short[name]: p for name, p in found.items()})
+    short = without_shared_root(parameters)
+    return Checkpoint(path, "state_dict", {short[name]: p for name, p in parameters.items()})
 
 
 def files_of(folder: Path) -> list[Path]:

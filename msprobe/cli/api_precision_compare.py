@@ -29,22 +29,22 @@ def run(options: argparse.Namespace) -> Exit:
     from msprobe.acc_check.precision_compare import compare_tables
     from msprobe.acc_check.rows import timestamp
 
-    found = compare_tables(
+    comparison = compare_tables(
         options.npu_csv_path,
         options.gpu_csv_path,
         options.out_path,
         timestamp(),
         options.standard,
     )
-    for what, counts in (("calls", found.calls), ("values", found.counts)):
+    for what, counts in (("calls", comparison.calls), ("values", comparison.counts)):
         print(f"{what}: {', '.join(f'{n} {status}' for status, n in counts.items() if n)}")
-    _say("stands in one table only", found.alone)
-    _say("stands in a table twice; the first counts", found.repeated)
-    print(f"result: {found.result}")
-    print(f"details: {found.details}")
-    if not found.counts["pass"] and not found.counts["error"]:
+    _say("stands in one table only", comparison.alone)
+    _say("stands in a table twice; the first counts", comparison.repeated)
+    print(f"result: {comparison.result}")
+    print(f"details: {comparison.details}")
+    if not comparison.counts["pass"] and not comparison.counts["error"]:
         return Exit.NOTHING_COMPARABLE
-    failed = options.fail_on_error and found.calls["error"]
+    failed = options.fail_on_error and comparison.calls["error"]
     return Exit.DIVERGED if failed else Exit.DONE
 
 

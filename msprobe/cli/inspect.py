@@ -27,29 +27,29 @@ def run(options: argparse.Namespace) -> Exit:
     """Print what is there; code 3 when a rank cannot be read."""
     from builder.dump.inspection import inspect_dump
 
-    found = inspect_dump(options.dump)
+    inspection = inspect_dump(options.dump)
     if options.json:
-        print(json.dumps(_as_json(found), indent=1, ensure_ascii=False))
+        print(json.dumps(_as_json(inspection), indent=1, ensure_ascii=False))
     else:
-        print("\n".join(_report(found)))
-    return Exit.FAILED_PAIRS if any(rank.is_broken for rank in found.ranks) else Exit.DONE
+        print("\n".join(_report(inspection)))
+    return Exit.FAILED_PAIRS if any(rank.is_broken for rank in inspection.ranks) else Exit.DONE
 
 
-def _as_json(found: Inspection) -> dict[str, object]:
-    first = found.first_nonfinite
+def _as_json(inspection: Inspection) -> dict[str, object]:
+    first = inspection.first_nonfinite
     return {
         "version": 1,
-        "path": str(found.path),
-        "granularity": found.granularity,
-        "steps": _steps(found),
-        "ranks": _ranks(found),
-        "task": _kinds(found, "task"),
-        "level": _kinds(found, "level"),
-        "framework": _kinds(found, "framework"),
-        "entries": found.entries,
-        "bytes": found.size,
+        "path": str(inspection.path),
+        "granularity": inspection.granularity,
+        "steps": _steps(inspection),
+        "ranks": _ranks(inspection),
+        "task": _kinds(inspection, "task"),
+        "level": _kinds(inspection, "level"),
+        "framework": _kinds(inspection, "framework"),
+        "entries": inspection.entries,
+        "bytes": inspection.size,
         "first_nonfinite": None if first is None else _rank_json(first),
-        "contents": [_rank_json(rank) for rank in found.ranks],
+        "contents": [_rank_json(rank) for rank in inspection.ranks],
     }
 
 
@@ -59,18 +59,19 @@ def _rank_json(rank: RankContents) -> dict[str, object]:
     return {**record, "path": str(rank.path)}
 
 
-def _report(found: Inspection) -> list[str]:
-    tensors = sum(rank.tensor_files for rank in found.ranks)
+def _report(inspection: Inspection) -> list[str]:
+    tensors = sum(rank.tensor_files for rank in inspection.ranks)
     lines = [
-        f"{found.path}: {_GRANULARITY[found.granularity]}",
-        f"steps: {_numbers(_steps(found))}",
-        f"ranks: {_numbers(_ranks(found))}",
-        *(f"{key}: {', '.join(_kinds(found, key))}" for key in ("task", "level", "framework")),
-        f"entries: {found.entries:,}",
-        f"size: {found.size / 1e6:,.1f} MB" + (f", {tensors:,} tensor files" if tensors else ""),
-        f"first NaN or infinity: {_first(found)}",
+        f"{inspection.path}: {_GRANULARITY[inspection.granularity]}",
+        f"steps: {_numbers(_steps(inspection))}",
+        f"ranks: {_numbers(_ranks(inspection))}",
+        *(f"{key}: {', '.join(_kinds(inspection, key))}" for key in ("task", "level", "framework")),
+        f"entries: {inspection.entries:,}",
+        f"size: {inspection.size / 1e6:,.1f} MB"
+        + (f", {tensors:,} tensor files" if tensors else ""),
+        f"first NaN or infinity: {_first(inspection)}",
     ]
-    said = [f"step {r.step} rank {r.rank}: {each}" for r in found.ranks for each in r.problems]
+    said = [f"step {r.step} rank {r.rank}: {each}" for r in inspection.ranks for each in r.problems]
     lines += [f"problem: {line}" for line in said[:_SHOWN]]
     hidden = len(said) - _SHOWN
     return lines if hidden <= 0 else [*lines, f"… and {hidden} more; --json lists them"]
@@ -83,24 +84,24 @@ _GRANULARITY = {
 }
 
 
-def _first(found: Inspection) -> str:
-    rank = found.first_nonfinite
+def _first(inspection: Inspection) -> str:
+    rank = inspection.first_nonfinite
     if rank is None or rank.nonfinite is None:
         return "none"
     value = rank.nonfinite
     return f"{value.value} (step {rank.step}, rank {rank.rank}, {value.statistic} {value.number})"
 
 
-def _steps(found: Inspection) -> list[int]:
-    return sorted({rank.step for rank in found.ranks})
+def _steps(inspection: Inspection) -> list[int]:
+    return sorted({rank.step for rank in inspection.ranks})
 
 
-def _ranks(found: Inspection) -> list[int]:
-    return sorted({rank.rank for rank in found.ranks})
+def _ranks(inspection: Inspection) -> list[int]:
+    return sorted({rank.rank for rank in inspection.ranks})
 
 
-def _kinds(found: Inspection, key: str) -> list[str]:
-    return sorted({getattr(rank, key) or "unknown" for rank in found.ranks})
+def _kinds(inspection: Inspection, key: str) -> list[str]:
+    return sorted({getattr(rank, key) or "unknown" for rank in inspection.ranks})
 
 
 def _numbers(numbers: list[int]) -> str:

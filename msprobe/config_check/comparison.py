@@ -49,7 +49,7 @@ def compare_packs(bench: Path, other: Path, output: Path) -> list[Sheet]:
 
 def compare(bench: Pack, other: Pack) -> list[Sheet]:
     """The sheets of all items that either pack holds, in the order of the workbook."""
-    found = [
+    sheets = [
         _sheet(
             "env", ENVIRONMENT_HEADER, bench.environment, other.environment, compare_environments
         ),
@@ -65,7 +65,7 @@ def compare(bench: Pack, other: Pack) -> list[Sheet]:
         ),
         _sheet("random", RANDOM_HEADER, bench.random, other.random, compare_random_calls),
     ]
-    return [sheet for sheet in found if sheet is not None]
+    return [sheet for sheet in sheets if sheet is not None]
 
 
 def _sheet(

@@ -59,8 +59,8 @@ def compare_environments(bench: Mapping[str, str], other: Mapping[str, str]) -> 
 
 
 def _device(environment: Mapping[str, str]) -> Device | None:
-    found = {d for d, prefixes in _PREFIXES if any(n.startswith(prefixes) for n in environment)}
-    return found.pop() if len(found) == 1 else None
+    devices = {d for d, prefixes in _PREFIXES if any(n.startswith(prefixes) for n in environment)}
+    return devices.pop() if len(devices) == 1 else None
 
 
 def _row(

@@ -81,5 +81,5 @@ class GrowingPack:
 
 
 def _rank_of(name: str) -> int | None:
-    found = _RANK.search(name)
-    return None if found is None else int(found[1])
+    match = _RANK.search(name)
+    return None if match is None else int(match[1])

@@ -65,12 +65,12 @@ def collect(files: list[Path]) -> dict[str, Any]:
     A name that two files give different values keeps both, the later as `<file>:<name>`.
     Raises CheckError for a file that is missing, of another kind or cannot be read.
     """
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for file in files:
         for name, value in _read(file).items():
-            key = name if name not in found or found[name] == value else f"{file.name}:{name}"
-            found[key] = redacted(name, value)
-    return found
+            key = name if name not in merged or merged[name] == value else f"{file.name}:{name}"
+            merged[key] = redacted(name, value)
+    return merged
 
 
 def compare_hyper_parameters(

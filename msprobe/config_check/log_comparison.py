@@ -61,8 +61,8 @@ def verify_log(bench: Path | None, target: Path, output: Path) -> list[Row]:
     """Write the configuration and `hyper_params_verify.csv` against a YAML file, or EXPECTED."""
     configuration = _redacted(verl_configuration(target))
     expected = EXPECTED if bench is None else _expected(bench)
-    found = {name: _lookup(name, _all_leaves(configuration)) for name in expected}
-    present = {name: value for name, value in found.items() if value is not _MISSING}
+    values = {name: _lookup(name, _all_leaves(configuration)) for name in expected}
+    present = {name: value for name, value in values.items() if value is not _MISSING}
     rows = [_row(name, expected, present) for name in sorted(expected)]
     _write(output, {"tgt_config.json": configuration}, "hyper_params_verify.csv", VERIFIED, rows)
     return rows

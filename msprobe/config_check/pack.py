@@ -166,23 +166,23 @@ def _environment(content: dict[str, Any] | None) -> dict[str, str] | None:
 
 
 def _hyper_parameters(contents: Mapping[str, Any]) -> dict[str, dict[str, Any]] | None:
-    found = {n.rpartition("/")[2]: contents[n] for n in (STATIC, DYNAMIC) if n in contents}
-    return found or None
+    by_file = {n.rpartition("/")[2]: contents[n] for n in (STATIC, DYNAMIC) if n in contents}
+    return by_file or None
 
 
 def _statistics(
     contents: Mapping[str, Any], item: str
 ) -> dict[tuple[int, int], dict[str, Any]] | None:
     matches = {name: _STATISTICS.fullmatch(name) for name in contents}
-    found = {
+    statistics = {
         (int(match["step"]), int(match["rank"])): dict(named_statistics(contents[name]))
         for name, match in matches.items()
         if match is not None and match["item"] == item
     }
-    return found or None
+    return statistics or None
 
 
 def _random(contents: Mapping[str, Any]) -> dict[int, dict[str, list[dict[str, Any]]]] | None:
     matches = {name: _RANDOM.fullmatch(name) for name in contents}
-    found = {int(m["rank"]): contents[name] for name, m in matches.items() if m is not None}
-    return found or None
+    by_rank = {int(m["rank"]): contents[name] for name, m in matches.items() if m is not None}
+    return by_rank or None

@@ -32,12 +32,12 @@ COMPARED = (
 
 def installed_packages() -> str:
     """A line `name=version` for each installed distribution, sorted."""
-    found = {
+    lines = {
         f"{distribution.name}={distribution.version}"
         for distribution in metadata.distributions()
         if distribution.name
     }
-    return "".join(f"{line}\n" for line in sorted(found))
+    return "".join(f"{line}\n" for line in sorted(lines))
 
 
 def parse_packages(text: str) -> dict[str, str]:

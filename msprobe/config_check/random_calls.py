@@ -53,10 +53,10 @@ def _counterpart(place: dict[str, Any], others: list[dict[str, Any]]) -> dict[st
 
 
 def _where(place: dict[str, Any]) -> list[tuple[str, ...]]:
-    found = [(_FRAME.match(frame), frame) for frame in place["stack"]]
+    frames = [(_FRAME.match(frame), frame) for frame in place["stack"]]
     return [
         (frame,) if m is None else (m["file"].rpartition("/")[2], m["function"], m["code"])
-        for m, frame in found
+        for m, frame in frames
     ]
 
 

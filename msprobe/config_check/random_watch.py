@@ -100,20 +100,20 @@ def _owner(module: str) -> Any:  # noqa: ANN401 - a module or torch.Tensor
     else:
         attribute = ""
     try:
-        found = importlib.import_module(module)
+        imported = importlib.import_module(module)
     except ImportError:
         return None
-    return getattr(found, attribute) if attribute else found
+    return getattr(imported, attribute) if attribute else imported
 
 
 def _place(frame: FrameType | None) -> Place:
-    found: list[tuple[str, int, str]] = []
-    while frame is not None and len(found) < _DEEPEST:
+    frames: list[tuple[str, int, str]] = []
+    while frame is not None and len(frames) < _DEEPEST:
         code = frame.f_code
         if not code.co_filename.startswith((_OWN, "<frozen")):
-            found.append((code.co_filename, frame.f_lineno, code.co_name))
+            frames.append((code.co_filename, frame.f_lineno, code.co_name))
         frame = frame.f_back
-    return tuple(found)
+    return tuple(frames)
 
 
 def _frame_text(file: str, line: int, function: str) -> str:

@@ -133,8 +133,8 @@ def _world_size() -> int:
 
 
 def _distributed() -> Any:  # noqa: ANN401 - the module, None while there is no process group
-    found = sys.modules.get("torch.distributed")
-    return found if found and found.is_available() and found.is_initialized() else None
+    dist = sys.modules.get("torch.distributed")
+    return dist if dist and dist.is_available() and dist.is_initialized() else None
 
 
 def _summaries(value: Any) -> Any:  # noqa: ANN401 - mirrors what a model is called with
@@ -151,8 +151,8 @@ def _summaries(value: Any) -> Any:  # noqa: ANN401 - mirrors what a model is cal
 
 
 def _numbered(values: Sequence[Any]) -> list[tuple[str, Any]]:
-    found = [(str(index), _summaries(inner)) for index, inner in enumerate(values)]
-    return [(index, summary) for index, summary in found if summary is not None]
+    summaries = [(str(index), _summaries(inner)) for index, inner in enumerate(values)]
+    return [(index, summary) for index, summary in summaries if summary is not None]
 
 
 def _megatron_arguments() -> dict[str, Any]:

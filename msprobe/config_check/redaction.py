@@ -100,8 +100,8 @@ def redacted_text(text: str) -> str:
     """The text with what looks like a secret replaced."""
     for pattern in _SECRET_TEXT:
         text = pattern.sub(REDACTED, text)
-    text = _CREDENTIALS_IN_ADDRESS.sub(lambda found: f"{found['scheme']}{REDACTED}@", text)
-    text = _HEADER.sub(lambda found: f"{found['kind']} {REDACTED}", text)
+    text = _CREDENTIALS_IN_ADDRESS.sub(lambda match: f"{match['scheme']}{REDACTED}@", text)
+    text = _HEADER.sub(lambda match: f"{match['kind']} {REDACTED}", text)
     text = _without_named(text)
     return _RANDOM.sub(_without_randomness, text)
 
@@ -110,19 +110,19 @@ def _without_named(text: str) -> str:
     """Values after secret names; a value that is none may hold a name of its own."""
     pieces: list[str] = []
     position = 0
-    while found := _NAMED.search(text, position):
-        pieces.append(text[position : found.end()])
-        position = found.end()
+    while match := _NAMED.search(text, position):
+        pieces.append(text[position : match.end()])
+        position = match.end()
         value = _VALUE.match(text, position)
-        if value is not None and is_secret_name(found["name"] or found["flag"]):
+        if value is not None and is_secret_name(match["name"] or match["flag"]):
             pieces.append(REDACTED)
             position = value.end()
     return "".join([*pieces, text[position:]])
 
 
-def _without_randomness(found: re.Match[str]) -> str:
+def _without_randomness(match: re.Match[str]) -> str:
     """Long runs of mixed letters and digits are keys; words, numbers and hexadecimals are not."""
-    text = found[0]
+    text = match[0]
     kinds = (str.isupper, str.islower, str.isdecimal)
     changes = sum(any(kind(a) != kind(b) for kind in kinds) for a, b in pairwise(text))
     mixed = all(any(kind(c) for c in text) for kind in kinds)

@@ -46,7 +46,7 @@ def hyper_parameters(script: str, environment: Mapping[str, str]) -> dict[str, V
     `environment` fills variables that the script itself does not set.
     """
     variables: Variables = dict(environment)
-    found: dict[str, Value] = {}
+    flags: dict[str, Value] = {}
     for statement in _statements(script):
         if array := _ARRAY.match(statement):
             _extend(variables, *array.groups())
@@ -56,8 +56,8 @@ def hyper_parameters(script: str, environment: Mapping[str, str]) -> dict[str, V
         else:
             words = _words(_filled(statement, variables))
             if _is_launch(words):
-                found |= _flags(words)
-    return found
+                flags |= _flags(words)
+    return flags
 
 
 def _assignments(statement: str) -> list[tuple[str, str, str]]:
@@ -65,8 +65,8 @@ def _assignments(statement: str) -> list[tuple[str, str, str]]:
     words = _words(statement)
     if words and words[0] in _DECLARING:
         words = [word for word in words[1:] if not word.startswith("-")]
-    found = [_ASSIGNMENT.match(word) for word in words]
-    return [(m[1], m[2], m[3]) for m in found if m is not None] if all(found) else []
+    matches = [_ASSIGNMENT.match(word) for word in words]
+    return [(m[1], m[2], m[3]) for m in matches if m is not None] if all(matches) else []
 
 
 def _statements(script: str) -> Iterator[str]:
@@ -117,14 +117,14 @@ def _extend(variables: Variables, name: str, more: str, items: str) -> None:
 
 
 def _filled(text: str, variables: Variables) -> str:
-    def fill(found: re.Match[str]) -> str:
-        if found["sum"] is not None:
-            return _computed(_filled(found["sum"], variables), found[0], variables)
-        name = found["braced"] or found["plain"]
+    def fill(match: re.Match[str]) -> str:
+        if match["sum"] is not None:
+            return _computed(_filled(match["sum"], variables), match[0], variables)
+        name = match["braced"] or match["plain"]
         value = variables.get(name)
-        if value is None or (value == "" and (found["default"] or "").startswith(":")):
-            default = found["default"]
-            return found[0] if default is None else default.lstrip(":")[1:]
+        if value is None or (value == "" and (match["default"] or "").startswith(":")):
+            default = match["default"]
+            return match[0] if default is None else default.lstrip(":")[1:]
         return value if isinstance(value, str) else shlex.join(value)
 
     filled = re.sub(r'"(\$\{\w+\[[@*]\]\})"', r"\1", text)  # "${ARGS[@]}" is its words
@@ -134,7 +134,7 @@ def _filled(text: str, variables: Variables) -> str:
 def _computed(expression: str, written: str, variables: Variables) -> str:
     """The value of whole-number arithmetic; anything else stays as it is written."""
     names = {name: value for name, value in variables.items() if isinstance(value, str)}
-    numbers = re.sub(r"[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), expression)
+    numbers = re.sub(r"[A-Za-z_]\w*", lambda match: names.get(match[0], match[0]), expression)
     try:
         return str(_number(ast.parse(numbers.strip(), mode="eval").body))
     except (SyntaxError, ValueError, ZeroDivisionError):
@@ -161,7 +161,7 @@ def _is_launch(words: list[str]) -> bool:
 
 
 def _flags(words: list[str]) -> dict[str, Value]:
-    found: dict[str, Value] = {}
+    flags: dict[str, Value] = {}
     name = None
     program = next((word for word in words if word.endswith(".py")), None)
     for word in words:
@@ -169,13 +169,13 @@ def _flags(words: list[str]) -> dict[str, Value]:
             break
         if word.startswith("--") and len(word) > 2:
             name, equals, value = word[2:].partition("=")
-            found[name] = value if equals else True
+            flags[name] = value if equals else True
             name = None if equals else name
         elif word is program or (word.startswith("-") and not _NEGATIVE.fullmatch(word)):
             name = None
         elif name is not None:
-            found[name] = _with(found[name], word)
-    return found
+            flags[name] = _with(flags[name], word)
+    return flags
 
 
 def _with(known: Value, word: str) -> Value:

@@ -49,22 +49,22 @@ def verl_configuration(log: Path) -> dict[str, Any]:
 
 def slime_configuration(log: Path) -> dict[str, Any]:
     """The last table of arguments in the log; raises CheckError when there is none."""
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     table: tuple[str, dict[str, Any]] | None = None
     for actor, text in _lines(log):
         if _TABLE_BEGIN.match(text.strip()):
             table = (actor, {})
         elif table is not None and table[0] == actor:
             if _TABLE_END.match(text.strip()):
-                found, table = table[1], None
+                arguments, table = table[1], None
             elif argument := _ARGUMENT.match(text):
                 table[1][argument["name"]] = _scalar(argument["value"].strip())
-    if not found:
+    if not arguments:
         raise CheckError(
             f"{log}: no whole table of arguments in it",
             "it stands between lines `--- arguments ---` and `--- end of arguments ---`",
         )
-    return found
+    return arguments
 
 
 def _lines(log: Path) -> list[tuple[str, str]]:
@@ -76,11 +76,11 @@ def _lines(log: Path) -> list[tuple[str, str]]:
     if not log.is_file():
         raise CheckError(f"{log}: is no file", "give the training log")
     text = _COLOUR.sub("", log.read_text(encoding="utf-8", errors="replace"))
-    found = []
+    lines = []
     for line in text.splitlines():
         match = _ACTOR.match(line)
-        found.append(("", line) if match is None else (match["actor"], line[match.end() :]))
-    return found
+        lines.append(("", line) if match is None else (match["actor"], line[match.end() :]))
+    return lines
 
 
 def _balanced(text: str) -> str | None:

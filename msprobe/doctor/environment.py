@@ -83,17 +83,17 @@ def _npu() -> Check:
 
 
 def _plugin() -> Iterator[Check]:
-    found = list(metadata.entry_points(group="tensorboard_plugins", name=_PLUGIN))
-    if not found:
+    entry_points = list(metadata.entry_points(group="tensorboard_plugins", name=_PLUGIN))
+    if not entry_points:
         text = "no entry point `tensorboard_plugins`, so TensorBoard does not know it"
         yield problem("plugin", text, f"pip install --force-reinstall --no-deps {_NAME}")
         return
     try:
-        loader = found[0].load()
+        loader = entry_points[0].load()
     except Exception as error:  # whatever it is, TensorBoard would have met it
         yield problem("plugin", f"cannot be imported ({_line(error)})", "install the package again")
         return
-    yield ok("plugin", f"registered as {found[0].value}")
+    yield ok("plugin", f"registered as {entry_points[0].value}")
     page = Path(str(import_module(loader.__module__).__file__)).parent / "static" / "index.html"
     if page.is_file():
         yield ok("bundle", str(page.parent))

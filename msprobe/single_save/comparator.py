@@ -84,14 +84,14 @@ def _data(folder: Path) -> Path:
 def _tags(folder: Path) -> dict[str, Path]:
     if not folder.is_dir():
         raise CheckError(f"{folder}: is no folder", "give the one that SingleSave wrote to")
-    found = {
+    tags = {
         child.name: child
         for child in _data(folder).iterdir()
         if child.is_dir() and any(_NUMBERED["step"].match(step.name) for step in child.iterdir())
     }
-    if not found:
+    if not tags:
         raise CheckError(f"{folder}: holds no data/<tag>/step<n>", "give what SingleSave wrote to")
-    return found
+    return tags
 
 
 def _compare_tag(first: Path, second: Path, output: Path, tag: str) -> None:
@@ -103,14 +103,14 @@ def _compare_tag(first: Path, second: Path, output: Path, tag: str) -> None:
 
 def _arrays(folder: Path) -> dict[_Place, dict[str, Path]]:
     """Files by place and by what follows the tag in their name."""
-    found: dict[_Place, dict[str, Path]] = {}
+    by_place: dict[_Place, dict[str, Path]] = {}
     for step, step_folder in _numbered(folder, "step"):
         for rank, rank_folder in _numbered(step_folder, "rank"):
             for micro, last in [(-1, rank_folder), *_numbered(rank_folder, "micro_step")]:
                 files = sorted(last.glob("*.npy"), key=lambda file: _natural(file.stem))
                 if files:
-                    found[_Place(step, rank, micro)] = {file.stem: file for file in files}
-    return found
+                    by_place[_Place(step, rank, micro)] = {file.stem: file for file in files}
+    return by_place
 
 
 def _numbered(folder: Path, name: str) -> Iterator[tuple[int, Path]]:
@@ -138,16 +138,16 @@ def _measured(first: Path | None, second: Path | None) -> tuple[object, ...]:
     if arrays[0] is None or arrays[1] is None:
         shapes = [_MISSING if array is None else str(list(array.shape)) for array in arrays]
         return (*shapes, *[None] * 6)
-    found = agreement(arrays[0], arrays[1])
+    measured = agreement(arrays[0], arrays[1])
     return (
-        str(list(found.shape1)),
-        str(list(found.shape2)),
-        found.equal,
-        found.first_mismatch,
-        found.max_absolute,
-        found.max_relative,
-        found.within_thousandth,
-        found.within_hundredth,
+        str(list(measured.shape1)),
+        str(list(measured.shape2)),
+        measured.equal,
+        measured.first_mismatch,
+        measured.max_absolute,
+        measured.max_relative,
+        measured.within_thousandth,
+        measured.within_hundredth,
     )
 
 

@@ -59,18 +59,18 @@ def _wide(array: Array) -> Array:
 
 def _absolute(a: Array, b: Array, same: Array) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
-        found: Array = np.abs(a - b)
-    found[np.isnan(found)] = math.inf
-    found[same] = 0.0
-    return found
+        error: Array = np.abs(a - b)
+    error[np.isnan(error)] = math.inf
+    error[same] = 0.0
+    return error
 
 
 def _relative(absolute: Array, b: Array, same: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        found: Array = absolute / np.abs(b)
-    found[np.isnan(found)] = math.inf
-    found[same] = 0.0
-    return found
+        error: Array = absolute / np.abs(b)
+    error[np.isnan(error)] = math.inf
+    error[same] = 0.0
+    return error
 
 
 def _share(chosen: Array) -> float:

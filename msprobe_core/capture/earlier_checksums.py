@@ -43,20 +43,20 @@ def read_checksums(root: str, step: int, rank_dir: str, limit: int) -> EarlierCh
     if not isinstance(data, dict):
         say(f"bench_path {root}: has no step{step}/{rank_dir}; nothing is compared in this step")
         return None
-    found: dict[str, str] = {}
+    checksums: dict[str, str] = {}
     for name, entry in data.items():
         for key, value in (entry or {}).items():
             side = {"input_args": ".input", "input_kwargs": ".input", "output": ".output"}
             inner = "" if ".parameters_grad" in name else side.get(key, f".{key}")
-            _collect(f"{name}{inner}" if inner else f"{name}.{key}", value, found)
-    return EarlierChecksums(found, limit)
+            _collect(f"{name}{inner}" if inner else f"{name}.{key}", value, checksums)
+    return EarlierChecksums(checksums, limit)
 
 
 def entry_of(path: str) -> str:
     """The entry that a value path belongs to."""
     for word in (".input.", ".output.", ".parameters."):
-        head, found, _ = path.rpartition(word)
-        if found:
+        head, separator, _ = path.rpartition(word)
+        if separator:
             return head
     return path.rpartition(".")[0]
 
@@ -70,14 +70,14 @@ def _matching_dir(root: Path, step: int, rank_dir: str) -> Path | None:
     return others[0] if len(others) == 1 else None
 
 
-def _collect(path: str, value: object, found: dict[str, str]) -> None:
+def _collect(path: str, value: object, checksums: dict[str, str]) -> None:
     if isinstance(value, dict):
         if "md5" in value:
-            found[path] = str(value["md5"])
+            checksums[path] = str(value["md5"])
             return
         for key, inner in value.items():
-            _collect(f"{path}.{key}", inner, found)
+            _collect(f"{path}.{key}", inner, checksums)
     elif isinstance(value, list):
         single = len(value) == 1 and ".parameters_grad." in path
         for position, inner in enumerate(value):
-            _collect(path if single else f"{path}.{position}", inner, found)
+            _collect(path if single else f"{path}.{position}", inner, checksums)

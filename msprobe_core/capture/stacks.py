@@ -50,14 +50,14 @@ class StackBook:
 
     def text_number(self, number: int) -> int:
         """The number of a stack's text: calls that share a line share it."""
-        found = self._texts_of.get(number)
-        if found is None:
+        text_number = self._texts_of.get(number)
+        if text_number is None:
             lines = tuple(self._frames(number))
-            found = self._text_numbers.setdefault(lines, len(self._text_numbers))
-            if found == len(self._texts):
+            text_number = self._text_numbers.setdefault(lines, len(self._text_numbers))
+            if text_number == len(self._texts):
                 self._texts.append(list(lines))
-            self._texts_of[number] = found
-        return found
+            self._texts_of[number] = text_number
+        return text_number
 
     def text(self, text_number: int) -> list[str]:
         """The frames as text, innermost first."""

@@ -147,8 +147,8 @@ class _Job:
             if progress.error is not None:
                 self._change(state="failed", error=progress.error)
             elif progress.file is not None:
-                found = self._logdirs.find(Path(progress.file))
-                self._change(state="done", database=found.token if found is not None else None)
+                file = self._logdirs.find(Path(progress.file))
+                self._change(state="done", database=file.token if file is not None else None)
             else:
                 log = [*self.build.log, progress.text or ""]
                 self._change(done=progress.done, total=progress.total, log=log)

@@ -39,7 +39,7 @@ def resource(place: Workplace) -> Resource:
     @routes.route("/dumps", answer=Dumps, failures=(400,))
     def dumps() -> Dumps:
         """The dumps below the log folders, and the folders that a result may go to."""
-        found = [
+        entries = [
             DumpEntry(
                 path=os.fspath(dump.path),
                 granularity=dump.granularity,
@@ -48,7 +48,7 @@ def resource(place: Workplace) -> Resource:
             )
             for dump in find_dumps(logdirs.folders)
         ]
-        return Dumps(found, [os.fspath(folder) for folder in logdirs.folders])
+        return Dumps(entries, [os.fspath(folder) for folder in logdirs.folders])
 
     @routes.route("/databases/<db>/build", answer=BuildWish)
     def rebuild(db: str) -> BuildWish:
@@ -117,14 +117,14 @@ def _confined(wanted: BuildRequest, logdirs: LogDirs) -> BuildRequest:
 
 
 def _confine(name: str, path: str, logdirs: LogDirs) -> Path:
-    found = _inside(path, logdirs)
-    if found is None:
+    confined = _inside(path, logdirs)
+    if confined is None:
         raise BadArgumentError(
             f"{name}: {path[:200]!r} is not below the log folders", "choose a path below them"
         )
-    if not found.exists():
+    if not confined.exists():
         raise BadArgumentError(f"{name}: {path[:200]!r} does not exist", "choose another path")
-    return found
+    return confined
 
 
 def _inside(path: str, logdirs: LogDirs) -> Path | None:
@@ -132,8 +132,8 @@ def _inside(path: str, logdirs: LogDirs) -> Path | None:
     if "\0" in path:
         return None
     below = [logdirs.confine(folder / path) for folder in logdirs.folders]
-    found = [one for one in below if one is not None]
-    return next((one for one in found if one.exists()), found[0] if found else None)
+    candidates = [one for one in below if one is not None]
+    return next((one for one in candidates if one.exists()), candidates[0] if candidates else None)
 
 
 def _wish(opened: OpenDatabase, logdirs: LogDirs) -> BuildWish:

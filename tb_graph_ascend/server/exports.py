@@ -52,14 +52,14 @@ def resource(place: Workplace) -> Resource:
     )
     def findings(db: str, form: str, query: FindingQuery) -> Response:
         """The diagnosis, its reasons in words."""
-        found = place.open(db).database.findings(query.step, query.rank).findings
+        suspects = place.open(db).database.findings(query.step, query.rank).findings
         rows = [
             {
                 **msgspec.structs.asdict(finding),
                 "node": finding.node.name,
                 "reasons": _sentences(finding.reasons),
             }
-            for finding in found
+            for finding in suspects
         ]
         return _download("findings", form, rows, Finding.__struct_fields__)
 
@@ -98,8 +98,8 @@ def resource(place: Workplace) -> Resource:
     )
     def across(db: str, node: int, form: str) -> Response:
         """The same node in every step and rank."""
-        found = place.open(db).database.across(node)
-        rows = [msgspec.structs.asdict(cell) for cell in found.cells]
+        occurrences = place.open(db).database.across(node)
+        rows = [msgspec.structs.asdict(cell) for cell in occurrences.cells]
         return _download("across", form, rows, AcrossCell.__struct_fields__)
 
     @routes.route("/databases/<db>/export/report.html", media_type="text/html")

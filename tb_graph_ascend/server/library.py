@@ -77,13 +77,13 @@ class Library:
 
     def file(self, token: str) -> ResultFile:
         """The file that a token stands for; raises NotFoundError."""
-        found = self.logdirs.resolve(token)
-        if found is None:
+        file = self.logdirs.resolve(token)
+        if file is None:
             raise NotFoundError(
                 f"no result file {token[:100]!r} below the log folders",
                 "reload the list of databases",
             )
-        return found
+        return file
 
     def open(self, token: str, pairs: Callable[[ResultFile], Sequence[MappedPair]]) -> OpenDatabase:
         """A database through the manual pairs that `pairs` gives for it."""

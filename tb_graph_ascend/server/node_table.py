@@ -71,10 +71,10 @@ def find_hits(
     ids, keys, origin = [], [], []
     for number, (step, rank) in enumerate(places):
         index = library.index(opened, step, rank)
-        found, key = index.query(terms, wanted, opened.overlay.patches, threshold)
-        ids.append(found)
+        hits, key = index.query(terms, wanted, opened.overlay.patches, threshold)
+        ids.append(hits)
         keys.append(key)
-        origin.append(np.full(len(found), number))
+        origin.append(np.full(len(hits), number))
         if time.monotonic() > deadline:
             break
     if not places:

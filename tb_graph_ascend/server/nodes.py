@@ -35,10 +35,10 @@ def resource(place: Workplace) -> Resource:
         """A page of the nodes that fit a query, in one pair, one rank or everywhere."""
         opened = place.open(db)
         hits = find_hits(place.library, opened, query, PAGE_SECONDS)
-        found = table(opened, hits, query.offset, query.limit)
-        if found.total:
-            return found
-        return msgspec.structs.replace(found, unknown=unknown_words(place.library, opened, query))
+        page = table(opened, hits, query.offset, query.limit)
+        if page.total:
+            return page
+        return msgspec.structs.replace(page, unknown=unknown_words(place.library, opened, query))
 
     @routes.route("/databases/<db>/nodes/<int:node>", answer=NodeDetails)
     def details(db: str, node: int) -> NodeDetails:

@@ -59,13 +59,13 @@ def _operation(route: Route, components: Json) -> Json:
 
 
 def _path_parameters(route: Route) -> Iterable[Json]:
-    for found in _VARIABLE.finditer(route.path):
+    for match in _VARIABLE.finditer(route.path):
         schema: Json = {"type": "string", "minLength": 1}
-        if found["kind"] == "int":
-            schema = {"type": "integer"} | ({} if found["options"] else {"minimum": 0})
-        elif found["kind"] == "any":
-            schema = {"enum": [name.strip() for name in found["options"].split(",")]}
-        yield {"name": found["name"], "in": "path", "required": True, "schema": schema}
+        if match["kind"] == "int":
+            schema = {"type": "integer"} | ({} if match["options"] else {"minimum": 0})
+        elif match["kind"] == "any":
+            schema = {"enum": [name.strip() for name in match["options"].split(",")]}
+        yield {"name": match["name"], "in": "path", "required": True, "schema": schema}
 
 
 def _query_parameters(route: Route, components: Json) -> Iterable[Json]:

@@ -103,12 +103,12 @@ class _Application:
         tops = MappedPair(ours.tree.root.name, theirs.tree.root.name, descendants=True)
         rules = MatchRules(manual=[tops], by_position=True)
         matching = match_trees(ours.tree, theirs.tree, rules)
-        for found, row in ours.rows.items():
-            partner = matching.partner.get(found)
+        for node, row in ours.rows.items():
+            partner = matching.partner.get(node)
             if row.kind == "collection":
                 continue
             if partner is None:
-                reason: Reason = {"code": matching.reason.get(found, "absent").partition(":")[0]}
+                reason: Reason = {"code": matching.reason.get(node, "absent").partition(":")[0]}
                 self._refuse(index, row.name, None, reason)
                 continue
             other = theirs.rows[partner]

@@ -49,10 +49,10 @@ def blueprint(static: Path) -> Blueprint:
             raise NotFoundError(f"no such resource: {name[:100]}", "api/openapi.json lists them")
         if not (static / "index.html").is_file():
             return _unbuilt(name)
-        found = safe_join(str(static), name)
-        if found is None or not Path(found).is_file():
+        path = safe_join(str(static), name)
+        if path is None or not Path(path).is_file():
             raise NotFoundError(f"no such page: {name[:100]}", "open index.html")
-        return _answer(Path(found))
+        return _answer(Path(path))
 
     return pages
 

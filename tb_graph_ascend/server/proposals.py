@@ -36,10 +36,10 @@ class _Candidate:
 
 def propose(database: ResultDatabase, step: int, rank: int) -> list[Proposal]:
     """Proposals for a step and rank; the same two names in several places are one."""
-    found: dict[tuple[str, str, str], list[tuple[Node, Node, list[Reason]]]] = {}
+    groups: dict[tuple[str, str, str], list[tuple[Node, Node, list[Reason]]]] = {}
     for ours, theirs, reasons in _pairs(database, step, rank):
         key = (ours.segment, theirs.segment, ours.type_name)
-        found.setdefault(key, []).append((ours.node, theirs.node, reasons))
+        groups.setdefault(key, []).append((ours.node, theirs.node, reasons))
     proposals = [
         Proposal(
             problem=alike[0][0],
@@ -48,7 +48,7 @@ def propose(database: ResultDatabase, step: int, rank: int) -> list[Proposal]:
             places=len(alike),
             pairs=[MappedPair(one.name, other.name, descendants=True) for one, other, _ in alike],
         )
-        for alike in found.values()
+        for alike in groups.values()
     ]
     return sorted(proposals, key=lambda p: (-len(p.reasons), -p.places))
 
@@ -87,13 +87,13 @@ def _parents(database: ResultDatabase, step: int, rank: int) -> list[tuple[Node,
 
 
 def _unmatched_below(database: ResultDatabase, parent: Node) -> list[_Candidate]:
-    found, neighbours = [], 0
+    candidates, neighbours = [], 0
     for node in database.children(parent.id, 0, _MOST_CHILDREN).children:
         if node.match is not None:
             neighbours += 1
         elif node.kind == "module" and node.direction == "forward":
-            found.append(_candidate(database, node, neighbours))
-    return found
+            candidates.append(_candidate(database, node, neighbours))
+    return candidates
 
 
 def _candidate(database: ResultDatabase, node: Node, neighbours: int) -> _Candidate:

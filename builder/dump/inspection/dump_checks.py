@@ -34,18 +34,20 @@ class Selected(Protocol):
 def check_dump(folder: Path, config: Selected | None = None) -> Iterator[Check]:
     """A dump, and with its configuration what was selected and is not there."""
     try:
-        found = inspect_dump(folder)
+        inspection = inspect_dump(folder)
     except DumpError as error:
         text = error.message.removeprefix(f"{folder}: ")
         yield problem(str(folder), text, _selection(config) or NOTHING_RECORDED)
         return
-    yield ok(str(folder), f"{len(found.ranks)} (step, rank) folders, {found.entries:,} entries")
-    checks = [check for rank in found.ranks for check in _rank(rank, config)]
+    yield ok(
+        str(folder), f"{len(inspection.ranks)} (step, rank) folders, {inspection.entries:,} entries"
+    )
+    checks = [check for rank in inspection.ranks for check in _rank(rank, config)]
     yield from checks[:_SHOWN]
     if len(checks) > _SHOWN:
         yield note(str(folder), f"{len(checks) - _SHOWN} more of this kind", "msprobe inspect")
     if config is not None:
-        yield from _unrecorded(found, config)
+        yield from _unrecorded(inspection, config)
 
 
 def _rank(rank: RankContents, config: Selected | None) -> Iterator[Check]:
@@ -83,8 +85,8 @@ def _why_empty(rank: RankContents, config: Selected | None) -> str:
     return "start() and stop() must enclose the forward pass; graph mode and compiled calls run by"
 
 
-def _unrecorded(found: Inspection, config: Selected) -> Iterator[Check]:
-    steps, ranks = {r.step for r in found.ranks}, {r.rank for r in found.ranks}
+def _unrecorded(inspection: Inspection, config: Selected) -> Iterator[Check]:
+    steps, ranks = {r.step for r in inspection.ranks}, {r.rank for r in inspection.ranks}
     lost_steps, lost_ranks = sorted(config.step - steps), sorted(config.rank - ranks)
     if lost_steps:
         yield problem(

@@ -78,10 +78,10 @@ _Scanned = Contents | BrokenDumpError | OSError
 
 def inspect_dump(path: Path) -> Inspection:
     """Inspect a rank, a step or a whole dump; raises DumpError when there is none at the path."""
-    found = find_sources(path)
-    contents = _scan_files([values_file(source.path) for source in found.sources])
-    ranks = [_describe(source, each) for source, each in zip(found.sources, contents)]
-    return Inspection(path, found.granularity, tuple(ranks))
+    dump = find_sources(path)
+    contents = _scan_files([values_file(source.path) for source in dump.sources])
+    ranks = [_describe(source, each) for source, each in zip(dump.sources, contents)]
+    return Inspection(path, dump.granularity, tuple(ranks))
 
 
 def _scan_files(files: Sequence[Path]) -> list[_Scanned]:
@@ -105,7 +105,7 @@ def _scan_file(file: Path, pool: ProcessPoolExecutor | None) -> _Scanned:
         parts = list(map(work, starts) if pool is None else pool.map(work, starts))
     except (BrokenDumpError, OSError) as error:
         return error
-    first = next((found for _, found in parts if found is not None), None)
+    first = next((nonfinite for _, nonfinite in parts if nonfinite is not None), None)
     head = {key: value for key, value in place.shell.items() if key != "data"}
     return Contents(sum(count for count, _ in parts), first, head)
 

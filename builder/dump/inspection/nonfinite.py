@@ -40,9 +40,9 @@ def first_nonfinite(name: str, entry: object) -> NonFinite | None:
         if isinstance(item, list):
             pending += [(f"{path}.{n}", each) for n, each in reversed(list(enumerate(item)))]
         elif isinstance(item, dict) and "dtype" in item:
-            found = _statistic(item)
-            if found is not None:
-                return NonFinite(name, path, *found)
+            statistic = _statistic(item)
+            if statistic is not None:
+                return NonFinite(name, path, *statistic)
         elif isinstance(item, dict) and "type" not in item:
             pending += [(f"{path}.{key}", each) for key, each in reversed(item.items())]
     return None

@@ -50,7 +50,7 @@ def mapped(path: Path) -> Bytes:
 def scan_part(text: Bytes, place: Outline, begin: int, end: int) -> tuple[int, NonFinite | None]:
     """Entries that begin in [begin, end), and the first non-finite value with a token there."""
     count = 0
-    found: NonFinite | None = None
+    nonfinite: NonFinite | None = None
     bytes_ = np.frombuffer(text, dtype=np.uint8)
     buffers = np.empty(_BLOCK, dtype=bool), np.empty(_BLOCK, dtype=bool)
     done = begin
@@ -58,10 +58,10 @@ def scan_part(text: Bytes, place: Outline, begin: int, end: int) -> tuple[int, N
         size = min(_BLOCK, end - start)
         block = bytes_[start : start + size + _LONGEST]
         count += _markers(block, size, place.member, buffers)
-        if found is None and _is_suspect(block, size, buffers):
+        if nonfinite is None and _is_suspect(block, size, buffers):
             near = text[start : min(start + size + _LONGEST, place.stop)]
-            found, done = _confirm(text, place, (start + at for at in _tokens(near)), done)
-    return count, found
+            nonfinite, done = _confirm(text, place, (start + at for at in _tokens(near)), done)
+    return count, nonfinite
 
 
 def decode_all(text: Bytes) -> Contents:
@@ -73,8 +73,8 @@ def decode_all(text: Bytes) -> Contents:
     data = head.pop("data", None) if isinstance(head, dict) else None
     if not isinstance(data, dict):
         raise BrokenDumpError('no object with an object "data"')
-    found = (first_nonfinite(name, entry) for name, entry in data.items())
-    return Contents(len(data), next((each for each in found if each is not None), None), head)
+    candidates = (first_nonfinite(name, entry) for name, entry in data.items())
+    return Contents(len(data), next((each for each in candidates if each is not None), None), head)
 
 
 def scan(text: Bytes) -> Contents:
@@ -82,8 +82,8 @@ def scan(text: Bytes) -> Contents:
     place = outline(text)
     if place is None:
         return decode_all(text)
-    count, found = scan_part(text, place, place.start, place.stop)
-    return Contents(count, found, {k: v for k, v in place.shell.items() if k != "data"})
+    count, nonfinite = scan_part(text, place, place.start, place.stop)
+    return Contents(count, nonfinite, {k: v for k, v in place.shell.items() if k != "data"})
 
 
 def _markers(block: _Block, size: int, member: bytes, buffers: _Buffers) -> int:
@@ -102,10 +102,10 @@ def _markers(block: _Block, size: int, member: bytes, buffers: _Buffers) -> int:
 
 def _is_suspect(block: _Block, size: int, buffers: _Buffers) -> bool:
     """Whether a token may begin here: two of its letters at their distance, cheap and rare."""
-    found = _both(block, size, ord("N"), 2, ord("N"), buffers).any()
-    found = found or np.equal(block[:size], ord("I"), out=buffers[0][:size]).any()
-    found = found or _both(block, size, ord("n"), 3, ord('"'), buffers).any()
-    return bool(found or _both(block, size, ord("f"), 1, ord('"'), buffers).any())
+    suspect = _both(block, size, ord("N"), 2, ord("N"), buffers).any()
+    suspect = suspect or np.equal(block[:size], ord("I"), out=buffers[0][:size]).any()
+    suspect = suspect or _both(block, size, ord("n"), 3, ord('"'), buffers).any()
+    return bool(suspect or _both(block, size, ord("f"), 1, ord('"'), buffers).any())
 
 
 def _both(
@@ -142,8 +142,8 @@ def _confirm(
             ((name, entry),) = json.loads(b"{" + member + b"}").items()
         except (ValueError, RecursionError):
             return None, place.stop
-        found = first_nonfinite(name, entry)
-        if found is not None:
-            return found, at
+        nonfinite = first_nonfinite(name, entry)
+        if nonfinite is not None:
+            return nonfinite, at
         done = begin + len(member)
     return None, done

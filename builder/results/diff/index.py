@@ -86,12 +86,12 @@ class DiffIndex:
 
     def above(self, row: int) -> list[int]:
         """The rows above a row, the root first."""
-        found = []
+        ancestors = []
         up = int(self.rows.parent[row])
         while up >= 0:
-            found.append(up)
+            ancestors.append(up)
             up = int(self.rows.parent[up])
-        return found[::-1]
+        return ancestors[::-1]
 
     def _list(self, wanted: Wanted) -> OpenList:
         hidden = None

@@ -51,18 +51,18 @@ class MergedRows:
         """The rows of nodes of either side; NOTHING for those of other pairs."""
         ours, theirs = self.problem.places(ids), self.benchmark.places(ids)
         row_of_ours, row_of_theirs = self._row_of
-        found = np.where(ours >= 0, _taken(row_of_ours, ours), NOTHING)
-        return np.where((ours < 0) & (theirs >= 0), _taken(row_of_theirs, theirs), found)
+        rows = np.where(ours >= 0, _taken(row_of_ours, ours), NOTHING)
+        return np.where((ours < 0) & (theirs >= 0), _taken(row_of_theirs, theirs), rows)
 
     @cached_property
     def _row_of(self) -> tuple[Ints, Ints]:
         rows = np.arange(len(self))
-        found = []
+        by_side = []
         for side, places in ((self.problem, self.ours), (self.benchmark, self.theirs)):
             row_of = np.full(len(side), NOTHING, dtype=np.int64)
             row_of[places[places >= 0]] = rows[places >= 0]
-            found.append(row_of)
-        return found[0], found[1]
+            by_side.append(row_of)
+        return by_side[0], by_side[1]
 
     def below(self, flags: Ints) -> Ints:
         """The sum of a number over all rows below each row, its own left out."""

@@ -64,9 +64,9 @@ def _phases(rows: MergedRows, bin_of: list[int]) -> list[Phase]:
     direction = by_row(rows, rows.problem.direction, rows.benchmark.direction)
     phases: list[Phase] = []
     for row in np.flatnonzero(rows.depth == 1).tolist():
-        found = direction[row : rows.last[row] + 1]
-        found = found[found >= 0]
-        name: str = DIRECTIONS[int(found[0])] if len(found) else ""
+        directions = direction[row : rows.last[row] + 1]
+        directions = directions[directions >= 0]
+        name: str = DIRECTIONS[int(directions[0])] if len(directions) else ""
         if _name(rows, row).lower().startswith("optimizer"):
             name = "optimizer"
         if name and (not phases or phases[-1].name != name):

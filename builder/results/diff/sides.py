@@ -60,8 +60,8 @@ class SideNodes:
             return np.full(len(ids), NOTHING, dtype=np.int64)
         order = np.argsort(self.id)
         place = np.minimum(np.searchsorted(self.id[order], ids), len(self.id) - 1)
-        found = order[place]
-        return np.where(self.id[found] == ids, found, NOTHING)
+        index = order[place]
+        return np.where(self.id[index] == ids, index, NOTHING)
 
     def patched(self, patches: Mapping[int, NodePatch]) -> SideNodes:
         """The side with other states of some nodes."""

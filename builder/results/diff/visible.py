@@ -80,8 +80,8 @@ def _opened(rows: MergedRows, openings: Sequence[Opening]) -> tuple[Bools, Bools
 
 def _flags(rows: MergedRows, kept: Sequence[int]) -> Bools:
     flags = np.zeros(len(rows), dtype=bool)
-    found = rows.rows_of(np.array(list(kept), dtype=np.int64))
-    flags[found[found >= 0]] = True
+    kept_rows = rows.rows_of(np.array(list(kept), dtype=np.int64))
+    flags[kept_rows[kept_rows >= 0]] = True
     return flags
 
 

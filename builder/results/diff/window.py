@@ -106,13 +106,13 @@ def window_of(
     index: DiffIndex, wanted: Wanted, offset: int, limit: int, reveal: int | None
 ) -> RowWindow:
     """The rows from an offset on; with `reveal` the page of as many rows that has that node."""
-    found, opened = None, wanted.openness
+    revealed, opened = None, wanted.openness
     if reveal is not None:
         wanted, row = _revealing(index, wanted, reveal)
         opened = wanted.openness
         if row != NOTHING:
-            found = int(index.listed(wanted).visible.place[row])
-            offset = found - found % limit
+            revealed = int(index.listed(wanted).visible.place[row])
+            offset = revealed - revealed % limit
     listed = index.listed(wanted)
     stop = min(len(listed.visible), offset + limit)
     places = range(min(offset, stop), stop)
@@ -123,7 +123,7 @@ def window_of(
         above=_above(index, listed.visible, places),
         rails=_rails(listed, offset, stop),
         bins=listed.bins.tolist(),
-        found=found,
+        found=revealed,
         opened=opened,
     )
 
@@ -215,18 +215,18 @@ def _side(side: SideNodes, at: int, rows: MergedRows, row: int) -> RowSide | Non
 def _title(side: SideNodes, at: int, rows: MergedRows, row: int) -> tuple[str, str, int | None]:
     """What is read: the path below the parent for modules, the name of the call for calls."""
     name = side.names[at]
-    found = _MODULE.fullmatch(name)
-    if found is not None:
-        path, kind, call = found.groups()
+    match = _MODULE.fullmatch(name)
+    if match is not None:
+        path, kind, call = match.groups()
         above = (
             _MODULE.fullmatch(side.names[int(side.parent[at])]) if side.parent[at] >= 0 else None
         )
         if above is not None and path.startswith(f"{above[1]}."):
             path = path[len(above[1]) + 1 :]
         return path, kind, int(call) if call not in (None, "0") else None
-    found = _CALL.fullmatch(name)
-    if found is not None:
-        return found[2], found[1], int(found[3])
+    match = _CALL.fullmatch(name)
+    if match is not None:
+        return match[2], match[1], int(match[3])
     if row == 0 and rows.parent[row] == NOTHING:
         return name, "", None
     return _LOOSE.sub("", name), "", None

@@ -46,8 +46,8 @@ def words_of(rows: MergedRows, causes: Sequence[int], threshold: float | None) -
     entry = _is_entry(rows)
     divergent = (score > (np.inf if threshold is None else threshold)) & entry
     cause = np.zeros(len(rows), dtype=bool)
-    found = rows.rows_of(np.array(causes, dtype=np.int64))
-    cause[found[found >= 0]] = True
+    cause_rows = rows.rows_of(np.array(causes, dtype=np.int64))
+    cause[cause_rows[cause_rows >= 0]] = True
     alone = (rows.ours < 0) | (rows.theirs < 0)
     alone &= entry & (threshold is not None)
     divergent_below = rows.below(divergent.astype(np.int64))

@@ -56,15 +56,15 @@ def following(name: str) -> tuple[str, ...]:
 
 def rows_with_ancestors(connection: Connection, ids: Sequence[int]) -> dict[int, Row[Any]]:
     """The rows of nodes and of everything above them, by id."""
-    found: dict[int, Row[Any]] = {}
+    by_id: dict[int, Row[Any]] = {}
     missing = set(ids)
     while missing:
         part = list(missing)[:_CHUNK]
         rows = connection.execute(select(node).where(node.c.id.in_(part))).all()
-        found |= {row.id: row for row in rows}
+        by_id |= {row.id: row for row in rows}
         missing -= set(part)
-        missing |= {r.parent for r in rows if r.parent is not None and r.parent not in found}
-    return found
+        missing |= {r.parent for r in rows if r.parent is not None and r.parent not in by_id}
+    return by_id
 
 
 def subtree_size(row: Row[Any]) -> int:

@@ -113,14 +113,14 @@ class MsprobeDatabase:
     @cached_property
     def _counts(self) -> dict[tuple[int, int], dict[Side, tuple[Any, ...]]]:
         names = {source: side for side, source in _SOURCES.items()}
-        found: dict[tuple[int, int], dict[Side, tuple[Any, ...]]] = {}
+        counts: dict[tuple[int, int], dict[Side, tuple[Any, ...]]] = {}
         with self._engine.connect() as connection:
             for step, rank, source, *numbers in connection.execute(
                 text(_COUNTS), {"threshold": THRESHOLD}
             ):
                 if source in names:
-                    found.setdefault((step, rank), {})[names[source]] = tuple(numbers)
-        return dict(sorted(found.items()))
+                    counts.setdefault((step, rank), {})[names[source]] = tuple(numbers)
+        return dict(sorted(counts.items()))
 
     def summary(self) -> Summary:
         """The database as a whole."""
@@ -149,14 +149,14 @@ class MsprobeDatabase:
 
     def nodes_by_id(self, ids: Iterable[int]) -> list[Node]:
         """The nodes with these ids in the order given; unknown ones are left out."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         pair = MsprobePair()
         for id_ in ids:
             if id_ not in pair.nodes:
                 pair = self._find_pair(id_) or pair
             if id_ in pair.nodes:
-                found.append(pair.nodes[id_])
-        return found
+                nodes.append(pair.nodes[id_])
+        return nodes
 
     def children(self, id_: int, offset: int, limit: int) -> Children:
         """A page of a node's children."""
@@ -168,10 +168,10 @@ class MsprobeDatabase:
     def path(self, id_: int) -> NodePath:
         """From the root down to a node."""
         nodes = self._pair_of(id_).nodes
-        found = [nodes[id_]]
-        while found[-1].parent is not None:
-            found.append(nodes[found[-1].parent])
-        return NodePath(found[::-1])
+        path = [nodes[id_]]
+        while path[-1].parent is not None:
+            path.append(nodes[path[-1].parent])
+        return NodePath(path[::-1])
 
     def trace(self, id_: int) -> Trace:
         """The node alone: such a file does not say which output fed which input."""
@@ -227,8 +227,8 @@ class MsprobeDatabase:
             rows = list(connection.execute(text(_FINDINGS), given))
         first = list(dict.fromkeys((row[1], row[2]) for row in rows))[:_MOST_PAIRS_OPEN]
         kept = [row for row in rows if (row[1], row[2]) in first]
-        found = [_finding(place, row, self.node(row[0])) for place, row in enumerate(kept, 1)]
-        return Findings(found, THRESHOLD)
+        findings = [_finding(place, row, self.node(row[0])) for place, row in enumerate(kept, 1)]
+        return Findings(findings, THRESHOLD)
 
     def followers(self, ids: Sequence[int]) -> int:
         """Such a file lays nothing to a node."""

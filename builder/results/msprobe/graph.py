@@ -229,7 +229,7 @@ def listed(text: str | None) -> list[Any]:
     if not text or text == "[]":
         return []
     try:
-        found = msgspec.json.decode(text)
+        decoded = msgspec.json.decode(text)
     except (ValueError, TypeError):
         return []
-    return found if isinstance(found, list) else []
+    return decoded if isinstance(decoded, list) else []

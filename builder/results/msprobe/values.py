@@ -64,12 +64,12 @@ def messages(problem: Mapping[str, Cell]) -> list[Reason]:
 def cells_of(text: str | None) -> dict[str, Cell]:
     """The JSON object in a data column; empty where there is none."""
     try:
-        found = json.loads(text) if text else {}
+        decoded = json.loads(text) if text else {}
     except (ValueError, TypeError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(decoded, dict):
         return {}
-    return {str(key): cell for key, cell in found.items() if isinstance(cell, dict)}
+    return {str(key): cell for key, cell in decoded.items() if isinstance(cell, dict)}
 
 
 def measure(text: object) -> Measure:
@@ -133,9 +133,9 @@ def _measures(cell: Cell) -> dict[str, Measure]:
 def _error(cell: Cell) -> float | None:
     """The relative error of the norm, or of the largest element where tensors were compared."""
     for key in ("NormRelativeErr", "MaxRelativeErr"):
-        found = measure(cell.get(key))
-        if found is not None:
-            return abs(float(found)) if found != "nan" else math.inf
+        error = measure(cell.get(key))
+        if error is not None:
+            return abs(float(error)) if error != "nan" else math.inf
     return None
 
 

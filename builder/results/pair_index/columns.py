@@ -116,9 +116,9 @@ class PairColumns:
     def partner_places(self) -> Ints:
         """For each node the place of its partner among all nodes, -1 where it has none here."""
         order = np.argsort(self.id, kind="stable")
-        found = np.searchsorted(self.id[order], self.match)
-        place = order[np.minimum(found, len(order) - 1)] if len(order) else found
-        known = (self.match >= 0) & (self.id[place] == self.match) if len(order) else found > 0
+        position = np.searchsorted(self.id[order], self.match)
+        place = order[np.minimum(position, len(order) - 1)] if len(order) else position
+        known = (self.match >= 0) & (self.id[place] == self.match) if len(order) else position > 0
         return np.where(known, place, -1)
 
     def chosen(self, wanted: NodeFilter, threshold: float | None) -> Bools:

@@ -107,8 +107,8 @@ class NameIndex:
         """For each name whether it matches; None where a match would run over several names."""
         if expression.search("") is not None:
             return None
-        found = expression.finditer(self._joined, timeout=LONGEST_SECONDS, concurrent=True)
-        spans = np.array([match.span() for match in found], dtype=np.int64).reshape(-1, 2)
+        matches = expression.finditer(self._joined, timeout=LONGEST_SECONDS, concurrent=True)
+        spans = np.array([match.span() for match in matches], dtype=np.int64).reshape(-1, 2)
         first, last = (
             np.searchsorted(self._starts, spans[:, edge], side="right") - 1 for edge in (0, 1)
         )

@@ -92,44 +92,44 @@ def parse_query(text: str) -> tuple[Term, ...]:
     place = 0
     text = text.rstrip()
     while place < len(text):
-        found = _TERM.match(text, place)
-        if found is None:
+        match = _TERM.match(text, place)
+        if match is None:
             # Only a lone minus sign is no term; it is part of nothing.
             break
-        terms.append(_term(found))
-        place = found.end()
+        terms.append(_term(match))
+        place = match.end()
     return tuple(term for term in terms if term != Word("", negated=False))
 
 
-def _term(found: re.Match[str]) -> Term:
-    negated = bool(found["negated"])
-    if found["expression"] is not None:
-        return Expression(found["expression"].replace(r"\/", "/"), negated)
-    if found["column"] is not None:
-        return _bound(found, negated)
-    if found["field"] is not None:
-        return _field(found, negated)
-    if found["quoted"] is not None:
-        return Word(found["quoted"], negated)
-    word = found["word"]
+def _term(match: re.Match[str]) -> Term:
+    negated = bool(match["negated"])
+    if match["expression"] is not None:
+        return Expression(match["expression"].replace(r"\/", "/"), negated)
+    if match["column"] is not None:
+        return _bound(match, negated)
+    if match["field"] is not None:
+        return _field(match, negated)
+    if match["quoted"] is not None:
+        return Word(match["quoted"], negated)
+    word = match["word"]
     state = next((one for one in _STATES if one == word.lower()), None)
     return Word(word, negated) if state is None else InState(state, negated)
 
 
-def _bound(found: re.Match[str], negated: bool) -> Bound:
+def _bound(match: re.Match[str], negated: bool) -> Bound:
     try:
-        number = float(found["number"])
+        number = float(match["number"])
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise ExpressionError(f"{found[0].strip()!r} compares with no number", "write score>0.5")
-    column: NumberColumn = found["column"].lower()  # type: ignore[assignment]
-    operator: Operator = found["operator"]  # type: ignore[assignment]
+        raise ExpressionError(f"{match[0].strip()!r} compares with no number", "write score>0.5")
+    column: NumberColumn = match["column"].lower()  # type: ignore[assignment]
+    operator: Operator = match["operator"]  # type: ignore[assignment]
     return Bound(column, operator, number, negated)
 
 
-def _field(found: re.Match[str], negated: bool) -> Field | Word:
-    name, value = found["field"].lower(), found["choice"].lower()
+def _field(match: re.Match[str], negated: bool) -> Field | Word:
+    name, value = match["field"].lower(), match["choice"].lower()
     if name not in FIELDS:
         raise ExpressionError(f"{name}: is no field", _NEXT)
     if value not in FIELDS[name]:

@@ -31,24 +31,24 @@ def parallel_header(model: Model | None, given: Mapping[str, object] | None) -> 
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return None
     modules = _modules(model)
-    source, found = _recorded(modules)
+    source, axes = _recorded(modules)
     header: dict[str, object] = {
         "version": _VERSION,
         "world_size": distributed.get_world_size(),
         "rank": distributed.get_rank(),
         "source": source,
-        "axes": found,
+        "axes": axes,
     }
     chunks = _chunks(modules)
     return json.dumps(header | ({"chunks": chunks} if chunks else {}))
 
 
 def _recorded(modules: Sequence[torch.nn.Module]) -> tuple[str, Axes]:
-    found = _megatron_axes()
-    if found:
-        return "megatron", found
-    found = _mesh_axes(modules)
-    return ("device_mesh", found) if found else ("groups", _data_parallel_axis(modules))
+    axes = _megatron_axes()
+    if axes:
+        return "megatron", axes
+    axes = _mesh_axes(modules)
+    return ("device_mesh", axes) if axes else ("groups", _data_parallel_axis(modules))
 
 
 def _given(given: Mapping[str, object]) -> str:

@@ -86,15 +86,15 @@ class OptimizerWatch:
 
     def _updated_by(self, optimizer: torch.optim.Optimizer) -> Named:
         """The parameters that a step changes; those whose gradient cannot be read are reported."""
-        found: Named = []
+        updated: Named = []
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 name = self._names.get(id(parameter))
                 if name is None:
                     continue
                 has_gradient = self._trace.safely(f"gradient of {name}", _has_gradient, parameter)
-                found += [(name, parameter)] if has_gradient else []
-        return found
+                updated += [(name, parameter)] if has_gradient else []
+        return updated
 
 
 def _names_of(model: Model) -> dict[int, str]:

@@ -83,7 +83,7 @@ def build_table(risk_level: str) -> ApiTable:
             functions[function] = api
             owners.setdefault(function, []).append(api)
     functions[torch.linalg.norm] = Api("Torch", "norm", has_values("norm", risk_level))
-    ambiguous = {f: tuple(found) for f, found in owners.items() if _in_two_namespaces(found)}
+    ambiguous = {f: tuple(apis) for f, apis in owners.items() if _in_two_namespaces(apis)}
     tensor_methods = {name: getattr(torch.Tensor, name, None) for name in _OPERATOR_METHODS}
     operators = {f: name for name, f in tensor_methods.items() if f is not None}
     return ApiTable(
@@ -114,8 +114,8 @@ def _member(namespace: object, name: str) -> Function | None:
     return None if not callable(member) or inspect.ismethod(member) else member
 
 
-def _in_two_namespaces(found: list[Api]) -> bool:
-    return len({api.prefix for api in found}) > 1
+def _in_two_namespaces(apis: list[Api]) -> bool:
+    return len({api.prefix for api in apis}) > 1
 
 
 def _unannounced(functions: dict[Function, Api]) -> dict[int, Api]:

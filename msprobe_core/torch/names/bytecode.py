@@ -56,13 +56,13 @@ def instructions(code: CodeType) -> tuple[list[dis.Instruction], dict[int, int]]
     A frame that waits for a Python function stands at the last cache of its call, so an offset
     belongs to the instruction before it.
     """
-    found = (i for i in dis.get_instructions(code) if i.opname != "CACHE")
-    listing = [single for instruction in found for single in _singles(instruction)]
+    uncached = (i for i in dis.get_instructions(code) if i.opname != "CACHE")
+    listing = [single for instruction in uncached for single in _singles(instruction)]
     ends = [i.offset for i in listing[1:]] + [len(code.co_code)]
     index = {
         offset: n
-        for n, (found, end) in enumerate(zip(listing, ends, strict=True))
-        for offset in range(found.offset, end, 2)
+        for n, (instruction, end) in enumerate(zip(listing, ends, strict=True))
+        for offset in range(instruction.offset, end, 2)
     }
     return listing, index
 
@@ -73,16 +73,16 @@ def operator_at(code: CodeType, offset: int) -> str | None:
     listing, index = instructions(code)
     if offset not in index:
         return None
-    found = listing[index[offset]]
-    name = found.opname
+    instruction = listing[index[offset]]
+    name = instruction.opname
     if name == "BINARY_OP":
-        return found.argrepr
+        return instruction.argrepr
     if name.startswith("INPLACE_"):
         return _OLD_BINARY["BINARY_" + name[8:]] + "="
     if name in _OLD_BINARY:
         return _OLD_BINARY[name]
     if name == "COMPARE_OP":
-        return str(found.argrepr).removeprefix("bool(").removesuffix(")")
+        return str(instruction.argrepr).removeprefix("bool(").removesuffix(")")
     if name in ("UNARY_NEGATIVE", "UNARY_INVERT"):
         return {"UNARY_NEGATIVE": "u-", "UNARY_INVERT": "u~"}[name]
     return None
@@ -136,14 +136,14 @@ def base_of(code: CodeType, offset: int, attribute: str) -> tuple[str, str] | No
     """
     listing, index = instructions(code)
     for at in range(index.get(offset, 0), -1, -1):
-        found = listing[at]
-        if found.argval != attribute:
+        instruction = listing[at]
+        if instruction.argval != attribute:
             continue
-        if found.opname in _ATTRIBUTE_OPS and at > 0:
+        if instruction.opname in _ATTRIBUTE_OPS and at > 0:
             before = listing[at - 1]
             kind = "attribute" if before.opname in _ATTRIBUTE_OPS else "name"
             return kind, str(before.argval)
-        if found.opname in _NAME_OPS:
+        if instruction.opname in _NAME_OPS:
             return "bare", attribute
     return None
 
@@ -162,10 +162,10 @@ def stored_after(code: CodeType, offset: int) -> str | None:
 def is_used_at_once(code: CodeType, offset: int) -> bool:
     """Whether the next operator or call uses the result of the call at a byte offset."""
     listing, index = instructions(code)
-    for found in listing[index.get(offset, len(listing)) + 1 :]:
-        if found.opname.startswith(("BINARY_", "CALL", "COMPARE_OP")):
+    for instruction in listing[index.get(offset, len(listing)) + 1 :]:
+        if instruction.opname.startswith(("BINARY_", "CALL", "COMPARE_OP")):
             return True
-        if not found.opname.startswith(("LOAD_", "PUSH_NULL", "PRECALL", "KW_NAMES")):
+        if not instruction.opname.startswith(("LOAD_", "PUSH_NULL", "PRECALL", "KW_NAMES")):
             return False
     return False
 
@@ -183,24 +183,24 @@ def operands_at(
     return tuple(listing[left:right]), tuple(listing[right : index[offset]])
 
 
-def _singles(found: dis.Instruction) -> list[dis.Instruction]:
-    pair = _PAIRS.get(found.opname)
+def _singles(instruction: dis.Instruction) -> list[dis.Instruction]:
+    pair = _PAIRS.get(instruction.opname)
     if pair is None:
-        return [found]
+        return [instruction]
     return [
-        found._replace(opname=name, opcode=dis.opmap[name], arg=0, argval=argval)
-        for name, argval in zip(pair, found.argval, strict=True)
+        instruction._replace(opname=name, opcode=dis.opmap[name], arg=0, argval=argval)
+        for name, argval in zip(pair, instruction.argval, strict=True)
     ]
 
 
 def _operand_start(listing: list[dis.Instruction], end: int) -> int | None:
     depth = 0
     for at in range(end - 1, -1, -1):
-        found = listing[at]
-        if "JUMP" in found.opname:
+        instruction = listing[at]
+        if "JUMP" in instruction.opname:
             return None
-        argument = found.arg if found.opcode >= dis.HAVE_ARGUMENT else None
-        depth += dis.stack_effect(found.opcode, argument)
+        argument = instruction.arg if instruction.opcode >= dis.HAVE_ARGUMENT else None
+        depth += dis.stack_effect(instruction.opcode, argument)
         if depth == 1:
             return at
     return None

@@ -191,10 +191,10 @@ def _is_dispatch(frame: FrameType) -> bool:
     return frame.f_code.co_name == "fn" and frame.f_code.co_filename == _DISPATCH_FILE
 
 
-def _choose(found: tuple[Api, ...], frame: FrameType) -> Api | None:
-    by_prefix = {api.prefix: api for api in found}
-    functional = by_prefix.get("Functional", found[0])
-    base = base_of(frame.f_code, frame.f_lasti, found[0].name)
+def _choose(apis: tuple[Api, ...], frame: FrameType) -> Api | None:
+    by_prefix = {api.prefix: api for api in apis}
+    functional = by_prefix.get("Functional", apis[0])
+    base = base_of(frame.f_code, frame.f_lasti, apis[0].name)
     if base is None:
         return functional
     kind, name = base

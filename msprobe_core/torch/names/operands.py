@@ -95,8 +95,8 @@ def _loaded(step: Instruction, frame: FrameType) -> list[_Seen]:
         value = frame.f_locals.get(step.argval, _MISSING)
         return [_of_value(_global(step.argval, frame) if value is _MISSING else value)]
     if name == "LOAD_GLOBAL":
-        found = _of_value(_global(step.argval, frame))
-        return [_NULL, found] if dis.stack_effect(step.opcode, step.arg) == 2 else [found]
+        seen = _of_value(_global(step.argval, frame))
+        return [_NULL, seen] if dis.stack_effect(step.opcode, step.arg) == 2 else [seen]
     return [_NULL if name == "PUSH_NULL" else _Seen()]
 
 
@@ -160,5 +160,5 @@ def _looked_up(value: object, name: str) -> Any:  # noqa: ANN401
         tables += [own.get(each, {}) for each in ("_parameters", "_buffers", "_modules")]
     if not isinstance(value, ModuleType):
         tables += [vars(kind) for kind in type(value).__mro__]
-    found = next((table[name] for table in tables if name in table), _MISSING)
-    return _MISSING if isinstance(found, property) else found
+    attribute = next((table[name] for table in tables if name in table), _MISSING)
+    return _MISSING if isinstance(attribute, property) else attribute

@@ -58,12 +58,12 @@ def read_back(pending: list[PendingNumbers]) -> None:
             if scalar is not None:
                 group = groups.setdefault((scalar.dtype, scalar.device), [])
                 group.append((at, place, scalar.reshape(())))
-    found: list[list[Number]] = [[None] * 6 for _ in pending]
+    fetched: list[list[Number]] = [[None] * 6 for _ in pending]
     for members in groups.values():
         values = torch.stack([scalar for _, _, scalar in members]).tolist()
         for (at, place, _), value in zip(members, values, strict=True):
-            found[at][place] = value
-    for numbers, values in zip(pending, found, strict=True):
+            fetched[at][place] = value
+    for numbers, values in zip(pending, fetched, strict=True):
         nan, infinite = int(values[4] or 0), int(values[5] or 0)
         numbers.found = measured(values[:4], (nan, infinite), numbers.limit)
     _read_sketches([numbers for numbers in pending if numbers.projections is not None])

@@ -51,14 +51,14 @@ EMPTY = Measured(', "Max": null, "Min": null, "Mean": null, "Norm": null', "", F
 
 def _limits() -> dict[torch.dtype, float]:
     """The largest finite number of each real and complex floating dtype."""
-    found: dict[torch.dtype, float] = {}
+    limits: dict[torch.dtype, float] = {}
     for dtype in vars(torch).values():
         if isinstance(dtype, torch.dtype) and (dtype.is_floating_point or dtype.is_complex):
             try:
-                found[dtype] = torch.finfo(dtype).max
+                limits[dtype] = torch.finfo(dtype).max
             except NotImplementedError:  # the packed 4-bit formats have no arithmetic at all
                 continue
-    return found
+    return limits
 
 
 LIMITS = _limits()
@@ -85,8 +85,8 @@ def measure_now(tensor: torch.Tensor, all_digits: bool = False) -> Measured:
         sums = (total * times, squares * times)
         return _finite(low, high, sums, size, dtype, all_digits)
     nan, infinite = (int(count) * times for count in nonfinite_counts(flat))
-    found: list[Number] = [high, low, total * times / size, sqrt(squares)]
-    return measured(found, (nan, infinite), LIMITS[dtype])
+    statistics: list[Number] = [high, low, total * times / size, sqrt(squares)]
+    return measured(statistics, (nan, infinite), LIMITS[dtype])
 
 
 def as_measured(tensor: torch.Tensor) -> torch.Tensor:

@@ -14,10 +14,10 @@ def _keys_of(tensor: torch.Tensor) -> int:
 
 
 def _simple_keys() -> frozenset[int]:
-    found = {_keys_of(torch.empty(0)), _keys_of(torch.empty(0, requires_grad=True))}
+    keys = {_keys_of(torch.empty(0)), _keys_of(torch.empty(0, requires_grad=True))}
     with torch.inference_mode():
-        found.add(_keys_of(torch.empty(0)))
-    return frozenset(found)
+        keys.add(_keys_of(torch.empty(0)))
+    return frozenset(keys)
 
 
 _SIMPLE = _simple_keys()

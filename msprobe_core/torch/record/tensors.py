@@ -66,8 +66,8 @@ class PendingTensor:
         return self.numbers.found.abnormal
 
     def __str__(self) -> str:
-        found, sketched = self.numbers.found, self.numbers.sketch
-        return f"{self.head}{found.text}{sketched}{self.tail}{found.counts}}}"
+        measured, sketched = self.numbers.found, self.numbers.sketch
+        return f"{self.head}{measured.text}{sketched}{self.tail}{measured.counts}}}"
 
 
 TORCH_SCALARS: Scalars = {
@@ -240,31 +240,33 @@ class TensorBook:
         if not options.statistics:
             return f"{head}{tail}}}", False
         if tensor.numel() < _SMALL:
-            found = measure_now(tensor, options.double)
-            sketched = self._sketch(tensor, found)
+            measured = measure_now(tensor, options.double)
+            sketched = self._sketch(tensor, measured)
         else:
             storage = self._storages.whole(tensor, version)
             known = None if storage is None else storage.measured
-            found = known or measure_now(tensor, options.double)
+            measured = known or measure_now(tensor, options.double)
             if storage is not None:
-                storage.measured = found
-            sketched = self._sketch_once(tensor, found, storage)
-        if found.abnormal:
+                storage.measured = measured
+            sketched = self._sketch_once(tensor, measured, storage)
+        if measured.abnormal:
             self.abnormal = True
-        return f"{head}{found.text}{sketched}{tail}{found.counts}}}", found.abnormal
+        return f"{head}{measured.text}{sketched}{tail}{measured.counts}}}", measured.abnormal
 
-    def _sketch(self, tensor: torch.Tensor, found: Measured) -> str:
+    def _sketch(self, tensor: torch.Tensor, measured: Measured) -> str:
         # Of one element the statistics tell all there is to know.
         if not self.options.sketch or tensor.numel() < 2:
             return ""
-        return sketch_text(sketch(tensor, found.extreme, self.options.double).tolist())
+        return sketch_text(sketch(tensor, measured.extreme, self.options.double).tolist())
 
-    def _sketch_once(self, tensor: torch.Tensor, found: Measured, storage: Storage | None) -> str:
+    def _sketch_once(
+        self, tensor: torch.Tensor, measured: Measured, storage: Storage | None
+    ) -> str:
         # Views in C order share the sketch of their storage, whatever their shapes.
         if storage is None or not self.options.sketch or not tensor.is_contiguous():
-            return self._sketch(tensor, found)
+            return self._sketch(tensor, measured)
         if storage.sketch is None:
-            storage.sketch = self._sketch(tensor, found)
+            storage.sketch = self._sketch(tensor, measured)
         return storage.sketch
 
     def _make_odd(
@@ -287,11 +289,13 @@ class TensorBook:
             self._pending.append(numbers)
             return PendingTensor(head, numbers, tail), False
         is_sparse = tensor.layout is not torch.strided and not tensor.is_nested
-        found = measure_sparse(tensor, values) if is_sparse else measure_now(values, options.double)
-        self.abnormal |= found.abnormal
+        measured = (
+            measure_sparse(tensor, values) if is_sparse else measure_now(values, options.double)
+        )
+        self.abnormal |= measured.abnormal
         # The places of a sparse tensor's elements are not in the order of its stored ones.
-        sketched = "" if is_sparse else self._sketch(values, found)
-        return f"{head}{found.text}{sketched}{tail}{found.counts}}}", found.abnormal
+        sketched = "" if is_sparse else self._sketch(values, measured)
+        return f"{head}{measured.text}{sketched}{tail}{measured.counts}}}", measured.abnormal
 
     def _bytes_of(self, tensor: torch.Tensor, path: str, version: int) -> str:
         """Checksum and file of the elements: the same for the same elements in the same shape."""

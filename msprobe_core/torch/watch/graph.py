@@ -139,8 +139,8 @@ def tensors_in(value: object, depth: int = 0) -> Iterator[object]:
         yield value
     elif depth < _DEEPEST and isinstance(members := members_of(value), list):
         for _, member in members:
-            found = list(tensors_in(member, depth + 1))
-            yield from found or ([None] if isinstance(value, (tuple, list)) else [])
+            tensors = list(tensors_in(member, depth + 1))
+            yield from tensors or ([None] if isinstance(value, (tuple, list)) else [])
 
 
 def members_of(value: object) -> list[tuple[str, object]] | None:

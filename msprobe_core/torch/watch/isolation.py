@@ -111,12 +111,12 @@ def _rank_dir(config: LoadConfig, step: int, rank: int | None) -> Path:
     number = step if config.step is None else config.step
     folder = Path(config.path) / f"step{number}"
     wanted = config.rank if config.rank is not None else rank
-    found = [each for each in sorted(folder.glob("*")) if parse_rank_dir(each.name)]
-    named = [each for each in found if wanted is not None and each.name == f"rank{wanted}"]
-    if named or len(found) == 1:
-        return (named or found)[0]
+    folders = [each for each in sorted(folder.glob("*")) if parse_rank_dir(each.name)]
+    named = [each for each in folders if wanted is not None and each.name == f"rank{wanted}"]
+    if named or len(folders) == 1:
+        return (named or folders)[0]
     raise LifecycleError(
-        f"load: {folder} has {len(found)} process folders, none of them for rank {wanted}; "
+        f"load: {folder} has {len(folders)} process folders, none of them for rank {wanted}; "
         "correct path, step and rank of the load section"
     )
 

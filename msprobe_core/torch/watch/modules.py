@@ -365,10 +365,10 @@ def named_modules(model: Model) -> list[tuple[str, torch.nn.Module]]:
         return [(path, module) for path, module in model.named_modules() if path]
     if isinstance(model, torch.nn.Module):
         return [(path, module) for path, module in model.named_modules() if path]
-    found: list[tuple[str, torch.nn.Module]] = []
+    modules: list[tuple[str, torch.nn.Module]] = []
     for index, each in enumerate(model):
-        found += [(f"{index}.{path}", module) for path, module in each.named_modules() if path]
-    return found
+        modules += [(f"{index}.{path}", module) for path, module in each.named_modules() if path]
+    return modules
 
 
 def _fill_parameters(trace: Trace, entry: Entry, module: torch.nn.Module) -> None:

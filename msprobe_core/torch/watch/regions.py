@@ -19,11 +19,11 @@ _MAX_FRAMES = 12
 
 
 def _codes_of(*functions: Any) -> frozenset[int]:  # noqa: ANN401
-    found = []
+    codes = []
     for function in functions:
         inner = getattr(function, "__wrapped__", function)
-        found += [id(function.__code__), id(inner.__code__)]
-    return frozenset(found)
+        codes += [id(function.__code__), id(inner.__code__)]
+    return frozenset(codes)
 
 
 _CLIPPING = _codes_of(

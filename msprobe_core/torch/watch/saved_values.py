@@ -102,8 +102,8 @@ class SavedValues:
         write_list(trace, entry, "output", [variable])
         close_forward(trace, entry)
         trace.place_forward(entry.name, None)
-        found = (each for each in tensors_in(variable) if isinstance(each, torch.Tensor))
-        for position, tensor in enumerate(found if save_backward else ()):
+        tensors = (each for each in tensors_in(variable) if isinstance(each, torch.Tensor))
+        for position, tensor in enumerate(tensors if save_backward else ()):
             own = f"{name}_{position}" if position else name
             backward = api_entry(_PREFIX, own, number, "backward")
             self._watch(tensor, _entry_writer(trace, backward))
