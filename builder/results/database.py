@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, func, select, text
+from sqlalchemy import ColumnElement, Connection, Engine, Row, func, inspect, select
 
 from builder.diagnosis.walk import THRESHOLD
 from builder.errors import UnknownNodeError
@@ -393,9 +393,7 @@ class _Stored:
     @cached_property
     def has_flow(self) -> bool:
         # Seldom asked, and never of a file's own word: the tables are those of its schema.
-        query = text("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'flow'")
-        with self.engine.connect() as connection:
-            return bool(connection.execute(query).scalar())
+        return inspect(self.engine).has_table("flow")
 
     @cached_property
     def options(self) -> dict[str, Any]:

@@ -392,10 +392,5 @@ def _side_row(n: Node) -> tuple[Any, ...]:
 
 
 def _state(n: Node) -> int:
-    words = {
-        "kind": n.kind,
-        "direction": n.direction,
-        "verdict": n.verdict,
-        "overflow": n.overflow,
-    }
+    words = {"kind": n.kind, "direction": n.direction, "verdict": n.verdict, "overflow": n.overflow}
     return packed(words, matched=n.match is not None)

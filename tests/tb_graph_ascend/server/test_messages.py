@@ -18,6 +18,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "Path": records.NodePath,
     "MappedPair": MappedPair,
     "Failure": messages.Failure,
+    "Flow": records.NodeFlow,
     "MappingResult": messages.MappingResult,
 }
 MODULES = (records, trace, messages, build_messages, drawing, answer, rank_strip, shards)

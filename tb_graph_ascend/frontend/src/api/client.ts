@@ -15,7 +15,6 @@ import type {
   Mappings,
   NodeDetails,
   NodeList,
-  NodeShards,
   PairGraphs,
   PairSet,
   Path,
@@ -25,6 +24,7 @@ import type {
   Side,
   Trace,
 } from "./types";
+import type { NodeShards } from "./shardtypes";
 import { forgetPairSet, pairsHeader } from "./sessionpairs";
 
 /** A request that failed: what was asked, what the server said, what to do next. */

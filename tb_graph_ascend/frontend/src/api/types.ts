@@ -319,47 +319,6 @@ export interface Failure {
   hint: string | null;
 }
 
-/** GET api/databases/{db}/nodes/{id}/shards – the joined values of a node and its partner. */
-export interface NodeShards {
-  values: JoinedValue[];
-}
-
-export interface JoinedValue {
-  id: number;
-  side: Side;
-  role: ValuePair["role"];
-  path: string;
-  /** Whether its numbers are exact, only bounds, or joined by an assumed layout. */
-  trust: "exact" | "bounded" | "assumed" | null;
-  /** Innermost axis first. */
-  layout: AxisLayout[];
-  /** Empty where nothing about the value differs. */
-  shards: Shard[];
-}
-
-export interface AxisLayout {
-  axis: string;
-  size: number;
-  /** Repeated, cut along `dim`, part of a sum, part of a mean, part with elements of its own. */
-  kind: "R" | "S" | "P" | "A" | "D";
-  dim: number | null;
-}
-
-export interface Shard {
-  rank: number;
-  place: Record<string, number>;
-  entry: string;
-  shape: number[] | null;
-  max: Measure;
-  min: Measure;
-  mean: Measure;
-  norm: Measure;
-  checksum: string | null;
-  file: string | null;
-  dump_dir: string;
-  guilty: boolean;
-}
-
 /** GET api/databases/{db}/nodes/{id}/across – the same node in every step and rank. */
 export interface Across {
   name: string;
