@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from builder.build import Request
-from builder.dump.sources import find_sources
+from builder.dump.sources import Source, find_sources
 from builder.errors import BuilderError, InputError
 from builder.pipeline.memory import json_bytes
 from builder.pipeline.plan import Broken, PairPlan, Plan
@@ -32,7 +32,7 @@ _JSON_FILES = (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE, DEBUG_FILE)
 def plan_anywhere(request: Request) -> Plan:
     """The plan of a request whose dumps may lie behind addresses.
 
-    Those are stood in for by a folder of empty files of the same names and sizes; of each dump one
+    Those are stood in for by a folder of empty files of the same names and sizes; of each step one
     `dump.json` is fetched, which tells how its ranks lie.
     """
     with tempfile.TemporaryDirectory(prefix="msprobe-plan-") as scratch:
@@ -66,14 +66,15 @@ class _Stands:
         if not folder.listed():
             raise InputError(f"{text}: no such folder", "give a dump's folder, step or rank")
         _mirror(folder, place, deeper=2)
-        first = min(
-            (s for s in find_sources(place).sources if s.rank >= 0),
-            key=lambda source: (source.step, source.rank),
-            default=None,
-        )
-        if first is not None and first.has_values:
-            inside = (first.path / DUMP_FILE).relative_to(place).as_posix()
-            folder.fetch(inside, first.path / DUMP_FILE)
+        first: dict[int, Source] = {}
+        for source in find_sources(place).sources:
+            known = first.get(source.step)
+            if source.rank >= 0 and (known is None or source.rank < known.rank):
+                first[source.step] = source
+        for source in first.values():
+            if source.has_values:
+                inside = (source.path / DUMP_FILE).relative_to(place).as_posix()
+                folder.fetch(inside, source.path / DUMP_FILE)
         return str(place)
 
     def named(self, text: str) -> str:
@@ -84,7 +85,8 @@ class _Stands:
     def renamed(self, plan: Plan) -> Plan:
         if not self._address:
             return plan
-        return Plan(
+        return replace(
+            plan,
             pairs=tuple(self._pair(pair) for pair in plan.pairs),
             missing=tuple(replace(m, path=self._path(m.path)) for m in plan.missing),
             broken=tuple(Broken(self._pair(b.pair), self.named(b.error)) for b in plan.broken),

@@ -153,6 +153,7 @@ def _content(request: Request, plan: Plan) -> dict[str, Any]:
         ],
         "missing": plan.missing,
         "broken": plan.broken,
+        "notes": plan.notes,
     }
     plain: dict[str, Any] = msgspec.to_builtins(whole, enc_hook=_text)
     return plain
@@ -170,6 +171,7 @@ def _build_plan(facts: dict[str, Any]) -> BuildPlan:
             pairs=tuple(unit.pair for unit in units),
             missing=msgspec.convert(facts["missing"], tuple[Missing, ...], dec_hook=_path),
             broken=msgspec.convert(facts["broken"], tuple[Broken, ...], dec_hook=_path),
+            notes=tuple(facts["notes"]),
         ),
         units=tuple(units),
         tool=facts["tool_version"],

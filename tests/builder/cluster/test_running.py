@@ -66,6 +66,16 @@ def test_the_dumps_hold_what_joining_could_lose(
     assert joined["layout"]
 
 
+def test_notes_of_the_plan_reach_the_result(tmp_path: Path) -> None:
+    sides = ranks(tmp_path / "p", steps=1), ranks(tmp_path / "b", steps=1, count=2)
+    direct = builder.build(*sides, tmp_path / "direct", BuildOptions(workers=1))
+    plan = plan_build(*map(str, sides), str(tmp_path / "units"), BuildOptions())
+    run_units(str(tmp_path / "units"), plan.units, ONE)
+    joined = join_build(str(tmp_path / "units"))
+    assert rows_of(joined.path) == rows_of(direct.path)
+    assert "not_merged" in [reason["code"] for reason in joined.summary]
+
+
 # A counter-example is small enough as it is; making it smaller takes minutes.
 @settings(max_examples=8, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(

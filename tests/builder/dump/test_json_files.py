@@ -70,5 +70,5 @@ def test_json_of_another_form_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(DumpError, match="missing; dump again"):
+    with pytest.raises(DumpError, match="missing; correct the path, or dump again"):
         read_json(tmp_path / "dump.json", ANY)

@@ -170,7 +170,7 @@ def test_two_files_that_disagree_are_both_kept(tmp_path: Path) -> None:
         ("a.txt", "x", "no launch script or YAML"),
         ("a.yaml", "a: [", "is no YAML"),
         ("a.yaml", "- 1", "holds no names with values"),
-        ("none.sh", None, "cannot be read"),
+        ("none.sh", None, "no such file; correct the path"),
     ],
 )
 def test_files_that_cannot_be_used(name: str, text: str | None, said: str, tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def test_arguments_of_megatron_are_dynamic_hyper_parameters(
         ({"output_zip_path": "pack.tar"}, "ends in .zip"),
         ({"output_zip_path": "none/pack.zip"}, "is no folder; make it"),
         ({"fmk": "mindspore"}, "only PyTorch"),
-        ({"shell_path": ["none.sh"]}, "none.sh: cannot be read"),
+        ({"shell_path": ["none.sh"]}, "none.sh: no such file"),
     ],
 )
 def test_what_cannot_be_recorded(

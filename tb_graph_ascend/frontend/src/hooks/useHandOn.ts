@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 
 import { files } from "../api/client";
 import { answerQuery, queryClient } from "../api/queries";
-import { copyText } from "../components/parts/CopyButton";
+import { copyText } from "../text/clipboard";
 import { guarded } from "../state/actions";
 import { shareableAddress } from "../state/addressbar";
 import { causeText } from "../state/causes";

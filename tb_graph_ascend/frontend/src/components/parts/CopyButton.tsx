@@ -4,6 +4,8 @@ import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 
+import { copyText } from "../../text/clipboard";
+
 const SHOWN_MS = 1500;
 
 export function CopyButton({ text, label }: { text: string; label: string }) {
@@ -27,20 +29,4 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
       <Icon aria-hidden size={14} />
     </button>
   );
-}
-
-/** The clipboard, or the old way where a frame or plain http has none. */
-export async function copyText(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const area = document.createElement("textarea");
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    // The one way left where the clipboard's interface is missing.
-    // eslint-disable-next-line @typescript-eslint/no-deprecated
-    document.execCommand("copy");
-    area.remove();
-  }
 }

@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import type { Measure } from "../../api/types";
 import { fullNumber, shortNumber } from "../../text/numbers";
 import { useApp } from "../../state/store";
-import { copyText } from "./CopyButton";
+import { copyText } from "../../text/clipboard";
 
 export function NumberCell({ value }: { value: Measure | undefined }) {
   const { t } = useTranslation();
