@@ -135,7 +135,7 @@ describe("language, theme, keys", () => {
 
   it("has a legend of the rails behind their heading", () =>
     on("tensor", async (page) => {
-      await page.getByRole("button", { name: "What the rails mean" }).click();
+      await page.getByRole("button", { name: "What the rails of the flow mean" }).click();
       await page.getByText("feeds the selected row").waitFor();
       await page.keyboard.press("Escape");
       await expect.poll(() => page.getByText("feeds the selected row").count()).toBe(0);

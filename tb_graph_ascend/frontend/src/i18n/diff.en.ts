@@ -5,7 +5,7 @@ export const diff = {
     label: "Both runs row by row, {{name}}",
     hint: "Arrow keys move, Enter opens or closes, G shows the way from the cause.",
     flow: "flow",
-    flowLegend: "What the rails mean",
+    flowLegend: "What the rails of the flow mean",
     input: "in",
     output: "out",
     inputHelp: "How far the inputs differ, 0 to 1",

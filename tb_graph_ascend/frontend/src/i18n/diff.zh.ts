@@ -5,7 +5,7 @@ export const diff = {
     label: "两次运行逐行对照，{{name}}",
     hint: "方向键移动，回车展开或收起，G 显示从起因出发的路径。",
     flow: "流向",
-    flowLegend: "连线的含义",
+    flowLegend: "流向连线的含义",
     input: "入",
     output: "出",
     inputHelp: "输入相差多少，0 到 1",

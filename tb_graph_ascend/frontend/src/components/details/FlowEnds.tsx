@@ -16,7 +16,8 @@ export function FlowEnds({ links, direction }: Props) {
   const { t } = useTranslation();
   const [first] = links;
   if (!first) return null;
-  const name = calledAs(first.node);
+  const more = links.length > 1 ? ` +${links.length - 1}` : "";
+  const name = `${calledAs(first.node)}${more}`;
   const Icon = direction === "from" ? ArrowLeft : ArrowRight;
   const told = t(direction === "from" ? "details.madeBy" : "details.readBy", { name });
   const guess = first.exact ? "" : `\n${t("details.flowGuess")}`;
@@ -29,7 +30,6 @@ export function FlowEnds({ links, direction }: Props) {
       onClick={() => void selectNode(first.node.id)}
     >
       <Icon aria-hidden size={12} /> {name}
-      {links.length > 1 && ` +${links.length - 1}`}
     </button>
   );
 }
