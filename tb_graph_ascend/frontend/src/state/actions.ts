@@ -25,6 +25,8 @@ let settled: Promise<void> = Promise.resolve();
 let coming: PairChoice | null = null;
 /** Counts what the person selected, when it was asked for: a slow earlier one overwrites no later one. */
 let selecting = 0;
+/** The node that a switch under way selects again by its name: meanwhile none is selected. */
+let carried: Node | undefined;
 /** The cause under way: a key pressed meanwhile goes on from there, not from what is still shown. */
 let heading: CausePlace | null = null;
 
@@ -35,6 +37,7 @@ let heading: CausePlace | null = null;
 export async function openDatabase(db: string, linked?: Linked): Promise<void> {
   const ticket = ++opening;
   coming = null;
+  carried = undefined;
   settled = switching(() => openDatabase(db, linked), async () => {
     // Both are asked for at once: the first screen needs the one and the other.
     const answer = queryClient.query(answerQuery(db));
@@ -60,6 +63,7 @@ export async function openDatabase(db: string, linked?: Linked): Promise<void> {
 export function leave(shown: Partial<Pick<AppState, "db" | "gone">>): void {
   opening += 1;
   coming = null;
+  carried = undefined;
   const picks = { problem: null, benchmark: null };
   state().set({ gone: null, ...shown, step: null, rank: null, selected: null, session: null, picks });
 }
@@ -108,10 +112,11 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   const { session: before, selected } = state();
   const { db, step, rank } = place;
   const previous = before?.db === db ? before : null;
+  const node = selected === null ? carried : previous?.get(selected);
+  carried = node;
   const session = new GraphSession(db, await api.pair(db, step, rank));
   openRows(session, previous, options.linked);
   await Promise.all([loadRoots(session), restoreOpen(session, previous, options.linked)]);
-  const node = selected === null ? undefined : previous?.get(selected);
   const select = options.select ?? options.linked?.selected ?? (await twin(session, node));
   if (ticket !== opening) return;
   const fresh = previous ? {} : { picks: { problem: null, benchmark: null } };
@@ -122,6 +127,7 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   // What the person selected since waits for this pair and comes after it: it keeps its ticket.
   if (select != null) await selectIn(session, select, { keepView: view != null, ticket: options.ticket ?? selecting });
   if (view) session.diff.pane?.setTop(view.y);
+  if (ticket === opening) carried = undefined;
 }
 
 /** Run a switch; the page is busy while any is under way. */

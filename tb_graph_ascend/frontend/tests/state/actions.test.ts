@@ -12,7 +12,11 @@ interface Waiting {
   fail: (error: Error) => void;
 }
 
-const server = vi.hoisted(() => ({ waiting: [] as Waiting[] }));
+const server = vi.hoisted(() => ({
+  waiting: [] as Waiting[],
+  /** Holds back the answer to where a node is. */
+  held: Promise.resolve(),
+}));
 
 vi.mock("../../src/api/client", () => ({
   RequestError: class extends Error {},
@@ -21,9 +25,9 @@ vi.mock("../../src/api/client", () => ({
       new Promise<PairGraphs>((answer, fail) => server.waiting.push({ step, rank, answer, fail })),
     children: (_db: string, parent: number, offset: number): Promise<Children> =>
       Promise.resolve({ parent, total: 0, offset, children: [] }),
-    search: () => Promise.resolve({ hits: [], total: 0 }),
+    search: () => Promise.resolve({ hits: [{ id: 9 }], total: 1 }),
     rows: () => new Promise(() => undefined),
-    path: (_db: string, id: number) => Promise.resolve({ path: WAYS[id] ?? [] }),
+    path: (_db: string, id: number) => server.held.then(() => ({ path: WAYS[id] ?? [] })),
   },
 }));
 vi.mock("../../src/state/prepare", () => ({ prepareSearchSoon: vi.fn() }));
@@ -65,6 +69,13 @@ function settle(): Promise<void> {
   return new Promise((done) => setTimeout(done));
 }
 
+/** Hold answers back; the returned function lets them go. */
+function hold(): () => void {
+  let release = (): void => undefined;
+  server.held = new Promise((done) => (release = done));
+  return release;
+}
+
 function request(step: number): Waiting {
   const found = server.waiting.find((one) => one.step === step);
   if (!found) throw new Error(`step ${step} was not asked for`);
@@ -73,6 +84,7 @@ function request(step: number): Waiting {
 
 beforeEach(() => {
   server.waiting = [];
+  server.held = Promise.resolve();
   useApp.getState().set({ db: "db", step: null, rank: null, session: null, selected: null, failure: null });
 });
 
@@ -154,6 +166,23 @@ describe("a selection", () => {
     await settle();
     const { rank, selected, busy } = useApp.getState();
     expect([rank, selected, busy]).toEqual([0, 9, false]);
+  });
+
+  it("is carried over by name, however fast one goes from step to step", async () => {
+    const done = openPair(1, 0);
+    request(1).answer(pairOf(1));
+    await done;
+    await selectNode(9);
+    const release = hold();
+    void openPair(2, 0);
+    request(2).answer(pairOf(2));
+    await settle();
+    expect([useApp.getState().step, useApp.getState().selected]).toEqual([2, null]);
+    const last = openPair(3, 0);
+    request(3).answer(pairOf(3));
+    release();
+    await last;
+    expect([useApp.getState().step, useApp.getState().selected]).toEqual([3, 9]);
   });
 
   it("steps through causes of several ranks as fast as the key is pressed", async () => {
