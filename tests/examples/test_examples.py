@@ -8,10 +8,12 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+import builder
 from msprobe_core import PrecisionDebugger
 from tests.msprobe_core.conftest import ROOT
 from tests.msprobe_core.dump_reading import RankDump, read_rank_dumps, tensors
@@ -85,6 +87,7 @@ OTHERS = {
     "isolation.py",
     "net.py",
     "random_places.py",
+    "qwen2.py",  # needs transformers
     "seeding.py",
     "small_transformer.py",
     "cross_file/module.py",
@@ -172,3 +175,16 @@ def test_random_numbers(tmp_path: Path) -> None:
     with path.open(encoding="utf-8", newline="") as file:
         names = [row[0] for row in csv.reader(file)]
     assert names == ["api_name", "randn", "dropout"]
+
+
+def test_scaled_attention_of_a_qwen2_is_the_only_finding(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    for name, flags in (("benchmark", []), ("problem", ["--fault"])):
+        command = [sys.executable, "qwen2.py", str(tmp_path / name), "--layers", "3", *flags]
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        subprocess.run(command, cwd=EXAMPLES, env=env, capture_output=True, check=True)
+    built = builder.build(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "out")
+    with closing(builder.open(built.path)) as results:
+        (finding,) = results.findings().findings
+    assert finding.node.name == "Functional.scaled_dot_product_attention.2.forward"
+    assert "input.scale" in str(finding.reasons)

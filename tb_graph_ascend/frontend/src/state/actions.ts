@@ -195,20 +195,27 @@ export function moveFrom(node: Node, move: Move): void {
 /** Select the first cause of all, switching step and rank where it is elsewhere. */
 export async function startHere(): Promise<void> {
   const ticket = ++selecting;
+  const focused = document.activeElement;
   await settled;
   const { db } = state();
   if (db === null) return;
   await guarded(startHere, async () => {
     const first = (await queryClient.query(answerQuery(db))).causes[0];
-    if (first) await showCause(first, ticket);
+    if (first) await showCause(first, ticket, focused);
     else state().set({ notice: "noFindings" });
   });
 }
 
-/** Show the first place of a cause, and let the keys move on from there. */
-export async function showCause(cause: Cause, ticket = ++selecting): Promise<void> {
+/** Show the first place of a cause, and let the keys move on from there.
+ *
+ * Who went on to another control meanwhile stays there: what is typed belongs to it. */
+export async function showCause(
+  cause: Cause,
+  ticket = ++selecting,
+  focused = document.activeElement,
+): Promise<void> {
   await openPlace(placeOf(cause), ticket);
-  if (ticket === selecting) state().session?.diff.pane?.focus();
+  if (document.activeElement === focused) state().session?.diff.pane?.focus();
 }
 
 /** Show a node of any step and rank, with its values. */

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import type { Cause } from "../../src/api/answertypes";
 import type { Children, Graph, Node, PairGraphs } from "../../src/api/types";
+import type { DiffPane } from "../../src/state/diffview";
 import { node } from "../sample";
 
 interface Waiting {
@@ -83,6 +84,7 @@ function request(step: number): Waiting {
 }
 
 beforeEach(() => {
+  vi.stubGlobal("document", { activeElement: null });
   server.waiting = [];
   server.held = Promise.resolve();
   useApp.getState().set({ db: "db", step: null, rank: null, session: null, selected: null, failure: null });
@@ -151,6 +153,21 @@ describe("a selection", () => {
     request(1).answer(pairOf(1));
     await Promise.all([done, first, last]);
     expect(useApp.getState().selected).toBe(9);
+  });
+
+  it("of a cause takes the focus, but not from a control that was gone to meanwhile", async () => {
+    const done = openPair(1, 0);
+    request(1).answer(pairOf(1));
+    await done;
+    const focus = vi.fn();
+    const session = useApp.getState().session;
+    if (session) session.diff.pane = { focus, show: vi.fn() } as unknown as DiffPane;
+    await startHere();
+    expect(focus).toHaveBeenCalledTimes(1);
+    const second = startHere();
+    vi.stubGlobal("document", { activeElement: "the search box" });
+    await second;
+    expect(focus).toHaveBeenCalledTimes(1);
   });
 
   it("counts from the step and rank under way, not from those still shown", async () => {
