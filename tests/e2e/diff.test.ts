@@ -8,6 +8,8 @@ import { rampColor } from "../../tb_graph_ascend/frontend/src/graph/ramp";
 import { addressOf, graphsShown, on, open, selectedName, stateIs, withBrowser } from "./page";
 
 withBrowser();
+/** Writing 100,000 entries a side and comparing them goes on beside the first journeys. */
+const LARGE_MS = 400_000;
 const places = inject("places");
 const ROW = 24;
 const CANVAS = "canvas.diff-canvas";
@@ -226,7 +228,7 @@ describe("folds", () => {
       .toBeLessThan(40);
     expect(complaints).toEqual([]);
     await page.context().close();
-  });
+  }, LARGE_MS);
 });
 
 describe("flow", () => {
@@ -349,7 +351,7 @@ describe("colours", () => {
 
 /** The address of the comparison of 100,000 nodes a side, which is built beside the first tests. */
 async function waitForLarge(): Promise<string> {
-  const until = Date.now() + 120_000;
+  const until = Date.now() + LARGE_MS / 2;
   for (;;) {
     const address = await addressOf(places.standalone, "large").catch(() => null);
     if (address !== null) return address;
