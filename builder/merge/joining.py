@@ -72,9 +72,13 @@ class RoleJoin:
                     self._write_sketch(side, at, row[side], chosen.get((side, at)))
             result.readings[row[0]] = self.reading
             result.compared += 1
+            if any(grid.is_told for grid in self.role.grids):
+                result.told.add(row[0])
             if self.sides[0].sums or self.sides[1].sums:
                 result.bounded.add(row[0])
-            if not (self.role.error < FITS).any() or len(self.role.rows) < 3:
+            is_known = any(grid.placements for grid in self.role.grids)
+            few = len(self.role.rows) < 3 and not is_known
+            if not (self.role.error < FITS).any() or few:
                 result.assumed.add(row[0])
 
     def _is_unexplained(self, at: int, row: tuple[int, int], variants: Variants | None) -> bool:
@@ -217,10 +221,12 @@ class RoleJoin:
         )
 
     def _variant_options(self, side: int) -> list[tuple[Variant, ...]]:
+        order, rows = self.owner.runs[side].layout.cp_order, self.owner.rows[side]
+        told = dict(self.role.grids[side].variants)
         listed = [
-            _ways(axis, self.owner.runs[side].layout.cp_order, self.owner.rows[side])
-            if axis.kind == "S"
-            else (Variant(),)
+            _ways(axis, order, rows)
+            if axis.kind == "S" and axis.axis not in told
+            else (told.get(axis.axis, Variant()),)
             for axis in self.sides[side].axes
         ]
         return list(dict.fromkeys(product(*listed)))
