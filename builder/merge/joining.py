@@ -23,6 +23,7 @@ from builder.merge.roles import (
     Numbers,
     Reading,
     Role,
+    exceeded_bounds,
     has_factor,
     sketch_errors_of,
 )
@@ -56,6 +57,7 @@ class RoleJoin:
         self.factor = owner.result.factor if has_factor(role) else 1.0
         self.sides = (self.reading.problem, self.reading.benchmark)
         self.tables = self._join()
+        self.exceeded = self._exceeded()
 
     def write(self) -> None:
         variants = self._variants()
@@ -108,6 +110,9 @@ class RoleJoin:
             axes = (*candidate.axes[:axis], *candidate.axes[axis + 1 :])
             counts = _picked(self.numbers.counts[side][None, None], candidate.axes, axis, part)
             table = join_statistics(picked, counts[0, 0], axes)[:, 0]
+        if side == 0:
+            # Of a sum only bounds are known: one that the benchmark breaks stands in for it.
+            table = np.where(np.isnan(table), self.exceeded[:, at] * factor, table)
         recorded = np.asarray(self.numbers.recorded[side][:, at].all(axis=-1)).tolist()
         first = run.records[parts[0].record]
         cells = [
@@ -211,6 +216,10 @@ class RoleJoin:
         self.reading, self.role.reading, self.role.error = reading, reading, error
         self.sides = (reading.problem, reading.benchmark)
         self.tables = self._join()
+        self.exceeded = self._exceeded()
+
+    def _exceeded(self) -> Floats:
+        return exceeded_bounds(self.reading, self.numbers, self.factor)[0]
 
     def _join(self) -> tuple[Floats, ...]:
         return tuple(
