@@ -45,6 +45,8 @@ export class DiffView {
   /** A node that stays out of its fold, because it was asked for by name. */
   private kept: number | undefined;
   private round = 0;
+  /** Counts what was to be revealed: a slow earlier one overwrites no later one. */
+  private revealing = 0;
   private readonly asked = new Set<number>();
   private readonly listeners = new Set<() => void>();
   private pending: { place: number; middle: boolean } | null = null;
@@ -103,26 +105,25 @@ export class DiffView {
   };
 
   toggle(row: DiffRow): void {
-    if (row.fold !== 0) {
-      this.change(row.fold > 0 ? this.openness.unfold(row.key) : this.openness.fold(row.key), row);
-    } else if (row.children > 0) {
-      this.change(row.open ? this.openness.close(row.key) : this.openness.open(row.key), row);
-    }
+    if (row.fold > 0) this.change(this.openness.unfold(row.key), row);
+    else if (row.fold < 0) this.shut(this.openness.fold(row.key), row);
+    else if (row.children > 0 && row.open) this.shut(this.openness.close(row.key), row);
+    else if (row.children > 0) this.change(this.openness.open(row.key), row);
   }
 
-  /** Open everything below a row; without one, everything. */
-  openAll(row: DiffRow): void {
-    this.change(this.openness.openAll(row.key), row);
+  /** Open everything below a node; its row, where it is there, tells which page is asked for. */
+  openAll(key: number, row?: DiffRow): void {
+    this.change(this.openness.openAll(key), row);
   }
 
   closeAll(): void {
     this.kept = undefined;
-    this.change(Openness.parse(""));
+    this.shut(Openness.parse(""));
     this.pane?.show(0);
   }
 
   setOpen(open: string): void {
-    this.change(Openness.parse(open));
+    this.shut(Openness.parse(open));
   }
 
   /** Open a text written for other ids, where its nodes exist here. */
@@ -133,20 +134,23 @@ export class DiffView {
   /** Show only what is on the way from a cause to a node; null shows all again. */
   setWay(way: Way | null): void {
     this.way = way;
+    this.revealing += 1;
     this.restart();
     this.pane?.show(0);
   }
 
-  /** Open the way to a node and bring its row into view. */
+  /** Open the way to a node and bring its row into view.
+   *
+   * What is opened while the answer is on its way stays open: it is asked for again, with that. */
   async reveal(id: number, options: { middle?: boolean } = {}): Promise<void> {
+    const ticket = ++this.revealing;
     const known = this.pages.find(id);
     if (known >= 0) {
       this.show(known, options.middle ?? false);
       return;
     }
-    const round = ++this.round;
-    const answer = await fetchRows(this.place, { ...this.query(), keep: id, reveal: id, limit: PAGE });
-    if (round !== this.round) return;
+    const answer = await this.askFor(id, ticket);
+    if (!answer) return;
     if (answer.found === null) {
       // It is off the way that is shown, or of another pair.
       if (this.way) {
@@ -190,6 +194,16 @@ export class DiffView {
     this.changed();
   }
 
+  /** The page of a node with the way to it open, for what is open by then; null once overtaken. */
+  private async askFor(id: number, ticket: number): Promise<RowWindow | null> {
+    for (;;) {
+      const { round } = this;
+      const answer = await fetchRows(this.place, { ...this.query(), keep: id, reveal: id, limit: PAGE });
+      if (ticket !== this.revealing) return null;
+      if (round === this.round) return answer;
+    }
+  }
+
   private show(place: number, middle: boolean): void {
     // The canvas learns first how many rows there are now, for it cannot scroll beyond the last.
     this.changed();
@@ -201,6 +215,12 @@ export class DiffView {
     this.openness = openness;
     const place = near ? this.placeOf(near) : 0;
     this.restart(Math.max(0, Math.floor(place / PAGE)));
+  }
+
+  /** Close something: what was to be revealed meanwhile would open it again. */
+  private shut(openness: Openness, near?: DiffRow): void {
+    this.revealing += 1;
+    this.change(openness, near);
   }
 
   private placeOf(row: DiffRow): number {
