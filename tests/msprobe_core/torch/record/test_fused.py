@@ -286,8 +286,7 @@ for kernel, targets in ((kernels.measure, (cuda, hip)), (kernels.combine, (cuda,
 
 def test_it_compiles_for_gpus_that_are_not_here(tmp_path: Path) -> None:
     environment = {**os.environ, "TRITON_INTERPRET": "0", "TRITON_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", COMPILE], env=environment, capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", COMPILE]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["cuda", "hip", "cuda"]
