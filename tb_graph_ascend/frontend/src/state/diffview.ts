@@ -51,6 +51,8 @@ export class DiffView {
   private readonly listeners = new Set<() => void>();
   private pending: { place: number; middle: boolean } | null = null;
   private first: Promise<void> | null = null;
+  /** The node that is being revealed: asked for again, it is not asked again. */
+  private under: { id: number; way: Way | null; done: Promise<void> } | null = null;
 
   constructor(
     readonly place: PairPlace,
@@ -70,14 +72,16 @@ export class DiffView {
     return this.openness.text;
   }
 
-  /** The first rows and the profile; asked for once. */
-  start(): Promise<void> {
-    this.first ??= this.load(0).then(() => void this.loadProfile());
+  /** The first rows, those around a node where one is to be shown, then the profile; once. */
+  start(node: number | null = null): Promise<void> {
+    this.first ??= this.firstRows(node).then(() => void this.loadProfile());
     return this.first;
   }
 
   /** Ask for the pages of rows that are in view, and one before and behind. */
   want(first: number, last: number): void {
+    // How many there are is not known yet; the first rows are on their way.
+    if (this.pages.total === 0) return;
     for (const page of this.pages.missing(first - PAGE / 2, last + PAGE / 2)) {
       if (!this.asked.has(page)) void this.load(page);
     }
@@ -134,7 +138,7 @@ export class DiffView {
   /** Show only what is on the way from a cause to a node; null shows all again. */
   setWay(way: Way | null): void {
     this.way = way;
-    this.revealing += 1;
+    this.giveUp();
     this.restart();
     this.pane?.show(0);
   }
@@ -142,8 +146,18 @@ export class DiffView {
   /** Open the way to a node and bring its row into view.
    *
    * What is opened while the answer is on its way stays open: it is asked for again, with that. */
-  async reveal(id: number, options: { middle?: boolean } = {}): Promise<void> {
+  reveal(id: number, options: { middle?: boolean } = {}): Promise<void> {
+    const { under, way } = this;
+    if (under?.id === id && under.way === way) return under.done;
     const ticket = ++this.revealing;
+    const done = this.revealNow(id, ticket, options).finally(() => {
+      if (this.under?.done === done) this.under = null;
+    });
+    this.under = { id, way, done };
+    return done;
+  }
+
+  private async revealNow(id: number, ticket: number, options: { middle?: boolean }): Promise<void> {
     const known = this.pages.find(id);
     if (known >= 0) {
       this.show(known, options.middle ?? false);
@@ -155,7 +169,7 @@ export class DiffView {
       // It is off the way that is shown, or of another pair.
       if (this.way) {
         this.way = null;
-        await this.reveal(id, options);
+        await this.revealNow(id, ticket, options);
       }
       return;
     }
@@ -219,8 +233,13 @@ export class DiffView {
 
   /** Close something: what was to be revealed meanwhile would open it again. */
   private shut(openness: Openness, near?: DiffRow): void {
-    this.revealing += 1;
+    this.giveUp();
     this.change(openness, near);
+  }
+
+  private giveUp(): void {
+    this.revealing += 1;
+    this.under = null;
   }
 
   private placeOf(row: DiffRow): number {
@@ -234,6 +253,12 @@ export class DiffView {
     this.round += 1;
     this.asked.clear();
     void this.load(page, true);
+  }
+
+  private async firstRows(node: number | null): Promise<void> {
+    // Whoever selects the node hears of the failure too; the list goes on without it.
+    if (node !== null) await this.reveal(node).catch(() => undefined);
+    if (this.pages.total === 0) await this.load(0);
   }
 
   private async load(page: number, anew = false): Promise<void> {
