@@ -134,6 +134,25 @@ class Candidates:
             run.insert(0, other.node)
         return run
 
+    def instead(self, candidate: Candidate) -> list[TreeNode]:
+        """The unmatched calls of the other run that stand in the place of a candidate's run."""
+        extras = {one.order for one in self._listed if one.kind == "extra"}
+        missing = {one.order for one in self._listed if one.kind == "missing"}
+        # What the benchmark alone calls is listed with the first matched node behind it.
+        place = candidate.order
+        while place in extras:
+            place += 1
+        if place not in missing or (candidate.kind == "missing" and place - 1 not in extras):
+            return []
+        if candidate.kind == "extra":
+            return [one.node for one in self._listed if (one.kind, one.order) == ("missing", place)]
+        first = place - 1
+        while first - 1 in extras:
+            first -= 1
+        return [
+            one.node for one in self._listed if one.kind == "extra" and first <= one.order < place
+        ]
+
     def _around(self, candidate: Candidate) -> list[TreeNode]:
         """The problem side's nodes that contain a candidate."""
         around = []
