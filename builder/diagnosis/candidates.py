@@ -90,8 +90,8 @@ class Candidates:
         return self._listed[-1]
 
     def name(self, candidate: Candidate) -> None:
-        """Take a candidate as the cause; all others are forgotten."""
-        self._named.add(candidate.node)
+        """Take a candidate as the cause, and what stands in its place; all others are forgotten."""
+        self._named |= {candidate.node, *self.instead(candidate)}
         self.clear()
 
     def clear(self) -> None:
@@ -136,22 +136,17 @@ class Candidates:
 
     def instead(self, candidate: Candidate) -> list[TreeNode]:
         """The unmatched calls of the other run that stand in the place of a candidate's run."""
-        extras = {one.order for one in self._listed if one.kind == "extra"}
-        missing = {one.order for one in self._listed if one.kind == "missing"}
+        nodes, known = self._matching.problem.in_order, self._matching.partner
         # What the benchmark alone calls is listed with the first matched node behind it.
-        place = candidate.order
-        while place in extras:
-            place += 1
-        if place not in missing or (candidate.kind == "missing" and place - 1 not in extras):
-            return []
-        if candidate.kind == "extra":
-            return [one.node for one in self._listed if (one.kind, one.order) == ("missing", place)]
-        first = place - 1
-        while first - 1 in extras:
+        last = candidate.order
+        while last < len(nodes) and nodes[last] not in known:
+            last += 1
+        first = last
+        while first > 0 and nodes[first - 1] not in known:
             first -= 1
-        return [
-            one.node for one in self._listed if one.kind == "extra" and first <= one.order < place
-        ]
+        other: CandidateKind = "missing" if candidate.kind == "extra" else "extra"
+        beside = (one for one in self._listed if one.kind == other)
+        return [one.node for one in beside if first <= one.order <= last]
 
     def _around(self, candidate: Candidate) -> list[TreeNode]:
         """The problem side's nodes that contain a candidate."""
@@ -173,7 +168,7 @@ class Candidates:
         near += (
             other for other in self._around(candidate) if self._is_between(candidate.order, other)
         )
-        if not self._explained.isdisjoint(before):
+        if not self._explained.isdisjoint(before[-1:]):
             return False  # it began before
         near = [other for other in near if other not in self._explained]
         usual = max((self._facts.strain(other) for other in before), default=0.0)

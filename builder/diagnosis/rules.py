@@ -352,14 +352,14 @@ def _candidate_ahead(case: Case, row: int) -> Candidate | None:
     """The unmatched call that either dump names as the maker of an input."""
     kinds: tuple[CandidateKind, CandidateKind] = ("extra", "missing")
     trees = (case.matching.problem, case.matching.benchmark)
-    for kind, tree, records in zip(kinds, trees, case.facts.comparison.records):
-        source = records[row].source
+    readers = (case.node, case.matching.partner[case.node])
+    records = case.facts.comparison.records
+    for kind, tree, reader, side in zip(kinds, trees, readers, records):
+        source = side[row].source
         named = named_output(tree, source) if source else None
-        if named is not None:
+        if named is not None and named[0].exec_order > reader.exec_order:
             order = named[0].exec_order if kind == "extra" else case.node.exec_order
-            found = case.candidates.ahead(kind, named[0], order)
-            if found is not None:
-                return found
+            return case.candidates.ahead(kind, named[0], order)
     return None
 
 
