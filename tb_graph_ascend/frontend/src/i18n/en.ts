@@ -334,6 +334,8 @@ export const en = {
     agree: "joined from its ranks, which agree",
     place: "Place",
     guilty: "differs",
+    told: "layout told",
+    toldHint: "Joined as a rule of --layout says",
     bounded: "bounds",
     boundedHint: "Statistics of parts that are added up: the mean is exact, the others are unknown",
     assumed: "layout assumed",

@@ -334,6 +334,8 @@ export const zh: Texts = {
     agree: "由各 rank 合并，彼此一致",
     place: "位置",
     guilty: "有差异",
+    told: "切分方式由用户指定",
+    toldHint: "按 --layout 文件中的规则合并",
     bounded: "仅上下界",
     boundedHint: "各部分需相加：均值精确，其余统计量未知",
     assumed: "切分方式为推测",
