@@ -10,12 +10,11 @@ import msgspec
 
 from builder.build import store_unworked
 from builder.cluster.outcome_bytes import outcome_of_bytes
-from builder.cluster.parts import PartState
+from builder.cluster.parts import PartState, local_file
 from builder.cluster.plan_file import BuildPlan, Unit
 from builder.errors import InputError
 from builder.pipeline.outcome import PairOutcome
 from builder.storage.folder import Folder
-from builder.storage.local_folder import LocalFolder
 from builder.write.database import Database
 from builder.write.pair_store import store_failure
 from builder.write.part import add_part, read_label
@@ -36,14 +35,14 @@ class Parts:
         Raises InputError for a part that says something else than its marker.
         """
         lost = store_unworked(database, self._plan.plan)
-        return lost + [self._added(database, unit) for unit in self._plan.units]
+        return lost + [self._added(database, unit) for unit in self._plan.results]
 
     def _added(self, database: Database, unit: Unit) -> PairOutcome:
         state = self._states[unit.id]
         if not state.is_whole or state.marker is None:
             return store_failure(database, unit.pair, f"unit {state.state}: {state.told}")
         name = state.marker.file
-        local = self._local(name)
+        local = local_file(self._parts, name, self._scratch)
         try:
             label = read_label(local)
             if (label.plan, label.unit) != (self._plan.id, unit.id):
@@ -59,10 +58,3 @@ class Parts:
         finally:
             if local.parent == self._scratch:
                 local.unlink(missing_ok=True)
-
-    def _local(self, name: str) -> Path:
-        if isinstance(self._parts, LocalFolder):
-            return self._parts.path / name
-        local = self._scratch / name
-        self._parts.fetch(name, local)
-        return local
