@@ -47,10 +47,12 @@ class Candidates:
         missing = [n for n in calls if n not in matching.partner]
         self._missing = [n for n in missing if matching.reason.get(n) != LAYOUT][::-1]
         self._compared: list[TreeNode] = []
+        self._explained: set[TreeNode] = set()
+        self._named: set[TreeNode] = set()
 
     def add(self, kind: CandidateKind, node: TreeNode) -> None:
         """Note a node of the problem side, unless it converts between the runs' formats."""
-        if kind == "extra" and not self._may_explain(node):
+        if node in self._named or (kind == "extra" and not self._may_explain(node)):
             return
         self._listed.append(Candidate(kind, node, node.exec_order))
 
@@ -61,11 +63,36 @@ class Candidates:
     def follow(self, node: TreeNode, partner: TreeNode) -> None:
         """Go along with a matched node: what the benchmark did before its partner becomes known."""
         while self._missing and self._missing[-1].exec_order < partner.exec_order:
-            self._listed.append(Candidate("missing", self._missing.pop(), node.exec_order))
+            missing = self._missing.pop()
+            if missing not in self._named:
+                self._listed.append(Candidate("missing", missing, node.exec_order))
 
-    def compared(self, node: TreeNode) -> None:
-        """Note a node with values, after it was judged."""
+    def compared(self, node: TreeNode, explained: bool) -> None:
+        """Note a node with values, after it was judged; `explained`: it belongs to a finding.
+
+        Such a node says nothing for a candidate: its difference has a cause already.
+        """
         self._compared.append(node)
+        if explained:
+            self._explained.add(node)
+
+    def ahead(self, kind: CandidateKind, node: TreeNode, order: int) -> Candidate | None:
+        """An unmatched call that the dump names as the maker of a value, before its turn.
+
+        What hooks call in the backward pass stands in no module, and so behind those around it.
+        """
+        known = self.named(node)
+        if known is not None or node in self._named or node in self._matching.partner:
+            return known
+        if not self._may_explain(node) or self._matching.reason.get(node) == LAYOUT:
+            return None
+        self._listed.append(Candidate(kind, node, order))
+        return self._listed[-1]
+
+    def name(self, candidate: Candidate) -> None:
+        """Take a candidate as the cause; all others are forgotten."""
+        self._named.add(candidate.node)
+        self.clear()
 
     def clear(self) -> None:
         """Forget all candidates: one of them was named, or another cause was."""
@@ -127,6 +154,9 @@ class Candidates:
         near += (
             other for other in self._around(candidate) if self._is_between(candidate.order, other)
         )
+        if not self._explained.isdisjoint(before):
+            return False  # it began before
+        near = [other for other in near if other not in self._explained]
         usual = max((self._facts.strain(other) for other in before), default=0.0)
         return any(self._facts.strain(other) > self._believable(usual) for other in near)
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from builder.diagnosis.candidates import Candidate, Candidates
+from builder.diagnosis.candidates import Candidate, CandidateKind, Candidates
 from builder.diagnosis.divergence import DivergentRows
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.flow import named_output
 from builder.diagnosis.ledger import Ledger
 from builder.match.nodes import Matching
 from builder.match.tree import TreeNode
@@ -342,6 +343,23 @@ def candidate_that_made(case: Case) -> Candidate | None:
             candidate = case.candidates.named(producer) if producer is not None else None
             if candidate is not None:
                 return candidate
+        if (ahead := _candidate_ahead(case, row)) is not None:
+            return ahead
+    return None
+
+
+def _candidate_ahead(case: Case, row: int) -> Candidate | None:
+    """The unmatched call that either dump names as the maker of an input."""
+    kinds: tuple[CandidateKind, CandidateKind] = ("extra", "missing")
+    trees = (case.matching.problem, case.matching.benchmark)
+    for kind, tree, records in zip(kinds, trees, case.facts.comparison.records):
+        source = records[row].source
+        named = named_output(tree, source) if source else None
+        if named is not None:
+            order = named[0].exec_order if kind == "extra" else case.node.exec_order
+            found = case.candidates.ahead(kind, named[0], order)
+            if found is not None:
+                return found
     return None
 
 
@@ -355,7 +373,7 @@ def open_candidate(case: Case, candidate: Candidate, score: float) -> Finding:
     """Name what a difference points to; the node of the case is the first that shows it."""
     named = _outermost(candidate.node, case.matching)
     names = ", ".join(call.name for call in case.candidates.run(candidate)[-5:])
-    case.candidates.clear()
+    case.candidates.name(candidate)
     ledger, facts = case.ledger, case.facts
     if candidate.kind == "argument":
         row = facts.divergent(named).arguments[0]

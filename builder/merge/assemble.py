@@ -16,8 +16,8 @@ import msgspec
 from builder.dump.reader import Dump
 from builder.dump.values import Record, Values
 from builder.merge.alignment import OPTIMIZER, Call, calls_of, parse
-from builder.merge.coordinates import AXES, RunLayout
-from builder.merge.names import LogicalNames, renumbered_layers
+from builder.merge.coordinates import Place, RunLayout
+from builder.merge.names import LogicalNames, first_experts, is_expert, renumbered_layers
 from msprobe_core.format import TENSOR_DIR
 
 _ROLES = (
@@ -134,10 +134,10 @@ def _grouped(
 ) -> dict[Hashable, _Group]:
     groups: dict[Hashable, _Group] = {}
     for rank in sorted(dumps):
-        at = layout.places[rank].at
-        tp, cp, dp = (at.get(axis, 0) for axis in AXES)
-        stage, replicas = at.get("pp", 0), layout.size("dp")
+        place = layout.places[rank]
+        stage, replicas = place.at.get("pp", 0), layout.size("dp")
         for call in calls_of(dumps[rank], names[rank], stage, micro_batches):
+            tp, cp, dp = _coordinates(place, f"{call.parent} {call.owner}")
             own = call.phase < 2 and not _is_gradient(call)
             if join or not own:
                 micro, coordinates = 0, (tp, cp, dp, call.micro if own else 0)
@@ -151,13 +151,21 @@ def _grouped(
     return groups
 
 
+def _coordinates(place: Place, name: str) -> tuple[int, int, int]:
+    at = place.at if place.expert_at is None else place.of(is_expert(name))
+    return at.get("tp", 0), at.get("cp", 0), at.get("dp", 0)
+
+
 def _names_of(dumps: Mapping[int, Dump], layout: RunLayout) -> dict[int, LogicalNames]:
     paths = {
         rank: [e.path for name in (dump.parents or dump.ranges) if (e := parse(name)) and e.path]
         for rank, dump in dumps.items()
     }
-    numbers = renumbered_layers(layout, paths)
-    return {rank: LogicalNames(layout.places[rank], layout, numbers[rank]) for rank in dumps}
+    numbers, experts = renumbered_layers(layout, paths), first_experts(layout, paths)
+    return {
+        rank: LogicalNames(layout.places[rank], layout, numbers[rank], experts[rank])
+        for rank in dumps
+    }
 
 
 def _is_gradient(call: Call) -> bool:
@@ -324,12 +332,12 @@ def _add_optimizer(
     """What the optimizers read and wrote, a node a parameter, under the node `optimizer`."""
     nodes: dict[str, dict[str, list[Part]]] = {}
     for rank in sorted(dumps):
-        at = layout.places[rank].at
-        coordinates = (at.get("tp", 0), at.get("cp", 0), at.get("dp", 0), 0)
+        place = layout.places[rank]
         for number, step in enumerate(dumps[rank].optimizer.values()):
             for role, key in _ROLES:
                 for parameter, record in step.get(role, {}).items():
                     logical = names[rank].parameter(parameter)
+                    coordinates = (*_coordinates(place, logical), 0)
                     values = nodes.setdefault(f"Optimizer.{logical}.{number}.forward", {})
                     values.setdefault(key, []).append(Part(coordinates, rank, len(run.records)))
                     run.records.append(record)

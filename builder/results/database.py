@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +23,8 @@ from builder.results.diff.index import DiffIndex, index_of
 from builder.results.diff.sides import SIDE_CELLS, SideNodes, from_cells
 from builder.results.engine import open_engine
 from builder.results.manual.patches import GraphChange, NodeSource, Patches
-from builder.results.pair_index.cells import read_cells
+from builder.results.pair_index.cells import Cells, read_cells
+from builder.results.pair_index.columns import SQL_CELLS
 from builder.results.pair_index.index import PairIndex
 from builder.results.records import (
     Across,
@@ -64,6 +67,7 @@ from builder.results.stored_rows import (
 from builder.results.trace import Trace, trace
 from builder.results.value_pairs import pair_up
 
+SIDES: tuple[Side, Side] = ("problem", "benchmark")
 # In the order of the record's fields.
 _FIELDS = Node.__struct_fields__
 _NODE_COLUMNS = tuple("exec_order" if f == "order" else f for f in _FIELDS if f != "side")
@@ -278,26 +282,29 @@ class ResultDatabase:
 
     def pair_index(self, step: int, rank: int) -> PairIndex:
         """All nodes of a pair as lists and searches need them, to be kept by the caller."""
-        graphs = {row.side: row.id for row in self._pair_rows(step, rank)}
-        with self.engine.connect() as connection:
-            # The driver's own cursor: what is read is text, not records.
-            cursor = cast("sqlite3.Cursor", connection.connection.cursor())
-            sides = [read_cells(cursor, graphs.get(side)) for side in ("problem", "benchmark")]
-            cursor.close()
-        return PairIndex.from_cells(*sides)
+        return PairIndex.from_cells(*self._cells(step, rank, SQL_CELLS))
 
     def diff_index(self, step: int, rank: int) -> DiffIndex:
         """Both sides of a pair as one list of rows, to be kept by the caller."""
-        graphs = {row.side: row.id for row in self._pair_rows(step, rank)}
-        both = [graphs.get(side) for side in ("problem", "benchmark")]
-        with self.engine.connect() as connection:
-            cursor = cast("sqlite3.Cursor", connection.connection.cursor())
-            sides = [from_cells(read_cells(cursor, one, SIDE_CELLS)) for one in both]
-            cursor.close()
+        sides = [from_cells(cells) for cells in self._cells(step, rank, SIDE_CELLS)]
         problem, benchmark = (side.patched(self.patches.nodes) for side in sides)
         causes = [one.node.id for one in self.findings(step, rank).findings]
         threshold = self.threshold if self.comparison else None
         return index_of(problem, benchmark, causes, threshold, lambda: self._flows(sides))
+
+    def _cells(self, step: int, rank: int, wanted: Sequence[str]) -> list[Cells]:
+        """The cells of both sides, read side by side: SQLite works without Python's lock."""
+        graphs = {row.side: row.id for row in self._pair_rows(step, rank)}
+
+        def read(side: Side) -> Cells:
+            with self.engine.connect() as connection:
+                # The driver's own cursor: what is read is text, not records.
+                cursor = cast("sqlite3.Cursor", connection.connection.cursor())
+                with closing(cursor):
+                    return read_cells(cursor, graphs.get(side), wanted)
+
+        with ThreadPoolExecutor(len(SIDES)) as threads:
+            return list(threads.map(read, SIDES))
 
     def _flows(self, sides: Sequence[SideNodes]) -> list[FlowIds]:
         if not self._stored.has_flow:
