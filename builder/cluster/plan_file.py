@@ -116,8 +116,9 @@ def planned(request: Request, plan: Plan) -> BuildPlan:
             pair,
             json_bytes=json_bytes(pair) if size is None else size,
             inputs=pair.inputs or inputs_of(pair),
+            number=number,
         )
-        for pair, size in zip(plan.pairs, known, strict=True)
+        for number, (pair, size) in enumerate(zip(plan.pairs, known, strict=True), 1)
     ]
     content = _content(request, replace(plan, pairs=tuple(pairs)))
     try:

@@ -20,6 +20,7 @@ from builder.pipeline.options import BuildOptions
 from builder.pipeline.outcome import PairOutcome
 from builder.storage.folder import Folder, is_address, location_of
 from builder.storage.opening import open_folder
+from builder.write.volumes import volumes_of
 
 
 def plan_build(
@@ -95,12 +96,13 @@ def _waits(unit: Unit, tried: AbstractSet[str]) -> PairOutcome:
 
 
 def join_build(
-    place: str, output: str | None = None, *, allow_missing: bool = False
+    place: str, output: str | None = None, *, allow_missing: bool = False, split: bool = False
 ) -> BuildResult:
     """Join the parts of a plan's units into one result file, in `output` or beside the plan.
 
-    The rows are those that one process would have written. Raises InputError that names the units
-    without a whole part; with `allow_missing` they are failed pairs of the result.
+    The rows are those that one process would have written; with `split` they stay in a file for
+    each unit, in a folder beside the result. Raises InputError that names the units without a whole
+    part; with `allow_missing` they are failed pairs of the result.
     """
     folder = open_folder(_absolute(place))
     plan = read_plan(folder)
@@ -111,11 +113,14 @@ def join_build(
         _check(plan, states)
     target = folder if output is None else open_folder(_absolute(output))
     with tempfile.TemporaryDirectory(prefix="msprobe-join-") as scratch:
-        parts = Parts(plan, folder.below(PARTS), states, Path(scratch))
+        parts = Parts(plan, folder.below(PARTS), states, Path(scratch), split=split)
         rules = plan.request.instructions().rules
         if not is_address(target.text):
             return put_together(plan.request, plan.plan, rules, Path(target.text), parts.gathered)
         made = put_together(plan.request, plan.plan, rules, Path(scratch), parts.gathered)
+        # The index comes last: whoever sees it finds its volumes.
+        for volume in sorted(volumes_of(made.path).glob("*")):
+            target.put(volume, f"{volume.parent.name}/{volume.name}")
         target.put(made.path, made.path.name)
         return replace(made, path=Path(f"{target.text}/{made.path.name}"))
 

@@ -89,7 +89,7 @@ class StoredParts:
 
     def _worked(self, plan: PairPlan, here: Brought, cores: int) -> PairOutcome:
         with tempfile.TemporaryDirectory(prefix="msprobe-unit-") as scratch:
-            database = Database.create(Path(scratch), "unit")
+            database = _begun(Path(scratch), plan)
             try:
                 work = StoredPairs(database.final, self.instructions)
                 outcome = work.attempt(here.pair, cores)
@@ -108,7 +108,7 @@ class StoredParts:
             return self._stored_reading(plan, error)
         try:
             with tempfile.TemporaryDirectory(prefix="msprobe-unit-") as scratch:
-                database = Database.create(Path(scratch), "unit")
+                database = _begun(Path(scratch), plan)
                 try:
                     return self._put_rows(plan, database, store_failure(database, plan, error))
                 finally:
@@ -127,7 +127,7 @@ class StoredParts:
             return replace(outcome, error=f"{error}; {self.parts}: {problem}")
 
     def _put_rows(self, plan: PairPlan, database: Database, outcome: PairOutcome) -> PairOutcome:
-        label_part(database, self.plan, unit_id(plan), outcome_bytes(outcome))
+        label_part(database, self.plan, unit_id(plan), outcome_bytes(outcome), plan.id_base)
         database.close()
         return self._put(plan, database.partial, outcome)
 
@@ -143,3 +143,9 @@ class StoredParts:
         if before.marker is not None:
             parts.remove(before.marker.file)
         return outcome
+
+
+def _begun(scratch: Path, plan: PairPlan) -> Database:
+    database = Database.create(scratch, "unit")
+    database.number_above(plan.id_base)
+    return database

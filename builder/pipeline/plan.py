@@ -31,7 +31,8 @@ class PairPlan:
     Where ranks are merged, it is those of a step: all of them, the first one's folder in front.
     `json_bytes` is what its JSON files hold, where that is known without them, `inputs` are these
     files. `side` is set for one rank of a step whose ranks are merged, which is read beforehand;
-    `columns` are the files that such ranks left behind, by their folders.
+    `columns` are the files that such ranks left behind, by their folders. `number` is the turn of
+    a pair in a plan, from 1 on; 0 outside of one.
     """
 
     step: int
@@ -44,6 +45,15 @@ class PairPlan:
     inputs: tuple[InputFile, ...] = ()
     side: Side | None = None
     columns: tuple[tuple[Path, Path], ...] = ()
+    number: int = 0
+
+    @property
+    def id_base(self) -> int:
+        """What the ids of its rows begin above in a file of its own; no pair has 2 ** 32 of them.
+
+        A browser counts up to 2 ** 53, which is enough for two million pairs.
+        """
+        return self.number << 32
 
     @property
     def is_merged(self) -> bool:

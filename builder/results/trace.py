@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -13,7 +12,8 @@ import msgspec
 
 from builder.diagnosis.walk import THRESHOLD
 from builder.errors import DatabaseError, UnknownNodeError
-from builder.results.opening import connect, format_of
+from builder.results.opening import format_of
+from builder.results.volumes import each_connection
 from msprobe_core.format import NameSyntaxError, parse_entry
 
 Link: TypeAlias = Literal["start", "partner", "input", "inside", "forward", "cause"]
@@ -62,10 +62,15 @@ def explain(path: Path, name: str, step: int | None = None, rank: int | None = N
     if not path.is_file() or format_of(path) != "own":
         raise DatabaseError(f"{path}: no result database of this tool", "build one and name it")
     try:
-        with closing(connect(path)) as connection:
-            return trace(connection, _find(connection, name, step, rank))
+        for connection in each_connection(path):
+            node = _find(connection, name, step, rank)
+            if node is not None:
+                return trace(connection, node)
     except sqlite3.Error as error:
         raise DatabaseError(f"{path}: is damaged ({error})", "build it again") from None
+    raise UnknownNodeError(
+        f"{name}: no node of that name", "take a full name, as `msprobe diagnose` prints it"
+    )
 
 
 def trace(connection: sqlite3.Connection, node: int) -> Trace:
@@ -73,18 +78,16 @@ def trace(connection: sqlite3.Connection, node: int) -> Trace:
     return _Tracer(connection).trace(node)
 
 
-def _find(connection: sqlite3.Connection, name: str, step: int | None, rank: int | None) -> int:
+def _find(
+    connection: sqlite3.Connection, name: str, step: int | None, rank: int | None
+) -> int | None:
     query = (
         "SELECT node.id FROM node JOIN graph ON graph.id = node.graph "
         "WHERE node.name = ? AND (? IS NULL OR graph.step = ?) AND (? IS NULL OR graph.rank = ?) "
         "ORDER BY graph.side = 'benchmark', graph.step, graph.rank, node.id LIMIT 1"
     )
     row = connection.execute(query, (name, step, step, rank, rank)).fetchone()
-    if row is None:
-        raise UnknownNodeError(
-            f"{name}: no node of that name", "take a full name, as `msprobe diagnose` prints it"
-        )
-    return int(row[0])
+    return None if row is None else int(row[0])
 
 
 class _Node(msgspec.Struct, frozen=True):
