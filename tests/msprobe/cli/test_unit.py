@@ -112,3 +112,21 @@ def test_ranks_that_are_joined_are_read_in_a_turn_of_their_own(run: Run, tmp_pat
     assert run("join", out).code == 0
     (one,), (other,) = (folder.glob("*.vis.db") for folder in (out, tmp_path / "direct"))
     assert rows_of(one) == rows_of(other)
+
+
+def test_a_split_result_is_a_small_file_beside_its_volumes(
+    run: Run, sides: list[object], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    run(*sides, "-o", out, "--plan")
+    run("unit", out)
+    whole, split = run("join", out, "-o", tmp_path / "one"), run("join", out, "--split")
+    assert whole.out.splitlines()[:-1] == split.out.splitlines()[:-1]
+    (one,), (index,) = (tmp_path / "one").glob("*.vis.db"), out.glob("*.vis.db")
+    folder = index.with_name(index.name.replace(".vis.db", ".volumes"))
+    assert len(list(folder.iterdir())) == 10
+    told = [run("diagnose", file).out.replace(str(file), "") for file in (one, index)]
+    assert told[0] == told[1]
+    html = tmp_path / "report.html"
+    assert run("diagnose", index, "--html", html).code == run("diagnose", one).code
+    assert "gelu" in html.read_text()
