@@ -37,6 +37,7 @@ def main(logdir: Path, empty: Path, building: Path, renaming: Path) -> None:
     build(logdir / "renamed", SAMPLES / "renamed" / "problem", bench)
     build(logdir / "mapping", SAMPLES / "renamed" / "problem", bench)
     build(logdir / "shared", SAMPLES / "renamed" / "problem", bench)
+    build(logdir / "dragged", SAMPLES / "renamed" / "problem", bench)
     build(logdir / "single", SAMPLES / "communication" / "bench", None)
     build_partly(logdir / "failed")
     build_joined(logdir / "joined")
