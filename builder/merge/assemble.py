@@ -102,7 +102,8 @@ def assemble(
 
     `moved` are shares of the batch that stand elsewhere than their rank and number say.
     """
-    groups = _grouped(dumps, layout, micro_batches, join, moved or {})
+    logical = _names_of(dumps, layout)
+    groups = _grouped(dumps, layout, logical, micro_batches, join, moved or {})
     ordered = sorted(groups.values(), key=_logical_order)
     _give_names(ordered)
     first = dumps[min(dumps)]
@@ -130,7 +131,6 @@ def assemble(
     names = {(rank, call.name): g.name for g in ordered for _, rank, call in g.calls}
     for group in ordered:
         _add_entry(run, group, dumps, starts, names)
-    logical = _names_of(dumps, layout)
     _add_optimizer(run, dumps, layout, logical)
     for rank, dump in dumps.items():
         for name, told in (dump.parallel.layouts if dump.parallel is not None else {}).items():
@@ -141,11 +141,11 @@ def assemble(
 def _grouped(
     dumps: Mapping[int, Dump],
     layout: RunLayout,
+    names: Mapping[int, LogicalNames],
     micro_batches: int,
     join: bool,
     moved: Mapping[Share, Share],
 ) -> dict[Hashable, _Group]:
-    names = _names_of(dumps, layout)
     groups: dict[Hashable, _Group] = {}
     for rank in sorted(dumps):
         place = layout.places[rank]
@@ -276,6 +276,9 @@ def _add_entry(
 def _add_values(
     run: LogicalRun, group: _Group, dumps: Mapping[int, Dump], starts: Mapping[int, int]
 ) -> None:
+    if len(group.calls) == 1:
+        _add_whole(run, group.calls[0], dumps, starts)
+        return
     by_key: dict[str, list[Part]] = {}
     stages = {run.layout.places[rank].at.get("pp", 0) for _, rank, _ in group.calls}
     for coordinates, rank, call in group.calls:
@@ -292,6 +295,27 @@ def _add_values(
         run.dump.values.keys.append(key)
         run.dump.values.records.append(_placeholder(run, parts[0]))
         run.parts.append(parts)
+
+
+def _add_whole(
+    run: LogicalRun,
+    only: tuple[Coordinates, int, Call],
+    dumps: Mapping[int, Dump],
+    starts: Mapping[int, int],
+) -> None:
+    """The values of an entry that one rank alone has; of equal keys the first holds them all."""
+    coordinates, rank, call = only
+    a, b = dumps[rank].ranges.get(call.name, (0, 0))
+    base = starts[rank]
+    places: dict[str, list[Part]] = {}
+    for index, key in enumerate(dumps[rank].values.keys[a:b], base + a):
+        known = places.get(key)
+        if known is None:
+            places[key] = known = []
+        known.append(Part(coordinates, rank, index))
+    run.dump.values.keys += places
+    run.dump.values.records += [_placeholder(run, parts[0]) for parts in places.values()]
+    run.parts += places.values()
 
 
 def _placeholder(run: LogicalRun, part: Part) -> Record:

@@ -254,8 +254,9 @@ def check_groups(step: int, values: RunValues) -> Iterator[CheckFinding]:
     run = values.run
     roles: dict[str, list[tuple[str, str, tuple[int, ...]]]] = {}
     for name, (start, stop) in run.dump.ranges.items():
-        entry, parent = parse(name), run.dump.parents.get(name)
-        if entry is None or entry.prefix != "Distributed" or parent is None:
+        parent = run.dump.parents.get(name)
+        entry = parse(name) if name.startswith("Distributed.") else None
+        if entry is None or parent is None:
             continue
         ranks = next(
             (

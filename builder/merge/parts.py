@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from builder.merge.told import LayoutFile, LayoutRule, ToldAxis, names_of
 from msprobe_core.format import SKETCH_VERSION
 
 Floats = NDArray[np.float64]
+Cell = float | bool | str | None
 REDUCING = frozenset("all_reduce reduce reduce_scatter reduce_scatter_tensor".split()) | {
     "_reduce_scatter_base",
     "reduce_scatter_single",
@@ -60,14 +61,16 @@ class RunValues:
     @cached_property
     def table(self) -> Floats:
         """Max, Min, Mean, Norm of every rank's records [4, records]; NaN where not recorded."""
-        cells = [[_number(getattr(r, name)) for r in self.run.records] for name in _NAMES]
-        return np.array(cells, dtype=np.float64).reshape(4, len(self.run.records))
+        return np.stack([_numbers(column) for column in self._cells])
 
     @cached_property
     def recorded(self) -> NDArray[np.bool_]:
         """Which of them are recorded."""
-        cells = [[getattr(r, name) is not None for r in self.run.records] for name in _NAMES]
-        return np.array(cells, dtype=bool).reshape(4, len(self.run.records))
+        return np.array([[c is not None for c in column] for column in self._cells], dtype=bool)
+
+    @property
+    def _cells(self) -> Iterator[list[Cell]]:
+        return ([getattr(r, name) for r in self.run.records] for name in _NAMES)
 
     @cached_property
     def sketches(self) -> Floats | None:
@@ -129,7 +132,7 @@ class RunValues:
         parts = self.run.parts[index]
         first = self.run.records[parts[0].record]
         if len(parts) == 1:
-            return Grid((1, 1, 1, 1), (first.shape or (),), ())
+            return _alone(first.shape or ())
         parts.sort(key=_outermost_first)
         sizes = tuple(len({part.at[axis] for part in parts}) for axis in range(4))
         if sizes[0] * sizes[1] * sizes[2] * sizes[3] != len(parts):
@@ -183,8 +186,8 @@ class RunValues:
         """Fingerprints of what any rank gave to a reducing collective."""
         fingerprints = set()
         for name, (start, stop) in self.run.dump.ranges.items():
-            entry = parse(name)
-            if entry is None or entry.prefix != "Distributed" or entry.type_name not in REDUCING:
+            entry = parse(name) if name.startswith("Distributed.") else None
+            if entry is None or entry.type_name not in REDUCING:
                 continue
             for index in range(start, stop):
                 if self.keys[index].startswith("input"):
@@ -193,7 +196,15 @@ class RunValues:
 
     def feeds_reduction(self, index: int) -> bool:
         """Whether a collective that sums reads the value."""
-        return fingerprint(self.run.records[self.run.parts[index][0].record]) in self.reduced
+        record = self.run.records[self.run.parts[index][0].record]
+        # Few have the norm of one that was reduced; looking for it alone is the quicker half.
+        if () not in self.reduced and record.Norm not in self._reduced_norms:
+            return False
+        return fingerprint(record) in self.reduced
+
+    @cached_property
+    def _reduced_norms(self) -> frozenset[Cell]:
+        return frozenset(numbers[-1] for numbers in self.reduced if numbers)
 
 
 _NAMES = ("Max", "Min", "Mean", "Norm")
@@ -212,6 +223,12 @@ def indices(parts: Sequence[Iterable[Part]]) -> NDArray[np.int64]:
     return np.array([[part.record for part in own] for own in parts], dtype=np.int64)
 
 
+@lru_cache(maxsize=1 << 12)
+def _alone(shape: Shape) -> Grid:
+    """The grid of a value that one rank holds whole; one object serves all of its shape."""
+    return Grid((1, 1, 1, 1), (shape,), ())
+
+
 def _outermost_first(part: Part) -> tuple[int, ...]:
     return part.at[::-1]
 
@@ -225,7 +242,14 @@ def _text(axis: ToldAxis) -> str:
     return f"S({axis.dim})" if axis.kind == "S" else axis.kind
 
 
-def _number(cell: float | bool | str | None) -> float:
+def _numbers(cells: list[Cell]) -> Floats:
+    try:
+        return np.array(cells, dtype=np.float64)  # None becomes NaN
+    except ValueError:
+        return np.array([_number(cell) for cell in cells], dtype=np.float64)
+
+
+def _number(cell: Cell) -> float:
     try:
         return float(cell) if cell is not None else np.nan
     except ValueError:

@@ -84,12 +84,13 @@ class Role:
 def roles_of(problem: RunValues, benchmark: RunValues, pairs: Pairs) -> Iterator[Role]:
     """Group pairs of value indices by role; those with missing parts are left out."""
     roles: dict[tuple[object, ...], Role] = {}
+    names: dict[str, str] = {}
     for ours, theirs in pairs:
         grids = problem.grid(ours), benchmark.grid(theirs)
         if grids[0] is None or grids[1] is None:
             continue
         owner, key = problem.owner[ours], problem.keys[ours]
-        name = _role_name(problem, owner)
+        name = names.get(owner) or names.setdefault(owner, _role_name(problem, owner))
         group = (name, key, grids[0], grids[1])
         role = roles.get(group)
         if role is None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.compare.unread import unread_rows
-from builder.dump.reader import Parallel, read_dump, read_parallel
+from builder.dump.reader import Dump, Parallel, read_dump, read_parallel
 from builder.dump.sources import Source, SourceSet
+from builder.dump.stored_dump import load_dump
 from builder.errors import InputError
 from builder.match.layout_calls import mark_layout_calls
 from builder.match.nodes import Matching, MatchRules, match_trees
@@ -183,8 +184,10 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
     Raises DumpError for a rank that cannot be read, InputError for a layout that does not fit.
     """
     assert plan.benchmark is not None
-    ours = _Side(plan.problem, plan.problem_ranks, options.problem, options)
-    theirs = _Side(plan.benchmark, plan.benchmark_ranks, options.benchmark, options)
+    read = _Reading(dict(plan.columns))
+    dumps = read.all(plan.problem_ranks), read.all(plan.benchmark_ranks)
+    ours = _Side(plan.problem, dumps[0], options.problem, options)
+    theirs = _Side(plan.benchmark, dumps[1], options.benchmark, options)
     join = _joins(options.micro_batches, ours, theirs)
     moved = moved_shares(ours.fed(), theirs.fed())
     problem, benchmark = ours.assembled(join, moved), theirs.assembled(join, {})
@@ -202,18 +205,32 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
     return MergedMatch(matching, problem, benchmark, resolution)
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Reads the ranks of a step, from the columns of those that were read before."""
+
+    columns: Mapping[Path, Path]
+
+    def all(self, ranks: Sequence[Source]) -> dict[int, Dump]:
+        return {source.rank: self._one(source.path) for source in ranks}
+
+    def _one(self, folder: Path) -> Dump:
+        file = self.columns.get(folder)
+        return read_dump(folder) if file is None else load_dump(file, folder)
+
+
 class _Side:
     """The ranks of one side, read."""
 
     def __init__(
-        self, folder: Path, ranks: Sequence[Source], sizes: Sizes, options: MergeOptions
+        self, folder: Path, dumps: dict[int, Dump], sizes: Sizes, options: MergeOptions
     ) -> None:
-        self.dumps = {source.rank: read_dump(source.path) for source in ranks}
+        self.dumps = dumps
         if options.replicas == "separate":
-            headers = {rank: dump.parallel for rank, dump in self.dumps.items()}
-            layout = one_replica(replica_layout(headers, sizes, folder), self.dumps)
+            headers = {rank: dump.parallel for rank, dump in dumps.items()}
+            layout = one_replica(replica_layout(headers, sizes, folder), dumps)
         else:
-            layout = layout_of(self.dumps, sizes, folder)
+            layout = layout_of(dumps, sizes, folder)
         self.layout: RunLayout = ordered(layout, options.cp_order, folder)
         self.micro_batches = micro_batches_of(self.dumps, self.layout)
 

@@ -86,6 +86,7 @@ def node_shards(results: Results, id_: int) -> NodeShards:
     with results.engine.connect() as connection:
         if not all(map(partial(_has, connection), (layout, shard))):
             return NodeShards([])
+    with results.engine_at(id_).connect() as connection:
         return NodeShards([joined for node in nodes for joined in _of_node(connection, node)])
 
 

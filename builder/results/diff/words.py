@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from builder.results.diff.merge import MergedRows
+from builder.results.diff.merge import MergedRows, deepest_first
 from builder.results.diff.sides import Bools, Floats, Ints
 from builder.results.pair_index.columns import KINDS
 
@@ -29,10 +29,12 @@ _CODE = {word: code for code, word in enumerate(WORDS)}
 
 @dataclass(frozen=True, slots=True)
 class RowWords:
-    """By row: the word as its place in WORDS, own score, worst score below, causes below."""
+    """By row: the word as its place in WORDS, own score and state, the worst and sums below."""
 
     word: Ints
     score: Floats
+    divergent: Bools
+    alone: Bools
     worst_below: Floats
     divergent_below: Ints
     alone_below: Ints
@@ -72,6 +74,8 @@ def words_of(rows: MergedRows, causes: Sequence[int], threshold: float | None) -
     return RowWords(
         word=word,
         score=score,
+        divergent=divergent,
+        alone=alone,
         worst_below=_worst_below(rows, score),
         divergent_below=divergent_below,
         alone_below=rows.below(alone.astype(np.int64)),
@@ -105,11 +109,8 @@ def by_row(rows: MergedRows, ours: Ints, theirs: Ints) -> Ints:
 
 
 def _worst_below(rows: MergedRows, score: Floats) -> Floats:
-    worst = [-1.0] * len(rows)
-    known, above = np.where(np.isnan(score), -1.0, score).tolist(), rows.parent.tolist()
-    for row in range(len(rows) - 1, 0, -1):
-        up = above[row]
-        if up >= 0:
-            worst[up] = max(worst[up], worst[row], known[row])
-    below = np.array(worst, dtype=np.float64)
-    return np.where(below < 0, np.nan, below)
+    known = np.where(np.isnan(score), -1.0, score)
+    worst = np.full(len(rows), -1.0)
+    for level in deepest_first(rows.parent):
+        np.maximum.at(worst, rows.parent[level], np.maximum(worst[level], known[level]))
+    return np.where(worst < 0, np.nan, worst)

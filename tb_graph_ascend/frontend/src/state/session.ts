@@ -21,12 +21,13 @@ export class GraphSession {
   constructor(
     readonly db: string,
     readonly pair: PairGraphs,
+    diff?: DiffView,
   ) {
     this.trees = {
       problem: pair.problem && new GraphTree(pair.problem.root),
       benchmark: pair.benchmark && new GraphTree(pair.benchmark.root),
     };
-    this.diff = new DiffView({ db, step: pair.step, rank: pair.rank });
+    this.diff = diff ?? new DiffView({ db, step: pair.step, rank: pair.rank });
     this.pages = { problem: this.pagesOf("problem"), benchmark: this.pagesOf("benchmark") };
   }
 
