@@ -94,6 +94,11 @@ class Candidates:
         self._named |= {candidate.node, *self.instead(candidate)}
         self.clear()
 
+    def usual_strain(self) -> float:
+        """How near their tolerance the values of the last few compared nodes were."""
+        recent = self._compared[-_BEFORE:]
+        return max((self._facts.strain(node) for node in recent), default=0.0)
+
     def clear(self) -> None:
         """Forget all candidates: one of them was named, or another cause was."""
         self._listed.clear()
@@ -182,5 +187,6 @@ class Candidates:
 
     @staticmethod
     def _believable(usual: float) -> float:
-        # Inside the tolerance a leap over what was usual before counts as well.
-        return min(1.0, max(_LEAP * usual, _FAINT))
+        # Inside the tolerance a leap over what was usual before counts as well; outside of it
+        # no less does than was usual.
+        return max(usual, min(1.0, max(_LEAP * usual, _FAINT)))
