@@ -82,7 +82,8 @@ describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
     }
     expect(found).toEqual([]);
     await page.context().close();
-  });
+    // Some forty screens, each looked at for a second or two.
+  }, 400_000);
 });
 
 /** Screens that need an address of their own, and what tells that they are there. */
