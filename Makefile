@@ -105,7 +105,7 @@ unit: node_modules/.package-lock.json  ## front-end unit tests
 e2e: venv build | $(CHROMIUM)  ## the journeys of a person in a real browser
 	CHROMIUM=$(CHROMIUM) npm run --silent e2e
 
-contract: venv  ## calls of SGLang, vLLM-Ascend, verl, transformers, Lightning; installs the last two
+contract: venv  ## SGLang, vLLM-Ascend, verl, transformers, Lightning (installs the last two); PEER=… for its readers
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
 	$(BIN)/pytest --quiet tests/contract
 

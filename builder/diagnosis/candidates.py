@@ -47,10 +47,12 @@ class Candidates:
         missing = [n for n in calls if n not in matching.partner]
         self._missing = [n for n in missing if matching.reason.get(n) != LAYOUT][::-1]
         self._compared: list[TreeNode] = []
+        self._explained: set[TreeNode] = set()
+        self._named: set[TreeNode] = set()
 
     def add(self, kind: CandidateKind, node: TreeNode) -> None:
         """Note a node of the problem side, unless it converts between the runs' formats."""
-        if kind == "extra" and not self._may_explain(node):
+        if node in self._named or (kind == "extra" and not self._may_explain(node)):
             return
         self._listed.append(Candidate(kind, node, node.exec_order))
 
@@ -61,11 +63,36 @@ class Candidates:
     def follow(self, node: TreeNode, partner: TreeNode) -> None:
         """Go along with a matched node: what the benchmark did before its partner becomes known."""
         while self._missing and self._missing[-1].exec_order < partner.exec_order:
-            self._listed.append(Candidate("missing", self._missing.pop(), node.exec_order))
+            missing = self._missing.pop()
+            if missing not in self._named:
+                self._listed.append(Candidate("missing", missing, node.exec_order))
 
-    def compared(self, node: TreeNode) -> None:
-        """Note a node with values, after it was judged."""
+    def compared(self, node: TreeNode, explained: bool) -> None:
+        """Note a node with values, after it was judged; `explained`: it belongs to a finding.
+
+        Such a node says nothing for a candidate: its difference has a cause already.
+        """
         self._compared.append(node)
+        if explained:
+            self._explained.add(node)
+
+    def ahead(self, kind: CandidateKind, node: TreeNode, order: int) -> Candidate | None:
+        """An unmatched call that the dump names as the maker of a value, before its turn.
+
+        What hooks call in the backward pass stands in no module, and so behind those around it.
+        """
+        known = self.named(node)
+        if known is not None or node in self._named or node in self._matching.partner:
+            return known
+        if not self._may_explain(node) or self._matching.reason.get(node) == LAYOUT:
+            return None
+        self._listed.append(Candidate(kind, node, order))
+        return self._listed[-1]
+
+    def name(self, candidate: Candidate) -> None:
+        """Take a candidate as the cause, and what stands in its place; all others are forgotten."""
+        self._named |= {candidate.node, *self.instead(candidate)}
+        self.clear()
 
     def clear(self) -> None:
         """Forget all candidates: one of them was named, or another cause was."""
@@ -107,6 +134,20 @@ class Candidates:
             run.insert(0, other.node)
         return run
 
+    def instead(self, candidate: Candidate) -> list[TreeNode]:
+        """The unmatched calls of the other run that stand in the place of a candidate's run."""
+        nodes, known = self._matching.problem.in_order, self._matching.partner
+        # What the benchmark alone calls is listed with the first matched node behind it.
+        last = candidate.order
+        while last < len(nodes) and nodes[last] not in known:
+            last += 1
+        first = last
+        while first > 0 and nodes[first - 1] not in known:
+            first -= 1
+        other: CandidateKind = "missing" if candidate.kind == "extra" else "extra"
+        beside = (one for one in self._listed if one.kind == other)
+        return [one.node for one in beside if first <= one.order <= last]
+
     def _around(self, candidate: Candidate) -> list[TreeNode]:
         """The problem side's nodes that contain a candidate."""
         around = []
@@ -127,6 +168,9 @@ class Candidates:
         near += (
             other for other in self._around(candidate) if self._is_between(candidate.order, other)
         )
+        if not self._explained.isdisjoint(before[-1:]):
+            return False  # it began before
+        near = [other for other in near if other not in self._explained]
         usual = max((self._facts.strain(other) for other in before), default=0.0)
         return any(self._facts.strain(other) > self._believable(usual) for other in near)
 

@@ -31,20 +31,20 @@ _GATING = frozenset(
 
 def moves_elements(node: TreeNode) -> bool:
     """Whether a call of the forward pass puts out elements that it read, or constants."""
-    return node.direction == "forward" and _call(node) in _MOVING
+    return node.direction == "forward" and api_name(node) in _MOVING
 
 
 def picks_elements(node: TreeNode) -> bool:
     """Whether the gradient of a call goes to elements that a comparison picked."""
-    return _call(node) in _PICKING
+    return api_name(node) in _PICKING
 
 
 def gates_elements(node: TreeNode) -> bool:
     """Whether the gradient of a call passes by the sign of what the call read."""
-    return _call(node) in _GATING
+    return api_name(node) in _GATING
 
 
-def _call(node: TreeNode) -> str:
+def api_name(node: TreeNode) -> str:
     """The name of an API call without the underscore of its in-place form; "" for modules."""
     if node.kind != "api" or node.entry is None:
         return ""

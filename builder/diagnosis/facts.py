@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from math import isnan, sqrt
 
 import numpy as np
@@ -10,7 +11,14 @@ import numpy as np
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import Bools
 from builder.diagnosis.divergence import Divergence
-from builder.diagnosis.element_calls import gates_elements, moves_elements, picks_elements
+from builder.diagnosis.element_calls import (
+    api_name,
+    gates_elements,
+    moves_elements,
+    picks_elements,
+)
+from builder.diagnosis.operands import operands_of
+from builder.diagnosis.sensitivity import furthest
 from builder.match.tree import TreeNode
 from builder.reasons import Reason
 from msprobe_core.format import LARGEST, canonical_dtype
@@ -101,22 +109,27 @@ class Facts(Divergence):
         return by_sketch or row in self.comparison.tensors
 
     def hands_on_distance(self, node: TreeNode) -> bool:
-        """Whether a call only moves or drops elements, and they came as far apart as they go on.
+        """Whether what a call read explains to first order how far apart its outputs are.
 
-        Relative errors tell nothing here: where the elements that are kept are the small ones, the
-        same distance is more of them. ‖Δout‖ ≤ ‖Δin‖·√copies, twice that where both are estimated.
+        Relative errors tell nothing where elements are dropped, or where the terms of a sum or a
+        product cancel. Twice the bound is believed, since distances are estimates.
         """
-        if not moves_elements(node):
+        outputs, distance = self.divergent(node).outputs, self.comparison.distance
+        if node.direction != "forward" or not outputs:
             return False
-        rows = [row for row in self.rows(node) if not self.is_integer(row)]
-        read = [row for row in rows if not self.comparison.is_output[row]]
-        came = np.nan_to_num(self.comparison.distance[read])
-        known = sum(self._size(row) for row in read)
-        return all(
-            self.comparison.distance[row]
-            <= _ESTIMATED * np.linalg.norm(came) * sqrt(max(1.0, self._size(row) / max(1.0, known)))
-            for row in self.divergent(node).outputs
-        )
+        read = [row for row in self.rows(node) if not self.comparison.is_output[row]]
+        if moves_elements(node):
+            return all(distance[row] <= _ESTIMATED * self._moved(read, row) for row in outputs)
+        operands, factors = operands_of(self.comparison, read)
+        bound = partial(furthest, api_name(node), operands, factors)
+        return all(distance[row] <= _ESTIMATED * bound(int(self._size(row))) for row in outputs)
+
+    def _moved(self, read: list[int], output: int) -> float:
+        """How far apart moved and copied elements are: ‖Δout‖ ≤ ‖Δin‖·√copies."""
+        floating = [row for row in read if not self.is_integer(row)]
+        came = np.linalg.norm(np.nan_to_num(self.comparison.distance[floating]))
+        known = sum(self._size(row) for row in floating)
+        return float(came) * sqrt(max(1.0, self._size(output) / max(1.0, known)))
 
     def are_sums(self, rows: list[int], parts: list[TreeNode]) -> bool:
         """Whether rows are no further apart than what some nodes put out is together.

@@ -129,7 +129,7 @@ def _put_exact(tree: Tree, values: _Values, read: Ints, producer: Ints, output: 
     said = [place for place, index in enumerate(read.tolist()) if records[index].source]
     makers = _makers_by_print(values) if said else {}
     for place in said:
-        named = _named(tree, records[read[place]].source or "")
+        named = named_output(tree, records[read[place]].source or "")
         if named is None:
             continue
         node, path = named
@@ -151,7 +151,7 @@ def _makers_by_print(values: _Values) -> dict[int, list[int]]:
     return makers
 
 
-def _named(tree: Tree, source: str) -> tuple[TreeNode, str] | None:
+def named_output(tree: Tree, source: str) -> tuple[TreeNode, str] | None:
     """The node and the key of `<entry>.output.<path>`; None for an entry that was not recorded."""
     end = source.rfind(_OUTPUT)
     while end > 0:

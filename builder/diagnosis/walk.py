@@ -89,7 +89,7 @@ class _Walk:
                 self._visit_noteworthy(node)
             if self.facts.rows(node):
                 self.ledger.compared = True
-                self.candidates.compared(node)
+                self.candidates.compared(node, node in self.ledger.source)
         self.ledger.producers.reached = node.exec_order + 1
 
     # Unmatched nodes have no score: they matter as makers of NaN and as causes of what follows.

@@ -147,6 +147,7 @@ class _Aligner:
         forward = self.made.get(entry.twin("forward")) if entry.direction == "backward" else None
         if forward is not None:
             key: Hashable = (forward.key, "backward")
+            parent = parent or self._backward_around(forward)
             self.phase, self.micro = 1, forward.micro
             return Call(name, key, forward.owner, entry, parent, forward.micro, 1, order)
         if parent == OPTIMIZER:
@@ -158,6 +159,15 @@ class _Aligner:
         self.turns[around, micro, entry.owner, entry.direction] += 1
         key = (around, entry.owner, entry.direction, turn)
         return Call(name, key, entry.owner, entry, parent, micro, phase, order)
+
+    def _backward_around(self, forward: Call) -> str | None:
+        """The backward entry of the module around a call.
+
+        That of a module whose input needs no gradient is closed before the calls inside it run.
+        """
+        module = self.entries.get(forward.parent) if forward.parent is not None else None
+        twin = module.twin("backward") if module is not None and module.kind == "module" else None
+        return twin if twin in self.entries else None
 
     def _optimizer_call(self, name: str, entry: EntryName, order: int) -> Call | None:
         """A call inside an optimizer's step by its parameter: steps go through them one by one."""

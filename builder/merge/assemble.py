@@ -16,8 +16,8 @@ import msgspec
 from builder.dump.reader import Dump
 from builder.dump.values import Record, Values
 from builder.merge.alignment import OPTIMIZER, Call, calls_of, parse
-from builder.merge.coordinates import AXES, RunLayout
-from builder.merge.names import LogicalNames, renumbered_layers
+from builder.merge.coordinates import Place, RunLayout
+from builder.merge.names import LogicalNames, first_experts, is_expert, renumbered_layers
 from msprobe_core.format import TENSOR_DIR
 
 _ROLES = (
@@ -92,7 +92,8 @@ def assemble(
     dumps: Mapping[int, Dump], layout: RunLayout, micro_batches: int, join: bool
 ) -> LogicalRun:
     """Bring the ranks' entries together; with `join` a step's micro-batches become one."""
-    groups = _grouped(dumps, layout, micro_batches, join)
+    logical = _names_of(dumps, layout)
+    groups = _grouped(dumps, layout, logical, micro_batches, join)
     ordered = sorted(groups.values(), key=_logical_order)
     _give_names(ordered)
     first = dumps[min(dumps)]
@@ -120,20 +121,23 @@ def assemble(
     names = {(rank, call.name): g.name for g in ordered for _, rank, call in g.calls}
     for group in ordered:
         _add_entry(run, group, dumps, starts, names)
-    _add_optimizer(run, dumps, layout, _names_of(dumps, layout))
+    _add_optimizer(run, dumps, layout, logical)
     return run
 
 
 def _grouped(
-    dumps: Mapping[int, Dump], layout: RunLayout, micro_batches: int, join: bool
+    dumps: Mapping[int, Dump],
+    layout: RunLayout,
+    names: Mapping[int, LogicalNames],
+    micro_batches: int,
+    join: bool,
 ) -> dict[Hashable, _Group]:
-    names = _names_of(dumps, layout)
     groups: dict[Hashable, _Group] = {}
     for rank in sorted(dumps):
-        at = layout.places[rank].at
-        tp, cp, dp = (at.get(axis, 0) for axis in AXES)
-        stage, replicas = at.get("pp", 0), layout.size("dp")
+        place = layout.places[rank]
+        stage, replicas = place.at.get("pp", 0), layout.size("dp")
         for call in calls_of(dumps[rank], names[rank], stage, micro_batches):
+            tp, cp, dp = _coordinates(place, f"{call.parent} {call.owner}")
             own = call.phase < 2 and not _is_gradient(call)
             if join or not own:
                 micro, coordinates = 0, (tp, cp, dp, call.micro if own else 0)
@@ -147,13 +151,21 @@ def _grouped(
     return groups
 
 
+def _coordinates(place: Place, name: str) -> tuple[int, int, int]:
+    at = place.at if place.expert_at is None else place.of(is_expert(name))
+    return at.get("tp", 0), at.get("cp", 0), at.get("dp", 0)
+
+
 def _names_of(dumps: Mapping[int, Dump], layout: RunLayout) -> dict[int, LogicalNames]:
     paths = {
         rank: [e.path for name in (dump.parents or dump.ranges) if (e := parse(name)) and e.path]
         for rank, dump in dumps.items()
     }
-    numbers = renumbered_layers(layout, paths)
-    return {rank: LogicalNames(layout.places[rank], layout, numbers[rank]) for rank in dumps}
+    numbers, experts = renumbered_layers(layout, paths), first_experts(layout, paths)
+    return {
+        rank: LogicalNames(layout.places[rank], layout, numbers[rank], experts[rank])
+        for rank in dumps
+    }
 
 
 def _is_gradient(call: Call) -> bool:
@@ -247,6 +259,9 @@ def _add_entry(
 def _add_values(
     run: LogicalRun, group: _Group, dumps: Mapping[int, Dump], starts: Mapping[int, int]
 ) -> None:
+    if len(group.calls) == 1:
+        _add_whole(run, group.calls[0], dumps, starts)
+        return
     by_key: dict[str, list[Part]] = {}
     stages = {run.layout.places[rank].at.get("pp", 0) for _, rank, _ in group.calls}
     for coordinates, rank, call in group.calls:
@@ -263,6 +278,27 @@ def _add_values(
         run.dump.values.keys.append(key)
         run.dump.values.records.append(_placeholder(run, parts[0]))
         run.parts.append(parts)
+
+
+def _add_whole(
+    run: LogicalRun,
+    only: tuple[Coordinates, int, Call],
+    dumps: Mapping[int, Dump],
+    starts: Mapping[int, int],
+) -> None:
+    """The values of an entry that one rank alone has; of equal keys the first holds them all."""
+    coordinates, rank, call = only
+    a, b = dumps[rank].ranges.get(call.name, (0, 0))
+    base = starts[rank]
+    places: dict[str, list[Part]] = {}
+    for index, key in enumerate(dumps[rank].values.keys[a:b], base + a):
+        known = places.get(key)
+        if known is None:
+            places[key] = known = []
+        known.append(Part(coordinates, rank, index))
+    run.dump.values.keys += places
+    run.dump.values.records += [_placeholder(run, parts[0]) for parts in places.values()]
+    run.parts += places.values()
 
 
 def _placeholder(run: LogicalRun, part: Part) -> Record:
@@ -296,12 +332,12 @@ def _add_optimizer(
     """What the optimizers read and wrote, a node a parameter, under the node `optimizer`."""
     nodes: dict[str, dict[str, list[Part]]] = {}
     for rank in sorted(dumps):
-        at = layout.places[rank].at
-        coordinates = (at.get("tp", 0), at.get("cp", 0), at.get("dp", 0), 0)
+        place = layout.places[rank]
         for number, step in enumerate(dumps[rank].optimizer.values()):
             for role, key in _ROLES:
                 for parameter, record in step.get(role, {}).items():
                     logical = names[rank].parameter(parameter)
+                    coordinates = (*_coordinates(place, logical), 0)
                     values = nodes.setdefault(f"Optimizer.{logical}.{number}.forward", {})
                     values.setdefault(key, []).append(Part(coordinates, rank, len(run.records)))
                     run.records.append(record)

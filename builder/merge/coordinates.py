@@ -1,6 +1,7 @@
 """Where each rank stands on the axes of a parallel run: recorded in its dump, or told by sizes.
 
-An axis of size 1 is no axis. Experts (ep) divide the data-parallel ranks.
+An axis of size 1 is no axis. Experts (ep) divide the context- and data-parallel ranks; with a
+tensor axis of their own (etp) they lie on a second grid over the same ranks, as Megatron's do.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from math import prod
 from builder.dump.reader import Chunk, Dump, ExpertShare, Parallel
 from builder.errors import InputError
 
-# Those that shard or repeat values, innermost first: the order in which parts are joined.
-AXES = ("tp", "cp", "dp")
 DEFAULT_ORDER = "tp-cp-ep-dp-pp"
 _SHOWN = 4
-_KNOWN = ("tp", "cp", "ep", "etp", "dp", "pp")
+_KNOWN = ("tp", "cp", "ep", "etp", "edp", "dp", "pp")
+# How an expert's replicas lie: an axis of the second grid that is never shown.
+_HIDDEN = ("edp",)
 
 
 class MissingRanksError(InputError):
@@ -45,12 +46,20 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One rank: its place on each axis, and the layers and experts that are its own."""
+    """One rank: its place on each axis, and the layers and experts that are its own.
+
+    `expert_at` is its place for what experts compute, where that differs from `at`.
+    """
 
     rank: int
     at: Mapping[str, int]
     chunks: tuple[Chunk, ...] = ()
     experts: ExpertShare | None = None
+    expert_at: Mapping[str, int] | None = None
+
+    def of(self, is_expert: bool) -> Mapping[str, int]:
+        """The place of an expert's values, or of all others."""
+        return self.expert_at if is_expert and self.expert_at is not None else self.at
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +109,40 @@ def layout_of(dumps: Mapping[int, Dump], given: Sizes, folder: object) -> RunLay
     return _complete(_given_layout(sorted(dumps), given, folder), dumps, given.rank_size, folder)
 
 
+def replica_layout(
+    headers: Mapping[int, Parallel | None], given: Sizes, folder: object
+) -> RunLayout:
+    """The layout of some ranks without regard to the others: for replicas that are kept apart.
+
+    Raises InputError when a flag contradicts the dump, or nothing tells where the ranks stand.
+    """
+    recorded = {rank: header for rank, header in headers.items() if header is not None}
+    if len(recorded) == len(headers) and all(header.axes for header in recorded.values()):
+        layout = _recorded_layout(recorded)
+        _check_flags(layout, given, folder)
+        return layout
+    if len(headers) == 1 and not given.is_given:
+        (rank,) = headers
+        return RunLayout({}, {rank: Place(rank, {})}, source="one rank")
+    if given.rank_size is None:
+        raise InputError(
+            f"{folder}: replicas that are kept apart, and nothing says where ranks stand",
+            "give --rank_size, --tp and --pp",
+        )
+    return _given_layout(sorted(headers), given, folder)
+
+
+def one_replica(layout: RunLayout, ranks: Collection[int]) -> RunLayout:
+    """The part of a layout that is one data-parallel replica."""
+    sizes = {axis: size for axis, size in layout.sizes.items() if axis != "dp"}
+    places = {
+        rank: replace(place, at={axis: at for axis, at in place.at.items() if axis != "dp"})
+        for rank, place in layout.places.items()
+        if rank in ranks
+    }
+    return replace(layout, sizes=sizes, places=places)
+
+
 def ordered(layout: RunLayout, cp_order: str, folder: object) -> RunLayout:
     """The layout with the order of sequences over cp that a flag says, if it is not `auto`.
 
@@ -136,13 +179,14 @@ def _recorded_layout(headers: Mapping[int, Parallel]) -> RunLayout:
     for header in headers.values():
         for axis, own in header.axes.items():
             name = axis if axis in _KNOWN else "dp"
-            if own.size > 1:
+            if own.size > 1 and name not in _HIDDEN:
                 gathered[name] = max(gathered.get(name, 1), own.size)
     places = {}
     for rank, header in headers.items():
         at = {name if name in _KNOWN else "dp": axis.rank for name, axis in header.axes.items()}
+        experts = _expert_place(at) if "etp" in at or "edp" in at else None
         at = {axis: at.get(axis, 0) for axis in gathered}
-        places[rank] = Place(rank, at, header.chunks, header.experts)
+        places[rank] = Place(rank, at, header.chunks, header.experts, experts)
     first = next(iter(headers.values()))
     return RunLayout(
         gathered,
@@ -153,12 +197,17 @@ def _recorded_layout(headers: Mapping[int, Parallel]) -> RunLayout:
     )
 
 
+def _expert_place(at: Mapping[str, int]) -> dict[str, int]:
+    """Where an expert's values stand: its shards take the place of tp's, its replicas of dp's."""
+    return {"tp": at.get("etp", 0), "dp": at.get("edp", 0), "pp": at.get("pp", 0)}
+
+
 def _world_size(recorded: Mapping[int, Parallel | None]) -> int | None:
     return next((h.world_size for h in recorded.values() if h is not None and h.world_size), None)
 
 
 def _check_flags(layout: RunLayout, given: Sizes, folder: object) -> None:
-    for axis in ("tp", "cp", "ep", "dp", "pp"):
+    for axis in ("tp", "cp", "ep", "etp", "dp", "pp"):
         said = getattr(given, axis)
         if said is not None and said != layout.size(axis):
             raise InputError(
@@ -170,30 +219,62 @@ def _check_flags(layout: RunLayout, given: Sizes, folder: object) -> None:
 
 def _given_layout(ranks: Sequence[int], given: Sizes, folder: object) -> RunLayout:
     sizes = _sizes_of(ranks, given, folder)
-    order = [axis for axis in given.order.split("-") if axis not in ("ep", "etp")]
-    unknown = [axis for axis in given.order.split("-") if axis not in _KNOWN]
-    if unknown or sorted(order) != sorted(("tp", "cp", "dp", "pp")):
+    order = _order_of(given)
+    total = prod(sizes.values())
+    places = {rank: Place(rank, _shown(_at(rank, sizes, order), sizes)) for rank in range(total)}
+    shown = {axis: size for axis, size in sizes.items() if size > 1}
+    if (given.ep or 1) > 1 or given.etp is not None:
+        own = _expert_sizes(sizes, given, folder)
+        shown |= {axis: own[axis] for axis in ("ep", "etp") if own[axis] > 1}
+        if own["etp"] == sizes["tp"]:
+            shown.pop("etp", None)
+        places = {r: _with_experts(p, own, given.order.split("-")) for r, p in places.items()}
+    return RunLayout(shown, places, vpp=given.vpp or 1, source="flags")
+
+
+def _order_of(given: Sizes) -> list[str]:
+    """The axes of the first grid, the fastest first. Raises InputError for what is no order."""
+    named = given.order.split("-")
+    order = [axis for axis in named if axis not in ("ep", "etp")]
+    if sorted(order) != sorted(("tp", "cp", "dp", "pp")) or not set(named) <= set(_KNOWN):
         raise InputError(
             f"--order {given.order}: is no order of the axes",
             f"name tp, cp, ep, dp and pp once each, as {DEFAULT_ORDER}",
         )
-    places = {}
-    for rank in range(prod(sizes.values())):
-        rest, at = rank, {}
-        for axis in order:
-            at[axis], rest = rest % sizes[axis], rest // sizes[axis]
-        places[rank] = Place(rank, {axis: at[axis] for axis in order if sizes[axis] > 1})
-    ep = given.ep or 1
-    if sizes["dp"] * sizes["cp"] % ep:
-        raise InputError(f"{folder}: --ep {ep} does not divide dp × cp", "mend --ep or the others")
-    shown = {axis: size for axis, size in sizes.items() if size > 1}
-    if ep > 1:
-        shown["ep"] = ep
-        places = {
-            rank: Place(rank, {**place.at, "ep": place.at.get("dp", 0) % ep})
-            for rank, place in places.items()
-        }
-    return RunLayout(shown, places, vpp=given.vpp or 1, source="flags")
+    return order
+
+
+def _at(rank: int, sizes: Mapping[str, int], order: Iterable[str]) -> dict[str, int]:
+    at = {}
+    for axis in order:
+        at[axis], rank = rank % sizes[axis], rank // sizes[axis]
+    return at
+
+
+def _shown(at: Mapping[str, int], sizes: Mapping[str, int]) -> dict[str, int]:
+    return {axis: place for axis, place in at.items() if sizes[axis] > 1}
+
+
+def _expert_sizes(sizes: Mapping[str, int], given: Sizes, folder: object) -> dict[str, int]:
+    """The second grid over the same ranks: etp (tp where it is not given), ep, edp and pp."""
+    ep, etp = given.ep or 1, given.etp or sizes["tp"]
+    shared = sizes["tp"] * sizes["cp"] * sizes["dp"]
+    if shared % (ep * etp):
+        said = f"--ep {ep}" + (f" · --etp {etp}" if given.etp else "")
+        what = "tp × cp × dp" if given.etp else "dp × cp"
+        raise InputError(f"{folder}: {said} does not divide {what}", "mend --ep or the others")
+    return {"etp": etp, "ep": ep, "edp": shared // (ep * etp), "pp": sizes["pp"]}
+
+
+def _with_experts(place: Place, sizes: Mapping[str, int], order: Sequence[str]) -> Place:
+    """A rank's place on the second grid, whose order is the first's without cp."""
+    stand_in = {"tp": "etp", "ep": "ep", "dp": "edp", "pp": "pp"}
+    listed = [stand_in[axis] for axis in order if axis in stand_in]
+    if "ep" not in listed:
+        listed.insert(listed.index("edp"), "ep")
+    at = _at(place.rank, sizes, listed)
+    own = {axis: at[axis] for axis in ("ep", "etp") if sizes[axis] > 1}
+    return replace(place, at={**own, **place.at}, expert_at=_expert_place(at))
 
 
 def _sizes_of(ranks: Sequence[int], given: Sizes, folder: object) -> dict[str, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import pairwise
 
 from builder.merge.coordinates import Place, RunLayout
 from msprobe_core.format import EntryName
@@ -20,10 +21,16 @@ _EXPERTS = frozenset(("experts", "local_experts"))
 class LogicalNames:
     """Renames the paths of one rank; `renumbered` maps a local layer path to its real number."""
 
-    def __init__(self, place: Place, layout: RunLayout, renumbered: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        place: Place,
+        layout: RunLayout,
+        renumbered: Mapping[str, int],
+        first_expert: int = 0,
+    ) -> None:
         self._in_chunks = layout.vpp > 1
         self._renumbered = renumbered
-        self._first_expert = place.experts.first if place.experts is not None else 0
+        self._first_expert = place.experts.first if place.experts is not None else first_expert
         self.path = lru_cache(maxsize=None)(self._path)
 
     def owner(self, entry: EntryName) -> str:
@@ -77,6 +84,35 @@ def renumbered_layers(
     if not any(_counts_from_zero(names, first) for names in later):
         return {rank: {} for rank in layout.places}
     return _behind_each_other(layout, local, by_stage)
+
+
+def first_experts(layout: RunLayout, paths: Mapping[int, Iterable[str]]) -> dict[int, int]:
+    """By rank, the real number of its first expert, where nothing recorded tells.
+
+    Ranks along ep have equal numbers of experts that count from 0 on each; names that differ
+    between the ranks already are the real ones.
+    """
+    ep = layout.size("ep")
+    local = {rank: _local_experts(listed) for rank, listed in paths.items()}
+    most = 1 + max((number for numbers in local.values() for number in numbers), default=-1)
+    by_place: dict[int, set[int]] = {}
+    for rank, numbers in local.items():
+        by_place.setdefault(layout.places[rank].at.get("ep", 0), set()).update(numbers)
+    counted = [numbers for numbers in by_place.values() if numbers]
+    if ep == 1 or any(a.isdisjoint(b) for a, b in pairwise(counted)):
+        return dict.fromkeys(paths, 0)
+    return {rank: most * layout.places[rank].at.get("ep", 0) for rank in paths}
+
+
+def _local_experts(paths: Iterable[str]) -> set[int]:
+    segments = (path.split(".") for path in paths)
+    pairs = (pair for own in segments for pair in pairwise(own))
+    return {int(number) for name, number in pairs if name in _EXPERTS and number.isdigit()}
+
+
+def is_expert(path: str) -> bool:
+    """Whether a path or the name of an entry is that of an expert or of something in one."""
+    return any(a in _EXPERTS and b.isdigit() for a, b in pairwise(path.split(".")))
 
 
 def _recorded(place: Place, layout: RunLayout) -> dict[str, int]:

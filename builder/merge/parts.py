@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.dump.joined_tensors import Variant
 from builder.dump.sketches import sketches_of
 from builder.dump.values import Record
+from builder.errors import InputError
 from builder.merge.alignment import parse
 from builder.merge.assemble import LogicalRun, Part
 from builder.merge.layouts import Shape, ValueClass
+from builder.merge.told import LayoutFile, LayoutRule, ToldAxis
 from msprobe_core.format import SKETCH_VERSION
 
 Floats = NDArray[np.float64]
+Cell = float | bool | str | None
 REDUCING = frozenset("all_reduce reduce reduce_scatter reduce_scatter_tensor".split()) | {
     "_reduce_scatter_base",
     "reduce_scatter_single",
@@ -26,18 +30,27 @@ REDUCING = frozenset("all_reduce reduce reduce_scatter reduce_scatter_tensor".sp
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """What decides which layouts a value may have: sizes of its axes and shapes of its parts."""
+    """What decides which layouts a value may have: sizes of its axes and shapes of its parts.
+
+    `placements` are known by axis, recorded or told; `variants` are the told orders of cut parts.
+    """
 
     sizes: tuple[int, int, int, int]
     shapes: tuple[Shape, ...]
     placements: tuple[tuple[str, str], ...]
+    variants: tuple[tuple[str, Variant], ...] = ()
+    is_told: bool = False
 
 
 class RunValues:
-    """All values of a logical run with their numbers; `owner` tells a value's entry."""
+    """All values of a logical run with their numbers; `owner` tells a value's entry.
 
-    def __init__(self, run: LogicalRun) -> None:
-        self.run = run
+    `told` are layouts by name, `used` the files and lines of those that are about some value.
+    """
+
+    def __init__(self, run: LogicalRun, told: LayoutFile | None = None) -> None:
+        self.run, self._told = run, told
+        self.used: set[tuple[str, int]] = set()
         self.keys = run.dump.values.keys
         self._shapes: dict[str, frozenset[Shape | None]] = {}
         self.owner: list[str] = [""] * len(self.keys)
@@ -48,14 +61,16 @@ class RunValues:
     @cached_property
     def table(self) -> Floats:
         """Max, Min, Mean, Norm of every rank's records [4, records]; NaN where not recorded."""
-        cells = [[_number(getattr(r, name)) for r in self.run.records] for name in _NAMES]
-        return np.array(cells, dtype=np.float64).reshape(4, len(self.run.records))
+        return np.stack([_numbers(column) for column in self._cells])
 
     @cached_property
     def recorded(self) -> NDArray[np.bool_]:
         """Which of them are recorded."""
-        cells = [[getattr(r, name) is not None for r in self.run.records] for name in _NAMES]
-        return np.array(cells, dtype=bool).reshape(4, len(self.run.records))
+        return np.array([[c is not None for c in column] for column in self._cells], dtype=bool)
+
+    @property
+    def _cells(self) -> Iterator[list[Cell]]:
+        return ([getattr(r, name) for r in self.run.records] for name in _NAMES)
 
     @cached_property
     def sketches(self) -> Floats | None:
@@ -117,21 +132,49 @@ class RunValues:
         parts = self.run.parts[index]
         first = self.run.records[parts[0].record]
         if len(parts) == 1:
-            return Grid((1, 1, 1, 1), (first.shape or (),), ())
+            return _alone(first.shape or ())
         parts.sort(key=_outermost_first)
         sizes = tuple(len({part.at[axis] for part in parts}) for axis in range(4))
         if sizes[0] * sizes[1] * sizes[2] * sizes[3] != len(parts):
             return None
         shapes = tuple(self.run.records[part.record].shape or () for part in parts)
-        return Grid(sizes, shapes, _placements(first))  # type: ignore[arg-type]
+        placements, rule = _placements(first), self.rule(index)
+        if placements or rule is None or not rule.axes:
+            return Grid(sizes, shapes, placements)  # type: ignore[arg-type]
+        axes = self._told_axes(index, rule, shapes[0])
+        told = tuple((axis.axis, _text(axis)) for axis in axes)
+        variants = tuple((axis.axis, axis.variant) for axis in axes if axis.kind == "S")
+        return Grid(sizes, shapes, told, variants, is_told=True)  # type: ignore[arg-type]
+
+    def rule(self, index: int) -> LayoutRule | None:
+        """What the user tells of a value's layout."""
+        if self._told is None:
+            return None
+        rule = self._told.of(self.owner[index], self.keys[index])
+        if rule is not None:
+            self.used.add((self._told.path, rule.line))
+        return rule
+
+    def _told_axes(self, index: int, rule: LayoutRule, shape: Shape) -> Sequence[ToldAxis]:
+        assert self._told is not None
+        if rule.dims is not None and rule.dims != len(shape):
+            raise InputError(
+                f"{self._told.path}:{rule.line}: names {rule.dims} dimensions, and "
+                f"{self.owner[index]} {self.keys[index]} has {len(shape)}",
+                "name each dimension once, or narrow the pattern",
+            )
+        if self.keys[index].startswith("parameters_grad."):
+            # Before it is reduced, the gradient of what is repeated is a part of a sum.
+            return [axis for axis in rule.axes if axis.kind == "S"]
+        return rule.axes
 
     @cached_property
     def reduced(self) -> frozenset[tuple[Any, ...]]:
         """Fingerprints of what any rank gave to a reducing collective."""
         fingerprints = set()
         for name, (start, stop) in self.run.dump.ranges.items():
-            entry = parse(name)
-            if entry is None or entry.prefix != "Distributed" or entry.type_name not in REDUCING:
+            entry = parse(name) if name.startswith("Distributed.") else None
+            if entry is None or entry.type_name not in REDUCING:
                 continue
             for index in range(start, stop):
                 if self.keys[index].startswith("input"):
@@ -140,7 +183,15 @@ class RunValues:
 
     def feeds_reduction(self, index: int) -> bool:
         """Whether a collective that sums reads the value."""
-        return fingerprint(self.run.records[self.run.parts[index][0].record]) in self.reduced
+        record = self.run.records[self.run.parts[index][0].record]
+        # Few have the norm of one that was reduced; looking for it alone is the quicker half.
+        if () not in self.reduced and record.Norm not in self._reduced_norms:
+            return False
+        return fingerprint(record) in self.reduced
+
+    @cached_property
+    def _reduced_norms(self) -> frozenset[Cell]:
+        return frozenset(numbers[-1] for numbers in self.reduced if numbers)
 
 
 _NAMES = ("Max", "Min", "Mean", "Norm")
@@ -159,6 +210,12 @@ def indices(parts: Sequence[Iterable[Part]]) -> NDArray[np.int64]:
     return np.array([[part.record for part in own] for own in parts], dtype=np.int64)
 
 
+@lru_cache(maxsize=1 << 12)
+def _alone(shape: Shape) -> Grid:
+    """The grid of a value that one rank holds whole; one object serves all of its shape."""
+    return Grid((1, 1, 1, 1), (shape,), ())
+
+
 def _outermost_first(part: Part) -> tuple[int, ...]:
     return part.at[::-1]
 
@@ -168,7 +225,18 @@ def _placements(record: Record) -> tuple[tuple[str, str], ...]:
     return tuple((n, p) for n, p in zip(names, record.placements or ()) if n)
 
 
-def _number(cell: float | bool | str | None) -> float:
+def _text(axis: ToldAxis) -> str:
+    return f"S({axis.dim})" if axis.kind == "S" else axis.kind
+
+
+def _numbers(cells: list[Cell]) -> Floats:
+    try:
+        return np.array(cells, dtype=np.float64)  # None becomes NaN
+    except ValueError:
+        return np.array([_number(cell) for cell in cells], dtype=np.float64)
+
+
+def _number(cell: Cell) -> float:
     try:
         return float(cell) if cell is not None else np.nan
     except ValueError:

@@ -40,9 +40,10 @@ def order_findings(
 ) -> list[StoredFinding]:
     """All findings, best suspect first: step, then pass and place, then rank.
 
-    A parameter that differs after a step with findings of its own is that step's consequence; it
-    counts as propagated and is not listed. After a step whose gradients all agree, the optimizer
-    is named as the reason. Findings of one cause become one, with its places.
+    A parameter that differs after a step with findings of its own is that step's consequence, and
+    so is what grows out of such parameters; it counts as propagated and is not listed. After a
+    step whose gradients all agree, the optimizer is named as the reason. Findings of one cause
+    become one, with its places.
     """
     listed = list(discords)
     for rank in sorted({outcome.rank for outcome in outcomes}):
@@ -121,6 +122,9 @@ def _is_fed(finding: StoredFinding) -> bool:
 
 
 def _is_inherited(finding: StoredFinding) -> bool:
+    if finding.kind == "introduced":
+        # What it reads is off already, as its weights are since the step before.
+        return (finding.input_score or 0.0) > 0
     return finding.kind in _INHERITED and not _is_fed(finding)
 
 

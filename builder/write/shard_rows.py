@@ -7,6 +7,7 @@ values that differ, whose replicas differ, or whose node has a finding.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator
 from math import isnan
 
@@ -30,7 +31,8 @@ def layout_rows(merged: MergedMatch, pairs: dict[int, int], bases: Indices) -> I
     """
     resolution = merged.resolution
     for ours, reading in resolution.readings.items():
-        trust = "bounded" if ours in resolution.bounded else "exact"
+        trust = "told" if ours in resolution.told else "exact"
+        trust = "bounded" if ours in resolution.bounded else trust
         trust = "assumed" if ours in resolution.assumed else trust
         yield from _axes(bases[0] + ours, reading.problem, trust)
         theirs = pairs.get(ours)
@@ -95,11 +97,12 @@ class _Side:
 
     def __init__(self, run: LogicalRun, base: int) -> None:
         self._run, self._base = run, base
-        ranges = run.dump.ranges.items()
-        self._entry = {index: name for name, (a, b) in ranges for index in range(a, b)}
+        self._names = list(run.dump.ranges)
+        self._starts = [start for start, _ in run.dump.ranges.values()]
 
     def rows(self, index: int, guilty: tuple[int, ...]) -> Iterator[Row]:
-        run, entry = self._run, self._entry[index]
+        # Of entries that begin at the same value the last one has it, the others have none.
+        run, entry = self._run, self._names[bisect_right(self._starts, index) - 1]
         parts = sorted(run.parts[index], key=lambda part: (part.rank, part.at))
         if len(parts) < 2:
             return

@@ -83,7 +83,7 @@ FIELDS = (
         "choice",
         '"low"',
         "`low` writes the digits of sums that do not depend on their order, and sums in float32 on "
-        "a device; `high` writes all digits, and sums in float64 everywhere.",
+        "a device without Triton; `high` writes all digits, and sums in float64 everywhere.",
         choices=("low", "high"),
     ),
     Field(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,8 +16,10 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from msprobe_core import PrecisionDebugger
+from msprobe_core.torch.record import fused
 from msprobe_core.torch.record.deferred import defer_measure, read_back
 from msprobe_core.torch.record.numbers import measure_now
+from msprobe_core.torch.record.on_devices import DeviceNumbers
 from tests.msprobe_core.dump_reading import RankDump, tensors
 
 Make = Callable[..., PrecisionDebugger]
@@ -78,6 +81,147 @@ def test_the_counter_counts() -> None:
     with Waits() as waits:
         torch.ones(3).max().item()
     assert waits.count == 1
+
+
+class Kernels(TorchDispatchMode):
+    """Counts what is computed on a device: each call of torch that neither views nor allocates,
+    and each launch of a kernel of Triton, which does nothing here.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.of_torch: list[str] = []
+        self.of_triton: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        allocates = func.name().startswith(("aten::empty", "aten::detach", "aten::_reshape_alias"))
+        if not func.is_view and not allocates:
+            self.of_torch.append(func.name())
+        return func(*args, **(kwargs or {}))
+
+    def launcher(self, kernel: str) -> Any:
+        """Stands for a kernel: `launcher[grid](…)` is a launch."""
+        return _Launcher(lambda *_, **__: self.of_triton.append(kernel))
+
+
+class _Launcher:
+    def __init__(self, launch: Callable[..., None]) -> None:
+        self._launch = launch
+
+    def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., None]:
+        return self._launch
+
+
+@pytest.fixture
+def as_if_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets tensors of the CPU go the way of those on a device."""
+    tensors_module = "msprobe_core.torch.record.tensors"
+    monkeypatch.setattr(f"{tensors_module}.is_simple", lambda _: False)
+    monkeypatch.setattr(f"{tensors_module}.is_deferred", lambda _: True)
+    monkeypatch.setattr(fused, "DEVICES", frozenset({"cpu"}))
+
+
+def launches(values: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> Kernels:
+    """What one tensor launches where Triton is installed."""
+    kernels = Kernels()
+    stand_in = SimpleNamespace(
+        COLUMNS=1016,
+        FIELDS=14,
+        MOST_PROGRAMS=1024,
+        measure=kernels.launcher("measure"),
+        combine=kernels.launcher("combine"),
+    )
+    monkeypatch.setattr(fused, "_kernels", lambda: stand_in)
+    devices = DeviceNumbers()
+    with torch.no_grad(), kernels:
+        devices.measure(values, False, True)
+    return kernels
+
+
+FUSED = [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool]
+
+
+@pytest.mark.parametrize("dtype", FUSED)
+@pytest.mark.parametrize(("size", "expected"), [(1, 1), (3000, 1), (10**6, 2)])
+@pytest.mark.usefixtures("as_if_on_a_device")
+def test_a_tensor_takes_two_kernels_at_most(
+    dtype: torch.dtype, size: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = launches(torch.zeros(size).to(dtype), monkeypatch)
+    assert kernels.of_torch == []
+    assert kernels.of_triton == ["measure", "combine"][:expected]
+
+
+@pytest.mark.usefixtures("as_if_on_a_device")
+def test_a_transposed_tensor_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = launches(torch.zeros(20, 30, 40).transpose(0, 2), monkeypatch)
+    assert (kernels.of_torch, kernels.of_triton) == ([], ["measure", "combine"])
+
+
+@pytest.mark.usefixtures("as_if_on_a_device")
+def test_more_than_four_strided_dimensions_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = torch.zeros(2, 3, 4, 5, 6, 7).permute(5, 3, 1, 4, 2, 0)
+    kernels = launches(values, monkeypatch)
+    assert (kernels.of_torch, kernels.of_triton) == (["aten::clone"], ["measure"])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"), [(torch.float32, 30), (torch.bfloat16, 33), (torch.int64, 6)]
+)
+def test_what_a_tensor_takes_without_triton(dtype: torch.dtype, expected: int) -> None:
+    values = torch.zeros(3000).to(dtype)
+    defer_measure(values, sketched=True)  # signs are made once in a process
+    with torch.no_grad(), Kernels() as kernels:
+        defer_measure(values, sketched=True)
+    assert len(kernels.of_torch) == expected, kernels.of_torch
+
+
+@pytest.mark.parametrize("triton", [True, False])
+@pytest.mark.usefixtures("as_if_on_a_device")
+def test_a_recorded_step_waits_once(
+    triton: bool, debugger: Make, dumps: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if triton:
+        pytest.importorskip("triton", reason="Triton is not installed: it has wheels for Linux")
+    else:
+        monkeypatch.setattr(fused, "_kernels", lambda: None)
+    net, value = model(), torch.ones(4, 8)
+    target = debugger(level="mix")
+    with Waits() as waits:
+        target.start(net)
+        net(value).sum().backward()
+        during = waits.count
+        reads = count_reads(monkeypatch)
+        target.stop()
+        target.step()
+    assert during == waits.count == 0
+    # One transfer, seen as numbers and bits; without Triton one a format and one of sketches.
+    assert [name for name, _ in reads] == (["cpu", *["tolist"] * 2] if triton else ["tolist"] * 3)
+    monkeypatch.undo()
+    net.zero_grad()
+    target.start(net)
+    net(value).sum().backward()
+    target.stop()
+    target.step()
+    there, here = dumps()
+    assert there.names == here.names
+    for name in here.names:
+        for ours, theirs in zip(tensors(here.data[name]), tensors(there.data[name]), strict=True):
+            assert all(near(theirs[key], ours[key]) for key in ("Max", "Min", "Mean", "Norm"))
+
+
+def count_reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """What fetches elements: its name, and of how many."""
+    reads: list[tuple[str, int]] = []
+    for name in ("cpu", "tolist", "item"):
+        method = getattr(torch.Tensor, name)
+
+        def counted(self: torch.Tensor, name: str = name, method: Any = method) -> Any:
+            reads.append((name, self.numel()))
+            return method(self)
+
+        monkeypatch.setattr(torch.Tensor, name, counted)
+    return reads
 
 
 def near(ours: float | None, theirs: float | None, rel: float = 1e-6) -> bool:

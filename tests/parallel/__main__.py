@@ -13,12 +13,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--task", choices=TASKS)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="part of a case's name")
+    parser.add_argument("--only", default="", help="regular expression for names of cases")
+    parser.add_argument(
+        "--dumps",
+        choices=("ours", "flags", "peer"),
+        default="ours",
+        help="what is left of our members; without the layout, flags tell it",
+    )
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     tasks = (options.task,) if options.task else TASKS
     verdicts = []
-    for verdict in judge(cases(tasks, options.seed, options.only), options.processes):
+    for verdict in judge(
+        cases(tasks, options.seed, options.only, options.dumps), options.processes
+    ):
         verdicts.append(verdict)
         print(_line(verdict), flush=True)
     for task in tasks:

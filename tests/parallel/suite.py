@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder import BuildOptions, build, diagnose
+from builder.merge.coordinates import Sizes
+from builder.merge.options import MergeOptions
 from tests.parallel.fault import Fault
 from tests.parallel.faults import FAULTS
 from tests.parallel.faults.base import DP, EP, EXPERTS, PP, SP, TP, VPP, ZERO, ZIGZAG
@@ -19,6 +21,7 @@ from tests.parallel.layout import Layout
 from tests.parallel.megatron import IS_INSTALLED
 from tests.parallel.model import Size
 from tests.parallel.record import Task, record
+from tests.parallel.strip import Dumps, strip
 
 TASKS: tuple[Task, ...] = ("statistics", "tensor")
 SINGLE = Layout()
@@ -67,7 +70,10 @@ SOUND_MEGATRON: tuple[tuple[Layout, Layout, Size], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One pair to record and compare; `fault` is None for a sound pair."""
+    """One pair to record and compare; `fault` is None for a sound pair.
+
+    `dumps` tells what is left in the dumps of their layout: without it, flags say it.
+    """
 
     name: str
     task: Task
@@ -76,6 +82,7 @@ class Case:
     benchmark: Layout
     size: Size
     fault: Fault | None = None
+    dumps: Dumps = "ours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,9 @@ class Verdict:
     error: str | None = None
 
 
-def cases(tasks: Sequence[Task] = TASKS, seed: int = 0, only: str = "") -> list[Case]:
+def cases(
+    tasks: Sequence[Task] = TASKS, seed: int = 0, only: str = "", dumps: Dumps = "ours"
+) -> list[Case]:
     """Every sound pair and every fault, for each task."""
     listed = []
     for task in tasks:
@@ -103,7 +112,7 @@ def cases(tasks: Sequence[Task] = TASKS, seed: int = 0, only: str = "") -> list[
             layout = fault.layout
             benchmark = MEGATRON if layout.native == "megatron" else SINGLE
             listed.append(Case(fault.name, task, seed, layout, benchmark, fault.size, fault))
-    return [case for case in listed if only in case.name]
+    return [replace(case, dumps=dumps) for case in listed if re.search(only, case.name)]
 
 
 def judge(listed: Sequence[Case], processes: int) -> Iterator[Verdict]:
@@ -154,6 +163,7 @@ def _benchmark(case: Case) -> str:
 def _record_benchmarks(listed: Sequence[Case], root: Path) -> None:
     for name, case in {_benchmark(case): case for case in listed}.items():
         record(case.benchmark, root / name, case.task, case.seed, case.size)
+        strip(root / name / "dump", case.dumps)
 
 
 def _judge(case: Case, root: Path) -> Verdict:
@@ -161,16 +171,41 @@ def _judge(case: Case, root: Path) -> Verdict:
         problem = Path(folder) / "problem"
         change = case.fault.change if case.fault is not None else None
         record(case.problem, problem, case.task, case.seed, case.size, change)
+        strip(problem / "dump", case.dumps)
         made = build(
             problem / "dump",
             root / _benchmark(case) / "dump",
             Path(folder) / "out",
-            BuildOptions(workers=1),
+            BuildOptions(workers=1, merging=_merging(case)),
         )
         failed = [outcome.error for outcome in made.outcomes if outcome.error is not None]
         if failed:
             return Verdict(case, error=failed[0])
         return _verdict(case, made.path, made.values)
+
+
+def _merging(case: Case) -> MergeOptions:
+    """What the command line says: nothing for our own dumps, all sizes for others."""
+    if case.dumps == "ours":
+        return MergeOptions()
+    order = "zigzag" if case.problem.zigzag else "contiguous"
+    return MergeOptions(
+        problem=_sizes(case.problem),
+        benchmark=_sizes(case.benchmark),
+        cp_order=order if case.problem.cp > 1 else "auto",
+    )
+
+
+def _sizes(layout: Layout) -> Sizes:
+    return Sizes(
+        rank_size=layout.world_size,
+        tp=layout.tp,
+        cp=layout.cp,
+        ep=layout.ep,
+        dp=layout.dp,
+        pp=layout.pp,
+        vpp=layout.vpp,
+    )
 
 
 def _verdict(case: Case, path: Path, values: dict[str, int]) -> Verdict:

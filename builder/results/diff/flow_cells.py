@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from builder.results.diff.sides import Bools, Ints
+from builder.results.opening import limit_time
 
 FlowIds: TypeAlias = tuple[Ints, Ints, Bools]
 """The ids of producers and consumers, and whether the dump says so."""
@@ -26,6 +27,7 @@ def read_flow(cursor: sqlite3.Cursor, first: int, last: int) -> FlowIds:
     """The edges that end in nodes between two ids; cells that are no integers end them all."""
     columns: list[list[int]] = [[], [], []]
     for start in range(first, min(last, first + _MOST_NODES) + 1, _CHUNK):
+        limit_time(cursor.connection)
         window = (start, min(start + _CHUNK - 1, last))
         texts = cursor.execute(f"{_GATHERED} WHERE consumer BETWEEN ? AND ?", window).fetchone()
         try:

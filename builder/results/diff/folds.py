@@ -6,16 +6,17 @@ Two insides are the same when their names are, call and layer numbers left out, 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from builder.results.diff.merge import MergedRows
-from builder.results.diff.sides import NOTHING, Bools, Ints
+from builder.results.diff.sides import NOTHING, Bools, Ints, SideNodes
 from builder.results.diff.words import WORDS, RowWords, by_row, kinds_of
 from builder.results.pair_index.columns import KINDS
 
-_NUMBERS = re.compile(r"\.\d+(?=\.|$)")
+_NUMBERS = re.compile(r"\.\d+(?=\.|$)", re.MULTILINE)
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _PRIME = np.uint64(0x9E37_79B9_7F4A_7C15)  # odd, so that it has an inverse modulo 2**64
 _INVERSE = np.uint64(pow(int(_PRIME), -1, 2**64))
@@ -85,20 +86,29 @@ def _insides(rows: MergedRows) -> Ints:
 
 def _labels(rows: MergedRows) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
     labels: dict[str, int] = {}
-    known: dict[str, int] = {}  # both sides have mostly the same names
-    module = KINDS.index("module")
-    columns = []
-    for side in (rows.problem, rows.benchmark):
-        codes = []
-        for name, kind in zip(side.names, side.kind.tolist(), strict=True):
-            code = known.get(name)
-            if code is None:
-                label = _NUMBERS.sub("", name) if kind == module else name.translate(_NO_DIGITS)
-                code = known[name] = labels.setdefault(label, len(labels))
-            codes.append(code)
-        columns.append(np.array(codes, dtype=np.int64))
+    columns = [
+        np.array([labels.setdefault(t, len(labels)) for t in _unnumbered(side)], dtype=np.int64)
+        for side in (rows.problem, rows.benchmark)
+    ]
     ours, theirs = (
         np.where(place >= 0, column[np.maximum(place, 0)] + 1 if len(column) else 0, 0)
         for column, place in ((columns[0], rows.ours), (columns[1], rows.theirs))
     )
     return np.asarray(ours * (len(labels) + 1) + theirs).astype(np.uint64)
+
+
+def _unnumbered(side: SideNodes) -> list[str]:
+    """The names of a side without what tells repeats apart."""
+    module = side.kind == KINDS.index("module")
+    without = _each(side.names, lambda text: text.translate(_NO_DIGITS))
+    places = np.flatnonzero(module).tolist()
+    layers = _each([side.names[at] for at in places], lambda text: _NUMBERS.sub("", text))
+    for at, label in zip(places, layers, strict=True):
+        without[at] = label
+    return without
+
+
+def _each(names: Sequence[str], change: Callable[[str], str]) -> list[str]:
+    """Names changed in one piece, a line each: a call a name costs ten times as much."""
+    lines = change("\n".join(names)).split("\n") if names else []
+    return lines if len(lines) == len(names) else [change(name) for name in names]

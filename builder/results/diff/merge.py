@@ -128,12 +128,23 @@ def _anchors(problem: SideNodes, benchmark: SideNodes, row_of_partner: Ints) -> 
 
 
 def _last_below(parent: Ints) -> Ints:
-    last, above = list(range(len(parent))), parent.tolist()
-    for index in range(len(last) - 1, 0, -1):
-        up = above[index]
-        if up >= 0 and last[up] < last[index]:
-            last[up] = last[index]
-    return np.array(last, dtype=np.int64)
+    last = np.arange(len(parent))
+    for level in deepest_first(parent):
+        np.maximum.at(last, parent[level], last[level])
+    return last
+
+
+def deepest_first(parent: Ints) -> list[Ints]:
+    """The rows that have a parent, by depth, the deepest first; parents stand before their rows."""
+    depth, above = (parent >= 0).astype(np.int64), parent.copy()
+    while (above >= 0).any():
+        # Twice as far up each time: `depth` counts the steps to where `above` is by now.
+        known = above >= 0
+        depth[known] += depth[above[known]]
+        above[known] = above[above[known]]
+    order = np.argsort(depth, kind="stable")
+    starts = np.flatnonzero(np.diff(depth[order], prepend=0)) if len(order) else order
+    return np.split(order, starts)[:0:-1]
 
 
 def _above(parent: Ints, row_of: Ints) -> Ints:

@@ -176,7 +176,7 @@ def _preorder(parent: Sequence[int]) -> tuple[Ints, Ints]:
 
 def _rows_to_go(row: Ints, last: Ints) -> Ints:
     """Of a list of modules that never ran itself: the row of the first that did."""
-    to_go = row.copy()
+    to_go: Ints = row.copy()
     for entry in range(len(row) - 1, -1, -1):
         if to_go[entry] == NOTHING:
             below = to_go[entry + 1 : last[entry] + 1]

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from builder.results.diff.merge import MergedRows
+from builder.results.diff.merge import MergedRows, deepest_first
 from builder.results.diff.sides import Bools, Floats, Ints
 from builder.results.pair_index.columns import KINDS
 
@@ -109,11 +109,8 @@ def by_row(rows: MergedRows, ours: Ints, theirs: Ints) -> Ints:
 
 
 def _worst_below(rows: MergedRows, score: Floats) -> Floats:
-    worst = [-1.0] * len(rows)
-    known, above = np.where(np.isnan(score), -1.0, score).tolist(), rows.parent.tolist()
-    for row in range(len(rows) - 1, 0, -1):
-        up = above[row]
-        if up >= 0:
-            worst[up] = max(worst[up], worst[row], known[row])
-    below = np.array(worst, dtype=np.float64)
-    return np.where(below < 0, np.nan, below)
+    known = np.where(np.isnan(score), -1.0, score)
+    worst = np.full(len(rows), -1.0)
+    for level in deepest_first(rows.parent):
+        np.maximum.at(worst, rows.parent[level], np.maximum(worst[level], known[level]))
+    return np.where(worst < 0, np.nan, worst)

@@ -52,16 +52,16 @@ def passed_in(
     # What ended is known to whoever began after it: both in one order of time.
     makers: dict[tuple[str, ...], list[tuple[int, int]]] = {}
     for node in sorted(nodes, key=lambda one: one.order):
-        for print_ in _prints(outputs.get(node.id, {})):
-            made = makers.setdefault(print_, [])
+        for put_out in _prints(outputs.get(node.id, {})):
+            made = makers.setdefault(put_out, [])
             if not made or made[-1][0] < began[node.id]:
                 made.append((node.order, node.id))
     return [
         Passed(maker, node.id, key)
         for node in nodes
         for key, cell in inputs.get(node.id, {}).items()
-        if (print_ := fingerprint(cell)) is not None
-        and (maker := _latest(makers.get(print_, []), began[node.id])) is not None
+        if (read := fingerprint(cell)) is not None
+        and (maker := _latest(makers.get(read, []), began[node.id])) is not None
     ]
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
+from builder.results.opening import limit_time
 from builder.results.pair_index.columns import SQL_CELLS
 
 Cells: TypeAlias = list[Sequence[Any]]
@@ -54,6 +55,7 @@ def read_cells(
     try:
         return _gathered(cursor, graph, wanted, *row)
     except (ValueError, TypeError, sqlite3.Error):
+        limit_time(cursor.connection)
         names = ", ".join((*wanted, "name"))
         rows = cursor.execute(f"SELECT {names} {_OF_GRAPH} ORDER BY id", (graph, *row)).fetchall()
         return by_column(rows, wanted)
@@ -84,6 +86,8 @@ def _gathered(
     ]
     gathering = _gathering(wanted)
     for start in range(first, last + 1, _CHUNK):
+        # Each window is a query of its own; a million nodes may take as long as they take.
+        limit_time(cursor.connection)
         window = (graph, start, min(start + _CHUNK - 1, last))
         row = cursor.execute(f"SELECT {gathering} {_OF_GRAPH}", window).fetchone()
         count, *texts, names = row

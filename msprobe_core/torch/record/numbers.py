@@ -81,12 +81,11 @@ def measure_now(tensor: torch.Tensor, all_digits: bool = False) -> Measured:
         return _measure_whole_numbers(tensor)
     flat, times = in_memory_order(as_measured(tensor))
     low, high, total, squares = _sums(flat)
+    sums = (total * times, squares * times)
     if isfinite(squares):
-        sums = (total * times, squares * times)
-        return _finite(low, high, sums, size, dtype, all_digits)
+        return measured_sums(low, high, sums, size, dtype, all_digits)
     nan, infinite = (int(count) * times for count in nonfinite_counts(flat))
-    statistics: list[Number] = [high, low, total * times / size, sqrt(squares)]
-    return measured(statistics, (nan, infinite), LIMITS[dtype])
+    return measured_nonfinite(low, high, sums, size, dtype, (nan, infinite))
 
 
 def as_measured(tensor: torch.Tensor) -> torch.Tensor:
@@ -130,7 +129,7 @@ def measured(numbers: list[Number], counts: tuple[int, int], limit: float | None
     return Measured(text, counted, abnormal)
 
 
-def _finite(
+def measured_sums(
     low: float,
     high: float,
     sums: tuple[float, float],
@@ -138,6 +137,7 @@ def _finite(
     dtype: torch.dtype,
     all_digits: bool,
 ) -> Measured:
+    """Statistics from finite sums of the elements and of their squares, divided by `_scale`."""
     scale = _scale(low, high)
     mean, norm = sums[0] / size * scale, sqrt(sums[1]) * scale
     if all_digits or size == 1:
@@ -148,6 +148,19 @@ def _finite(
         written = f'"Mean": {_decimal(mean, digits)}, "Norm": {_decimal(norm, digits)}'
     text = f', "Max": {high!r}, "Min": {low!r}, {written}'
     return Measured(text, "", _is_saturated(high, LIMITS[dtype]), max(high, -low))
+
+
+def measured_nonfinite(
+    low: float,
+    high: float,
+    sums: tuple[float, float],
+    size: int,
+    dtype: torch.dtype,
+    counts: tuple[int, int],
+) -> Measured:
+    """Statistics of elements of which `counts` are NaN and infinite."""
+    statistics: list[Number] = [high, low, sums[0] / size, sqrt(sums[1])]
+    return measured(statistics, counts, LIMITS[dtype])
 
 
 def _without_rounding(mean: float, root_mean_square: float) -> float:
@@ -223,7 +236,7 @@ def _measure_few(tensor: torch.Tensor, all_digits: bool) -> Measured | None:
     size, low, high = len(values), min(values), max(values)
     scale = _scale(low, high)
     sums = (total / scale, (norm / scale) ** 2)
-    return _finite(low, high, sums, size, tensor.dtype, all_digits)
+    return measured_sums(low, high, sums, size, tensor.dtype, all_digits)
 
 
 def _measure_whole_numbers(tensor: torch.Tensor) -> Measured:

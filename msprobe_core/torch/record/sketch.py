@@ -29,7 +29,7 @@ def sketch(tensor: torch.Tensor, extreme: float, double: bool = False) -> torch.
     docs/formats.md: they never change within a version.
     """
     flat = _as_floats(tensor, double)
-    limit = _limit(tensor.dtype)
+    limit = zero_from(tensor.dtype)
     if limit is not None and not extreme < limit:
         flat = torch.where(flat.abs() < limit, flat, 0.0)
     size, kind = flat.numel(), (flat.dtype, flat.device)
@@ -66,7 +66,7 @@ def sketch_text(projections: list[float]) -> str:
     return f', "sketch": "{packed.hex()}"'
 
 
-def _limit(dtype: torch.dtype) -> float | None:
+def zero_from(dtype: torch.dtype) -> float | None:
     """From which magnitude on elements count as zero; None for integers, which hold no masks."""
     if not (dtype.is_floating_point or dtype.is_complex):
         return None

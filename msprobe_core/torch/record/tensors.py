@@ -14,10 +14,10 @@ from typing import Literal
 import torch
 
 from msprobe_core.torch.record.checksum import crc32_of, xor_of
-from msprobe_core.torch.record.deferred import PendingNumbers, defer_measure, read_back
 from msprobe_core.torch.record.flow import Flow
 from msprobe_core.torch.record.groups import group_or_operation
 from msprobe_core.torch.record.numbers import Measured, measure_now, measure_sparse
+from msprobe_core.torch.record.on_devices import DeviceNumbers, Pending, is_deferred
 from msprobe_core.torch.record.placement import placement_text
 from msprobe_core.torch.record.sketch import sketch, sketch_text
 from msprobe_core.torch.record.storages import Storage, StorageBook
@@ -57,7 +57,7 @@ class PendingTensor:
 
     __slots__ = ("head", "numbers", "tail")
 
-    def __init__(self, head: str, numbers: PendingNumbers, tail: str) -> None:
+    def __init__(self, head: str, numbers: Pending, tail: str) -> None:
         self.head, self.numbers, self.tail = head, numbers, tail
 
     @property
@@ -105,7 +105,7 @@ class TensorBook:
     ) -> None:
         self.options = options
         self.abnormal = False
-        self._pending: list[PendingNumbers] = []
+        self._on_devices = DeviceNumbers()
         self._saves_file = saves_file
         self._save, self._report = save, report
         self._known: dict[int, _Known] = {}
@@ -154,12 +154,11 @@ class TensorBook:
     @property
     def has_pending(self) -> bool:
         """Whether numbers of some record still lie on a device."""
-        return bool(self._pending)
+        return self._on_devices.waiting
 
     def read_back(self) -> None:
         """Fetch all numbers that lie on devices, together."""
-        read_back(self._pending)
-        self._pending.clear()
+        self._on_devices.read_back()
 
     def distrust(self, value: object, filled: bool = False) -> None:
         """Do not reuse the record of a tensor, or of those in a container, in this step: its
@@ -284,9 +283,8 @@ class TensorBook:
             tail += self._bytes_of(values, path, -1)
         if not options.statistics:
             return f"{head}{tail}}}", False
-        if values.device.type != "cpu":
-            numbers = defer_measure(values, options.double, options.sketch)
-            self._pending.append(numbers)
+        if is_deferred(values):
+            numbers = self._on_devices.measure(values, options.double, options.sketch)
             return PendingTensor(head, numbers, tail), False
         is_sparse = tensor.layout is not torch.strided and not tensor.is_nested
         measured = (

@@ -46,6 +46,7 @@ def test_ranks_run_through_the_axes_in_megatrons_order() -> None:
         (2, Sizes(rank_size=4, tp=2, pp=2), "rank 2, 3 of 4 is missing"),
         (4, Sizes(rank_size=4, tp=3, pp=1), "not 4"),
         (4, Sizes(rank_size=4, tp=2, pp=1, ep=3), "--ep 3"),
+        (4, Sizes(rank_size=4, tp=2, pp=1, ep=2, etp=4), "--etp 4 does not divide"),
         (2, Sizes(rank_size=2, tp=2, pp=1, order="tp-pp"), "--order tp-pp"),
     ],
 )
@@ -63,3 +64,36 @@ def test_a_flag_that_contradicts_the_dump_names_both() -> None:
 def test_a_missing_rank_is_named() -> None:
     with pytest.raises(InputError, match="rank 1 of 2 is missing"):
         layout_of({0: _dump(_header(0, 0))}, Sizes(), "d")
+
+
+def test_experts_divide_the_ranks_of_cp_and_dp() -> None:
+    dumps = {rank: _dump() for rank in range(8)}
+    layout = layout_of(dumps, Sizes(rank_size=8, tp=2, pp=1, cp=2, ep=2), "d")
+    assert layout.sizes == {"tp": 2, "cp": 2, "dp": 2, "ep": 2}
+    assert [layout.places[rank].at["ep"] for rank in range(8)] == [0, 0, 1, 1, 0, 0, 1, 1]
+    assert layout.places[7].of(is_expert=True) == {"tp": 1, "dp": 1, "pp": 0}
+    assert layout.places[7].of(is_expert=False)["cp"] == 1
+
+
+def test_experts_with_tensor_ranks_of_their_own_lie_on_a_second_grid() -> None:
+    dumps = {rank: _dump() for rank in range(4)}
+    layout = layout_of(dumps, Sizes(rank_size=4, tp=1, pp=1, ep=2, etp=2), "d")
+    assert layout.sizes == {"dp": 4, "ep": 2, "etp": 2}
+    assert [layout.places[rank].at for rank in (0, 3)] == [
+        {"dp": 0, "ep": 0, "etp": 0},
+        {"dp": 3, "ep": 1, "etp": 1},
+    ]
+    assert [layout.places[rank].of(is_expert=True)["tp"] for rank in range(4)] == [0, 1, 0, 1]
+    assert all(place.of(is_expert=True)["dp"] == 0 for place in layout.places.values())
+
+
+def test_recorded_places_on_the_second_grid_are_taken_over() -> None:
+    axes = {"dp": Axis(1, 2, (0, 1)), "etp": Axis(1, 2, (0, 1)), "edp": Axis(0, 1, (1,))}
+    own = Parallel(axes=axes, world_size=2, rank=1)
+    first = {"dp": Axis(0, 2, (0, 1)), "etp": Axis(0, 2, (0, 1)), "edp": Axis(0, 1, (0,))}
+    other = Parallel(axes=first, world_size=2, rank=0)
+    layout = layout_of({0: _dump(other), 1: _dump(own)}, Sizes(), "d")
+    assert layout.sizes == {"dp": 2, "etp": 2}
+    assert layout.places[1].of(is_expert=True) == {"tp": 1, "dp": 0, "pp": 0}
+    with pytest.raises(InputError, match=r"--etp 4 .* recorded etp 2"):
+        layout_of({0: _dump(other), 1: _dump(own)}, Sizes(etp=4), "d")

@@ -6,7 +6,7 @@ import pytest
 
 from builder.dump.reader import Chunk, ExpertShare
 from builder.merge.coordinates import Place, RunLayout
-from builder.merge.names import LogicalNames, renumbered_layers, role_of
+from builder.merge.names import LogicalNames, first_experts, renumbered_layers, role_of
 
 
 def _layout(places: list[Place], **sizes: int) -> RunLayout:
@@ -65,3 +65,23 @@ def test_stages_whose_names_differ_keep_them() -> None:
 def test_a_role_is_a_name_without_layer_and_expert() -> None:
     name = "Module.layers.3.mlp.experts.1.up.Linear.forward.0"
     assert role_of(f"{name}.") == "Module.layers.*.mlp.experts.*.up.Linear.forward.*."
+
+
+def test_experts_that_count_from_0_on_each_rank_are_numbered_through() -> None:
+    places = [Place(rank, {"ep": rank // 2}) for rank in range(4)]
+    local = ["layers.0.mlp.experts.0.up", "layers.0.mlp.experts.1.up", "layers.0.norm"]
+    layout = _layout(places, ep=2)
+    firsts = first_experts(layout, dict.fromkeys(range(4), local))
+    assert firsts == {0: 0, 1: 0, 2: 2, 3: 2}
+    names = LogicalNames(places[3], layout, {}, firsts[3])
+    assert names.path(local[1]) == "layers.0.mlp.experts.3.up"
+    # An expert that no token chose has no entry on its rank.
+    some = {0: local, 1: local, 2: local[:1], 3: local[1:]}
+    assert first_experts(layout, some) == firsts
+
+
+def test_experts_with_their_real_numbers_keep_them() -> None:
+    places = [Place(rank, {"ep": rank}) for rank in range(2)]
+    paths = {0: ["mlp.experts.0.up"], 1: ["mlp.experts.1.up"]}
+    assert first_experts(_layout(places, ep=2), paths) == {0: 0, 1: 0}
+    assert first_experts(_layout(places), dict.fromkeys(paths, paths[0])) == {0: 0, 1: 0}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
+import pytest
+
 from builder.pipeline.order import order_findings
 from builder.pipeline.outcome import PairOutcome, StoredFinding
 
@@ -47,3 +49,10 @@ def test_a_weight_that_rounding_moved_is_no_finding() -> None:
 def test_a_weight_that_nothing_moved_is_one() -> None:
     found = order_findings([outcome(0, tolerated=False), outcome(1, INHERITED)], [])
     assert [(f.step, f.kind) for f in found] == [(1, "parameter_differs")]
+
+
+@pytest.mark.parametrize(("before", "steps"), [(0.2, [0]), (0.0, [0, 1])])
+def test_what_grows_out_of_such_a_weight_counts_with_it(before: float, steps: list[int]) -> None:
+    grown = replace(FIRST, step=1, name="VF.lstm.0.forward", input_score=before)
+    found = order_findings([outcome(0, FIRST), outcome(1, grown)], [])
+    assert [f.step for f in found] == steps

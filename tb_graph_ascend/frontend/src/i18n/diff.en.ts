@@ -49,6 +49,7 @@ export const diff = {
   },
   trace: {
     none: "Nothing differs here, so no way leads back to a cause.",
+    alone: "One run alone makes this call, so nothing was compared here.",
     open: "The way ends here: what was recorded does not tell where the difference comes from.",
     begins: "it begins here",
     start: "from",

@@ -5,7 +5,7 @@ import { api } from "../api/client";
 import { answerQuery, databaseQuery, queryClient } from "../api/queries";
 import type { Cause, CausePlace } from "../api/answertypes";
 import type { Database, Finding, Node } from "../api/types";
-import { reopen, shapeOf, textToShape } from "./openshape";
+import { reopen, shapeOf } from "./openshape";
 import { prepareSearchSoon } from "./prepare";
 import { DiffView } from "./diffview";
 import { GraphSession, SIDES } from "./session";
@@ -52,7 +52,7 @@ export async function openDatabase(db: string, linked?: Linked): Promise<void> {
     const link = linked && sameFile(linked, database) ? linked : undefined;
     if (ticket !== opening) return;
     if (!place) leave({ db });
-    else await show(ticket, { db, ...place }, { linked: link, select: first?.node.id });
+    else await show(ticket, { db, ...place }, { linked: link, select: first?.node.id, ok: isOk(database, place) });
     if (linked && !link) state().set({ notice: "rebuilt" });
   });
   await settled;
@@ -71,6 +71,8 @@ interface OpenOptions {
   /** Node to select; without it the selection is carried over by name. */
   select?: number | undefined;
   linked?: Linked | undefined;
+  /** Known to have rows, before it is asked for. */
+  ok?: boolean;
   /** Of the selection that the person asked for. */
   ticket?: number | undefined;
 }
@@ -113,15 +115,20 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   const previous = before?.db === db ? before : null;
   const node = selected === null ? carried : previous?.get(selected);
   carried = node;
-  const session = new GraphSession(db, await api.pair(db, step, rank));
-  openRows(session, previous, options.linked);
-  await Promise.all([loadRoots(session), restoreOpen(session, previous, options.linked)]);
-  const select = options.select ?? options.linked?.selected ?? (await twin(session, node));
+  const chosen = options.select ?? options.linked?.selected ?? null;
+  const diff = new DiffView(place, options.linked?.open.problem);
+  // Where nothing is carried over, rows and graphs are asked for at once.
+  if (options.ok && (options.linked || !previous)) void diff.start(chosen);
+  const session = new GraphSession(db, await api.pair(db, step, rank), diff);
+  if (!options.linked && previous) keepRowsOpen(session, previous);
+  const select = chosen ?? (await twin(session, node));
   if (ticket !== opening) return;
+  if (session.pair.status === "ok") void diff.start(select);
   const fresh = previous ? {} : { picks: { problem: null, benchmark: null } };
   const microStep = options.linked?.microStep ?? null;
   state().set({ ...place, ...fresh, microStep, session, selected: null, gone: null, failure: null });
   prepareSearchSoon(session);
+  if (previous && !options.linked) void keepTreesOpen(session, previous);
   const view = options.linked?.view;
   // What the person selected since waits for this pair and comes after it: it keeps its ticket.
   if (select != null) await selectIn(session, select, { keepView: view != null, ticket: options.ticket ?? selecting });
@@ -229,6 +236,7 @@ export async function chooseMicroStep(microStep: number | null): Promise<void> {
   set({ microStep });
   const root = anyRoot(session);
   if (microStep === null || !session || !root) return;
+  await guarded(() => chooseMicroStep(microStep), () => session.load(root.side, root.id, 0));
   const tree = session.tree(root.side);
   const places = Array.from({ length: root.children }, (_, at) => tree?.childAt(root.id, at));
   const first = places.find((node) => node?.micro_step === microStep);
@@ -254,6 +262,10 @@ function anyRoot(session: GraphSession | null): Node | undefined {
   return session?.trees.problem?.root ?? session?.trees.benchmark?.root;
 }
 
+function isOk({ pairs }: Database, place: PairChoice): boolean {
+  return pairs.some(({ step, rank, status }) => step === place.step && rank === place.rank && status === "ok");
+}
+
 function hasPair({ pairs }: Database, place: { step: number; rank: number }): boolean {
   return pairs.some(({ step, rank }) => step === place.step && rank === place.rank);
 }
@@ -265,28 +277,24 @@ function sameFile({ built }: Linked, { created }: Database): boolean {
 
 function firstPair({ pairs }: Database, first: Finding | undefined) {
   const found = first && pairs.find(({ step, rank }) => step === first.step && rank === first.rank);
-  return found ?? pairs.find(({ status }) => status === "ok") ?? pairs[0];
+  const { step, rank } = found ?? pairs.find(({ status }) => status === "ok") ?? pairs[0] ?? {};
+  return step === undefined || rank === undefined ? undefined : { step, rank };
 }
 
-/** The first page of either side, so that the first frame has boxes. */
-async function loadRoots(session: GraphSession): Promise<void> {
-  const roots = SIDES.map((side) => session.tree(side)?.root).filter((root) => root !== undefined);
-  await Promise.all(roots.map(({ side, id }) => session.load(side, id, 0)));
-}
-
-async function restoreOpen(
-  session: GraphSession,
-  previous: GraphSession | null,
-  linked: Linked | undefined,
-): Promise<void> {
-  await Promise.all(
-    SIDES.map(async (side) => {
-      const tree = session.tree(side);
-      const before = previous?.tree(side);
-      if (!tree) return;
-      const shapes = linked ? textToShape(linked.open[side]) : before ? shapeOf(before) : [];
-      await reopen(tree, (parent, position) => session.load(side, parent, position), shapes);
-    }),
+/** Open in the outline what was open in it before; the rows need not wait for it. */
+async function keepTreesOpen(session: GraphSession, previous: GraphSession): Promise<void> {
+  await guarded(
+    () => keepTreesOpen(session, previous),
+    async () => {
+      await Promise.all(
+        SIDES.map(async (side) => {
+          const [tree, before] = [session.tree(side), previous.tree(side)];
+          const load = (parent: number, position: number): Promise<void> => session.load(side, parent, position);
+          if (tree && before) await reopen(tree, load, shapeOf(before));
+        }),
+      );
+      session.changed();
+    },
   );
 }
 
@@ -300,13 +308,10 @@ async function twin(session: GraphSession, node: Node | undefined): Promise<numb
   return hits[0]?.id ?? null;
 }
 
-/** Rows open as the link says, else as they were in the pair before where its nodes are alike. */
-function openRows(session: GraphSession, previous: GraphSession | null, linked?: Linked): void {
-  if (linked) session.diff.adopt(new DiffView(session.diff.place, linked.open.problem), (key) => key);
-  else if (previous?.db === session.db) {
-    session.outline.adopt(previous.outline);
-    session.diff.adopt(previous.diff, (key) => shifted(previous, session, key));
-  }
+/** Open the rows that were open in the pair before, where its nodes are alike. */
+function keepRowsOpen(session: GraphSession, previous: GraphSession): void {
+  session.outline.adopt(previous.outline);
+  session.diff.adopt(previous.diff, (key) => shifted(previous, session, key));
 }
 
 /** The id of the node at the same place of the same side, where both graphs are equally large. */

@@ -45,10 +45,14 @@ export class DiffView {
   /** A node that stays out of its fold, because it was asked for by name. */
   private kept: number | undefined;
   private round = 0;
+  /** Counts what was to be revealed: a slow earlier one overwrites no later one. */
+  private revealing = 0;
   private readonly asked = new Set<number>();
   private readonly listeners = new Set<() => void>();
   private pending: { place: number; middle: boolean } | null = null;
   private first: Promise<void> | null = null;
+  /** The node that is being revealed: asked for again, it is not asked again. */
+  private under: { id: number; way: Way | null; done: Promise<void> } | null = null;
 
   constructor(
     readonly place: PairPlace,
@@ -68,14 +72,16 @@ export class DiffView {
     return this.openness.text;
   }
 
-  /** The first rows and the profile; asked for once. */
-  start(): Promise<void> {
-    this.first ??= this.load(0).then(() => void this.loadProfile());
+  /** The first rows, those around a node where one is to be shown, then the profile; once. */
+  start(node: number | null = null): Promise<void> {
+    this.first ??= this.firstRows(node).then(() => void this.loadProfile());
     return this.first;
   }
 
   /** Ask for the pages of rows that are in view, and one before and behind. */
   want(first: number, last: number): void {
+    // How many there are is not known yet; the first rows are on their way.
+    if (this.pages.total === 0) return;
     for (const page of this.pages.missing(first - PAGE / 2, last + PAGE / 2)) {
       if (!this.asked.has(page)) void this.load(page);
     }
@@ -103,26 +109,25 @@ export class DiffView {
   };
 
   toggle(row: DiffRow): void {
-    if (row.fold !== 0) {
-      this.change(row.fold > 0 ? this.openness.unfold(row.key) : this.openness.fold(row.key), row);
-    } else if (row.children > 0) {
-      this.change(row.open ? this.openness.close(row.key) : this.openness.open(row.key), row);
-    }
+    if (row.fold > 0) this.change(this.openness.unfold(row.key), row);
+    else if (row.fold < 0) this.shut(this.openness.fold(row.key), row);
+    else if (row.children > 0 && row.open) this.shut(this.openness.close(row.key), row);
+    else if (row.children > 0) this.change(this.openness.open(row.key), row);
   }
 
-  /** Open everything below a row; without one, everything. */
-  openAll(row: DiffRow): void {
-    this.change(this.openness.openAll(row.key), row);
+  /** Open everything below a node; its row, where it is there, tells which page is asked for. */
+  openAll(key: number, row?: DiffRow): void {
+    this.change(this.openness.openAll(key), row);
   }
 
   closeAll(): void {
     this.kept = undefined;
-    this.change(Openness.parse(""));
+    this.shut(Openness.parse(""));
     this.pane?.show(0);
   }
 
   setOpen(open: string): void {
-    this.change(Openness.parse(open));
+    this.shut(Openness.parse(open));
   }
 
   /** Open a text written for other ids, where its nodes exist here. */
@@ -133,25 +138,38 @@ export class DiffView {
   /** Show only what is on the way from a cause to a node; null shows all again. */
   setWay(way: Way | null): void {
     this.way = way;
+    this.giveUp();
     this.restart();
     this.pane?.show(0);
   }
 
-  /** Open the way to a node and bring its row into view. */
-  async reveal(id: number, options: { middle?: boolean } = {}): Promise<void> {
+  /** Open the way to a node and bring its row into view.
+   *
+   * What is opened while the answer is on its way stays open: it is asked for again, with that. */
+  reveal(id: number, options: { middle?: boolean } = {}): Promise<void> {
+    const { under, way } = this;
+    if (under?.id === id && under.way === way) return under.done;
+    const ticket = ++this.revealing;
+    const done = this.revealNow(id, ticket, options).finally(() => {
+      if (this.under?.done === done) this.under = null;
+    });
+    this.under = { id, way, done };
+    return done;
+  }
+
+  private async revealNow(id: number, ticket: number, options: { middle?: boolean }): Promise<void> {
     const known = this.pages.find(id);
     if (known >= 0) {
       this.show(known, options.middle ?? false);
       return;
     }
-    const round = ++this.round;
-    const answer = await fetchRows(this.place, { ...this.query(), keep: id, reveal: id, limit: PAGE });
-    if (round !== this.round) return;
+    const answer = await this.askFor(id, ticket);
+    if (!answer) return;
     if (answer.found === null) {
       // It is off the way that is shown, or of another pair.
       if (this.way) {
         this.way = null;
-        await this.reveal(id, options);
+        await this.revealNow(id, ticket, options);
       }
       return;
     }
@@ -190,6 +208,16 @@ export class DiffView {
     this.changed();
   }
 
+  /** The page of a node with the way to it open, for what is open by then; null once overtaken. */
+  private async askFor(id: number, ticket: number): Promise<RowWindow | null> {
+    for (;;) {
+      const { round } = this;
+      const answer = await fetchRows(this.place, { ...this.query(), keep: id, reveal: id, limit: PAGE });
+      if (ticket !== this.revealing) return null;
+      if (round === this.round) return answer;
+    }
+  }
+
   private show(place: number, middle: boolean): void {
     // The canvas learns first how many rows there are now, for it cannot scroll beyond the last.
     this.changed();
@@ -203,6 +231,17 @@ export class DiffView {
     this.restart(Math.max(0, Math.floor(place / PAGE)));
   }
 
+  /** Close something: what was to be revealed meanwhile would open it again. */
+  private shut(openness: Openness, near?: DiffRow): void {
+    this.giveUp();
+    this.change(openness, near);
+  }
+
+  private giveUp(): void {
+    this.revealing += 1;
+    this.under = null;
+  }
+
   private placeOf(row: DiffRow): number {
     for (let place = 0; place < this.pages.total; place += 1) {
       if (this.pages.at(place) === row) return place;
@@ -214,6 +253,12 @@ export class DiffView {
     this.round += 1;
     this.asked.clear();
     void this.load(page, true);
+  }
+
+  private async firstRows(node: number | null): Promise<void> {
+    // Whoever selects the node hears of the failure too; the list goes on without it.
+    if (node !== null) await this.reveal(node).catch(() => undefined);
+    if (this.pages.total === 0) await this.load(0);
   }
 
   private async load(page: number, anew = false): Promise<void> {

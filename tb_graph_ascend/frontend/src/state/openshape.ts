@@ -1,12 +1,12 @@
-/* Which nodes of a tree are open, by position (for the address bar) and by name (for another step or
- * rank, whose node ids differ). Text form: `2(0.3(1)).7` = child 2 with its children 0 and 3, … */
+/* Which nodes of a tree are open, by position and by name: for another step or rank, whose node ids
+ * differ. */
 
 import type { GraphTree } from "../outline/tree";
 
 export interface OpenShape {
   position: number;
-  /** Set when the shape comes from a tree: the same name wins over the same position. */
-  name?: string;
+  /** The same name wins over the same position. */
+  name: string;
   below: OpenShape[];
 }
 
@@ -17,28 +17,6 @@ export function shapeOf(tree: GraphTree, parent = tree.root.id): OpenShape[] {
     name: node.name,
     below: shapeOf(tree, node.id),
   }));
-}
-
-export function shapeToText(shapes: readonly OpenShape[]): string {
-  return shapes
-    .map(({ position, below }) => {
-      const nested = below.length > 0 ? `(${shapeToText(below)})` : "";
-      return `${position}${nested}`;
-    })
-    .join(".");
-}
-
-/** Read the text form; what is malformed is left out rather than refused. */
-export function textToShape(text: string): OpenShape[] {
-  const root: OpenShape = { position: 0, below: [] };
-  const stack = [root];
-  for (const token of text.match(/\d+|[()]/g) ?? []) {
-    const top = stack[stack.length - 1];
-    if (token === ")") stack.splice(Math.max(1, stack.length - 1));
-    else if (token === "(") stack.push(top?.below[top.below.length - 1] ?? root);
-    else top?.below.push({ position: Number(token), below: [] });
-  }
-  return root.below;
 }
 
 /** Open the same nodes in another tree, loading the pages that hold them. */
@@ -64,8 +42,7 @@ export async function reopen(
 /** Siblings looked at on either side, where a call was inserted or left out. */
 const SHIFT = 60;
 
-function findChild(tree: GraphTree, parent: number, position: number, name: string | undefined) {
-  if (name === undefined) return tree.childAt(parent, position);
+function findChild(tree: GraphTree, parent: number, position: number, name: string) {
   for (let shift = 0; shift <= SHIFT; shift += 1) {
     for (const place of [position - shift, position + shift]) {
       const node = tree.childAt(parent, place);

@@ -24,13 +24,14 @@ export class GraphSession {
   constructor(
     readonly db: string,
     readonly pair: PairGraphs,
+    diff?: DiffView,
   ) {
     this.trees = {
       problem: pair.problem && new GraphTree(pair.problem.root),
       benchmark: pair.benchmark && new GraphTree(pair.benchmark.root),
     };
     const place = { db, step: pair.step, rank: pair.rank };
-    this.diff = new DiffView(place);
+    this.diff = diff ?? new DiffView(place);
     this.outline = new OutlineView(place);
     this.pages = { problem: this.pagesOf("problem"), benchmark: this.pagesOf("benchmark") };
   }

@@ -102,12 +102,15 @@ function pane() {
   return state().session?.diff.pane;
 }
 
-/** Open all below the selected row, or below the first. */
+/** Open all below the selected row, or all; the first rows need not be there yet. */
 function openAllBelow(): void {
   const { session, selected } = state();
-  const pages = session?.diff.pages;
-  const row = pages?.at(selected === null ? 0 : Math.max(0, pages.find(selected)));
-  if (row) session?.diff.openAll(row);
+  if (!session) return;
+  const { pages } = session.diff;
+  const row = pages.at(selected === null ? 0 : Math.max(0, pages.find(selected)));
+  const root = session.pair.problem?.root ?? session.pair.benchmark?.root;
+  const key = row?.key ?? root?.id;
+  if (key !== undefined) session.diff.openAll(key, row);
 }
 
 /** Show only what leads from the cause to the selected row, or all again. */

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { DiffView } from "../../src/state/diffview";
+import { type DiffPane, DiffView } from "../../src/state/diffview";
 import { row, windowOf } from "../rows";
 
 interface Asked {
@@ -117,5 +117,55 @@ describe("the list of rows", () => {
     expect(diff.open).toBe("2.9");
     await diff.reveal(55);
     expect(rowsAsked()).toHaveLength(2);
+  });
+
+  it("keeps what was opened while the way to a node was asked for, and goes there all the same", async () => {
+    const diff = await started();
+    const shown: number[] = [];
+    diff.attach({ show: (place: number) => void shown.push(place), top: () => 0 } as unknown as DiffPane);
+    const revealing = diff.reveal(55);
+    diff.openAll(1);
+    await settle();
+    const [, first, opened] = rowsAsked();
+    expect([first, opened].map((one) => one?.url.searchParams.get("open"))).toEqual([null, "1a"]);
+    first?.answer(windowOf([row({ key: 55 })], { total: 9, found: 0, opened: "2.9" }));
+    await settle();
+    expect([diff.open, shown]).toEqual(["1a", []]);
+    opened?.answer(windowOf([row({ key: 1 }), row({ key: 2 })], { total: 300 }));
+    await settle();
+    const again = rowsAsked()[3];
+    expect(again?.url.searchParams.get("open")).toBe("1a");
+    expect(again?.url.searchParams.get("reveal")).toBe("55");
+    again?.answer(windowOf([row({ key: 55 })], { offset: 100, total: 300, found: 100, opened: "1a" }));
+    await revealing;
+    expect([diff.open, diff.pages.total, shown]).toEqual(["1a", 300, [100]]);
+  });
+
+  it.each([
+    ["is not there", windowOf([], { found: null }), true],
+    ["was not answered", { error: "gone", hint: null }, false],
+  ])("opens what was asked for before a node that %s", async (_, body, ok) => {
+    const diff = await started();
+    diff.openAll(1);
+    const revealing = diff.reveal(55).catch(() => undefined);
+    await settle();
+    const [, opened, revealed] = rowsAsked();
+    opened?.answer(windowOf([row({ key: 1 }), row({ key: 2 }), row({ key: 3 })]));
+    revealed?.answer(body, ok);
+    await revealing;
+    await settle();
+    expect([diff.open, diff.pages.total]).toEqual(["1a", 3]);
+  });
+
+  it("stays closed when it was closed while the way to a node was asked for", async () => {
+    const diff = await started();
+    const revealing = diff.reveal(55);
+    diff.closeAll();
+    await settle();
+    const [, revealed, closed] = rowsAsked();
+    closed?.answer(windowOf([row({ key: 1 }), row({ key: 2 })]));
+    revealed?.answer(windowOf([row({ key: 55 })], { total: 9, found: 0, opened: "2.9" }));
+    await revealing;
+    expect([diff.open, diff.pages.total, rowsAsked().length]).toEqual(["", 2, 3]);
   });
 });

@@ -58,7 +58,7 @@ export function OutlineLine({ index, row, start, height, outline, comparison }: 
         {row.alone > 0 && <span className="tag">{t("diff.word.unmatched", { count: row.alone })}</span>}
       </span>
       <span className="outline-number muted">{row.calls}</span>
-      {comparison && <span className="outline-number">{row.divergent === 0 ? "–" : row.divergent}</span>}
+      {comparison && <span className="outline-number differ">{row.divergent === 0 ? "–" : row.divergent}</span>}
       {comparison && (
         <span className="outline-worst">
           <ScoreChip score={row.worst} />
