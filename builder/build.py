@@ -17,7 +17,7 @@ from builder.errors import InputError, OutputError
 from builder.judge.acc_check import Checks, read_checks
 from builder.judge.extensions import load_extensions
 from builder.match.nodes import MatchRules
-from builder.pipeline.executor import run_pairs
+from builder.pipeline.executor import LocalProcesses
 from builder.pipeline.merge_coverage import merged_summary, merged_values
 from builder.pipeline.merged import plan_comparison
 from builder.pipeline.options import BuildOptions
@@ -169,15 +169,15 @@ def _checks(options: BuildOptions, comparison: bool) -> Checks | None:
 def _run(
     plan: Plan, database: Database, instructions: Instructions, progress: Progress | None
 ) -> list[PairOutcome]:
-    report = counted(plan, progress)
+    report = counted(len(plan.pairs) + len(plan.broken), progress)
     lost = store_unworked(database, plan)
     for outcome in lost:
         report(outcome)
     work = StoredPairs(database.final, instructions)
-    return lost + run_pairs(plan.pairs, work, report, instructions.options.workers)
+    return lost + LocalProcesses(instructions.options.workers).run(plan.pairs, work, report)
 
 
-def counted(plan: Plan, progress: Progress | None) -> Callable[[PairOutcome], None]:
+def counted(total: int, progress: Progress | None) -> Callable[[PairOutcome], None]:
     """Calls `progress` with the number of pairs that are done, and of all of them."""
     done = 0
 
@@ -185,7 +185,7 @@ def counted(plan: Plan, progress: Progress | None) -> Callable[[PairOutcome], No
         nonlocal done
         done += 1
         if progress is not None:
-            progress(done, len(plan.pairs) + len(plan.broken), outcome)
+            progress(done, total, outcome)
 
     return report
 

@@ -60,8 +60,19 @@ class LocalProcesses:
     workers: int | None = None
 
     def run(self, pairs: Sequence[PairPlan], work: PairWork[_Made], report: Report) -> list[_Made]:
-        """Work on every pair and report each as it is ready."""
-        return run_pairs(pairs, work, report, self.workers)
+        """Work on every pair and report each as it is ready.
+
+        A pair that fails becomes an outcome with its error; the outcomes come as they are ready.
+        """
+        cores = max(1, self.workers or _usable_cores())
+        count = affordable_workers(pairs, min(cores, len(pairs)), available_bytes())
+        share = max(1, cores // max(1, count))
+        # A daemonic process, such as a pool's, may not have children.
+        alone = multiprocessing.current_process().daemon
+        if not alone and (CAN_FORK or count > 1):
+            return _run_in_processes(pairs, work, share, report, count)
+        with _no_collection():
+            return [_reported(work.attempt(plan, share), report) for plan in pairs]
 
 
 @dataclass(slots=True)
@@ -70,24 +81,6 @@ class _Running:
     plan: PairPlan
     answer: Connection
     lifeline: Lifeline
-
-
-def run_pairs(
-    pairs: Sequence[PairPlan], work: PairWork[_Made], report: Report, workers: int | None = None
-) -> list[_Made]:
-    """Work on every pair over `workers` processes, None for as many as there are cores.
-
-    A pair that fails becomes an outcome with its error; the outcomes come as they are ready.
-    """
-    cores = max(1, workers or _usable_cores())
-    count = affordable_workers(pairs, min(cores, len(pairs)), available_bytes())
-    share = max(1, cores // max(1, count))
-    # A daemonic process, such as a pool's, may not have children.
-    alone = multiprocessing.current_process().daemon
-    if not alone and (CAN_FORK or count > 1):
-        return _run_in_processes(pairs, work, share, report, count)
-    with _no_collection():
-        return [_reported(work.attempt(plan, share), report) for plan in pairs]
 
 
 def _usable_cores() -> int:
