@@ -224,6 +224,8 @@ _CHECKS = {
     "gradients_scaled": "scale",
     "other_axis": "group",
     "partial_used": "partial used",
+    "update_alone": "update",
+    "optimizer": "update",
 }
 
 

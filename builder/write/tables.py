@@ -185,7 +185,7 @@ LAYOUT = TableSpec(
         "size INTEGER NOT NULL",
         "kind TEXT NOT NULL",  # R repeated, S cut, P a part of a sum, A of a mean, D a duplicate
         "dim INTEGER",  # of a cut
-        "trust TEXT NOT NULL",  # exact | bounded | assumed
+        "trust TEXT NOT NULL",  # exact | told | bounded | assumed
     ),
 )
 
