@@ -71,8 +71,7 @@ class ModuleWatch:
         isolation: Isolation | None,
         inputs: IntegerInputs | None = None,
     ) -> None:
-        self._inputs = inputs
-        self._mode, self._isolation = mode, isolation
+        self._mode, self._isolation, self._inputs = mode, isolation, inputs
         self._single = False
         self._trace, self._threads, self._gradients = trace, threads, gradients
         self._parameters = ParameterWatch(trace)
