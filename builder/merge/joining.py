@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
 import msgspec
 import numpy as np
 
-from builder.dump.joined_tensors import Join, JoinedTensor, Variant, read_joined
+from builder.dump.joined_tensors import Variant, read_joined
 from builder.dump.tensor_files import TensorFileError
 from builder.dump.values import Record
-from builder.merge.assemble import LogicalRun
 from builder.merge.layouts import AXIS_NAMES, AxisLayout, Candidate, Shape
+from builder.merge.part_tensors import joined_tensor, ways_of
 from builder.merge.parts import Floats
 from builder.merge.positions import misplaced
 from builder.merge.resolution import Conflict, Sides
@@ -37,7 +36,6 @@ from builder.merge.sketches import (
     sketch_text,
 )
 from builder.merge.statistics import difference, disagreement, join_statistics
-from msprobe_core.format import TENSOR_DIR
 
 # Replicas of a parameter take the same steps; activations that every rank computes for itself may
 # round differently.
@@ -175,7 +173,7 @@ class RoleJoin:
         factor: float,
     ) -> str | None:
         run = self.owner.runs[side]
-        tensor = _joined_tensor(run, index, self.sides[side], variants, chosen, factor)
+        tensor = joined_tensor(run, index, self.sides[side], variants, chosen, factor)
         if tensor is None:
             return None
         tensor = replace(tensor, extents=self._extents(side))
@@ -241,7 +239,7 @@ class RoleJoin:
         order, rows = self.owner.runs[side].layout.cp_order, self.owner.rows[side]
         told = dict(self.role.grids[side].variants)
         listed = [
-            _ways(axis, order, rows)
+            ways_of(axis, order, rows)
             if axis.kind == "S" and axis.axis not in told
             else (told.get(axis.axis, Variant()),)
             for axis in self.sides[side].axes
@@ -253,7 +251,7 @@ class RoleJoin:
         arrays = []
         for side in (0, 1):
             run, candidate = self.owner.runs[side], self.sides[side]
-            tensor = _joined_tensor(run, row[side], candidate, variants[side], None, factors[side])
+            tensor = joined_tensor(run, row[side], candidate, variants[side], None, factors[side])
             if tensor is None:
                 return True  # an empty tensor has no file
             tensor = replace(tensor, extents=self._extents(side))
@@ -359,20 +357,6 @@ class RoleJoin:
         return tuple(sorted({part.rank for part in parts if part.at[place] in wanted}))
 
 
-def _ways(axis: AxisLayout, cp_order: str | None, rows: tuple[int, ...]) -> tuple[Variant, ...]:
-    """The orders in which the parts of an axis may lie behind each other, usual ones first."""
-    if axis.axis in ("dp", "micro"):
-        return (Variant(),)
-    plain = [Variant()]
-    if axis.axis == "cp":
-        plain = [Variant(), Variant(zigzag=True)]
-        if cp_order in ("contiguous", "zigzag"):
-            plain = [Variant(zigzag=cp_order == "zigzag")]
-    fused = [Variant(pieces=2), Variant(pieces=3)] if axis.axis == "tp" else []
-    flattened = [replace(way, rows=count) for count in rows for way in plain]
-    return (*plain, *fused, *flattened)
-
-
 def _picked(table: Floats, axes: Sequence[AxisLayout], axis: int, part: int) -> Floats:
     """The parts [4, instances, fewer parts] at one place of an axis."""
     inner = int(np.prod([a.size for a in axes[:axis]], dtype=int))
@@ -387,28 +371,3 @@ def _picked_sketches(
     """The sketches [1, fewer parts, 8] at one place of an axis, and the axes that are left."""
     picked = _picked(table.transpose(2, 0, 1), axes, axis, part).transpose(1, 2, 0)
     return picked, (*axes[:axis], *axes[axis + 1 :])
-
-
-def _joined_tensor(
-    run: LogicalRun,
-    index: int,
-    candidate: Candidate,
-    variants: Iterable[Variant],
-    chosen: tuple[int, int] | None,
-    factor: float,
-) -> JoinedTensor | None:
-    files, shapes = [], []
-    for part in run.parts[index]:
-        record = run.records[part.record]
-        if record.data_name is None or record.shape is None:
-            return None
-        files.append(os.fspath(run.folders[part.rank] / TENSOR_DIR / record.data_name))
-        shapes.append(record.shape)
-    joins = [
-        Join(axis.kind, axis.size, axis.dim, variant)
-        for axis, variant in zip(candidate.axes, variants)
-    ]
-    if chosen is not None:
-        axis, part_number = chosen
-        joins[axis] = Join("R", candidate.axes[axis].size, part_number)
-    return JoinedTensor(tuple(files), tuple(shapes), tuple(joins), factor)

@@ -1,0 +1,55 @@
+"""The tensors of a value's parts as one that is joined when it is opened, and how they may lie."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+
+from builder.dump.joined_tensors import Join, JoinedTensor, Variant
+from builder.merge.assemble import LogicalRun
+from builder.merge.layouts import AxisLayout, Candidate
+from msprobe_core.format import TENSOR_DIR
+
+
+def ways_of(axis: AxisLayout, cp_order: str | None, rows: tuple[int, ...]) -> tuple[Variant, ...]:
+    """The orders in which the parts of an axis may lie behind each other, usual ones first."""
+    if axis.axis in ("dp", "micro"):
+        return (Variant(),)
+    plain = [Variant()]
+    if axis.axis == "cp":
+        plain = [Variant(), Variant(zigzag=True)]
+        if cp_order in ("contiguous", "zigzag"):
+            plain = [Variant(zigzag=cp_order == "zigzag")]
+    fused = [Variant(pieces=2), Variant(pieces=3)] if axis.axis == "tp" else []
+    flattened = [replace(way, rows=count) for count in rows for way in plain]
+    return (*plain, *fused, *flattened)
+
+
+def joined_tensor(
+    run: LogicalRun,
+    index: int,
+    candidate: Candidate,
+    variants: Iterable[Variant],
+    chosen: tuple[int, int] | None,
+    factor: float,
+) -> JoinedTensor | None:
+    """The joined tensor behind a value; None where a part has no file.
+
+    `chosen` is an axis and the part along it that stands for all, `factor` divides the whole.
+    """
+    files, shapes = [], []
+    for part in run.parts[index]:
+        record = run.records[part.record]
+        if record.data_name is None or record.shape is None:
+            return None
+        files.append(os.fspath(run.folders[part.rank] / TENSOR_DIR / record.data_name))
+        shapes.append(record.shape)
+    joins = [
+        Join(axis.kind, axis.size, axis.dim, variant)
+        for axis, variant in zip(candidate.axes, variants)
+    ]
+    if chosen is not None:
+        axis, part_number = chosen
+        joins[axis] = Join("R", candidate.axes[axis].size, part_number)
+    return JoinedTensor(tuple(files), tuple(shapes), tuple(joins), factor)
