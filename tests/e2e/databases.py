@@ -57,9 +57,9 @@ def hold(dumps: Path, folder: Path) -> None:
     for side in ("problem", "bench"):
         only = next((dumps / side / "step0").iterdir())
         shutil.copytree(only, folder / side / "step0" / "rank0")
-    dump = folder / "problem" / "step0" / "rank0" / "dump.json"
-    dump.rename(dump.with_name("later.json"))
-    os.mkfifo(dump)
+    modules = folder / "problem" / "step0" / "rank0" / "construct.json"
+    modules.rename(modules.with_name("later.json"))
+    os.mkfifo(modules)
 
 
 def build_partly(folder: Path) -> None:
