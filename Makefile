@@ -22,7 +22,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract docs rooms soak models sbom coverage lower-bounds screenshots zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
+        contract cluster docs rooms soak models sbom coverage lower-bounds screenshots zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -110,6 +110,11 @@ e2e: venv build | $(CHROMIUM)  ## the journeys of a person in a real browser
 contract: venv  ## SGLang, vLLM-Ascend, verl, transformers, Lightning (installs the last two); PEER=… for its readers
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
 	$(BIN)/pytest --quiet tests/contract
+
+cluster: venv  ## units over Ray, a bucket and the files for schedulers; installs 600 MB for that
+	$(BIN)/pip install --quiet --editable '.[dump,dev,remote,ray]' s3fs 'moto[server]' kubernetes-validate
+	$(BIN)/pytest --quiet tests/builder/cluster tests/builder/storage tests/docs/test_cluster_page.py \
+	    tests/builder/pipeline/test_ray_tasks.py
 
 docs: venv  ## the documentation as a site, in build/site; warnings are errors
 	$(BIN)/mkdocs build --strict --quiet
