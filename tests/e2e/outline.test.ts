@@ -6,7 +6,7 @@ import { on, query, selectedName, tab, withBrowser } from "./page";
 
 withBrowser();
 
-const titles = (page: Page) => page.getByRole("treeitem").evaluateAll((rows) => rows.map((row) => row.title));
+const titles = (page: Page) => page.getByRole("treeitem").evaluateAll((rows) => rows.map((row) => row.getAttribute("title") ?? ""));
 const onRow = (page: Page) =>
   page.getByRole("tree").evaluate((tree) => {
     const row = document.getElementById(tree.getAttribute("aria-activedescendant") ?? "");
