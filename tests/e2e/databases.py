@@ -40,6 +40,7 @@ def main(logdir: Path, empty: Path, building: Path, renaming: Path) -> None:
     build(logdir / "dragged", SAMPLES / "renamed" / "problem", bench)
     build(logdir / "single", SAMPLES / "communication" / "bench", None)
     build_partly(logdir / "failed")
+    copy_foreign(logdir / "foreign")
     build_joined(logdir / "joined")
     build_scaled(logdir / "scaled")
     build(logdir / "micro", SAMPLES / "micro-steps" / "bench", SAMPLES / "micro-steps" / "bench")
@@ -69,6 +70,12 @@ def build_partly(folder: Path) -> None:
     dump = problem / "step1" / "rank1" / "dump.json"
     dump.write_text(dump.read_text()[:4000])
     build(folder, problem, SAMPLES / "ranks" / "bench")
+
+
+def copy_foreign(folder: Path) -> None:
+    """Lay down a result file that msprobe's own builder wrote."""
+    folder.mkdir(parents=True)
+    shutil.copy(SAMPLES / "vis-db" / "ranks.vis.db", folder / "foreign.vis.db")
 
 
 def build_joined(folder: Path) -> None:
