@@ -28,6 +28,8 @@ CLEAR = 4.0
 _PLAIN = 0.5
 # A distance that a sketch estimates lies hardly ever further from the true one than this factor.
 _ESTIMATED = 2.0
+# So many elements on the other side of a bound may be expected before one of them is believed.
+_PLAUSIBLE = 1e-3
 
 
 class Facts(Divergence):
@@ -162,13 +164,24 @@ class Facts(Divergence):
             return all(self.is_integer(row) for row in rows)
         return self._is_rounded(inputs)
 
+    def is_tie(self, node: TreeNode) -> bool:
+        """Whether a call ranked numbers that agree to rounding and picked others: a tie."""
+        floating = [row for row in self.rows(node) if not self.is_integer(row)]
+        return (
+            node.direction == "forward" and self.is_selection(node) and self._is_rounded(floating)
+        )
+
     def _picks_back(self, node: TreeNode) -> bool:
         """Whether a gradient of the same size goes to other elements, after rounding decided."""
         forward = node.forward
-        if forward is None or not self._is_rounded(self.rows(forward)):
+        if forward is None:
             return False
-        if gates_elements(node) and self._are_gated(node, forward):
+        decided = self.rows(forward)
+        agree = bool((self.comparison.score[decided] <= self.threshold).all())
+        if agree and gates_elements(node) and self._are_gated(node, forward):
             return True
+        if not self._is_rounded(decided):
+            return False
         outputs = self.divergent(node).outputs
         same_size = all(self.comparison.norm_error[r] <= self.comparison.limit[r] for r in outputs)
         return picks_elements(node) and same_size
@@ -178,13 +191,17 @@ class Facts(Divergence):
 
         Where the values that decide are off by a share e of their size, about as many of them
         change the side of the bound, so that a gradient g is off by √e·‖g‖; twice that is believed.
+        Where a thousandth of an element may be expected to, a single one is.
         """
         is_output, distance = self.comparison.is_output, self.comparison.distance
-        norms = self.comparison.statistics[1].table[3]
+        table = self.comparison.statistics[1].table
         decided = [row for row in self.rows(forward) if not is_output[row]]
         flowing = [row for row in self.rows(node) if not is_output[row]]
         share = np.nan_to_num(self.comparison.error[decided]).max(initial=0.0)
-        allowed = _ESTIMATED * sqrt(share) * np.nan_to_num(norms[flowing]).max(initial=0.0)
+        off = sqrt(share) * np.nan_to_num(table[3][flowing]).max(initial=0.0)
+        if share * max(map(self._size, flowing), default=0.0) > _PLAUSIBLE:
+            off = max(off, np.nan_to_num(np.abs(table[:2, flowing])).max(initial=0.0))
+        allowed = _ESTIMATED * off
         return all(distance[row] <= allowed for row in self.divergent(node).outputs)
 
     def _is_rounded(self, rows: Iterable[int]) -> bool:
