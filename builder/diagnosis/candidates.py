@@ -90,8 +90,8 @@ class Candidates:
         return self._listed[-1]
 
     def name(self, candidate: Candidate) -> None:
-        """Take a candidate as the cause; all others are forgotten."""
-        self._named.add(candidate.node)
+        """Take a candidate as the cause, and what stands in its place; all others are forgotten."""
+        self._named |= {candidate.node, *self.instead(candidate)}
         self.clear()
 
     def clear(self) -> None:
@@ -134,6 +134,20 @@ class Candidates:
             run.insert(0, other.node)
         return run
 
+    def instead(self, candidate: Candidate) -> list[TreeNode]:
+        """The unmatched calls of the other run that stand in the place of a candidate's run."""
+        nodes, known = self._matching.problem.in_order, self._matching.partner
+        # What the benchmark alone calls is listed with the first matched node behind it.
+        last = candidate.order
+        while last < len(nodes) and nodes[last] not in known:
+            last += 1
+        first = last
+        while first > 0 and nodes[first - 1] not in known:
+            first -= 1
+        other: CandidateKind = "missing" if candidate.kind == "extra" else "extra"
+        beside = (one for one in self._listed if one.kind == other)
+        return [one.node for one in beside if first <= one.order <= last]
+
     def _around(self, candidate: Candidate) -> list[TreeNode]:
         """The problem side's nodes that contain a candidate."""
         around = []
@@ -154,7 +168,7 @@ class Candidates:
         near += (
             other for other in self._around(candidate) if self._is_between(candidate.order, other)
         )
-        if not self._explained.isdisjoint(before):
+        if not self._explained.isdisjoint(before[-1:]):
             return False  # it began before
         near = [other for other in near if other not in self._explained]
         usual = max((self._facts.strain(other) for other in before), default=0.0)

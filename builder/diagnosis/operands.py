@@ -44,11 +44,12 @@ def operands_of(
 def _tensor(comparison: Comparison, row: int) -> Operand | None:
     ours, theirs = (side.table[:, row] for side in comparison.statistics)
     extremes = np.abs(np.array([*ours[:2], *theirs[:2]]))
-    norm, distance = max(abs(ours[3]), abs(theirs[3])), float(comparison.distance[row])
-    shape, largest = comparison.records[1][row].shape, float(extremes.max())
-    if shape is None or not isfinite(norm + largest + distance) or _has_masks(ours, theirs):
+    mean, norm = (float(max(abs(ours[at]), abs(theirs[at]))) for at in (2, 3))
+    distance, largest = float(comparison.distance[row]), float(extremes.max())
+    shape, known = comparison.records[1][row].shape, isfinite(norm + mean + largest + distance)
+    if shape is None or not known or _has_masks(ours, theirs):
         return None
-    return Operand(distance, float(norm), largest, shape)
+    return Operand(distance, norm, mean, largest, shape)
 
 
 def _has_masks(*sides: Floats) -> bool:
@@ -60,7 +61,7 @@ def _number(comparison: Comparison, row: int) -> Operand | None:
     if not (_is_number(ours) and _is_number(theirs)) or ours.value != theirs.value:
         return None
     magnitude = abs(float(theirs.value))  # type: ignore[arg-type]
-    return Operand(0.0, magnitude, magnitude, ())
+    return Operand(0.0, magnitude, magnitude, magnitude, ())
 
 
 def _is_number(record: Record) -> bool:

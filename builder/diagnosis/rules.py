@@ -366,14 +366,14 @@ def _candidate_ahead(case: Case, row: int) -> Candidate | None:
     """The unmatched call that either dump names as the maker of an input."""
     kinds: tuple[CandidateKind, CandidateKind] = ("extra", "missing")
     trees = (case.matching.problem, case.matching.benchmark)
-    for kind, tree, records in zip(kinds, trees, case.facts.comparison.records):
-        source = records[row].source
+    readers = (case.node, case.matching.partner[case.node])
+    records = case.facts.comparison.records
+    for kind, tree, reader, side in zip(kinds, trees, readers, records):
+        source = side[row].source
         named = named_output(tree, source) if source else None
-        if named is not None:
+        if named is not None and named[0].exec_order > reader.exec_order:
             order = named[0].exec_order if kind == "extra" else case.node.exec_order
-            found = case.candidates.ahead(kind, named[0], order)
-            if found is not None:
-                return found
+            return case.candidates.ahead(kind, named[0], order)
     return None
 
 
@@ -386,7 +386,7 @@ def _candidate_in_forward(case: Case) -> Candidate | None:
 def open_candidate(case: Case, candidate: Candidate, score: float) -> Finding:
     """Name what a difference points to; the node of the case is the first that shows it."""
     named = _outermost(candidate.node, case.matching)
-    names = ", ".join(call.name for call in case.candidates.run(candidate)[-5:])
+    names, instead = _names(case.candidates.run(candidate)), case.candidates.instead(candidate)
     case.candidates.name(candidate)
     ledger, facts = case.ledger, case.facts
     if candidate.kind == "argument":
@@ -394,11 +394,18 @@ def open_candidate(case: Case, candidate: Candidate, score: float) -> Finding:
         return ledger.open(named, "argument_differs", facts.argument_reason(row))
     if candidate.kind == "precision":
         return ledger.open(named, "precision", facts.precision_reason(named))
-    if candidate.kind == "extra":
-        extra: Reason = {"code": "extra_calls", "names": names}
-        return ledger.open(named, "input_differs", extra, score)
-    missing: Reason = {"code": "missing_calls", "names": names}
-    return ledger.open(named, "input_differs", missing, score, affected=case.node)
+    is_extra = candidate.kind == "extra"
+    reason: Reason = {"code": "extra_calls" if is_extra else "missing_calls", "names": names}
+    affected = None if is_extra else case.node
+    finding = ledger.open(named, "input_differs", reason, score, affected=affected)
+    if instead:
+        finding.reasons.append({"code": "in_place_of", "names": _names(instead)})
+    return finding
+
+
+def _names(calls: list[TreeNode]) -> str:
+    """The last few of a run of calls."""
+    return ", ".join(call.name for call in calls[-5:])
 
 
 def _outermost(node: TreeNode, matching: Matching) -> TreeNode:

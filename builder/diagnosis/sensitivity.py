@@ -15,12 +15,13 @@ from math import prod, sqrt
 class Operand:
     """A tensor or a number that both sides read.
 
-    `distance` is the L2 norm of the difference, `norm` and `largest` (magnitude) those of the
-    larger side. A number has the empty shape.
+    `distance` is the L2 norm of the difference, `norm`, `mean` and `largest` are the magnitudes of
+    the larger side. A number has the empty shape.
     """
 
     distance: float
     norm: float
+    mean: float
     largest: float
     shape: tuple[int, ...]
 
@@ -32,6 +33,14 @@ class Operand:
     def spread(self, size: int) -> float:
         """The distance once the operand is copied to as many elements as the result has."""
         return self.distance * sqrt(max(1.0, size / self.size))
+
+    def weight(self, terms: int) -> float:
+        """What a sum of so many terms makes of unit errors that the elements multiply.
+
+        Errors that all terms have in common add up with the mean, the others as a random walk.
+        """
+        around = max(0.0, self.norm**2 / self.size - self.mean**2)
+        return self.mean * terms + sqrt(around * terms)
 
 
 Operands = Sequence[Operand]
@@ -74,9 +83,10 @@ def _power(operands: Operands, factors: Factors, size: int) -> float:
 
 
 def _contraction(x: Operand, y: Operand, summed: int, size: int) -> float:
-    """‖Δ(xy)‖ ≈ (‖Δx‖·‖y‖ + ‖x‖·‖Δy‖)·√(K·n/(n_x·n_y)): errors of K summed terms are unrelated."""
-    share = sqrt(summed * size / (x.size * y.size))
-    return share * (x.distance * y.norm + x.norm * y.distance)
+    """‖Δ(xy)‖ ≲ √n·(w(y)·rms(Δx) + w(x)·rms(Δy)), with w = K·|mean| + √K·std for K terms a sum."""
+    of_x = y.weight(summed) * x.distance / sqrt(x.size)
+    of_y = x.weight(summed) * y.distance / sqrt(y.size)
+    return sqrt(size) * (of_x + of_y)
 
 
 def _matrix_product(operands: Operands, factors: Factors, size: int) -> float:

@@ -23,6 +23,7 @@ from builder.merge.roles import (
     Numbers,
     Reading,
     Role,
+    exceeded_bounds,
     has_factor,
     sketch_errors_of,
 )
@@ -56,6 +57,7 @@ class RoleJoin:
         self.factor = owner.result.factor if has_factor(role) else 1.0
         self.sides = (self.reading.problem, self.reading.benchmark)
         self.tables = self._join()
+        self.exceeded = self._exceeded()
 
     def write(self) -> None:
         variants = self._variants()
@@ -72,9 +74,13 @@ class RoleJoin:
                     self._write_sketch(side, at, row[side], chosen.get((side, at)))
             result.readings[row[0]] = self.reading
             result.compared += 1
+            if any(grid.is_told for grid in self.role.grids):
+                result.told.add(row[0])
             if self.sides[0].sums or self.sides[1].sums:
                 result.bounded.add(row[0])
-            if not (self.role.error < FITS).any() or len(self.role.rows) < 3:
+            is_known = any(grid.placements for grid in self.role.grids)
+            few = len(self.role.rows) < 3 and not is_known
+            if not (self.role.error < FITS).any() or few:
                 result.assumed.add(row[0])
 
     def _is_unexplained(self, at: int, row: tuple[int, int], variants: Variants | None) -> bool:
@@ -104,6 +110,9 @@ class RoleJoin:
             axes = (*candidate.axes[:axis], *candidate.axes[axis + 1 :])
             counts = _picked(self.numbers.counts[side][None, None], candidate.axes, axis, part)
             table = join_statistics(picked, counts[0, 0], axes)[:, 0]
+        if side == 0:
+            # Of a sum only bounds are known: one that the benchmark breaks stands in for it.
+            table = np.where(np.isnan(table), self.exceeded[:, at] * factor, table)
         recorded = np.asarray(self.numbers.recorded[side][:, at].all(axis=-1)).tolist()
         first = run.records[parts[0].record]
         cells = [
@@ -207,6 +216,10 @@ class RoleJoin:
         self.reading, self.role.reading, self.role.error = reading, reading, error
         self.sides = (reading.problem, reading.benchmark)
         self.tables = self._join()
+        self.exceeded = self._exceeded()
+
+    def _exceeded(self) -> Floats:
+        return exceeded_bounds(self.reading, self.numbers, self.factor)[0]
 
     def _join(self) -> tuple[Floats, ...]:
         return tuple(
@@ -217,10 +230,12 @@ class RoleJoin:
         )
 
     def _variant_options(self, side: int) -> list[tuple[Variant, ...]]:
+        order, rows = self.owner.runs[side].layout.cp_order, self.owner.rows[side]
+        told = dict(self.role.grids[side].variants)
         listed = [
-            _ways(axis, self.owner.runs[side].layout.cp_order, self.owner.rows[side])
-            if axis.kind == "S"
-            else (Variant(),)
+            _ways(axis, order, rows)
+            if axis.kind == "S" and axis.axis not in told
+            else (told.get(axis.axis, Variant()),)
             for axis in self.sides[side].axes
         ]
         return list(dict.fromkeys(product(*listed)))

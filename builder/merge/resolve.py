@@ -23,6 +23,7 @@ from builder.merge.roles import (
     readings,
     roles_of,
 )
+from builder.merge.told import LayoutFile, check_used
 
 
 def resolve(
@@ -30,13 +31,18 @@ def resolve(
     benchmark: LogicalRun,
     pairs: Sequence[tuple[int, int]],
     weak: frozenset[str],
+    layouts: Sequence[LayoutFile] = (),
 ) -> Resolution:
     """Fill in the records of both runs' dumps, in place.
 
     `pairs` are indices of values that belong together; `weak` names entries inside what the layout
-    itself rewrites: their values count only where some reading explains them.
+    itself rewrites: their values count only where some reading explains them. `layouts` are told by
+    name, one file for both runs or one for each. Raises InputError for a rule that fits no value.
     """
-    return _Resolver(Sides(problem, benchmark, weak)).run(pairs)
+    sides = Sides(problem, benchmark, weak, layouts)
+    resolution = _Resolver(sides).run(pairs)
+    check_used(layouts, frozenset(sides.values[0].used | sides.values[1].used))
+    return resolution
 
 
 class _Resolver:
@@ -47,6 +53,7 @@ class _Resolver:
         tensors = [pair for pair in pairs if self._is_tensor_pair(*pair)]
         for pair in set(pairs) - set(tensors):
             self._resolve_argument(*pair)
+        tensors = [pair for pair in tensors if not self._is_local(pair)]
         roles = list(roles_of(*self.sides.values, tensors))
         grouped = {row for role in roles for row in role.rows}
         for pair in tensors:
@@ -68,6 +75,14 @@ class _Resolver:
         if len(options) == 1:
             return 1.0
         return gradient_factor(roles, self.sides.values, options)
+
+    def _is_local(self, pair: tuple[int, int]) -> bool:
+        """Whether a value has no counterpart, as the user says; it is set aside then."""
+        rules = [v.rule(index) for v, index in zip(self.sides.values, pair, strict=True)]
+        is_local = any(rule is not None and rule.is_local for rule in rules)
+        if is_local:
+            self.sides.set_aside(pair, "local, as the layout file says")
+        return is_local
 
     def _is_tensor_pair(self, ours: int, theirs: int) -> bool:
         return all(

@@ -22,7 +22,15 @@ from builder.merge.sketches import (
     sketch_disagreement,
     sketch_error,
 )
-from builder.merge.statistics import MEAN, NORM, difference, disagreement, join_statistics
+from builder.merge.statistics import (
+    MEAN,
+    NORM,
+    bounds,
+    difference,
+    disagreement,
+    join_statistics,
+    outside,
+)
 
 # Below this relative error a reading fits: far above rounding, far below any other reading.
 FITS = 2e-3
@@ -178,6 +186,7 @@ def errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
     # What is nowhere recorded says nothing, unless it is a mean that a sum would need.
     nothing = np.inf if reading.problem.sums or reading.benchmark.sums else 0.0
     worst = np.nan_to_num(error, nan=nothing, posinf=np.inf)
+    worst = np.maximum(worst, exceeded_bounds(reading, numbers, factor)[1])
     for table, side in zip(numbers.tables, (reading.problem, reading.benchmark), strict=True):
         for at, axis in enumerate(side.axes):
             if axis.kind == "R":
@@ -185,6 +194,19 @@ def errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
     if have_sketches(reading.problem.axes, reading.benchmark.axes):
         worst = np.maximum(worst, sketch_errors_of(reading, numbers, factor))
     return np.asarray(worst)
+
+
+def exceeded_bounds(reading: Reading, numbers: Numbers, factor: float) -> tuple[Floats, Floats]:
+    """The bounds [4, instances] that no sum of the problem's parts can leave, and by how much.
+
+    NaN and 0 where the benchmark lies within them, or is a sum itself.
+    """
+    table = numbers.tables[0]
+    if not reading.problem.sums or reading.benchmark.sums:
+        return np.full((4, table.shape[1]), np.nan), np.zeros(table.shape[1])
+    least, most = bounds(scaled(table, factor), reading.problem.axes)
+    theirs = join_statistics(numbers.tables[1], numbers.counts[1], reading.benchmark.axes)
+    return outside(least, most, theirs)
 
 
 def sketch_errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:

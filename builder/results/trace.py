@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -13,8 +12,11 @@ import msgspec
 
 from builder.diagnosis.walk import THRESHOLD
 from builder.errors import DatabaseError, UnknownNodeError
-from builder.results.opening import connect, format_of
+from builder.results.opening import format_of
+from builder.results.volumes import each_connection
 from msprobe_core.format import NameSyntaxError, parse_entry
+
+_SHOWN = 5  # names that contain what was asked for
 
 Link: TypeAlias = Literal["start", "partner", "input", "inside", "forward", "cause"]
 # How a trace gets from one hop to the next: from a node of the benchmark to its partner, by the
@@ -27,6 +29,7 @@ class Hop(msgspec.Struct, frozen=True):
 
     By the link `input`, `value` is the key under which the node before read what this one put out
     under the key `output`; `exact` says whether the dump itself tells that, and not equal numbers.
+    `matched` is false for a call that one run alone makes: it has no score.
     """
 
     node: int
@@ -39,17 +42,20 @@ class Hop(msgspec.Struct, frozen=True):
     value: str | None = None
     output: str | None = None
     exact: bool = False
+    matched: bool = True
 
 
 class Trace(msgspec.Struct, frozen=True):
     """The way from a node to its cause, the node first; `finding` is the number of the finding.
 
-    `finding` is null where the way ends without one: nothing differs there, or nobody knows why.
+    `finding` is null where the way ends without one: nothing differs there (`differs`), or nobody
+    knows why.
     """
 
     step: int
     rank: int
     finding: int | None
+    differs: bool
     hops: list[Hop]
 
 
@@ -61,11 +67,16 @@ def explain(path: Path, name: str, step: int | None = None, rank: int | None = N
     """
     if not path.is_file() or format_of(path) != "own":
         raise DatabaseError(f"{path}: no result database of this tool", "build one and name it")
+    alike: dict[str, None] = {}
     try:
-        with closing(connect(path)) as connection:
-            return trace(connection, _find(connection, name, step, rank))
+        for connection in each_connection(path):
+            node = _find(connection, name, step, rank)
+            if node is not None:
+                return trace(connection, node)
+            alike |= dict.fromkeys(_names_like(connection, name))
     except sqlite3.Error as error:
         raise DatabaseError(f"{path}: is damaged ({error})", "build it again") from None
+    raise UnknownNodeError(f"{name}: no node of that name", _what_instead(alike))
 
 
 def trace(connection: sqlite3.Connection, node: int) -> Trace:
@@ -73,18 +84,33 @@ def trace(connection: sqlite3.Connection, node: int) -> Trace:
     return _Tracer(connection).trace(node)
 
 
-def _find(connection: sqlite3.Connection, name: str, step: int | None, rank: int | None) -> int:
+def _find(
+    connection: sqlite3.Connection, name: str, step: int | None, rank: int | None
+) -> int | None:
     query = (
         "SELECT node.id FROM node JOIN graph ON graph.id = node.graph "
         "WHERE node.name = ? AND (? IS NULL OR graph.step = ?) AND (? IS NULL OR graph.rank = ?) "
         "ORDER BY graph.side = 'benchmark', graph.step, graph.rank, node.id LIMIT 1"
     )
     row = connection.execute(query, (name, step, step, rank, rank)).fetchone()
-    if row is None:
-        raise UnknownNodeError(
-            f"{name}: no node of that name", "take a full name, as `msprobe diagnose` prints it"
-        )
-    return int(row[0])
+    return None if row is None else int(row[0])
+
+
+def _names_like(connection: sqlite3.Connection, text: str) -> list[str]:
+    """Names that contain what was asked for, one more of them than are shown."""
+    query = (
+        "SELECT name FROM node WHERE instr(lower(name), lower(?)) "
+        "GROUP BY name ORDER BY min(id) LIMIT ?"
+    )
+    return [name for (name,) in connection.execute(query, (text, _SHOWN + 1))]
+
+
+def _what_instead(names: Collection[str]) -> str:
+    """What to take instead of a name that no node has."""
+    if not names:
+        return "take a full name, as `msprobe diagnose` prints it"
+    more = ", …" if len(names) > _SHOWN else ""
+    return f"take a full name: {', '.join(list(names)[:_SHOWN])}{more}"
 
 
 class _Node(msgspec.Struct, frozen=True):
@@ -145,7 +171,7 @@ class _Tracer:
 
     def trace(self, start: int) -> Trace:
         here = self._node(start)
-        step, rank = here.step, here.rank
+        step, rank, differs = here.step, here.rank, self._differs(here)
         hops = [_hop(here, "start")]
         seen = {here.id}
         while (finding := self._finding(here.id)) is None:
@@ -155,7 +181,7 @@ class _Tracer:
             here, hop = following
             seen.add(here.id)
             hops.append(hop)
-        return Trace(step, rank, finding, hops)
+        return Trace(step, rank, finding, differs, hops)
 
     def _ways(self, here: _Node, seen: set[int]) -> Iterator[tuple[_Node, Hop]]:
         """Where a difference may have come from, the best way first."""
@@ -252,7 +278,7 @@ def _hop(
     exact: bool = False,
 ) -> Hop:
     own = (node.id, node.name, node.side, node.order, node.score, node.input_score)
-    return Hop(*own, link, value, output, exact)
+    return Hop(*own, link, value, output, exact, node.partner is not None)
 
 
 def _key(role: str, path: str) -> str:

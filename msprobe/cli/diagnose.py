@@ -15,7 +15,7 @@ from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
     from builder import Diagnosis, Suspect
-    from builder.results.trace import Trace
+    from builder.results.trace import Hop, Trace
 
 SUMMARY = "name the places where a comparison begins to differ, best suspect first"
 TOP = 5
@@ -72,6 +72,7 @@ def run(options: argparse.Namespace) -> Exit:
 def _explain(options: argparse.Namespace) -> Exit:
     import msgspec
 
+    from builder import diagnose
     from builder.results.trace import explain
 
     trace = explain(options.database, options.explain, options.step, options.rank)
@@ -79,24 +80,46 @@ def _explain(options: argparse.Namespace) -> Exit:
         shown = {"version": 1, "database": str(options.database), **msgspec.to_builtins(trace)}
         print(json.dumps(shown, indent=1, ensure_ascii=False))
     else:
-        print("\n".join(_way(trace)))
+        findings = diagnose(options.database, trace.finding or 0).findings
+        print("\n".join(_way(trace, findings[-1] if trace.finding else None)))
     return Exit.DONE
 
 
-def _way(trace: Trace) -> list[str]:
+def _way(trace: Trace, cause: Suspect | None) -> list[str]:
     lines = [f"step {trace.step}, rank {trace.rank}"]
     for hop in trace.hops:
-        score = "–" if hop.score is None else f"{hop.score:.2f}"
-        before = "–" if hop.input_score is None else f"{hop.input_score:.2f}"
         told = _LINKS[hop.link].format(value=hop.value)
-        lines.append(f"{told:<28} {hop.name} (inputs {before}, outputs {score})")
+        lines.append(f"{told:<28} {hop.name} ({_compared(hop)})")
     if any(hop.link == "input" and not hop.exact for hop in trace.hops):
         lines.append("note: who made an input is told by equal numbers where the dump does not say")
-    if trace.finding is not None:
-        lines.append(f"finding {trace.finding} of the diagnosis begins there")
-    elif len(trace.hops) == 1:
-        lines.append("nothing that was recorded leads further back")
+    if cause is not None:
+        lines.append(f"there begins finding {trace.finding}: {'; '.join(cause.reasons)}")
+    else:
+        lines.append(_open_end(trace))
     return lines
+
+
+def _compared(hop: Hop) -> str:
+    """How far apart the two runs are at a node, as scores."""
+    if not hop.matched:
+        return f"only in the {hop.side} run"
+    if hop.score is None and hop.input_score is None:
+        return "no values compared"
+    score = "–" if hop.score is None else f"{hop.score:.2f}"
+    before = "–" if hop.input_score is None else f"{hop.input_score:.2f}"
+    return f"inputs {before}, outputs {score}"
+
+
+def _open_end(trace: Trace) -> str:
+    """Why a way ends at no finding."""
+    if trace.differs or len(trace.hops) > 1:
+        return "nothing that was recorded leads further back"
+    (start,) = trace.hops
+    if not start.matched:
+        return "the other run has no such call: nothing was compared here"
+    if start.score is None and start.input_score is None:
+        return "neither run recorded values here that could be compared"
+    return "it agrees with the other run: there is nothing to explain"
 
 
 def _top(options: argparse.Namespace) -> int:

@@ -179,7 +179,9 @@ class MsprobeDatabase:
         own = pair.nodes[id_]
         facts = (own.id, own.name, own.side, own.order, own.score, own.input_score)
         step, rank = next(key for key, known in self._pairs.items() if known is pair)
-        return Trace(step, rank, None, [Hop(*facts, "start")])
+        differs = max(own.score or 0.0, own.input_score or 0.0) > THRESHOLD
+        start = Hop(*facts, "start", matched=own.match is not None)
+        return Trace(step, rank, None, differs, [start])
 
     def details(self, id_: int) -> NodeDetails:
         """A node with its partner, values and stacks."""

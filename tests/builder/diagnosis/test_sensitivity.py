@@ -32,7 +32,8 @@ CALLS: list[tuple[str, Computed, list[tuple[int, ...]]]] = [
 
 def operand(one: Tensor, other: Tensor) -> Operand:
     largest = max(float(one.abs().max()), float(other.abs().max()))
-    return Operand(float((one - other).norm()), float(one.norm()), largest, tuple(one.shape))
+    mean, norm = float(one.mean().abs()), float(one.norm())
+    return Operand(float((one - other).norm()), norm, mean, largest, tuple(one.shape))
 
 
 @pytest.mark.parametrize(("name", "call", "shapes"), CALLS)
@@ -58,14 +59,25 @@ def test_numbers_multiply_what_is_added() -> None:
 
 def test_a_power_grows_by_its_derivative() -> None:
     x, moved = torch.full((4,), 2.0), torch.full((4,), 2.01)
-    three = Operand(0.0, 3.0, 3.0, ())
+    three = Operand(0.0, 3.0, 3.0, 3.0, ())
     apart = float((moved**3 - x**3).norm())
     assert furthest("pow", [operand(x, moved), three], {}, 4) == pytest.approx(apart, rel=0.01)
 
 
 @pytest.mark.parametrize("name", ["", "softmax", "mul"])
 def test_nothing_is_known_of_other_calls_and_of_too_few_operands(name: str) -> None:
-    assert furthest(name, [Operand(1.0, 1.0, 1.0, (4,))], {}, 4) == 0.0
+    assert furthest(name, [Operand(1.0, 1.0, 0.0, 1.0, (4,))], {}, 4) == 0.0
+
+
+def test_an_error_that_all_terms_have_in_common_adds_up() -> None:
+    """Probabilities times values that a weight moved all alike."""
+    torch.manual_seed(0)
+    probabilities, values = torch.rand(64, 32).softmax(-1), torch.randn(32, 8)
+    moved = values + 0.1 * torch.randn(8)
+    apart = float((probabilities @ moved - probabilities @ values).norm())
+    operands = [operand(probabilities, probabilities), operand(values, moved)]
+    bound = furthest("matmul", operands, {}, 64 * 8)
+    assert apart < 2 * bound < 8 * apart
 
 
 # --- what the walk makes of it --------------------------------------------------------------------

@@ -130,6 +130,40 @@ def test_behind_a_finding_no_other_call_is_blamed_for_what_follows(tmp_path: Pat
     assert [(f.node.name, f.kind) for f in found] == [(mine, "non_finite")]
 
 
+def replaced(call: str, made: float) -> Entries:
+    calls = {call: forward([tensor(2)], [tensor(made)]), B: forward([tensor(made)], [tensor(5)])}
+    return {A: forward([tensor(1)], [tensor(2)]), **calls}
+
+
+def test_a_call_in_place_of_another_says_of_which(tmp_path: Path) -> None:
+    mine, other = "Torch.gelu.0.forward", "Torch.silu.0.forward"
+    (found,) = findings(tmp_path, replaced(mine, 3.4), replaced(other, 3))
+    assert found.node.name == mine
+    assert found.reasons[1:] == [{"code": "in_place_of", "names": other}]
+
+
+def test_of_two_calls_in_one_place_the_second_is_not_named_for_its_value(tmp_path: Path) -> None:
+    """The benchmark's call made what is read next, and its dump says so: one cause all the same."""
+    mine, other = "Torch.gelu.0.forward", "Torch.silu.0.forward"
+
+    def entries(call: str, made: float) -> Entries:
+        told = tensor(made, source=f"{call}.output.0")
+        after = {
+            B: forward([tensor(made)], [tensor(made)]),
+            C: forward([told], [tensor(2 * made)]),
+        }
+        return {A: forward([tensor(1)], [tensor(2)]), call: forward([tensor(2)], [told]), **after}
+
+    found = findings(tmp_path, entries(mine, 3.4), entries(other, 3))
+    assert names(found) == [mine]
+
+
+def test_a_call_that_none_stands_in_place_of_says_nothing_of_it(tmp_path: Path) -> None:
+    theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(3)])}
+    (found,) = findings(tmp_path, replaced("Torch.gelu.0.forward", 3.4), theirs)
+    assert [reason["code"] for reason in found.reasons] == ["extra_calls"]
+
+
 def test_an_extra_call_that_changes_nothing_is_no_finding(tmp_path: Path) -> None:
     ours = {**chain(1, 2), "Torch.view.0.forward": forward([tensor(2)], [tensor(2)])}
     assert findings(tmp_path, ours, chain(1, 2)) == []

@@ -170,10 +170,27 @@ def test_explain_leads_to_the_finding(run: Run, compared: Path) -> None:
     assert name != first
     lines = run("diagnose", compared, "--explain", name).out.splitlines()
     assert name in lines[1] and lines[1].startswith("from ")
-    assert lines[-1] == "finding 1 of the diagnosis begins there"
+    reason = json.loads(run("diagnose", compared, "--json").out)["findings"][0]["reasons"][0]
+    assert lines[-1].startswith(f"there begins finding 1: {reason}")
     way = json.loads(run("diagnose", compared, "--explain", name, "--json").out)
     assert (way["version"], way["finding"]) == (1, 1)
     assert [way["hops"][0]["name"], way["hops"][-1]["name"]] == [name, first]
+
+
+def test_explain_says_why_there_is_nothing_to_explain(run: Run, compared: Path) -> None:
+    ends = {
+        "score = 0 AND input_score = 0 AND source IS NULL": "it agrees with the other run",
+        "match IS NULL AND source IS NULL AND kind = 'api'": "the other run has no such call",
+    }
+    for condition, words in ends.items():
+        with closing(sqlite3.connect(compared)) as connection:
+            row = connection.execute(f"SELECT name FROM node WHERE {condition}").fetchone()
+        assert words in run("diagnose", compared, "--explain", row[0]).out.splitlines()[-1]
+
+
+def test_explain_takes_part_of_a_name_for_a_question(run: Run, compared: Path) -> None:
+    answer = run("diagnose", compared, "--explain", "LINEAR")
+    assert answer.code != 0 and "take a full name: " in answer.err and "linear" in answer.err
 
 
 def test_explain_names_what_it_cannot_find(run: Run, compared: Path) -> None:

@@ -209,6 +209,8 @@ export interface Trace {
   step: number;
   rank: number;
   finding: number | null;
+  /** Whether the node itself differs from its partner. */
+  differs: boolean;
   hops: Hop[];
 }
 
@@ -224,6 +226,8 @@ export interface Hop {
   value: string | null;
   output: string | null;
   exact: boolean;
+  /** False for a call that one run alone makes. */
+  matched: boolean;
 }
 
 /** GET api/databases/{db}/nodes/{node}/flow – what fed a node, and what it fed. */

@@ -8,7 +8,17 @@ import type { RowPages } from "./rowpages";
 
 export type DiffLook = Pick<
   DiffScene,
-  "palette" | "texts" | "recolour" | "selected" | "hit" | "picked" | "microStep" | "comparison" | "lit"
+  | "palette"
+  | "texts"
+  | "recolour"
+  | "selected"
+  | "hit"
+  | "picked"
+  | "mapping"
+  | "mappable"
+  | "microStep"
+  | "comparison"
+  | "lit"
 > & { folded: boolean };
 
 export interface DiffEvents {

@@ -4,6 +4,7 @@ import type { DiffRow } from "../api/rows";
 import { OVERFLOW_SCORE } from "./appearance";
 import { INDENT, TEXT_ROW, yOf } from "./grid";
 import { paintAlone, paintGutter } from "./gutterpaint";
+import { paintMapping } from "./mappaint";
 import { paintRails } from "./railpaint";
 import { rampColor } from "./ramp";
 import type { DiffScene } from "./scene";
@@ -31,6 +32,7 @@ export function paintDiff(
     else paintHole(context, scene, y);
   }
   paintRails(context, scene, first, last);
+  paintMapping(context, scene, first, last);
   paintSticky(context, scene);
 }
 

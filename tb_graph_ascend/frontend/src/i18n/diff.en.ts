@@ -43,6 +43,7 @@ export const diff = {
   },
   trace: {
     none: "Nothing differs here, so no way leads back to a cause.",
+    alone: "One run alone makes this call, so nothing was compared here.",
     open: "The way ends here: what was recorded does not tell where the difference comes from.",
     begins: "it begins here",
     start: "from",
@@ -74,7 +75,9 @@ export const diff = {
       fold: "fold the benchmark's side",
       way: "only the way from the cause to the selected row",
       overflow: "colour by overflow",
-      pick: "pick for a mapping",
+      pick: "pick the selected row for a mapping; on the other side: map both",
+      accept: "map the first pair of “Probably the same”, in all its places",
+      rebuild: "rebuild with the mapped pairs",
       undo: "undo / redo a mapping",
       help: "this list",
       escape: "close, clear",

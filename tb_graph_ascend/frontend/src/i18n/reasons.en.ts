@@ -34,6 +34,7 @@ export const reasonsEn: Record<string, string> = {
     "its output is read as {{value}} by {{reader}}, whose output differs; the infinities in it hide from statistics whether it agrees",
   extra_calls: "calls that only the problem run makes: {{names}}",
   missing_calls: "calls that only the benchmark run makes: {{names}}",
+  in_place_of: "in their place the other run calls {{names}}",
   input_differs:
     "the input {{value}} differs (score {{score, score}}) and no recorded call before it explains that",
   batch_differs:
@@ -74,6 +75,9 @@ export const reasonsEn: Record<string, string> = {
     "all gradients that the optimizer reads are {{factor, short}} times the benchmark's: the loss, clipping or the reduction, no parameter of its own",
   updates_differ:
     "what the optimizer reads or writes differs for nearly all parameters ({{count}}): the step as a whole",
+  partial_used: "{{text}}",
+  update_alone:
+    "the gradient that the optimizer reads and the parameter before agree, what it leaves does not: its settings, its state or the update itself",
   shard_differs: "rank {{ranks}} ({{coordinates}}) has a part that is off",
   on_ranks: "on rank {{ranks}} ({{coordinates}}){{there}}",
   merged: "the ranks are compared as one logical run: {{problem}} against {{benchmark}}",

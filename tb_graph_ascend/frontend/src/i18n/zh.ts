@@ -2,6 +2,7 @@
 
 import type { Texts } from "./en";
 import { formsZh } from "./forms.zh";
+import { noticesZh } from "./notices.zh";
 import { reasonsZh } from "./reasons.zh";
 import { diff } from "./diff.zh";
 
@@ -263,6 +264,11 @@ export const zh: Texts = {
     grad: "requires_grad",
     madeBy: "由 {{name}} 产生：前往",
     readBy: "由 {{name}} 读取：前往",
+    allMakers_one: "显示产生它的调用",
+    allMakers_other: "显示产生它的全部 {{count}} 个调用",
+    allReaders_one: "显示读取它的调用",
+    allReaders_other: "显示读取它的全部 {{count}} 个调用",
+    equalValues: "按数值推断",
     flowGuess: "由相等的值推断：转储中没有记录",
     insteadBenchmark: "标杆侧在此处传递的值，读取者",
     insteadProblem: "问题侧在此处传递的值，读取者",
@@ -328,6 +334,8 @@ export const zh: Texts = {
     agree: "由各 rank 合并，彼此一致",
     place: "位置",
     guilty: "有差异",
+    told: "切分方式由用户指定",
+    toldHint: "按 --layout 文件中的规则合并",
     bounded: "仅上下界",
     boundedHint: "各部分需相加：均值精确，其余统计量未知",
     assumed: "切分方式为推测",
@@ -361,18 +369,7 @@ export const zh: Texts = {
     request: "请求：{{url}}",
     http: "状态 {{status}}",
   },
-  notice: {
-    noWay: "先选择一行：路径从起因通向它。",
-    noFindings: "此比对中没有差异。",
-    notHere: "当前 step 与 rank 没有此节点。",
-    rebuilt: "链接生成后此文件已重新构建，所选节点可能已变化。",
-    matched_one: "{{name}} 已与 {{partner}} 匹配。此处有 {{count}} 个节点没有对应节点：查询 unmatched 可列出。",
-    matched_other: "{{name}} 已与 {{partner}} 匹配。此处有 {{count}} 个节点没有对应节点：查询 unmatched 可列出。",
-    pickNothing: "请先选择仅一侧有的行，再按 M 映射。",
-    notMappable: "只有调用和模块可以映射。",
-    readOnly: "此服务以只读方式启动，不能映射。",
-    linkCopied: "已复制当前视图的链接。",
-  },
+  notice: noticesZh,
   share: {
     link: "复制当前视图的链接",
     slide: "答案图片，1920 × 1080",

@@ -19,8 +19,10 @@ export function TracePanel({ details: { node } }: { details: NodeDetails }) {
   const answer = useQuery({ ...traceQuery(db ?? "", node.id), enabled: db !== null });
   if (answer.isError) return <FailureNotice error={answer.error} retry={() => void answer.refetch()} />;
   if (!answer.data) return <p className="message">{t("loading")}</p>;
-  const { hops, finding } = answer.data;
-  if (finding === null && hops.length < 2) return <p className="message">{t("trace.none")}</p>;
+  const { hops, finding, differs } = answer.data;
+  if (finding === null && hops.length < 2 && !differs) {
+    return <p className="message">{t(hops[0]?.matched === false ? "trace.alone" : "trace.none")}</p>;
+  }
   return (
     <div className="scroll trace">
       <ol>
