@@ -16,6 +16,7 @@ const STATIC = /\.(?:js|css|html)(?:\?|$)/;
 
 /** Measure what both can do and print a table; what fails or takes too long is an entry of it. */
 export async function measureBeside(browser, place, peer, folder) {
+  if (!existsSync(folder)) throw new Error(`${folder} is not there: \`make bench-ui-data\` with PEER writes it`);
   console.log(`\nBeside the peer's plugin, in turns, medians of ${REPEATS}; limit ${LIMIT_MS / 1000} s\n`);
   console.log("| what | ours | peer | peer / ours |\n|---|---|---|---|");
   const loads = { ours: newLoad(), theirs: newLoad() };

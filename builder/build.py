@@ -17,7 +17,7 @@ from builder.errors import InputError, OutputError
 from builder.judge.acc_check import Checks, read_checks
 from builder.judge.extensions import load_extensions
 from builder.match.nodes import MatchRules
-from builder.pipeline.executor import Watch, run_pairs
+from builder.pipeline.executor import LocalProcesses, Watch
 from builder.pipeline.merge_coverage import merged_summary, merged_values
 from builder.pipeline.merged import plan_comparison
 from builder.pipeline.options import BuildOptions
@@ -182,13 +182,14 @@ def _run(
     progress: Progress | None,
     phases: Phases | None,
 ) -> list[PairOutcome]:
-    report = counted(plan, progress)
+    report = counted(_count(plan), progress)
     lost = store_unworked(database, plan)
     for outcome in lost:
         report(outcome)
     work = StoredPairs(database.final, instructions)
     watch = None if phases is None else _watch(phases, _count(plan))
-    return lost + run_pairs(plan.pairs, work, report, instructions.options.workers, watch)
+    executor = LocalProcesses(instructions.options.workers, watch)
+    return lost + executor.run(plan.pairs, work, report)
 
 
 def _watch(phases: Phases, count: int) -> Watch:
@@ -202,7 +203,7 @@ def _count(plan: Plan) -> int:
     return len(plan.pairs) + len(plan.broken)
 
 
-def counted(plan: Plan, progress: Progress | None) -> Callable[[PairOutcome], None]:
+def counted(total: int, progress: Progress | None) -> Callable[[PairOutcome], None]:
     """Calls `progress` with the number of pairs that are done, and of all of them."""
     done = 0
 
@@ -210,7 +211,7 @@ def counted(plan: Plan, progress: Progress | None) -> Callable[[PairOutcome], No
         nonlocal done
         done += 1
         if progress is not None:
-            progress(done, _count(plan), outcome)
+            progress(done, total, outcome)
 
     return report
 

@@ -19,6 +19,7 @@ import torch
 from builder.compare.comparison import compare
 from builder.compare.score import Tolerance
 from builder.diagnosis import rules, walk
+from builder.diagnosis.case import Case as AskedCase
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.dump.reader import read_dump
@@ -42,7 +43,7 @@ DTYPES = {
     ", without sketches": torch.float32,
     ", bfloat16 without sketches on the same kernels": torch.bfloat16,
 }
-Answered = Callable[[str, rules.Case, Finding], None]
+Answered = Callable[[str, AskedCase, Finding], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def examples(case: Case, root: Path) -> dict[str, Example]:
         trees = [tree_of(side / f"step{step}") for side in sides]
         comparison = compare(match_trees(*trees), Tolerance())
 
-        def note(name: str, asked: rules.Case, finding: Finding) -> None:
+        def note(name: str, asked: AskedCase, finding: Finding) -> None:
             found.setdefault(name, Example(asked.facts, asked.node, finding))
 
         with_names(note)
@@ -116,7 +117,7 @@ def with_names(note: Answered) -> None:
     """Let the walk tell which rule answered."""
 
     def told(rule: rules.Rule) -> rules.Rule:
-        def asked(case: rules.Case) -> Finding | None:
+        def asked(case: AskedCase) -> Finding | None:
             finding = rule(case)
             if finding is not None:
                 note(rule.__name__, case, finding)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 
-from builder.build import BuildResult, Progress, Request, put_together
+from builder.build import BuildResult, Progress, Request, counted, put_together
 from builder.cluster.dump_places import plan_anywhere
 from builder.cluster.joining import Parts
 from builder.cluster.parts import PARTS, PartState, named, part_states
@@ -67,7 +67,7 @@ def run_units(
         waiting = _with_needs(plan, waiting, done)
     # A rank that could not be read is told by the unit that needs it.
     tried = {unit.id for unit in waiting} | {state.unit for state in states if state.is_whole}
-    report = _counted(len(waiting), progress)
+    report = counted(len(waiting), progress)
     outcomes = [_waits(unit, tried) for unit in waiting if not tried.issuperset(unit.needs)]
     for outcome in outcomes:
         report(outcome)
@@ -153,18 +153,6 @@ def _planned(problem: str, benchmark: str | None, options: BuildOptions) -> Buil
 def _absolute(text: str) -> str:
     place = location_of(text)
     return place if is_address(place) else str(Path(place).absolute())
-
-
-def _counted(total: int, progress: Progress | None) -> Callable[[PairOutcome], None]:
-    done = 0
-
-    def report(outcome: PairOutcome) -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, total, outcome)
-
-    return report
 
 
 def _check(plan: BuildPlan, states: Sequence[PartState]) -> None:

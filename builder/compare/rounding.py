@@ -162,8 +162,9 @@ def forgive_quotients(
             continue
         start, stop = np.searchsorted(nodes, [nodes[row], nodes[row] + 1])
         inputs = [r for r in range(start, stop) if not is_output[r] and benchmark.recorded[0][r]]
-        if len(inputs) != tensors:
-            continue
+        arguments = (r for r in range(start, stop) if not is_output[r] and r not in inputs)
+        if len(inputs) != tensors or any(error[r] > 0 for r in arguments):
+            continue  # another argument is no rounding
         numerator = max((magnitude[r] for r in inputs[:-1]), default=1.0)
         divisor = smallest[inputs[-1]]
         allowed = np.sqrt(benchmark.size[row]) * limit[row] * numerator

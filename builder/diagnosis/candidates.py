@@ -23,6 +23,8 @@ _CONVERSIONS = frozenset(("to", "float", "double", "half", "bfloat16", "type", "
 # How many compared nodes before a candidate tell what was usual, and what counts as a leap from
 # there: relative to the usual strain, and as a share of the tolerance.
 _BEFORE, _LEAP, _FAINT = 8, 5.0, 0.2
+# What counts as a step where values are outside the tolerance: estimates are off by no more.
+_STEP = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,11 @@ class Candidates:
         """Take a candidate as the cause, and what stands in its place; all others are forgotten."""
         self._named |= {candidate.node, *self.instead(candidate)}
         self.clear()
+
+    def usual_strain(self) -> float:
+        """How near their tolerance the values of the last few compared nodes were."""
+        recent = self._compared[-_BEFORE:]
+        return max((self._facts.strain(node) for node in recent), default=0.0)
 
     def clear(self) -> None:
         """Forget all candidates: one of them was named, or another cause was."""
@@ -182,5 +189,6 @@ class Candidates:
 
     @staticmethod
     def _believable(usual: float) -> float:
-        # Inside the tolerance a leap over what was usual before counts as well.
-        return min(1.0, max(_LEAP * usual, _FAINT))
+        # Inside the tolerance a leap over what was usual before counts as well. Where that was
+        # outside, rounding grows from call to call: only a step does.
+        return _STEP * usual if usual > 1.0 else min(1.0, max(_LEAP * usual, _FAINT))

@@ -21,15 +21,13 @@ from builder.diagnosis.operands import operands_of
 from builder.diagnosis.sensitivity import furthest
 from builder.match.tree import TreeNode
 from builder.reasons import Reason
-from msprobe_core.format import LARGEST, canonical_dtype
+from msprobe_core.format import LARGEST, canonical_dtype, is_integer_dtype, machine_epsilon
 
 CLEAR = 4.0
 # The share of the tolerance that the first difference of two otherwise equal runs has to reach.
 _PLAIN = 0.5
 # A distance that a sketch estimates lies hardly ever further from the true one than this factor.
 _ESTIMATED = 2.0
-# So many elements on the other side of a bound may be expected before one of them is believed.
-_PLAUSIBLE = 1e-3
 
 
 class Facts(Divergence):
@@ -68,6 +66,10 @@ class Facts(Divergence):
         whole pass reaches up to a third of it.
         """
         return any(self._strain[row] > CLEAR for row in rows)
+
+    def stands_out(self, rows: list[int], usual: float) -> bool:
+        """Whether an error is further above its tolerance than was usual."""
+        return any(self._strain[row] > usual for row in rows)
 
     def begins_inexactness(self, node: TreeNode) -> bool:
         """Whether all before this node agrees to the last digit and its output plainly does not."""
@@ -177,8 +179,9 @@ class Facts(Divergence):
         if forward is None:
             return False
         decided = self.rows(forward)
+        differ = bool((self.comparison.error[decided] > 0).any())
         agree = bool((self.comparison.score[decided] <= self.threshold).all())
-        if agree and gates_elements(node) and self._are_gated(node, forward):
+        if differ and agree and gates_elements(node) and self._are_gated(node, forward):
             return True
         if not self._is_rounded(decided):
             return False
@@ -190,18 +193,17 @@ class Facts(Divergence):
         """Whether rounding explains that a gradient passes through other elements.
 
         Where the values that decide are off by a share e of their size, about as many of them
-        change the side of the bound, so that a gradient g is off by √e·‖g‖; twice that is believed.
-        Where a thousandth of an element may be expected to, a single one is.
+        change the side of the bound, so that a gradient g is off by √e·‖g‖; twice that is believed,
+        and one element more, for they are few.
         """
         is_output, distance = self.comparison.is_output, self.comparison.distance
-        table = self.comparison.statistics[1].table
+        table = np.nan_to_num(self.comparison.statistics[1].table)
+        largest, norms = np.abs(table[:2]).max(axis=0), table[3]
         decided = [row for row in self.rows(forward) if not is_output[row]]
         flowing = [row for row in self.rows(node) if not is_output[row]]
         share = np.nan_to_num(self.comparison.error[decided]).max(initial=0.0)
-        off = sqrt(share) * np.nan_to_num(table[3][flowing]).max(initial=0.0)
-        if share * max(map(self._size, flowing), default=0.0) > _PLAUSIBLE:
-            off = max(off, np.nan_to_num(np.abs(table[:2, flowing])).max(initial=0.0))
-        allowed = _ESTIMATED * off
+        allowed = _ESTIMATED * sqrt(share) * norms[flowing].max(initial=0.0)
+        allowed += largest[flowing].max(initial=0.0)
         return all(distance[row] <= allowed for row in self.divergent(node).outputs)
 
     def _is_rounded(self, rows: Iterable[int]) -> bool:
@@ -241,7 +243,25 @@ class Facts(Divergence):
         return 0 < len(np.unique(nodes[rows])) <= len(np.unique(nodes)) / 2
 
     def _dtype_differs(self, row: int) -> bool:
-        return "dtype" in self.comparison.differs.get(row, ())
+        """Whether two floating formats meet; masks as numbers or as booleans are no precision."""
+        dtypes = (self.ours[row].dtype or "", self.theirs[row].dtype or "")
+        floating = all(machine_epsilon(dtype) is not None for dtype in dtypes)
+        return floating and "dtype" in self.comparison.differs.get(row, ())
+
+    def is_written_otherwise(self, node: TreeNode, inputs: list[int]) -> bool:
+        """Whether a call computes the same from inputs in another shape or of another kind.
+
+        Padding before a convolution or by it, a mask of booleans or of minus infinities: where the
+        outputs agree, the two forms mean the same.
+        """
+        outputs = [row for row in self.rows(node) if self.comparison.is_output[row]]
+        agree = bool(outputs) and not self.divergent(node).outputs
+        compared = any(self.comparison.score[row] >= 0 for row in outputs)
+        return agree and compared and all(map(self._has_another_form, inputs))
+
+    def _has_another_form(self, row: int) -> bool:
+        kinds = (is_integer_dtype(side[row].dtype or "") for side in (self.ours, self.theirs))
+        return self.is_reshaped(row) or len(set(kinds)) > 1
 
 
 def _are_masked(comparison: Comparison) -> Bools:

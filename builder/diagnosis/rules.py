@@ -6,46 +6,24 @@ The first rule of a list that answers is right. docs/diagnosis.md explains each 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from builder.diagnosis.candidates import Candidate, CandidateKind, Candidates
-from builder.diagnosis.divergence import DivergentRows
+from builder.diagnosis.case import Case
+from builder.diagnosis.changed_calls import (
+    candidate_in_forward,
+    candidate_that_made,
+    open_candidate,
+)
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding, phase_of
-from builder.diagnosis.flow import named_output
 from builder.diagnosis.ledger import Ledger
-from builder.match.nodes import Matching
 from builder.match.tree import TreeNode
 from builder.match.values import SURPLUS
 from builder.reasons import Reason
 
+# What moved unrecorded is estimated anew each time, by up to this factor.
+_ESTIMATED = 2.0
 # How many calls a difference inside the tolerance is followed upstream.
 _UPSTREAM = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A matched node whose values diverge, and all that a rule may ask about it."""
-
-    node: TreeNode
-    rows: DivergentRows
-    facts: Facts
-    ledger: Ledger
-    candidates: Candidates
-
-    @property
-    def matching(self) -> Matching:
-        """The two trees."""
-        return self.facts.comparison.matching
-
-    @property
-    def is_gradient(self) -> bool:
-        """Whether the node is part of the backward pass."""
-        return self.node.direction == "backward"
-
-    def score_of_worst(self, rows: list[int]) -> float:
-        """The highest score among some rows."""
-        return float(self.facts.comparison.score[self.facts.worst(rows)])
 
 
 Rule = Callable[[Case], Finding | None]
@@ -110,7 +88,7 @@ def follows_a_changed_call(case: Case) -> Finding | None:
         candidate_that_made(case)
         or (case.candidates.inside(case.node) if not case.rows.inputs else None)
         or case.candidates.behind(case.node)
-        or _candidate_in_forward(case)
+        or candidate_in_forward(case)
     )
     if candidate is None:
         return None
@@ -172,7 +150,8 @@ def differs_unexplained(case: Case) -> Finding | None:
         unexplained = case.score_of_worst(case.rows.inputs) > 3 * case.facts.threshold
     else:
         unexplained = case.facts.is_clear(case.rows.inputs)
-    if not unexplained:
+    usual = case.candidates.usual_strain()
+    if not unexplained or not case.facts.stands_out(case.rows.inputs, _ESTIMATED * usual):
         return None
     reason = case.facts.score_reason("input_differs", case.rows.inputs)
     return case.ledger.open(case.node, "input_differs", reason)
@@ -346,76 +325,3 @@ def _finding_behind_gradient(facts: Facts, ledger: Ledger, node: TreeNode) -> Fi
     if not inputs:
         return None
     return finding_behind(facts, ledger, facts.problem_values(inputs)) or ledger.latest()
-
-
-def candidate_that_made(case: Case) -> Candidate | None:
-    """The candidate whose very value is read here, on either side."""
-    for row in case.rows.inputs or case.rows.outputs:
-        ours, theirs = case.facts.value_pair(row)
-        ledger = case.ledger
-        for producer in (ledger.producers.of(ours), ledger.benchmark_producers.of(theirs)):
-            candidate = case.candidates.named(producer) if producer is not None else None
-            if candidate is not None:
-                return candidate
-        if (ahead := _candidate_ahead(case, row)) is not None:
-            return ahead
-    return None
-
-
-def _candidate_ahead(case: Case, row: int) -> Candidate | None:
-    """The unmatched call that either dump names as the maker of an input."""
-    kinds: tuple[CandidateKind, CandidateKind] = ("extra", "missing")
-    trees = (case.matching.problem, case.matching.benchmark)
-    readers = (case.node, case.matching.partner[case.node])
-    records = case.facts.comparison.records
-    for kind, tree, reader, side in zip(kinds, trees, readers, records):
-        source = side[row].source
-        named = named_output(tree, source) if source else None
-        if named is not None and named[0].exec_order > reader.exec_order:
-            order = named[0].exec_order if kind == "extra" else case.node.exec_order
-            return case.candidates.ahead(kind, named[0], order)
-    return None
-
-
-def _candidate_in_forward(case: Case) -> Candidate | None:
-    """A forward twin with another argument or precision that only its gradient shows."""
-    forward = case.node.forward
-    return case.candidates.named(forward, "argument", "precision") if forward else None
-
-
-def open_candidate(case: Case, candidate: Candidate, score: float) -> Finding:
-    """Name what a difference points to; the node of the case is the first that shows it."""
-    named = _outermost(candidate.node, case.matching)
-    names, instead = _names(case.candidates.run(candidate)), case.candidates.instead(candidate)
-    case.candidates.name(candidate)
-    ledger, facts = case.ledger, case.facts
-    if candidate.kind == "argument":
-        row = facts.divergent(named).arguments[0]
-        return ledger.open(named, "argument_differs", facts.argument_reason(row))
-    if candidate.kind == "precision":
-        return ledger.open(named, "precision", facts.precision_reason(named))
-    is_extra = candidate.kind == "extra"
-    reason: Reason = {"code": "extra_calls" if is_extra else "missing_calls", "names": names}
-    affected = None if is_extra else case.node
-    finding = ledger.open(named, "input_differs", reason, score, affected=affected)
-    if instead:
-        finding.reasons.append({"code": "in_place_of", "names": _names(instead)})
-    return finding
-
-
-def _names(calls: list[TreeNode]) -> str:
-    """The last few of a run of calls."""
-    return ", ".join(call.name for call in calls[-5:])
-
-
-def _outermost(node: TreeNode, matching: Matching) -> TreeNode:
-    """The whole module where a whole module is extra or missing, else the call itself."""
-    while (
-        node not in matching.partner
-        and node.parent is not None
-        and node.parent.kind == "module"
-        and node.parent.entry is not None
-        and node.parent not in matching.partner
-    ):
-        node = node.parent
-    return node

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import nonfinite_state
 from builder.diagnosis.candidates import Candidates
+from builder.diagnosis.case import Case
+from builder.diagnosis.changed_calls import candidate_that_made, open_candidate
 from builder.diagnosis.divergence import DivergentRows
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding, phase_of
@@ -18,15 +20,12 @@ from builder.diagnosis.ledger import Ledger
 from builder.diagnosis.rules import (
     RULES_FOR_INPUTS,
     RULES_FOR_OUTPUTS,
-    Case,
-    candidate_that_made,
     contains_a_finding,
     finding_behind,
     finding_in_forward,
     finding_inside,
     first_answer,
     has_another_argument_behind_a_tie,
-    open_candidate,
 )
 from builder.dump.forms import OUTPUT_ROLES
 from builder.judge.overflow import is_exempt
@@ -163,6 +162,8 @@ class _Walk:
             for row in rows.inputs
         )
         outputs = self.facts.problem_values(rows.outputs)
+        if self.facts.is_written_otherwise(case.node, rows.inputs):
+            return
         if known and candidate_that_made(case) is None:
             if has_another_argument_behind_a_tie(case) is not None:
                 return

@@ -14,7 +14,7 @@ from builder.dump.joined_tensors import Join, JoinedTensor, Variant, read_joined
 from builder.dump.tensor_files import TensorFileError
 from builder.dump.values import Record
 from builder.merge.assemble import LogicalRun
-from builder.merge.layouts import AXIS_NAMES, AxisLayout, Candidate
+from builder.merge.layouts import AXIS_NAMES, AxisLayout, Candidate, Shape
 from builder.merge.parts import Floats
 from builder.merge.positions import misplaced
 from builder.merge.resolution import Conflict, Sides
@@ -101,7 +101,7 @@ class RoleJoin:
         run, candidate = self.owner.runs[side], self.sides[side]
         parts = run.parts[index]
         factor = self.factor if side == 0 else 1.0
-        if len(parts) == 1 and factor == 1.0:
+        if len(parts) == 1 and factor == 1.0 and self._extents(side) is None:
             return
         table = self.tables[side][:, at]
         if chosen is not None:
@@ -119,13 +119,15 @@ class RoleJoin:
             float(number) if known and not (np.isnan(number) and candidate.sums) else None
             for number, known in zip((table / factor).tolist(), recorded, strict=True)
         ]
+        if self._extents(side) is not None:
+            cells = [None] * len(cells)  # the padding went into them
         joined = None
         if variants is not None:
             joined = self._joined(side, index, variants[side], chosen, factor)
         run.dump.values.records[index] = Record(
             type=first.type,
             dtype=first.dtype,
-            shape=candidate.shape if first.shape is not None else None,
+            shape=(self._extents(side) or candidate.shape) if first.shape is not None else None,
             Max=cells[0],
             Min=cells[1],
             Mean=cells[2],
@@ -134,9 +136,14 @@ class RoleJoin:
             data_name=joined,
         )
 
+    def _extents(self, side: int) -> Shape | None:
+        """The extents of a side's value without padding; None where it has none."""
+        extents = self.reading.extents
+        return None if extents == self.sides[side].shape else extents
+
     def _is_sketched(self) -> bool:
         """Whether sketches of the joined values are compared."""
-        if self.numbers.sketches is None:
+        if self.reading.extents is not None or self.numbers.sketches is None:
             return False
         ours, theirs = (side.axes for side in self.sides)
         if have_sketches(ours, theirs):
@@ -171,6 +178,7 @@ class RoleJoin:
         tensor = _joined_tensor(run, index, self.sides[side], variants, chosen, factor)
         if tensor is None:
             return None
+        tensor = replace(tensor, extents=self._extents(side))
         name = f"joined:{index}"
         run.dump.joined[name] = tensor
         return name
@@ -248,6 +256,7 @@ class RoleJoin:
             tensor = _joined_tensor(run, row[side], candidate, variants[side], None, factors[side])
             if tensor is None:
                 return True  # an empty tensor has no file
+            tensor = replace(tensor, extents=self._extents(side))
             try:
                 arrays.append(read_joined(tensor).astype(np.float64))
             except (TensorFileError, ValueError):

@@ -17,7 +17,7 @@ from builder.errors import InputError
 from builder.merge.alignment import parse
 from builder.merge.assemble import LogicalRun, Part
 from builder.merge.layouts import Shape, ValueClass
-from builder.merge.told import LayoutFile, LayoutRule, ToldAxis
+from builder.merge.told import LayoutFile, LayoutRule, ToldAxis, names_of
 from msprobe_core.format import SKETCH_VERSION
 
 Floats = NDArray[np.float64]
@@ -138,13 +138,26 @@ class RunValues:
         if sizes[0] * sizes[1] * sizes[2] * sizes[3] != len(parts):
             return None
         shapes = tuple(self.run.records[part.record].shape or () for part in parts)
-        placements, rule = _placements(first), self.rule(index)
+        placements = _placements(first) or self._of_parameter(index)
+        rule = self.rule(index)
         if placements or rule is None or not rule.axes:
             return Grid(sizes, shapes, placements)  # type: ignore[arg-type]
         axes = self._told_axes(index, rule, shapes[0])
         told = tuple((axis.axis, _text(axis)) for axis in axes)
         variants = tuple((axis.axis, axis.variant) for axis in axes if axis.kind == "S")
         return Grid(sizes, shapes, told, variants, is_told=True)  # type: ignore[arg-type]
+
+    def _of_parameter(self, index: int) -> tuple[tuple[str, str], ...]:
+        """Where the parameters themselves say how tp cuts them, as Megatron's do."""
+        key, owner = self.keys[index], self.owner[index]
+        is_parameter = key.startswith("parameters") or owner.startswith("Optimizer.")
+        name = next(names_of(owner, key)) if self.run.cut and is_parameter else ""
+        dim = self.run.cut.get(name)
+        if dim is not None:
+            return (("tp", f"S({dim})"),)
+        # Before it is reduced, the gradient of what is repeated is a part of a sum.
+        is_whole = name in self.run.cut and not key.startswith("parameters_grad.")
+        return (("tp", "R"),) if is_whole else ()
 
     def rule(self, index: int) -> LayoutRule | None:
         """What the user tells of a value's layout."""

@@ -15,11 +15,14 @@ from builder.merge.assemble import LogicalRun
 from builder.merge.joining import RoleJoin
 from builder.merge.resolution import Conflict, Resolution, Sides
 from builder.merge.roles import (
+    Numbers,
+    Reading,
     Role,
     decide,
     gradient_factor,
     has_factor,
     numbers_of,
+    padded_readings,
     readings,
     roles_of,
 )
@@ -100,6 +103,18 @@ class _Resolver:
             self.sides.runs[0].dump.values.records[ours] = right
             self.result.set_aside["sizes and groups of the layout"] += 1
 
+    def _resolve_padded(self, role: Role, numbers: Numbers, listed: Sequence[Reading]) -> None:
+        """Cut padding off tensors; statistics that it went into are not comparable."""
+        if listed and self.sides.by_tensor:
+            # Statistics do not tell how far it is from any reading: the usual one is taken.
+            role.reading, role.error = listed[0], np.full(len(role.rows), np.inf)
+            role.options = [(role.reading, role.error)]
+            RoleJoin(self.sides, role, numbers).write()
+            return
+        reason = "padding of the vocabulary" if listed else "its shapes fit no layout"
+        for row in role.rows:
+            self.sides.set_aside(row, reason)
+
     def _resolve_role(self, role: Role) -> None:
         is_plain = role.is_trivial and (self.result.factor == 1.0 or not has_factor(role))
         if is_plain and not any(self.sides.is_weak(row[0]) for row in role.rows):
@@ -113,8 +128,7 @@ class _Resolver:
         )
         listed = readings(role, may_sum)
         if not listed:
-            for row in role.rows:
-                self.sides.set_aside(row, "its shapes fit no layout")
+            self._resolve_padded(role, numbers, padded_readings(role, may_sum))
             return
         decide(role, numbers, listed, self.result.factor, is_reduced)
         RoleJoin(self.sides, role, numbers).write()

@@ -6,6 +6,7 @@ another reading keeps the role's layout and differs, which is how a fault in one
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -37,15 +38,19 @@ FITS = 2e-3
 _EXACT = 1e-4
 _FAINT = 1e-3
 _OPTIONS = 4
+# Whose extents may be padded, and by how much: Megatron pads to a multiple of 128 × tp.
+_VOCABULARY = re.compile(r"embed|wte|head\b|output_layer|vocab|logits", re.IGNORECASE)
+_MOST_PADDED = 1.5
 Pairs = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How both sides of a role are read."""
+    """How both sides of a role are read; `extents` are those of both without their padding."""
 
     problem: Candidate
     benchmark: Candidate
+    extents: Shape | None = None
 
     @property
     def cost(self) -> float:
@@ -116,6 +121,33 @@ def readings(role: Role, may_sum: tuple[bool, bool]) -> list[Reading]:
         Reading(ours, theirs) for ours in listed[0] for theirs in by_shape.get(ours.shape, ())
     ]
     return sorted(same_shape, key=lambda reading: reading.cost)
+
+
+def padded_readings(role: Role, may_sum: tuple[bool, bool]) -> list[Reading]:
+    """The readings that leave one extent of vocabulary weights or logits unlike: padding.
+
+    Vocabularies are padded so that they can be cut; the smaller extent is the logical one.
+    """
+    if not _VOCABULARY.search(role.name):
+        return []
+    ours, theirs = (
+        candidates(grid.shapes, grid.sizes, role.value_class, may, grid.placements)
+        for grid, may in zip(role.grids, may_sum, strict=True)
+    )
+    found = [
+        Reading(one, other, tuple(map(min, zip(one.shape, other.shape, strict=True))))
+        for one in ours
+        for other in theirs
+        if _is_padded(one.shape, other.shape)
+    ]
+    return sorted(found, key=lambda reading: reading.cost)
+
+
+def _is_padded(ours: Shape, theirs: Shape) -> bool:
+    if len(ours) != len(theirs):
+        return False
+    unlike = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
+    return len(unlike) == 1 and max(unlike[0]) <= _MOST_PADDED * min(unlike[0])
 
 
 @dataclass(slots=True)

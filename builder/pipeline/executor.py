@@ -58,13 +58,28 @@ class Executor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalProcesses:
-    """Processes of this machine, None for as many as there are cores."""
+    """Processes of this machine, None for as many as there are cores.
+
+    `watch` hears of each phase that a pair enters.
+    """
 
     workers: int | None = None
+    watch: Watch | None = None
 
     def run(self, pairs: Sequence[PairPlan], work: PairWork[_Made], report: Report) -> list[_Made]:
-        """Work on every pair and report each as it is ready."""
-        return run_pairs(pairs, work, report, self.workers)
+        """Work on every pair and report each as it is ready.
+
+        A pair that fails becomes an outcome with its error; the outcomes come as they are ready.
+        """
+        cores = max(1, self.workers or _usable_cores())
+        count = affordable_workers(pairs, min(cores, len(pairs)), available_bytes())
+        share = max(1, cores // max(1, count))
+        # A daemonic process, such as a pool's, may not have children.
+        alone = multiprocessing.current_process().daemon
+        if not alone and (CAN_FORK or count > 1):
+            return _Processes(work, share, self.watch).run(pairs, report, count)
+        with _no_collection():
+            return [_reported(_work_here(p, work, share, self.watch), report) for p in pairs]
 
 
 @dataclass(slots=True)
@@ -73,29 +88,6 @@ class _Running:
     plan: PairPlan
     answer: Connection
     lifeline: Lifeline
-
-
-def run_pairs(
-    pairs: Sequence[PairPlan],
-    work: PairWork[_Made],
-    report: Report,
-    workers: int | None = None,
-    watch: Watch | None = None,
-) -> list[_Made]:
-    """Work on every pair over `workers` processes, None for as many as there are cores.
-
-    A pair that fails becomes an outcome with its error; the outcomes come as they are ready.
-    `watch` hears of each phase that a pair enters.
-    """
-    cores = max(1, workers or _usable_cores())
-    count = affordable_workers(pairs, min(cores, len(pairs)), available_bytes())
-    share = max(1, cores // max(1, count))
-    # A daemonic process, such as a pool's, may not have children.
-    alone = multiprocessing.current_process().daemon
-    if not alone and (CAN_FORK or count > 1):
-        return _Processes(work, share, watch).run(pairs, report, count)
-    with _no_collection():
-        return [_reported(_work_here(plan, work, share, watch), report) for plan in pairs]
 
 
 def _work_here(plan: PairPlan, work: PairWork[_Made], share: int, watch: Watch | None) -> _Made:

@@ -16,6 +16,7 @@ from builder.match.nodes import Matching, MatchRules, match_trees
 from builder.match.tree import build_tree
 from builder.match.values import SURPLUS, pair_values
 from builder.merge.assemble import LogicalRun, assemble, micro_batches_of
+from builder.merge.batches import Fed, Share, fed_to, moved_shares
 from builder.merge.coordinates import (
     MissingRanksError,
     RunLayout,
@@ -188,7 +189,8 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
     ours = _Side(plan.problem, dumps[0], options.problem, options)
     theirs = _Side(plan.benchmark, dumps[1], options.benchmark, options)
     join = _joins(options.micro_batches, ours, theirs)
-    problem, benchmark = ours.assembled(join), theirs.assembled(join)
+    moved = moved_shares(ours.fed(), theirs.fed())
+    problem, benchmark = ours.assembled(join, moved), theirs.assembled(join, {})
     trees = build_tree(problem.dump), build_tree(benchmark.dump)
     matching = match_trees(*trees, replace(rules, any_class=True))
     weak = mark_layout_calls(matching)
@@ -237,8 +239,11 @@ class _Side:
         """The micro-batches of a step over all replicas."""
         return self.micro_batches * self.layout.size("dp")
 
-    def assembled(self, join: bool) -> LogicalRun:
-        return assemble(self.dumps, self.layout, self.micro_batches, join)
+    def fed(self) -> Fed:
+        return fed_to(self.dumps, self.layout, self.micro_batches)
+
+    def assembled(self, join: bool, moved: Mapping[Share, Share]) -> LogicalRun:
+        return assemble(self.dumps, self.layout, self.micro_batches, join, moved)
 
 
 def _joins(wanted: MicroBatches, ours: _Side, theirs: _Side) -> bool:

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 
+import { serious } from "./axe";
 import { open, selectedName, withBrowser } from "./page";
 
 withBrowser();
@@ -64,9 +65,9 @@ describe("building", () => {
 
   it("says of one pair what is being done with it, and is cancelled in the middle of it", async () => {
     const { page, complaints } = await open(`${places.building}index.html`);
-    await page.keyboard.press("Escape");
     const before = results();
-    if (before.length > 0) await page.getByRole("button", { name: "Build a comparison", exact: false }).first().click();
+    await page.locator("canvas.diff-canvas, .build-form").first().waitFor();
+    if (before.length > 0) await page.locator(".header-tools > .icon").first().click();
     await choose(page, "held");
     await build(page).click();
     const pair = page.locator(".build-pairs li");
@@ -74,6 +75,10 @@ describe("building", () => {
       "step 0 · rank 0: reading the dumps (1 of 5)",
     ]);
     expect(await status(page)).toMatch(/^Building 0 of 1 pairs$/);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await serious(page, `a build under way, ${colorScheme}`)).toEqual([]);
+    }
     await page.getByRole("button", { name: "Cancel the build" }).click();
     await expect.poll(() => status(page)).toMatch(/^Cancelled/);
     expect(await pair.count()).toBe(0);

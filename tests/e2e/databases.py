@@ -55,7 +55,8 @@ def repeat_steps(dumps: Path, folder: Path, count: int) -> None:
 def hold(dumps: Path, folder: Path) -> None:
     """One pair whose problem is read from a pipe: reading lasts until a journey fills it."""
     for side in ("problem", "bench"):
-        shutil.copytree(dumps / side / "step0" / "rank0", folder / side / "step0" / "rank0")
+        only = next((dumps / side / "step0").iterdir())
+        shutil.copytree(only, folder / side / "step0" / "rank0")
     dump = folder / "problem" / "step0" / "rank0" / "dump.json"
     dump.rename(dump.with_name("later.json"))
     os.mkfifo(dump)

@@ -125,7 +125,7 @@ describe("mapping", () => {
     expect(await form.getByLabel("Manual mapping file").inputValue()).toMatch(/\.mapping\.json$/);
     await form.getByRole("button", { name: "Build", exact: true }).click();
     await form.waitFor({ state: "detached", timeout: 60_000 });
-    expect(await answer(page)).not.toContain("nodes were not compared");
+    await expect.poll(() => answer(page), { timeout: 60_000 }).not.toContain("nodes were not compared");
     expect(complaints).toEqual([]);
     await page.context().close();
   });
@@ -151,7 +151,7 @@ describe("mapping", () => {
     await expect.poll(() => build.evaluate((button) => button === document.activeElement)).toBe(true);
     await page.keyboard.press("Enter");
     await form.waitFor({ state: "detached", timeout: 60_000 });
-    expect(await answer(page)).not.toContain("nodes were not compared");
+    await expect.poll(() => answer(page), { timeout: 60_000 }).not.toContain("nodes were not compared");
     expect(complaints).toEqual([]);
     await page.context().close();
   });

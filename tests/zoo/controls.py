@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from tests.zoo.experiment import Experiment
 from tests.zoo.fault import Change
-from tests.zoo.faults.order import MISPLACED
+from tests.zoo.faults import TWINS
 from tests.zoo.models import ARCHITECTURES
 
 
@@ -114,7 +114,7 @@ CONTROLS = (
             Setting(dtype, onednn=False, change=found.right),
             Setting(dtype),
         )
-        for found in MISPLACED
+        for found in TWINS
         for dtype in (torch.float32, torch.bfloat16)
     ),
 )

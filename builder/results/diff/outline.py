@@ -33,8 +33,8 @@ class OutlineWish:
 class OutlineRow(msgspec.Struct, frozen=True, gc=False):
     """A module: `entry` is its number in the tree, `node` the node to go to.
 
-    `other` is what the benchmark calls it where it does so differently; the counts are of all
-    that ran in it.
+    `other` is what the benchmark calls it where it does so differently, `above` the row of the
+    module it is in; the counts are of all that ran in it.
     """
 
     entry: int
@@ -43,6 +43,7 @@ class OutlineRow(msgspec.Struct, frozen=True, gc=False):
     type_name: str
     other: str
     depth: int
+    above: int | None
     children: Count
     open: bool
     position: Count
@@ -79,11 +80,11 @@ def outline_of(index: DiffIndex, wish: OutlineWish, offset: int, limit: int) -> 
     toggled = [entry for entry in wish.toggled if entry < len(tree)]
     is_open[toggled] ^= True
     seen = np.flatnonzero(kept & ~_covered(tree, ~is_open))
-    shown = seen[offset : offset + limit].tolist()
+    shown = seen[offset : offset + limit]
     return OutlineWindow(
         total=len(seen),
         offset=offset,
-        rows=_rows(index, shown, kept, is_open),
+        rows=_rows(index, seen, shown.tolist(), kept, is_open),
         modules=len(tree) - 1,
         divergent=int(differs[1:].sum()),
         here=_here(index, seen, wish.here),
@@ -100,7 +101,9 @@ def _covered(tree: ModuleTree, closed: Bools) -> Bools:
     return np.asarray(np.cumsum(steps)[:-1] > 0)
 
 
-def _rows(index: DiffIndex, shown: Sequence[int], kept: Bools, is_open: Bools) -> list[OutlineRow]:
+def _rows(
+    index: DiffIndex, seen: Ints, shown: Sequence[int], kept: Bools, is_open: Bools
+) -> list[OutlineRow]:
     tree = index.modules
     below: dict[int, Ints] = {}
 
@@ -128,6 +131,7 @@ def _rows(index: DiffIndex, shown: Sequence[int], kept: Bools, is_open: Bools) -
             type_name=tree.type_name[entry],
             other=tree.other[entry],
             depth=depth(entry),
+            above=int(np.searchsorted(seen, above)) if above >= 0 else None,
             children=len(children(entry)),
             open=bool(is_open[entry]),
             position=int(np.searchsorted(beside, entry)),

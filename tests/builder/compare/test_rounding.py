@@ -64,6 +64,20 @@ def test_a_quotient_by_nearly_nothing_is_rounding(
     assert (found == 0.0) is agrees
 
 
+@pytest.mark.parametrize(("value", "agrees"), [(-0.01, True), (-0.02, False)])
+def test_a_quotient_by_another_factor_is_no_rounding(
+    tmp_path: Path, value: float, agrees: bool
+) -> None:
+    def entry(mean: float, factor: float) -> dict[str, Json]:
+        values = [tensor(1.0), tensor(0.01), tensor(2.0, Min=0.0, Max=1.5)]
+        made = forward(values, [tensor(1.0, Mean=mean)])
+        made["input_kwargs"] = {"value": {"type": "float", "value": factor}}
+        return {"Tensor.addcdiv_.0.forward": made}
+
+    ours, theirs = entry(0.126, value), entry(0.125, -0.01)
+    assert (score(tmp_path, ours, theirs, "Tensor.addcdiv_.0.forward") == 0.0) is agrees
+
+
 def test_gradients_of_another_kernel_are_set_aside(tmp_path: Path) -> None:
     call = "Functional.scaled_dot_product_attention.0.backward"
 

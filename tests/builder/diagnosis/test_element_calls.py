@@ -66,6 +66,17 @@ def test_a_gate_that_rounding_turned_is_no_finding(
     assert names(found) == ([f"{call}.0.backward"] if named else [])
 
 
+def test_a_gate_that_turns_one_element_turns_the_whole_of_it(tmp_path: Path) -> None:
+    """0.02 % of the norm may turn no element by its share, and turns one now and then."""
+    ours, theirs = gated("Functional.relu", 10.002, 0.9), gated("Functional.relu", 10.0, 0.7)
+    assert findings(tmp_path, ours, theirs) == []
+
+
+def test_a_gate_of_equal_values_turns_nothing(tmp_path: Path) -> None:
+    ours, theirs = gated("Functional.relu", 10.0, 0.9), gated("Functional.relu", 10.0, 0.7)
+    assert names(findings(tmp_path, ours, theirs)) == ["Functional.relu.0.backward"]
+
+
 PART, WHOLE = "Module.expert.Expert.backward.0", "Module.moe.Experts.backward.0"
 
 

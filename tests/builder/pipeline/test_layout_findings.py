@@ -1,4 +1,4 @@
-"""What findings of joined ranks say beyond the values: sums that are missing, updates that differ."""
+"""What findings of joined ranks say beyond the values: missing sums, updates that differ."""
 
 from __future__ import annotations
 

@@ -6,33 +6,16 @@ Each has a twin that moves the same elements by the same calls and puts them whe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from tests.zoo.experiment import Experiment
-from tests.zoo.fault import Change, Fault, Place, backward, call, module, owner
+from tests.zoo.fault import Place, backward, call, module, owner
+from tests.zoo.faults.twins import Twins, twins
 from tests.zoo.models.bert import HEADS, LENGTH
 from tests.zoo.models.gpt import HEAD
-
-
-@dataclass(frozen=True, slots=True)
-class Misplaced:
-    """A bug, its right twin, and the architecture that both are put into."""
-
-    architecture: str
-    name: str
-    wrong: Change
-    right: Change
-    culprits: tuple[Place, ...]
-
-    @property
-    def fault(self) -> Fault:
-        """The bug as one of the suite's faults."""
-        return Fault(self.name, "order", self.wrong, self.culprits)
 
 
 def _rolled(size: int) -> list[int]:
@@ -53,10 +36,8 @@ def _misplaced(
     culprits: tuple[Place, ...],
     wrong: Order | bool = _rolled,
     right: Order | bool = _straight,
-) -> Misplaced:
-    # Partials of functions of this file: cases travel between processes.
-    sides = partial(change, how=wrong), partial(change, how=right)
-    return Misplaced(architecture, name, *sides, culprits)
+) -> Twins:
+    return twins(architecture, name, "order", change, culprits, wrong, right)
 
 
 def _query_heads(e: Experiment, how: Order) -> None:
@@ -240,8 +221,3 @@ MISPLACED = (
         "recurrent", "sequences exchanged", _sequences, call("", "Tensor.__mul__"),
     ),
 )  # fmt: skip
-
-
-def faults_of(architecture: str) -> tuple[Fault, ...]:
-    """The bugs of one architecture."""
-    return tuple(found.fault for found in MISPLACED if found.architecture == architecture)

@@ -6,6 +6,12 @@ export const diff = {
     hint: "Arrow keys move, Enter opens or closes, G shows the way from the cause.",
     flow: "flow",
     flowLegend: "What the rails of the flow mean",
+    flowKnown: {
+      exact: "Here the dump says which output fed which input.",
+      inferred: "Here all rails are inferred from equal values: the dump does not say which output fed which input.",
+      both: "Here the dump says which output fed which input; where it does not, equal values tell it (dashed).",
+      none: "No rails here: nothing passes between these rows, or what was recorded (no statistics, no checksums) does not tell it.",
+    },
     input: "in",
     output: "out",
     inputHelp: "How far the inputs differ, 0 to 1",

@@ -46,7 +46,6 @@ export interface AppState {
   /** The text of the search box: the query of the nodes table. */
   query: string;
   table: TableOrder;
-  outlineSide: Side;
   picks: Record<Side, Node | null>;
   dialog: Dialog;
   /** One line for the live region and the toast. */
@@ -74,7 +73,6 @@ export const useApp = create<AppState>()((set) => ({
   bottomTab: "values",
   query: "",
   table: TABLE_ORDER,
-  outlineSide: "problem",
   picks: { problem: null, benchmark: null },
   dialog: null,
   notice: null,

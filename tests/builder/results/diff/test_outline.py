@@ -51,6 +51,7 @@ def test_each_module_sums_up_what_ran_in_it() -> None:
     assert rows["layers.1"].begins
     assert not rows["layers.0"].begins
     assert (rows["layers.1"].position, rows["layers.1"].siblings) == (1, 2)
+    assert (rows["layers.1"].above, rows["Model"].above) == (1, None)
 
 
 def test_what_diverges_is_open_and_alone() -> None:
