@@ -1,11 +1,13 @@
 # Everything a developer or CI does. `make demo` and `make test` work on a fresh clone with
 # Python 3.11, Node 20 and make. PORT and SERVE apply to `demo`, WORKERS to `pytest`,
-# PEER to `bench-*`.
+# PEER to `bench-*`, BENCH_UI and MILLION to `bench-ui*`.
 
 PYTHON   ?= python3.11
 PORT     ?= 6006
 SERVE    ?= 1
 PEER     ?= /tmp/peer
+BENCH_UI ?= build/bench-ui
+MILLION  ?= 0
 CHROMIUM ?= /usr/bin/chromium
 WORKERS  ?= 2
 TORCH     = torch==2.13.0
@@ -20,7 +22,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract docs rooms soak models sbom coverage lower-bounds screenshots zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui clean
+        contract cluster docs rooms soak models sbom coverage lower-bounds screenshots zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -109,6 +111,11 @@ contract: venv  ## SGLang, vLLM-Ascend, verl, transformers, Lightning (installs 
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
 	$(BIN)/pytest --quiet tests/contract
 
+cluster: venv  ## units over Ray, a bucket and the files for schedulers; installs 600 MB for that
+	$(BIN)/pip install --quiet --editable '.[dump,dev,remote,ray]' s3fs 'moto[server]' kubernetes-validate
+	$(BIN)/pytest --quiet tests/builder/cluster tests/builder/storage tests/docs/test_cluster_page.py \
+	    tests/builder/pipeline/test_ray_tasks.py
+
 docs: venv  ## the documentation as a site, in build/site; warnings are errors
 	$(BIN)/mkdocs build --strict --quiet
 
@@ -175,13 +182,24 @@ bench-server: venv  ## every reading route of the server
 bench-acc-check: venv  ## the pre-check of single operators, against the peer in one run
 	$(BIN)/python -m benchmarks.acc_check --peer $(PEER)
 
-bench-ui: venv build | $(CHROMIUM)  ## the interface in a browser, on large comparisons
-	rm -rf build/bench && mkdir -p build/bench
-	$(BIN)/python -m benchmarks.generate build/bench/deep --entries 100000
-	$(BIN)/python -m benchmarks.generate build/bench/wide --entries 20000 --wide --steps 2
-	for shape in deep wide; do $(BIN)/msprobe graph_visualize -tp build/bench/$$shape/problem \
-	    -gp build/bench/$$shape/benchmark -o build/bench/$$shape/out || exit 1; done
-	node benchmarks/ui.mjs build/bench/deep/out/*.vis.db build/bench/wide/out/*.vis.db
+bench-ui: venv build | $(CHROMIUM)  ## the interface in a browser, on large comparisons, beside the peer's in one run
+	[ -d $(BENCH_UI)/deep ] || $(MAKE) bench-ui-data
+	node benchmarks/ui.mjs $(BENCH_UI) $(if $(wildcard $(PEER)/bin/tensorboard),$(PEER))
+
+bench-ui-data: venv  ## what bench-ui opens, in BENCH_UI; MILLION=1 adds a million nodes a side (6 GB of memory)
+	rm -rf $(addprefix $(BENCH_UI)/,deep wide million peer dumps) && mkdir -p $(BENCH_UI)/peer
+	$(BIN)/python -m benchmarks.generate $(BENCH_UI)/dumps/deep --entries 100000
+	$(BIN)/python -m benchmarks.generate $(BENCH_UI)/dumps/wide --entries 20000 --wide --steps 2
+ifneq ($(MILLION),0)
+	$(BIN)/python -m benchmarks.generate $(BENCH_UI)/dumps/million --entries 1000000
+endif
+	for dumps in $(BENCH_UI)/dumps/*; do $(BIN)/msprobe graph_visualize -tp $$dumps/problem \
+	    -gp $$dumps/benchmark -o $(BENCH_UI)/$${dumps##*/} || exit 1; done
+ifneq ($(wildcard $(PEER)/bin/msprobe),)
+	for shape in deep wide; do $(PEER)/bin/msprobe graph_visualize -tp $(BENCH_UI)/dumps/$$shape/problem \
+	    -gp $(BENCH_UI)/dumps/$$shape/benchmark -o $(BENCH_UI)/peer/$$shape || exit 1; done
+endif
+	rm -rf $(BENCH_UI)/dumps
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) node_modules build dist *.egg-info tb_graph_ascend/static \

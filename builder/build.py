@@ -17,14 +17,15 @@ from builder.errors import InputError, OutputError
 from builder.judge.acc_check import Checks, read_checks
 from builder.judge.extensions import load_extensions
 from builder.match.nodes import MatchRules
-from builder.pipeline.executor import run_pairs
+from builder.pipeline.executor import LocalProcesses, Watch
 from builder.pipeline.merge_coverage import merged_summary, merged_values
 from builder.pipeline.merged import plan_comparison
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.order import link_ranks, order_findings
 from builder.pipeline.outcome import PairOutcome, StoredFinding, unlike_dumps
 from builder.pipeline.pair import Instructions
-from builder.pipeline.plan import Plan, plan_single
+from builder.pipeline.phases import Phase, PhaseEntered
+from builder.pipeline.plan import PairPlan, Plan, plan_single
 from builder.pipeline.rules import check_rules, match_rules
 from builder.reasons import Reason
 from builder.write.database import Database, insert_rows, write_meta
@@ -33,6 +34,7 @@ from builder.write.pair_work import StoredPairs
 from builder.write.tables import COMMUNICATION, FINDING, SCHEMA_VERSION
 
 Progress = Callable[[int, int, PairOutcome], None]
+Phases = Callable[[PhaseEntered], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +100,12 @@ def build(
     output: Path | str,
     options: BuildOptions | None = None,
     progress: Progress | None = None,
+    phases: Phases | None = None,
 ) -> BuildResult:
     """Compare two dumps (or draw one) and write `<output>/compare_<time>.vis.db`.
 
-    `problem` and `benchmark` are two ranks, two steps or two whole dumps. Raises InputError when
+    `problem` and `benchmark` are two ranks, two steps or two whole dumps; `progress` hears of each
+    pair that is done, `phases` of each phase that one enters. Raises InputError when
     they cannot be used and OutputError when nothing can be written; a pair that fails on its own
     is an outcome of the result.
     """
@@ -110,7 +114,7 @@ def build(
     plan, instructions = request.plan(), request.instructions()
 
     def gather(database: Database) -> list[PairOutcome]:
-        return _run(plan, database, instructions, progress)
+        return _run(plan, database, instructions, progress, phases)
 
     return put_together(request, plan, instructions.rules, Path(output), gather)
 
@@ -167,17 +171,34 @@ def _checks(options: BuildOptions, comparison: bool) -> Checks | None:
 
 
 def _run(
-    plan: Plan, database: Database, instructions: Instructions, progress: Progress | None
+    plan: Plan,
+    database: Database,
+    instructions: Instructions,
+    progress: Progress | None,
+    phases: Phases | None,
 ) -> list[PairOutcome]:
-    report = counted(plan, progress)
+    report = counted(_count(plan), progress)
     lost = store_unworked(database, plan)
     for outcome in lost:
         report(outcome)
     work = StoredPairs(database.final, instructions)
-    return lost + run_pairs(plan.pairs, work, report, instructions.options.workers)
+    watch = None if phases is None else _watch(phases, _count(plan))
+    executor = LocalProcesses(instructions.options.workers, watch)
+    return lost + executor.run(plan.pairs, work, report)
 
 
-def counted(plan: Plan, progress: Progress | None) -> Callable[[PairOutcome], None]:
+def _watch(phases: Phases, count: int) -> Watch:
+    def watch(pair: PairPlan, phase: Phase) -> None:
+        phases(PhaseEntered(pair.step, pair.rank, phase, count))
+
+    return watch
+
+
+def _count(plan: Plan) -> int:
+    return len(plan.pairs) + len(plan.broken)
+
+
+def counted(total: int, progress: Progress | None) -> Callable[[PairOutcome], None]:
     """Calls `progress` with the number of pairs that are done, and of all of them."""
     done = 0
 
@@ -185,7 +206,7 @@ def counted(plan: Plan, progress: Progress | None) -> Callable[[PairOutcome], No
         nonlocal done
         done += 1
         if progress is not None:
-            progress(done, len(plan.pairs) + len(plan.broken), outcome)
+            progress(done, total, outcome)
 
     return report
 

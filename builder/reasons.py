@@ -59,6 +59,9 @@ SENTENCES = {
     "benchmark's: the loss, clipping or the reduction, no parameter of its own",
     "updates_differ": "what the optimizer reads or writes differs for nearly all parameters "
     "({count}): the step as a whole",
+    "partial_used": "{text}",
+    "update_alone": "the gradient that the optimizer reads and the parameter before agree, what it "
+    "leaves does not: its settings, its state or the update itself",
     "shard_differs": "rank {ranks} ({coordinates}) has a part that is off",
     "on_ranks": "on rank {ranks} ({coordinates}){there}",
     "elements_moved": "{maker} puts out the same elements in both runs, the input {value} holds "

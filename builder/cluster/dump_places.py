@@ -11,22 +11,14 @@ from functools import cache
 from pathlib import Path
 
 from builder.build import Request
+from builder.cluster.inputs import JSON_FILES, inputs_of
 from builder.dump.sources import Source, find_sources
 from builder.errors import BuilderError, InputError
 from builder.pipeline.memory import json_bytes
 from builder.pipeline.plan import Broken, PairPlan, Plan
-from builder.storage.folder import Folder, address_of, is_address
+from builder.storage.folder import Folder, Item, address_of, is_address
 from builder.storage.opening import open_folder
-from msprobe_core.format import (
-    CONSTRUCT_FILE,
-    DEBUG_FILE,
-    DUMP_FILE,
-    STACK_FILE,
-    parse_rank_dir,
-    parse_step_dir,
-)
-
-_JSON_FILES = (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE, DEBUG_FILE)
+from msprobe_core.format import DUMP_FILE, parse_rank_dir, parse_step_dir
 
 
 def plan_anywhere(request: Request) -> Plan:
@@ -53,6 +45,7 @@ class _Stands:
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
         self._address: dict[str, str] = {}
+        self._seen: dict[str, list[Item]] = {}
 
     def local(self, text: str, side: str) -> str:
         if not is_address(text):
@@ -65,7 +58,7 @@ class _Stands:
         self._address[str(place)] = text.rstrip("/")
         if not folder.listed():
             raise InputError(f"{text}: no such folder", "give a dump's folder, step or rank")
-        _mirror(folder, place, deeper=2)
+        self._mirror(folder, place, deeper=2)
         first: dict[int, Source] = {}
         for source in find_sources(place).sources:
             known = first.get(source.step)
@@ -93,10 +86,27 @@ class _Stands:
         )
 
     def _pair(self, pair: PairPlan) -> PairPlan:
-        return replace(_moved(pair, self._path), json_bytes=json_bytes(pair))
+        there = _moved(pair, self._path)
+        return replace(there, json_bytes=json_bytes(pair), inputs=inputs_of(there, self._listed))
 
     def _path(self, path: Path) -> Path:
         return Path(self.named(str(path)))
+
+    def _listed(self, text: str) -> list[Item]:
+        known = self._seen.get(text)
+        return open_folder(text).listed() if known is None else known
+
+    def _mirror(self, folder: Folder, place: Path, deeper: int) -> None:
+        place.mkdir(parents=True, exist_ok=True)
+        listed = self._seen[folder.text] = folder.listed()
+        for name, is_folder, size, _ in listed:
+            if is_folder:
+                known = parse_step_dir(name) is not None or parse_rank_dir(name) is not None
+                if known and deeper:
+                    self._mirror(folder.below(name), place / name, deeper - 1)
+            elif name in JSON_FILES:
+                (place / name).touch()
+                os.truncate(place / name, size or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +119,11 @@ class Brought:
 
 @contextmanager
 def brought(pair: PairPlan) -> Iterator[Brought]:
-    """Copy what a pair reads to this machine while the block lasts; paths are left as they are."""
+    """Copy what a pair reads to this machine while the block lasts; paths are left as they are.
+
+    Of a rank whose columns are here the JSON files are not needed any more.
+    """
+    read_before = {folder for folder, _ in pair.columns}
     with tempfile.TemporaryDirectory(prefix="msprobe-dump-") as scratch:
         addresses: dict[str, str] = {}
 
@@ -121,7 +135,7 @@ def brought(pair: PairPlan) -> Iterator[Brought]:
             above, name = address.split("/")[-2:]
             place = Path(scratch) / str(len(addresses)) / (above or "run") / name
             addresses[str(place)] = address
-            _copy(open_folder(address), place)
+            _copy(open_folder(address), place, with_json=path not in read_before)
             return place
 
         yield Brought(_moved(pair, local), addresses)
@@ -135,25 +149,14 @@ def _moved(pair: PairPlan, place_of: Callable[[Path], Path]) -> PairPlan:
         benchmark=None if pair.benchmark is None else move(pair.benchmark),
         problem_ranks=tuple(replace(s, path=move(s.path)) for s in pair.problem_ranks),
         benchmark_ranks=tuple(replace(s, path=move(s.path)) for s in pair.benchmark_ranks),
+        columns=tuple((move(folder), file) for folder, file in pair.columns),
     )
 
 
-def _mirror(folder: Folder, place: Path, deeper: int) -> None:
+def _copy(folder: Folder, place: Path, *, with_json: bool) -> None:
     place.mkdir(parents=True, exist_ok=True)
-    for name, is_folder, size in folder.listed():
+    for name, is_folder, *_ in folder.listed():
         if is_folder:
-            known = parse_step_dir(name) is not None or parse_rank_dir(name) is not None
-            if known and deeper:
-                _mirror(folder.below(name), place / name, deeper - 1)
-        elif name in _JSON_FILES:
-            (place / name).touch()
-            os.truncate(place / name, size or 0)
-
-
-def _copy(folder: Folder, place: Path) -> None:
-    place.mkdir(parents=True, exist_ok=True)
-    for name, is_folder, _ in folder.listed():
-        if is_folder:
-            _copy(folder.below(name), place / name)
-        else:
+            _copy(folder.below(name), place / name, with_json=True)
+        elif with_json or name not in JSON_FILES:
             folder.fetch(name, place / name)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from builder.cluster.plan_file import BuildPlan
 from builder.storage.folder import Folder
+from builder.storage.local_folder import LocalFolder
 
 PARTS = "parts"
 _MARKER = ".json"
@@ -71,6 +73,15 @@ def state_of(plan: str, unit: str, parts: Folder) -> PartState:
     names = [unit + _MARKER] if marker is None else [unit + _MARKER, marker.file]
     sizes = {name: size for name in names if (size := parts.size(name)) is not None}
     return _state(plan, unit, parts, sizes)
+
+
+def local_file(parts: Folder, name: str, scratch: Path) -> Path:
+    """A file among the parts as one of this machine: itself, or a copy in `scratch`."""
+    if isinstance(parts, LocalFolder):
+        return parts.path / name
+    local = scratch / name
+    parts.fetch(name, local)
+    return local
 
 
 def mark(parts: Folder, marker: Marker) -> None:

@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from builder.build import Request, tool_version
+from builder.cluster.inputs import inputs_of
 from builder.cluster.options_text import FILES, options_of, plain_options
+from builder.dump.sources import Source
 from builder.errors import InputError, OutputError
 from builder.pipeline.memory import json_bytes
-from builder.pipeline.plan import Broken, Missing, PairPlan, Plan
+from builder.pipeline.plan import Broken, Missing, PairPlan, Plan, Side
 from builder.storage.folder import Folder, address_of
 
 PLAN_FILE = "plan.json"
-_VERSION = 1
+_VERSION = 2
 # What a unit takes however little it reads, in bytes of JSON; measured over pairs of 2,000 entries.
 _LEAST = 1 << 20
 
 
+Kind = Literal["pair", "graph", "map", "reduce"]
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One pair of a plan, which needs no other: it reads its dumps and writes one part."""
+    """One piece of a plan: it reads its dumps, and what the units that it needs have left.
+
+    A pair or a single graph needs no other. Where ranks are merged, every rank of a step is read by
+    a `map`, and the step's `reduce` joins and compares them.
+    """
 
     id: str
+    kind: Kind
     pair: PairPlan
+    needs: tuple[str, ...] = ()
 
     @property
     def cost(self) -> int:
@@ -47,6 +58,11 @@ class BuildPlan:
     tool: str
     files: dict[str, str]
 
+    @property
+    def results(self) -> tuple[Unit, ...]:
+        """The units whose rows the result has."""
+        return tuple(unit for unit in self.units if unit.kind != "map")
+
     def check_files(self) -> None:
         """Raise InputError for a mapping file that is not the one that was planned with."""
         for path, digest in self.files.items():
@@ -64,15 +80,45 @@ class BuildPlan:
 
 def unit_id(pair: PairPlan) -> str:
     """The name of a pair's unit, which is that of its files too."""
-    return f"step{pair.step}" if pair.is_merged else f"step{pair.step}_rank{pair.rank}"
+    if pair.is_merged:
+        return f"step{pair.step}"
+    side = "" if pair.side is None else f"_{pair.side}"
+    return f"step{pair.step}{side}_rank{pair.rank}"
+
+
+def reading_of(pair: PairPlan) -> list[PairPlan]:
+    """Of merged ranks the reading of each, which can be done beforehand."""
+    sides: tuple[tuple[Side, tuple[Source, ...]], ...] = (
+        ("problem", pair.problem_ranks),
+        ("benchmark", pair.benchmark_ranks),
+    )
+    return [_reading(pair, side, source) for side, ranks in sides for source in ranks]
+
+
+def _reading(pair: PairPlan, side: Side, source: Source) -> PairPlan:
+    inputs = tuple(file for file in pair.inputs if file.path.parent == source.path)
+    return PairPlan(
+        pair.step,
+        source.rank,
+        source.path,
+        None,
+        json_bytes=sum(file.size for file in inputs),
+        inputs=inputs,
+        side=side,
+    )
 
 
 def planned(request: Request, plan: Plan) -> BuildPlan:
     """The plan of a request with its identity. Raises InputError for what no plan can hold."""
     known = (pair.json_bytes for pair in plan.pairs)
     pairs = [
-        replace(pair, json_bytes=json_bytes(pair) if size is None else size)
-        for pair, size in zip(plan.pairs, known, strict=True)
+        replace(
+            pair,
+            json_bytes=json_bytes(pair) if size is None else size,
+            inputs=pair.inputs or inputs_of(pair),
+            number=number,
+        )
+        for number, (pair, size) in enumerate(zip(plan.pairs, known, strict=True), 1)
     ]
     content = _content(request, replace(plan, pairs=tuple(pairs)))
     try:
@@ -148,8 +194,8 @@ def _content(request: Request, plan: Plan) -> dict[str, Any]:
         "options": options,
         "files": {path: _digest(Path(path)) for path in read},
         "units": [
-            {"id": unit_id(pair), "kind": _kind(pair), "needs": [], "pair": pair}
-            for pair in plan.pairs
+            {"id": unit.id, "kind": unit.kind, "needs": unit.needs, "pair": unit.pair}
+            for unit in _units(plan)
         ],
         "missing": plan.missing,
         "broken": plan.broken,
@@ -161,28 +207,31 @@ def _content(request: Request, plan: Plan) -> dict[str, Any]:
 
 def _build_plan(facts: dict[str, Any]) -> BuildPlan:
     request = Request(facts["problem"], facts["benchmark"], options_of(facts["options"]))
-    units = [
-        Unit(u["id"], msgspec.convert(u["pair"], PairPlan, dec_hook=_path)) for u in facts["units"]
-    ]
+    units = msgspec.convert(facts["units"], tuple[Unit, ...], dec_hook=_path)
     return BuildPlan(
         id=facts["id"],
         request=request,
         plan=Plan(
-            pairs=tuple(unit.pair for unit in units),
+            pairs=tuple(unit.pair for unit in units if unit.kind != "map"),
             missing=msgspec.convert(facts["missing"], tuple[Missing, ...], dec_hook=_path),
             broken=msgspec.convert(facts["broken"], tuple[Broken, ...], dec_hook=_path),
             notes=tuple(facts["notes"]),
         ),
-        units=tuple(units),
+        units=units,
         tool=facts["tool_version"],
         files=facts["files"],
     )
 
 
-def _kind(pair: PairPlan) -> str:
-    if pair.is_merged:
-        return "merged"
-    return "graph" if pair.benchmark is None else "pair"
+def _units(plan: Plan) -> Iterator[Unit]:
+    """All units, each behind those that it needs."""
+    for pair in plan.pairs:
+        if pair.is_merged:
+            maps = [Unit(unit_id(rank), "map", rank) for rank in reading_of(pair)]
+            yield from maps
+            yield Unit(unit_id(pair), "reduce", pair, tuple(unit.id for unit in maps))
+        else:
+            yield Unit(unit_id(pair), "graph" if pair.benchmark is None else "pair", pair)
 
 
 def _digest(path: Path) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 
-from builder.build import BuildResult, Progress, Request, put_together
+from builder.build import BuildResult, Progress, Request, counted, put_together
 from builder.cluster.dump_places import plan_anywhere
 from builder.cluster.joining import Parts
 from builder.cluster.parts import PARTS, PartState, named, part_states
@@ -19,6 +20,7 @@ from builder.pipeline.options import BuildOptions
 from builder.pipeline.outcome import PairOutcome
 from builder.storage.folder import Folder, is_address, location_of
 from builder.storage.opening import open_folder
+from builder.write.volumes import volumes_of
 
 
 def plan_build(
@@ -41,29 +43,66 @@ def plan_folder(place: str) -> Folder:
 
 
 def run_units(
-    place: str, units: Sequence[Unit], executor: Executor, progress: Progress | None = None
+    place: str,
+    units: Sequence[Unit],
+    executor: Executor,
+    progress: Progress | None = None,
+    *,
+    make_up: bool = True,
 ) -> list[PairOutcome]:
     """Run those of some units that are not done, and put their parts beside the plan in `place`.
 
-    Raises InputError where the plan no longer fits what is installed or the files it names.
+    What they need and nobody has done runs before them; with `make_up` False they fail instead,
+    and say what they wait for. Raises InputError where the plan no longer fits what is installed or
+    the files it names.
     """
     folder = open_folder(_absolute(place))
     plan = read_plan(folder)
     plan.check_tool()
     plan.check_files()
-    done = {state.unit for state in part_states(plan, folder) if state.state == "done"}
-    waiting = [unit.pair for unit in units if unit.id not in done]
+    states = part_states(plan, folder)
+    done = {state.unit for state in states if state.state == "done"}
+    waiting = [unit for unit in units if unit.id not in done]
+    if make_up:
+        waiting = _with_needs(plan, waiting, done)
+    # A rank that could not be read is told by the unit that needs it.
+    tried = {unit.id for unit in waiting} | {state.unit for state in states if state.is_whole}
+    report = counted(len(waiting), progress)
+    outcomes = [_waits(unit, tried) for unit in waiting if not tried.issuperset(unit.needs)]
+    for outcome in outcomes:
+        report(outcome)
+    ready = [unit for unit in waiting if tried.issuperset(unit.needs)]
     work = StoredParts(plan.id, folder.below(PARTS).text, plan.request.instructions())
-    return executor.run(waiting, work, _counted(len(waiting), progress)) if waiting else []
+    for turn in ([u for u in ready if not u.needs], [u for u in ready if u.needs]):
+        if turn:
+            outcomes += executor.run([unit.pair for unit in turn], work, report)
+    return outcomes
+
+
+def _with_needs(plan: BuildPlan, units: Sequence[Unit], done: AbstractSet[str]) -> list[Unit]:
+    """Some units and those that they need and nobody has done, in the order of the plan."""
+    wanted = {unit.id for unit in units}
+    wanted |= {need for unit in units for need in unit.needs if need not in done}
+    return [unit for unit in plan.units if unit.id in wanted]
+
+
+def _waits(unit: Unit, tried: AbstractSet[str]) -> PairOutcome:
+    waits = [need for need in unit.needs if need not in tried]
+    more = f" and {len(waits) - 4} more" if len(waits) > 4 else ""
+    text = (
+        f"unit {unit.id} needs {', '.join(waits[:4])}{more}, which nobody has run; run them first"
+    )
+    return PairOutcome(unit.pair.step, unit.pair.rank, error=text)
 
 
 def join_build(
-    place: str, output: str | None = None, *, allow_missing: bool = False
+    place: str, output: str | None = None, *, allow_missing: bool = False, split: bool = False
 ) -> BuildResult:
     """Join the parts of a plan's units into one result file, in `output` or beside the plan.
 
-    The rows are those that one process would have written. Raises InputError that names the units
-    without a whole part; with `allow_missing` they are failed pairs of the result.
+    The rows are those that one process would have written; with `split` they stay in a file for
+    each unit, in a folder beside the result. Raises InputError that names the units without a whole
+    part; with `allow_missing` they are failed pairs of the result.
     """
     folder = open_folder(_absolute(place))
     plan = read_plan(folder)
@@ -71,14 +110,17 @@ def join_build(
     plan.check_files()
     states = part_states(plan, folder)
     if not allow_missing:
-        _check(states)
+        _check(plan, states)
     target = folder if output is None else open_folder(_absolute(output))
     with tempfile.TemporaryDirectory(prefix="msprobe-join-") as scratch:
-        parts = Parts(plan, folder.below(PARTS), states, Path(scratch))
+        parts = Parts(plan, folder.below(PARTS), states, Path(scratch), split=split)
         rules = plan.request.instructions().rules
         if not is_address(target.text):
             return put_together(plan.request, plan.plan, rules, Path(target.text), parts.gathered)
         made = put_together(plan.request, plan.plan, rules, Path(scratch), parts.gathered)
+        # The index comes last: whoever sees it finds its volumes.
+        for volume in sorted(volumes_of(made.path).glob("*")):
+            target.put(volume, f"{volume.parent.name}/{volume.name}")
         target.put(made.path, made.path.name)
         return replace(made, path=Path(f"{target.text}/{made.path.name}"))
 
@@ -113,20 +155,10 @@ def _absolute(text: str) -> str:
     return place if is_address(place) else str(Path(place).absolute())
 
 
-def _counted(total: int, progress: Progress | None) -> Callable[[PairOutcome], None]:
-    done = 0
-
-    def report(outcome: PairOutcome) -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, total, outcome)
-
-    return report
-
-
-def _check(states: Sequence[PartState]) -> None:
-    problems = [state for state in states if not state.is_whole]
+def _check(plan: BuildPlan, states: Sequence[PartState]) -> None:
+    # Nobody asks any more for what a unit needed that is done.
+    passed = {unit.id for unit in plan.units} - {unit.id for unit in plan.results}
+    problems = [s for s in states if not s.is_whole and s.unit not in passed]
     if not problems:
         return
     said = []

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
 from builder.build import tool_version
 from builder.cluster.dump_places import Brought, brought
+from builder.cluster.inputs import changed_input
 from builder.cluster.outcome_bytes import outcome_bytes
-from builder.cluster.parts import Marker, mark, state_of
-from builder.cluster.plan_file import unit_id
+from builder.cluster.parts import Marker, local_file, mark, state_of
+from builder.cluster.plan_file import reading_of, unit_id
+from builder.dump.reader import read_dump
+from builder.dump.stored_dump import store_dump
 from builder.errors import BuilderError
-from builder.pipeline.memory import json_bytes
 from builder.pipeline.outcome import PairOutcome
 from builder.pipeline.pair import Instructions
 from builder.pipeline.plan import PairPlan
@@ -37,12 +41,17 @@ class StoredParts:
     instructions: Instructions
 
     def attempt(self, plan: PairPlan, cores: int) -> PairOutcome:
-        """Compare, judge and store a pair; an error of any kind is stored instead."""
+        """Compare, judge and store a pair; an error of any kind is stored instead.
+
+        Of a rank that is read beforehand the columns are stored.
+        """
         try:
-            with brought(plan) as here:
-                changed = _changed(plan, here.pair)
-                if changed is not None:
-                    return self._stored(plan, changed)
+            changed = changed_input(plan)
+            if changed is not None:
+                return self._stored(plan, changed)
+            if plan.side is not None:
+                return self._read(plan)
+            with self._with_columns(plan) as known, brought(known) as here:
                 return self._worked(plan, here, cores)
         except (BuilderError, OSError) as error:
             return self._stored(plan, str(error))
@@ -51,9 +60,36 @@ class StoredParts:
         """Store that a pair's process ended without an outcome."""
         return self._stored(plan, f"{address_of(plan.problem)}: worker {cause}")
 
+    def _read(self, plan: PairPlan) -> PairOutcome:
+        """Read one rank and put what it holds as columns."""
+        with tempfile.TemporaryDirectory(prefix="msprobe-unit-") as scratch, brought(plan) as here:
+            file = Path(scratch) / "columns"
+            try:
+                store_dump(read_dump(here.pair.problem), file)
+            except BuilderError as error:
+                text = str(error)
+                for local, address in here.addresses.items():
+                    text = text.replace(local, address)
+                return self._stored(plan, text)
+            return self._put(plan, file, PairOutcome(plan.step, plan.rank))
+
+    @contextmanager
+    def _with_columns(self, plan: PairPlan) -> Iterator[PairPlan]:
+        """A pair with the columns of those of its ranks that were read, here while it lasts."""
+        parts = open_folder(self.parts)
+        with tempfile.TemporaryDirectory(prefix="msprobe-columns-") as scratch:
+            found: list[tuple[Path, Path]] = []
+            for rank in reading_of(plan):
+                state = state_of(self.plan, unit_id(rank), parts)
+                if state.state == "done" and state.marker is not None:
+                    found.append(
+                        (rank.problem, local_file(parts, state.marker.file, Path(scratch)))
+                    )
+            yield replace(plan, columns=tuple(found))
+
     def _worked(self, plan: PairPlan, here: Brought, cores: int) -> PairOutcome:
         with tempfile.TemporaryDirectory(prefix="msprobe-unit-") as scratch:
-            database = Database.create(Path(scratch), "unit")
+            database = _begun(Path(scratch), plan)
             try:
                 work = StoredPairs(database.final, self.instructions)
                 outcome = work.attempt(here.pair, cores)
@@ -62,44 +98,54 @@ class StoredParts:
                     if outcome.error is not None:
                         text = outcome.error.replace(local, address)
                         outcome = replace(outcome, error=text)
-                return self._put(plan, database, outcome)
+                return self._put_rows(plan, database, outcome)
             finally:
                 database.close()
 
     def _stored(self, plan: PairPlan, error: str) -> PairOutcome:
         """A part that says why it is empty; the outcome alone where it cannot be put."""
+        if plan.side is not None:
+            return self._stored_reading(plan, error)
         try:
             with tempfile.TemporaryDirectory(prefix="msprobe-unit-") as scratch:
-                database = Database.create(Path(scratch), "unit")
+                database = _begun(Path(scratch), plan)
                 try:
-                    return self._put(plan, database, store_failure(database, plan, error))
+                    return self._put_rows(plan, database, store_failure(database, plan, error))
                 finally:
                     database.close()
         except (BuilderError, OSError) as problem:
             return PairOutcome(plan.step, plan.rank, error=f"{error}; {self.parts}: {problem}")
 
-    def _put(self, plan: PairPlan, database: Database, outcome: PairOutcome) -> PairOutcome:
-        parts, unit = open_folder(self.parts), unit_id(plan)
-        label_part(database, self.plan, unit, outcome_bytes(outcome))
+    def _stored_reading(self, plan: PairPlan, error: str) -> PairOutcome:
+        outcome = PairOutcome(plan.step, plan.rank, error=error)
+        try:
+            with tempfile.TemporaryDirectory(prefix="msprobe-unit-") as scratch:
+                empty = Path(scratch) / "columns"
+                empty.touch()
+                return self._put(plan, empty, outcome)
+        except (BuilderError, OSError) as problem:
+            return replace(outcome, error=f"{error}; {self.parts}: {problem}")
+
+    def _put_rows(self, plan: PairPlan, database: Database, outcome: PairOutcome) -> PairOutcome:
+        label_part(database, self.plan, unit_id(plan), outcome_bytes(outcome), plan.id_base)
         database.close()
+        return self._put(plan, database.partial, outcome)
+
+    def _put(self, plan: PairPlan, file: Path, outcome: PairOutcome) -> PairOutcome:
+        parts, unit = open_folder(self.parts), unit_id(plan)
         before = state_of(self.plan, unit, parts)
         if before.state == "done":
             return outcome
         name = f"{unit}.{uuid4().hex[:12]}.part"
-        parts.put(database.partial, name)
-        size = database.partial.stat().st_size
+        parts.put(file, name)
+        size = file.stat().st_size
         mark(parts, Marker(self.plan, unit, name, size, tool_version(), outcome.error))
         if before.marker is not None:
             parts.remove(before.marker.file)
         return outcome
 
 
-def _changed(planned: PairPlan, here: PairPlan) -> str | None:
-    """What to say of dumps that are not those that the plan was made for."""
-    size = json_bytes(replace(here, json_bytes=None))
-    if planned.json_bytes in (None, size):
-        return None
-    return (
-        f"{address_of(planned.problem)}: its JSON files and those of the other side hold "
-        f"{size} bytes, {planned.json_bytes} when the plan was made; plan again"
-    )
+def _begun(scratch: Path, plan: PairPlan) -> Database:
+    database = Database.create(scratch, "unit")
+    database.number_above(plan.id_base)
+    return database

@@ -50,6 +50,7 @@ class Join:
 class JoinedTensor:
     """Files and shapes of the parts, the first join's index running fastest; `factor` divides.
 
+    `extents` are those of the whole where it ends in padding.
     `left` and `right` are files of matrices that the whole is multiplied with, over its last two
     dimensions.
     """
@@ -58,6 +59,7 @@ class JoinedTensor:
     shapes: tuple[tuple[int, ...], ...]
     joins: tuple[Join, ...]
     factor: float = 1.0
+    extents: tuple[int, ...] | None = None
     left: str | None = None
     right: str | None = None
 
@@ -70,10 +72,15 @@ def open_joined(joined: JoinedTensor) -> TensorData:
 def read_joined(joined: JoinedTensor) -> Array:
     """The joined tensor as an array."""
     parts = [read_part(f, shape) for f, shape in zip(joined.files, joined.shapes, strict=True)]
-    whole = join_parts(parts, joined.joins)
+    whole = without_padding(join_parts(parts, joined.joins), joined.extents)
     if joined.left is not None or joined.right is not None:
         whole = _product(whole, joined.left, joined.right)
     return whole if joined.factor == 1.0 else whole / joined.factor
+
+
+def without_padding(whole: Array, extents: tuple[int, ...] | None) -> Array:
+    """The front of a tensor, up to some extents; all of it where there are none."""
+    return whole if extents is None else whole[tuple(slice(extent) for extent in extents)]
 
 
 def _product(whole: Array, left: str | None, right: str | None) -> Array:

@@ -56,6 +56,21 @@ class ExpertShare(msgspec.Struct, frozen=True):
     count: int
 
 
+class FedInput(msgspec.Struct, frozen=True):
+    """An integer tensor that the model was fed: checksums of it and of its rows."""
+
+    shape: tuple[int, ...] = ()
+    checksum: str | None = None
+    rows: tuple[str, ...] = ()
+
+
+class ParameterLayout(msgspec.Struct, frozen=True):
+    """What a parameter of Megatron says of itself: whether tp cuts it, and which dimension."""
+
+    tp: bool | None = None
+    dim: int | None = None
+
+
 class Parallel(msgspec.Struct, frozen=True):
     """Where a process stands in a parallel run, as its dump.json says."""
 
@@ -66,8 +81,10 @@ class Parallel(msgspec.Struct, frozen=True):
     experts: ExpertShare | None = None
     micro_batches: int | None = None
     cp_order: str | None = None
+    layouts: dict[str, ParameterLayout] = {}
 
 
+Inputs: TypeAlias = dict[str, dict[str, FedInput]]
 # Per optimizer step, by what the record is (input, parameters, output), by parameter name.
 OptimizerSteps: TypeAlias = dict[str, dict[str, dict[str, Record]]]
 
@@ -78,8 +95,8 @@ class Dump:
 
     `ranges` maps an entry to its slice of `values`; `parents` and `micro_steps` come from
     construct.json, `stacks` maps an entry to an index of `frames`. `sketch_version` is
-    None without sketches. `parallel` and `optimizer` are what our own dumps say of the layout;
-    `joined` has the tensors that lie elsewhere or that ranks have parts of.
+    None without sketches. `parallel`, `optimizer` and `inputs` are what our own dumps say of the
+    layout; `joined` has the tensors that lie elsewhere or that ranks have parts of.
     """
 
     path: Path
@@ -95,6 +112,7 @@ class Dump:
     sketch_version: int | None = None
     parallel: Parallel | None = None
     optimizer: OptimizerSteps = field(default_factory=dict)
+    inputs: Inputs = field(default_factory=dict)
     joined: dict[str, str | JoinedTensor] = field(default_factory=dict)
 
     def tensor_finder(self) -> Callable[[str], str | JoinedTensor]:
@@ -114,6 +132,7 @@ class _Head(msgspec.Struct):
     sketch_version: int | None = None
     parallel: Parallel | None = None
     optimizer: OptimizerSteps = {}
+    inputs: Inputs = {}
 
 
 class _DumpFile(_Head, kw_only=True):
@@ -165,6 +184,7 @@ def read_dump(path: Path) -> Dump:
         frames=frames,
         parallel=head.parallel,
         optimizer=head.optimizer,
+        inputs=head.inputs,
         sketch_version=head.sketch_version,
     )
 

@@ -16,6 +16,7 @@ import msgspec
 from builder.dump.reader import Dump
 from builder.dump.values import Record, Values
 from builder.merge.alignment import OPTIMIZER, Call, calls_of, parse
+from builder.merge.batches import Share
 from builder.merge.coordinates import Place, RunLayout
 from builder.merge.names import LogicalNames, first_experts, is_expert, renumbered_layers
 from msprobe_core.format import TENSOR_DIR
@@ -44,6 +45,7 @@ class LogicalRun:
 
     `origin` has the names that an entry has on the ranks, `folders` the folder of each rank,
     `blank` the arguments of an entry that the dump leaves empty, such as operations of collectives.
+    `cut` has the dimension along which tp cuts a parameter, None for what it repeats, by name.
     """
 
     dump: Dump
@@ -54,6 +56,7 @@ class LogicalRun:
     folders: dict[int, Path]
     joins_micro_batches: bool
     blank: dict[str, frozenset[str]] = field(default_factory=dict)
+    cut: dict[str, int | None] = field(default_factory=dict)
 
     @property
     def is_whole(self) -> bool:
@@ -89,11 +92,18 @@ def micro_batches_of(dumps: Mapping[int, Dump], layout: RunLayout) -> int:
 
 
 def assemble(
-    dumps: Mapping[int, Dump], layout: RunLayout, micro_batches: int, join: bool
+    dumps: Mapping[int, Dump],
+    layout: RunLayout,
+    micro_batches: int,
+    join: bool,
+    moved: Mapping[Share, Share] | None = None,
 ) -> LogicalRun:
-    """Bring the ranks' entries together; with `join` a step's micro-batches become one."""
+    """Bring the ranks' entries together; with `join` a step's micro-batches become one.
+
+    `moved` are shares of the batch that stand elsewhere than their rank and number say.
+    """
     logical = _names_of(dumps, layout)
-    groups = _grouped(dumps, layout, logical, micro_batches, join)
+    groups = _grouped(dumps, layout, logical, micro_batches, join, moved or {})
     ordered = sorted(groups.values(), key=_logical_order)
     _give_names(ordered)
     first = dumps[min(dumps)]
@@ -122,6 +132,9 @@ def assemble(
     for group in ordered:
         _add_entry(run, group, dumps, starts, names)
     _add_optimizer(run, dumps, layout, logical)
+    for rank, dump in dumps.items():
+        for name, told in (dump.parallel.layouts if dump.parallel is not None else {}).items():
+            run.cut[logical[rank].parameter(name)] = told.dim if told.tp else None
     return run
 
 
@@ -131,6 +144,7 @@ def _grouped(
     names: Mapping[int, LogicalNames],
     micro_batches: int,
     join: bool,
+    moved: Mapping[Share, Share],
 ) -> dict[Hashable, _Group]:
     groups: dict[Hashable, _Group] = {}
     for rank in sorted(dumps):
@@ -139,10 +153,13 @@ def _grouped(
         for call in calls_of(dumps[rank], names[rank], stage, micro_batches):
             tp, cp, dp = _coordinates(place, f"{call.parent} {call.owner}")
             own = call.phase < 2 and not _is_gradient(call)
+            share = dp, call.micro
+            if own and not is_expert(f"{call.parent} {call.owner}"):
+                share = moved.get(share, share)
             if join or not own:
-                micro, coordinates = 0, (tp, cp, dp, call.micro if own else 0)
+                micro, coordinates = 0, (tp, cp, share[0], share[1] if own else 0)
             else:
-                micro, coordinates = call.micro * replicas + dp, (tp, cp, 0, 0)
+                micro, coordinates = share[1] * replicas + share[0], (tp, cp, 0, 0)
             key = (call.key, micro)
             group = groups.get(key)
             if group is None:

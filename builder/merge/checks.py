@@ -1,7 +1,8 @@
 """What the ranks of one run say about each other, without a benchmark.
 
 C1 replicas agree, C3 a collective's result is what its inputs give, C4 equal layers talk over one
-axis.
+axis, C5 what most layers add up is added up, C7 one clip factor holds on all ranks, and parameters
+that were alike are updated alike.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -24,10 +25,11 @@ from builder.merge.collectives import wrong_collectives
 from builder.merge.coordinates import RunLayout, Sizes, layout_of
 from builder.merge.layouts import AXIS_NAMES, AxisLayout
 from builder.merge.names import role_of
+from builder.merge.partial_sums import clip_factors, unlike_factors, unreduced_sums
 from builder.merge.parts import Floats, RunValues, indices
 from builder.merge.statistics import disagreement
 
-Check = Literal["replica", "collective", "group"]
+Check = Literal["replica", "collective", "group", "partial", "update"]
 _SAME = 1e-6
 _WHOLE = re.compile(r"norm", re.IGNORECASE)  # layers that no layout cuts
 
@@ -66,7 +68,13 @@ def check_dump(dump: SourceSet, sizes: Sizes) -> list[CheckFinding]:
 def check_step(step: int, run: LogicalRun) -> list[CheckFinding]:
     """The findings of one step: collectives first, since replicas differ behind them."""
     values = RunValues(run)
-    findings = [*_collectives(step, values), *check_groups(step, values), *_replicas(step, values)]
+    findings = [
+        *_collectives(step, values),
+        *check_groups(step, values),
+        *check_sums(step, values),
+        *_clipping(step, values),
+        *_as_updates(list(_replicas(step, values)), values),
+    ]
     order = {name: number for number, name in enumerate(run.dump.ranges)}
     return sorted(findings, key=lambda finding: order[finding.node])
 
@@ -176,6 +184,56 @@ def _outliers(
             usual = most > len(ranks) / 2
             guilty |= {rank for rank in ranks if not usual or counts[prints[rank]] < most}
     return tuple(sorted(guilty))
+
+
+# --- updates ------------------------------------------------------------------------------------
+
+
+def _as_updates(findings: list[CheckFinding], values: RunValues) -> Iterator[CheckFinding]:
+    """Replicas of an updated parameter that differ although gradient and parameter agreed."""
+    reported = {(finding.node, finding.text.partition(" ")[0]) for finding in findings}
+    before = ("input.gradient", "parameters.value")
+    for finding in findings:
+        key = finding.text.partition(" ")[0]
+        start, stop = values.run.dump.ranges.get(finding.node, (0, 0))
+        known = [k for k in before if k in values.keys[start:stop]]
+        agreed = not any((finding.node, name) in reported for name in before)
+        if key != "output.value" or len(known) < 2 or not agreed:
+            yield finding
+            continue
+        text = f"{finding.text}; the gradient and the parameter before agree: the optimizer differs"
+        yield replace(finding, check="update", text=text)
+
+
+def _clipping(step: int, values: RunValues) -> Iterator[CheckFinding]:
+    """One finding where ranks scale the gradients that their optimizers read by unlike factors."""
+    factors = clip_factors(values)
+    node = next((o for o in values.owner if o.startswith("Optimizer.")), None)
+    if node is None or not unlike_factors(factors):
+        return
+    layout, ranks = values.run.layout, tuple(sorted(factors))
+    listed = ", ".join(f"{factors[rank]:.6g} on rank {rank}" for rank in ranks)
+    text = (
+        f"the gradients that optimizers read were scaled by {listed}; all ranks clip by one factor"
+    )
+    axis = axis_of(layout, ranks) or "?"
+    yield CheckFinding("update", step, node, axis, ranks, layout.describe_all(ranks), text)
+
+
+# --- sums ---------------------------------------------------------------------------------------
+
+
+def check_sums(step: int, values: RunValues) -> Iterator[CheckFinding]:
+    """Parts that other layers add up over ranks and one layer uses as if they were the whole."""
+    layout = values.run.layout
+    for found in unreduced_sums(values):
+        where = layout.describe_all(found.ranks)
+        text = (
+            f"{found.call} gives parts that {found.peers} of its peers add up over the ranks; here "
+            f"{found.reader} reads them as they are"
+        )
+        axis = axis_of(layout, found.ranks) or "?"
+        yield CheckFinding("partial", step, found.module, axis, found.ranks, where, text)
 
 
 # --- collectives --------------------------------------------------------------------------------

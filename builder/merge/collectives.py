@@ -180,6 +180,17 @@ def _exchanged(call: CollectiveCall, group: Group) -> str | None:
     return f"what ranks {_listed(group)} received is not what they sent"
 
 
+def _exchanged_lists(call: CollectiveCall, group: Group) -> str | None:
+    """What rank r has from rank s in place s is what s gave in place r."""
+    for own, rank in enumerate(group):
+        for place, source in enumerate(group):
+            sent = call.of(source, f"input.1.{own}", f"input.input_tensor_list.{own}")
+            made = call.of(rank, f"output.0.{place}", f"output.output_tensor_list.{place}")
+            if sent is not None and made is not None and not _is_same(made, sent):
+                return f"place {place} on rank {rank} is not what rank {source} sent there"
+    return None
+
+
 _CHECKS: dict[str, Callable[[CollectiveCall, Group], str | None]] = {
     "all_reduce": _reduced,
     "broadcast": _broadcast,
@@ -190,6 +201,7 @@ _CHECKS: dict[str, Callable[[CollectiveCall, Group], str | None]] = {
         ("reduce_scatter_tensor", "reduce_scatter_single", "_reduce_scatter_base"), _scattered
     ),
     "all_to_all_single": _exchanged,
+    "all_to_all": _exchanged_lists,
 }
 
 

@@ -109,6 +109,40 @@ def layout_of(dumps: Mapping[int, Dump], given: Sizes, folder: object) -> RunLay
     return _complete(_given_layout(sorted(dumps), given, folder), dumps, given.rank_size, folder)
 
 
+def replica_layout(
+    headers: Mapping[int, Parallel | None], given: Sizes, folder: object
+) -> RunLayout:
+    """The layout of some ranks without regard to the others: for replicas that are kept apart.
+
+    Raises InputError when a flag contradicts the dump, or nothing tells where the ranks stand.
+    """
+    recorded = {rank: header for rank, header in headers.items() if header is not None}
+    if len(recorded) == len(headers) and all(header.axes for header in recorded.values()):
+        layout = _recorded_layout(recorded)
+        _check_flags(layout, given, folder)
+        return layout
+    if len(headers) == 1 and not given.is_given:
+        (rank,) = headers
+        return RunLayout({}, {rank: Place(rank, {})}, source="one rank")
+    if given.rank_size is None:
+        raise InputError(
+            f"{folder}: replicas that are kept apart, and nothing says where ranks stand",
+            "give --rank_size, --tp and --pp",
+        )
+    return _given_layout(sorted(headers), given, folder)
+
+
+def one_replica(layout: RunLayout, ranks: Collection[int]) -> RunLayout:
+    """The part of a layout that is one data-parallel replica."""
+    sizes = {axis: size for axis, size in layout.sizes.items() if axis != "dp"}
+    places = {
+        rank: replace(place, at={axis: at for axis, at in place.at.items() if axis != "dp"})
+        for rank, place in layout.places.items()
+        if rank in ranks
+    }
+    return replace(layout, sizes=sizes, places=places)
+
+
 def ordered(layout: RunLayout, cp_order: str, folder: object) -> RunLayout:
     """The layout with the order of sequences over cp that a flag says, if it is not `auto`.
 

@@ -6,7 +6,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from builder.dump.joined_tensors import JoinedTensor, join_parts, read_joined, read_part
+from builder.dump.joined_tensors import (
+    JoinedTensor,
+    join_parts,
+    read_joined,
+    read_part,
+    without_padding,
+)
 from builder.dump.tensor_files import TensorFileError
 from builder.merge.alignment import parse
 from builder.merge.assemble import LogicalRun
@@ -83,7 +89,7 @@ def _by_tensor(
     if ours.shape != theirs.shape or any(join.kind in "PAD" for join in joined.joins):
         return None
     labels = [np.full(shape, number) for number, shape in enumerate(joined.shapes)]
-    owner = join_parts(labels, joined.joins)
+    owner = without_padding(join_parts(labels, joined.joins), joined.extents)
     errors = [_error(ours, theirs, owner == number) for number in range(len(labels))]
     least = min(error for error in errors if error is not None)
     ranks = {

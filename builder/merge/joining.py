@@ -14,7 +14,7 @@ from builder.dump.joined_tensors import Join, JoinedTensor, Variant, read_joined
 from builder.dump.tensor_files import TensorFileError
 from builder.dump.values import Record
 from builder.merge.assemble import LogicalRun
-from builder.merge.layouts import AXIS_NAMES, AxisLayout, Candidate
+from builder.merge.layouts import AXIS_NAMES, AxisLayout, Candidate, Shape
 from builder.merge.parts import Floats
 from builder.merge.positions import misplaced
 from builder.merge.resolution import Conflict, Sides
@@ -23,6 +23,7 @@ from builder.merge.roles import (
     Numbers,
     Reading,
     Role,
+    exceeded_bounds,
     has_factor,
     sketch_errors_of,
 )
@@ -56,6 +57,7 @@ class RoleJoin:
         self.factor = owner.result.factor if has_factor(role) else 1.0
         self.sides = (self.reading.problem, self.reading.benchmark)
         self.tables = self._join()
+        self.exceeded = self._exceeded()
 
     def write(self) -> None:
         variants = self._variants()
@@ -72,9 +74,13 @@ class RoleJoin:
                     self._write_sketch(side, at, row[side], chosen.get((side, at)))
             result.readings[row[0]] = self.reading
             result.compared += 1
+            if any(grid.is_told for grid in self.role.grids):
+                result.told.add(row[0])
             if self.sides[0].sums or self.sides[1].sums:
                 result.bounded.add(row[0])
-            if not (self.role.error < FITS).any() or len(self.role.rows) < 3:
+            is_known = any(grid.placements for grid in self.role.grids)
+            few = len(self.role.rows) < 3 and not is_known
+            if not (self.role.error < FITS).any() or few:
                 result.assumed.add(row[0])
 
     def _is_unexplained(self, at: int, row: tuple[int, int], variants: Variants | None) -> bool:
@@ -95,7 +101,7 @@ class RoleJoin:
         run, candidate = self.owner.runs[side], self.sides[side]
         parts = run.parts[index]
         factor = self.factor if side == 0 else 1.0
-        if len(parts) == 1 and factor == 1.0:
+        if len(parts) == 1 and factor == 1.0 and self._extents(side) is None:
             return
         table = self.tables[side][:, at]
         if chosen is not None:
@@ -104,19 +110,24 @@ class RoleJoin:
             axes = (*candidate.axes[:axis], *candidate.axes[axis + 1 :])
             counts = _picked(self.numbers.counts[side][None, None], candidate.axes, axis, part)
             table = join_statistics(picked, counts[0, 0], axes)[:, 0]
+        if side == 0:
+            # Of a sum only bounds are known: one that the benchmark breaks stands in for it.
+            table = np.where(np.isnan(table), self.exceeded[:, at] * factor, table)
         recorded = np.asarray(self.numbers.recorded[side][:, at].all(axis=-1)).tolist()
         first = run.records[parts[0].record]
         cells = [
             float(number) if known and not (np.isnan(number) and candidate.sums) else None
             for number, known in zip((table / factor).tolist(), recorded, strict=True)
         ]
+        if self._extents(side) is not None:
+            cells = [None] * len(cells)  # the padding went into them
         joined = None
         if variants is not None:
             joined = self._joined(side, index, variants[side], chosen, factor)
         run.dump.values.records[index] = Record(
             type=first.type,
             dtype=first.dtype,
-            shape=candidate.shape if first.shape is not None else None,
+            shape=(self._extents(side) or candidate.shape) if first.shape is not None else None,
             Max=cells[0],
             Min=cells[1],
             Mean=cells[2],
@@ -125,9 +136,14 @@ class RoleJoin:
             data_name=joined,
         )
 
+    def _extents(self, side: int) -> Shape | None:
+        """The extents of a side's value without padding; None where it has none."""
+        extents = self.reading.extents
+        return None if extents == self.sides[side].shape else extents
+
     def _is_sketched(self) -> bool:
         """Whether sketches of the joined values are compared."""
-        if self.numbers.sketches is None:
+        if self.reading.extents is not None or self.numbers.sketches is None:
             return False
         ours, theirs = (side.axes for side in self.sides)
         if have_sketches(ours, theirs):
@@ -162,6 +178,7 @@ class RoleJoin:
         tensor = _joined_tensor(run, index, self.sides[side], variants, chosen, factor)
         if tensor is None:
             return None
+        tensor = replace(tensor, extents=self._extents(side))
         name = f"joined:{index}"
         run.dump.joined[name] = tensor
         return name
@@ -207,6 +224,10 @@ class RoleJoin:
         self.reading, self.role.reading, self.role.error = reading, reading, error
         self.sides = (reading.problem, reading.benchmark)
         self.tables = self._join()
+        self.exceeded = self._exceeded()
+
+    def _exceeded(self) -> Floats:
+        return exceeded_bounds(self.reading, self.numbers, self.factor)[0]
 
     def _join(self) -> tuple[Floats, ...]:
         return tuple(
@@ -217,10 +238,12 @@ class RoleJoin:
         )
 
     def _variant_options(self, side: int) -> list[tuple[Variant, ...]]:
+        order, rows = self.owner.runs[side].layout.cp_order, self.owner.rows[side]
+        told = dict(self.role.grids[side].variants)
         listed = [
-            _ways(axis, self.owner.runs[side].layout.cp_order, self.owner.rows[side])
-            if axis.kind == "S"
-            else (Variant(),)
+            _ways(axis, order, rows)
+            if axis.kind == "S" and axis.axis not in told
+            else (told.get(axis.axis, Variant()),)
             for axis in self.sides[side].axes
         ]
         return list(dict.fromkeys(product(*listed)))
@@ -233,6 +256,7 @@ class RoleJoin:
             tensor = _joined_tensor(run, row[side], candidate, variants[side], None, factors[side])
             if tensor is None:
                 return True  # an empty tensor has no file
+            tensor = replace(tensor, extents=self._extents(side))
             try:
                 arrays.append(read_joined(tensor).astype(np.float64))
             except (TensorFileError, ValueError):

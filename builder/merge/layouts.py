@@ -69,7 +69,8 @@ def candidates(
     layouts = []
     for axes in product(*options):
         shape = _whole(shapes, axes)
-        cost = sum(_cost(axis, value_class, may_sum, dims) for axis in axes)
+        unknown = (axis for axis in axes if axis.axis not in known)
+        cost = sum(_cost(axis, value_class, may_sum, dims) for axis in unknown)
         if shape is not None and cost < _NEVER:
             layouts.append(Candidate(axes, shape, cost))
     return tuple(sorted(layouts, key=lambda candidate: candidate.cost))

@@ -117,13 +117,14 @@ def is_expert(path: str) -> bool:
 
 def _recorded(place: Place, layout: RunLayout) -> dict[str, int]:
     return {
-        (f"{chunk.index}." if layout.vpp > 1 else "") + _without_wrappers(path): number
+        (f"{chunk.index}." if layout.vpp > 1 else "") + without_wrappers(path): number
         for chunk in place.chunks
         for path, number in chunk.layers.items()
     }
 
 
-def _without_wrappers(path: str) -> str:
+def without_wrappers(path: str) -> str:
+    """A path without what wraps a model: DDP, compilation, FSDP."""
     return ".".join(segment for segment in path.split(".") if segment not in _WRAPPERS)
 
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from builder.merge.coordinates import Sizes
+from builder.merge.told import LayoutFile
 
 CpOrder = Literal["auto", "contiguous", "zigzag"]
 Merge = Literal["auto", "off", "require"]
 MicroBatches = Literal["auto", "pair", "concat"]
+Replicas = Literal["merge", "separate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,8 @@ class MergeOptions:
     """When ranks are joined into one logical run, and the sizes of the axes of either side.
 
     `cp_order` is how both sides' sequences lie over context-parallel ranks; `auto`: as recorded.
+    `layouts` are told by name, of the problem and the benchmark. With `replicas` apart, each of the
+    problem's data-parallel replicas is compared with the benchmark's of its number.
     """
 
     merge: Merge = "auto"
@@ -24,3 +28,5 @@ class MergeOptions:
     benchmark: Sizes = field(default_factory=Sizes)
     micro_batches: MicroBatches = "auto"
     cp_order: CpOrder = "auto"
+    layouts: tuple[LayoutFile, ...] = ()
+    replicas: Replicas = "merge"

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.dump.joined_tensors import Variant
 from builder.dump.sketches import sketches_of
 from builder.dump.values import Record
+from builder.errors import InputError
 from builder.merge.alignment import parse
 from builder.merge.assemble import LogicalRun, Part
 from builder.merge.layouts import Shape, ValueClass
+from builder.merge.told import LayoutFile, LayoutRule, ToldAxis, names_of
 from msprobe_core.format import SKETCH_VERSION
 
 Floats = NDArray[np.float64]
@@ -27,18 +30,27 @@ REDUCING = frozenset("all_reduce reduce reduce_scatter reduce_scatter_tensor".sp
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """What decides which layouts a value may have: sizes of its axes and shapes of its parts."""
+    """What decides which layouts a value may have: sizes of its axes and shapes of its parts.
+
+    `placements` are known by axis, recorded or told; `variants` are the told orders of cut parts.
+    """
 
     sizes: tuple[int, int, int, int]
     shapes: tuple[Shape, ...]
     placements: tuple[tuple[str, str], ...]
+    variants: tuple[tuple[str, Variant], ...] = ()
+    is_told: bool = False
 
 
 class RunValues:
-    """All values of a logical run with their numbers; `owner` tells a value's entry."""
+    """All values of a logical run with their numbers; `owner` tells a value's entry.
 
-    def __init__(self, run: LogicalRun) -> None:
-        self.run = run
+    `told` are layouts by name, `used` the files and lines of those that are about some value.
+    """
+
+    def __init__(self, run: LogicalRun, told: LayoutFile | None = None) -> None:
+        self.run, self._told = run, told
+        self.used: set[tuple[str, int]] = set()
         self.keys = run.dump.values.keys
         self._shapes: dict[str, frozenset[Shape | None]] = {}
         self.owner: list[str] = [""] * len(self.keys)
@@ -126,7 +138,48 @@ class RunValues:
         if sizes[0] * sizes[1] * sizes[2] * sizes[3] != len(parts):
             return None
         shapes = tuple(self.run.records[part.record].shape or () for part in parts)
-        return Grid(sizes, shapes, _placements(first))  # type: ignore[arg-type]
+        placements = _placements(first) or self._of_parameter(index)
+        rule = self.rule(index)
+        if placements or rule is None or not rule.axes:
+            return Grid(sizes, shapes, placements)  # type: ignore[arg-type]
+        axes = self._told_axes(index, rule, shapes[0])
+        told = tuple((axis.axis, _text(axis)) for axis in axes)
+        variants = tuple((axis.axis, axis.variant) for axis in axes if axis.kind == "S")
+        return Grid(sizes, shapes, told, variants, is_told=True)  # type: ignore[arg-type]
+
+    def _of_parameter(self, index: int) -> tuple[tuple[str, str], ...]:
+        """Where the parameters themselves say how tp cuts them, as Megatron's do."""
+        key, owner = self.keys[index], self.owner[index]
+        is_parameter = key.startswith("parameters") or owner.startswith("Optimizer.")
+        name = next(names_of(owner, key)) if self.run.cut and is_parameter else ""
+        dim = self.run.cut.get(name)
+        if dim is not None:
+            return (("tp", f"S({dim})"),)
+        # Before it is reduced, the gradient of what is repeated is a part of a sum.
+        is_whole = name in self.run.cut and not key.startswith("parameters_grad.")
+        return (("tp", "R"),) if is_whole else ()
+
+    def rule(self, index: int) -> LayoutRule | None:
+        """What the user tells of a value's layout."""
+        if self._told is None:
+            return None
+        rule = self._told.of(self.owner[index], self.keys[index])
+        if rule is not None:
+            self.used.add((self._told.path, rule.line))
+        return rule
+
+    def _told_axes(self, index: int, rule: LayoutRule, shape: Shape) -> Sequence[ToldAxis]:
+        assert self._told is not None
+        if rule.dims is not None and rule.dims != len(shape):
+            raise InputError(
+                f"{self._told.path}:{rule.line}: names {rule.dims} dimensions, and "
+                f"{self.owner[index]} {self.keys[index]} has {len(shape)}",
+                "name each dimension once, or narrow the pattern",
+            )
+        if self.keys[index].startswith("parameters_grad."):
+            # Before it is reduced, the gradient of what is repeated is a part of a sum.
+            return [axis for axis in rule.axes if axis.kind == "S"]
+        return rule.axes
 
     @cached_property
     def reduced(self) -> frozenset[tuple[Any, ...]]:
@@ -183,6 +236,10 @@ def _outermost_first(part: Part) -> tuple[int, ...]:
 def _placements(record: Record) -> tuple[tuple[str, str], ...]:
     names = [_MESH_AXES.get(name, "") for name in record.mesh or ()]
     return tuple((n, p) for n, p in zip(names, record.placements or ()) if n)
+
+
+def _text(axis: ToldAxis) -> str:
+    return f"S({axis.dim})" if axis.kind == "S" else axis.kind
 
 
 def _numbers(cells: list[Cell]) -> Floats:

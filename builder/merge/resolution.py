@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from builder.dump.values import Record
 from builder.merge.assemble import LogicalRun
 from builder.merge.parts import RunValues
 from builder.merge.roles import Reading
+from builder.merge.told import LayoutFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Resolution:
     readings: dict[int, Reading] = field(default_factory=dict)
     assumed: set[int] = field(default_factory=set)
     bounded: set[int] = field(default_factory=set)
+    told: set[int] = field(default_factory=set)
     set_aside: Counter[str] = field(default_factory=Counter)
     conflicts: list[Conflict] = field(default_factory=list)
     compared: int = 0
@@ -46,9 +49,16 @@ class Sides:
     `rows` are extents that a flattened dimension may begin with, per side.
     """
 
-    def __init__(self, problem: LogicalRun, benchmark: LogicalRun, weak: frozenset[str]) -> None:
+    def __init__(
+        self,
+        problem: LogicalRun,
+        benchmark: LogicalRun,
+        weak: frozenset[str],
+        layouts: Sequence[LayoutFile] = (),
+    ) -> None:
         self.runs = (problem, benchmark)
-        self.values = (RunValues(problem), RunValues(benchmark))
+        told = (layouts[0], layouts[-1]) if layouts else (None, None)
+        self.values = (RunValues(problem, told[0]), RunValues(benchmark, told[1]))
         self.weak = weak
         self.result = Resolution()
         self.rows = (_leading_extents(problem), _leading_extents(benchmark))

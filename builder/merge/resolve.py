@@ -15,14 +15,18 @@ from builder.merge.assemble import LogicalRun
 from builder.merge.joining import RoleJoin
 from builder.merge.resolution import Conflict, Resolution, Sides
 from builder.merge.roles import (
+    Numbers,
+    Reading,
     Role,
     decide,
     gradient_factor,
     has_factor,
     numbers_of,
+    padded_readings,
     readings,
     roles_of,
 )
+from builder.merge.told import LayoutFile, check_used
 
 
 def resolve(
@@ -30,13 +34,18 @@ def resolve(
     benchmark: LogicalRun,
     pairs: Sequence[tuple[int, int]],
     weak: frozenset[str],
+    layouts: Sequence[LayoutFile] = (),
 ) -> Resolution:
     """Fill in the records of both runs' dumps, in place.
 
     `pairs` are indices of values that belong together; `weak` names entries inside what the layout
-    itself rewrites: their values count only where some reading explains them.
+    itself rewrites: their values count only where some reading explains them. `layouts` are told by
+    name, one file for both runs or one for each. Raises InputError for a rule that fits no value.
     """
-    return _Resolver(Sides(problem, benchmark, weak)).run(pairs)
+    sides = Sides(problem, benchmark, weak, layouts)
+    resolution = _Resolver(sides).run(pairs)
+    check_used(layouts, frozenset(sides.values[0].used | sides.values[1].used))
+    return resolution
 
 
 class _Resolver:
@@ -47,6 +56,7 @@ class _Resolver:
         tensors = [pair for pair in pairs if self._is_tensor_pair(*pair)]
         for pair in set(pairs) - set(tensors):
             self._resolve_argument(*pair)
+        tensors = [pair for pair in tensors if not self._is_local(pair)]
         roles = list(roles_of(*self.sides.values, tensors))
         grouped = {row for role in roles for row in role.rows}
         for pair in tensors:
@@ -69,6 +79,14 @@ class _Resolver:
             return 1.0
         return gradient_factor(roles, self.sides.values, options)
 
+    def _is_local(self, pair: tuple[int, int]) -> bool:
+        """Whether a value has no counterpart, as the user says; it is set aside then."""
+        rules = [v.rule(index) for v, index in zip(self.sides.values, pair, strict=True)]
+        is_local = any(rule is not None and rule.is_local for rule in rules)
+        if is_local:
+            self.sides.set_aside(pair, "local, as the layout file says")
+        return is_local
+
     def _is_tensor_pair(self, ours: int, theirs: int) -> bool:
         return all(
             values.run.records[values.run.parts[index][0].record].dtype is not None
@@ -85,6 +103,18 @@ class _Resolver:
             self.sides.runs[0].dump.values.records[ours] = right
             self.result.set_aside["sizes and groups of the layout"] += 1
 
+    def _resolve_padded(self, role: Role, numbers: Numbers, listed: Sequence[Reading]) -> None:
+        """Cut padding off tensors; statistics that it went into are not comparable."""
+        if listed and self.sides.by_tensor:
+            # Statistics do not tell how far it is from any reading: the usual one is taken.
+            role.reading, role.error = listed[0], np.full(len(role.rows), np.inf)
+            role.options = [(role.reading, role.error)]
+            RoleJoin(self.sides, role, numbers).write()
+            return
+        reason = "padding of the vocabulary" if listed else "its shapes fit no layout"
+        for row in role.rows:
+            self.sides.set_aside(row, reason)
+
     def _resolve_role(self, role: Role) -> None:
         is_plain = role.is_trivial and (self.result.factor == 1.0 or not has_factor(role))
         if is_plain and not any(self.sides.is_weak(row[0]) for row in role.rows):
@@ -98,8 +128,7 @@ class _Resolver:
         )
         listed = readings(role, may_sum)
         if not listed:
-            for row in role.rows:
-                self.sides.set_aside(row, "its shapes fit no layout")
+            self._resolve_padded(role, numbers, padded_readings(role, may_sum))
             return
         decide(role, numbers, listed, self.result.factor, is_reduced)
         RoleJoin(self.sides, role, numbers).write()

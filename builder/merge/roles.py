@@ -6,6 +6,7 @@ another reading keeps the role's layout and differs, which is how a fault in one
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -22,22 +23,34 @@ from builder.merge.sketches import (
     sketch_disagreement,
     sketch_error,
 )
-from builder.merge.statistics import MEAN, NORM, difference, disagreement, join_statistics
+from builder.merge.statistics import (
+    MEAN,
+    NORM,
+    bounds,
+    difference,
+    disagreement,
+    join_statistics,
+    outside,
+)
 
 # Below this relative error a reading fits: far above rounding, far below any other reading.
 FITS = 2e-3
 _EXACT = 1e-4
 _FAINT = 1e-3
 _OPTIONS = 4
+# Whose extents may be padded, and by how much: Megatron pads to a multiple of 128 × tp.
+_VOCABULARY = re.compile(r"embed|wte|head\b|output_layer|vocab|logits", re.IGNORECASE)
+_MOST_PADDED = 1.5
 Pairs = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How both sides of a role are read."""
+    """How both sides of a role are read; `extents` are those of both without their padding."""
 
     problem: Candidate
     benchmark: Candidate
+    extents: Shape | None = None
 
     @property
     def cost(self) -> float:
@@ -110,6 +123,33 @@ def readings(role: Role, may_sum: tuple[bool, bool]) -> list[Reading]:
     return sorted(same_shape, key=lambda reading: reading.cost)
 
 
+def padded_readings(role: Role, may_sum: tuple[bool, bool]) -> list[Reading]:
+    """The readings that leave one extent of vocabulary weights or logits unlike: padding.
+
+    Vocabularies are padded so that they can be cut; the smaller extent is the logical one.
+    """
+    if not _VOCABULARY.search(role.name):
+        return []
+    ours, theirs = (
+        candidates(grid.shapes, grid.sizes, role.value_class, may, grid.placements)
+        for grid, may in zip(role.grids, may_sum, strict=True)
+    )
+    found = [
+        Reading(one, other, tuple(map(min, zip(one.shape, other.shape, strict=True))))
+        for one in ours
+        for other in theirs
+        if _is_padded(one.shape, other.shape)
+    ]
+    return sorted(found, key=lambda reading: reading.cost)
+
+
+def _is_padded(ours: Shape, theirs: Shape) -> bool:
+    if len(ours) != len(theirs):
+        return False
+    unlike = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
+    return len(unlike) == 1 and max(unlike[0]) <= _MOST_PADDED * min(unlike[0])
+
+
 @dataclass(slots=True)
 class Numbers:
     """The statistics of a role's parts: tables [4, instances, parts] and element counts [parts].
@@ -178,6 +218,7 @@ def errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
     # What is nowhere recorded says nothing, unless it is a mean that a sum would need.
     nothing = np.inf if reading.problem.sums or reading.benchmark.sums else 0.0
     worst = np.nan_to_num(error, nan=nothing, posinf=np.inf)
+    worst = np.maximum(worst, exceeded_bounds(reading, numbers, factor)[1])
     for table, side in zip(numbers.tables, (reading.problem, reading.benchmark), strict=True):
         for at, axis in enumerate(side.axes):
             if axis.kind == "R":
@@ -185,6 +226,19 @@ def errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
     if have_sketches(reading.problem.axes, reading.benchmark.axes):
         worst = np.maximum(worst, sketch_errors_of(reading, numbers, factor))
     return np.asarray(worst)
+
+
+def exceeded_bounds(reading: Reading, numbers: Numbers, factor: float) -> tuple[Floats, Floats]:
+    """The bounds [4, instances] that no sum of the problem's parts can leave, and by how much.
+
+    NaN and 0 where the benchmark lies within them, or is a sum itself.
+    """
+    table = numbers.tables[0]
+    if not reading.problem.sums or reading.benchmark.sums:
+        return np.full((4, table.shape[1]), np.nan), np.zeros(table.shape[1])
+    least, most = bounds(scaled(table, factor), reading.problem.axes)
+    theirs = join_statistics(numbers.tables[1], numbers.counts[1], reading.benchmark.axes)
+    return outside(least, most, theirs)
 
 
 def sketch_errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:

@@ -14,6 +14,8 @@ from builder.merge.layouts import AxisLayout
 
 Floats = NDArray[np.float64]
 MAX, MIN, MEAN, NORM = range(4)
+# By so much of the scale the rounding of many ranks' sums may break a bound.
+_SLACK = 1e-3
 
 
 def join_statistics(table: Floats, count: Floats, axes: Sequence[AxisLayout]) -> Floats:
@@ -60,14 +62,55 @@ def _join(table: Floats, weights: Floats, axis: AxisLayout) -> tuple[Floats, Flo
     return np.stack((unknown, unknown, mean, unknown)), weights[..., 0]
 
 
-def sum_bounds(table: Floats) -> tuple[Floats, Floats]:
-    """Least and largest Max, Min, Norm [3, instances] that a sum of parts [4, n, parts] can have.
+def bounds(table: Floats, axes: Sequence[AxisLayout]) -> tuple[Floats, Floats]:
+    """Least and largest Max, Min, Norm [3, instances] of the whole from its parts' [4, n, parts].
 
-    Σmin ≤ x ≤ Σmax, and by the triangle inequality max(0, 2·max N − ΣN) ≤ N ≤ ΣN.
+    Of a sum: Σmin ≤ x ≤ Σmax, and by the triangle inequality max(0, 2·max N - ΣN) ≤ N ≤ ΣN.
     """
-    high, low, norm = table[MAX].sum(-1), table[MIN].sum(-1), table[NORM].sum(-1)
-    least = np.maximum(0.0, 2.0 * table[NORM].max(-1) - norm)
-    return np.stack((low, low, least)), np.stack((high, high, norm))
+    instances, parts = table.shape[1:]
+    least = most = table[[MAX, MIN, NORM]]
+    for axis in axes:
+        parts //= axis.size
+        grid = 3, instances, parts, axis.size
+        least, most = _bounds(least.reshape(grid), most.reshape(grid), axis)
+    return least.reshape(3, instances), most.reshape(3, instances)
+
+
+def _bounds(least: Floats, most: Floats, axis: AxisLayout) -> tuple[Floats, Floats]:
+    if axis.kind == "R":
+        return least[..., 0], most[..., 0]
+    if axis.kind == "S":
+        return _union_of(least), _union_of(most)
+    low, high = least[1].sum(-1), most[0].sum(-1)
+    norm = most[2].sum(-1)
+    # What the others cannot take away from the largest part.
+    left = (least[2] - (norm[..., None] - most[2])).max(-1)
+    share = axis.size if axis.kind == "A" else 1
+    lower = np.stack((low, low, np.maximum(0.0, left)))
+    return lower / share, np.stack((high, high, norm)) / share
+
+
+def _union_of(table: Floats) -> Floats:
+    norm = np.sqrt(np.square(table[2]).sum(-1))
+    return np.stack((table[0].max(-1), table[1].min(-1), norm))
+
+
+def outside(least: Floats, most: Floats, theirs: Floats) -> tuple[Floats, Floats]:
+    """What a whole would have to be to lie nearest to the other side, where that is impossible.
+
+    Returns the bound [4, instances] that is exceeded (NaN elsewhere, and for the mean) and by how
+    much, relative to the larger of both sides [instances].
+    """
+    wanted = theirs[[MAX, MIN, NORM]]
+    with np.errstate(all="ignore"):
+        extreme = np.abs(np.stack((least[:2], most[:2], wanted[:2]))).max(axis=(0, 1))
+        scale = np.stack((extreme, extreme, np.fmax(most[2], wanted[2])))
+        nearest = np.clip(wanted, least, most)
+        excess = np.nan_to_num(np.abs(wanted - nearest) / scale, nan=0.0, posinf=0.0)
+    is_out = excess > _SLACK
+    kept = np.where(is_out, nearest, np.nan)
+    table = np.stack((kept[0], kept[1], np.full_like(kept[0], np.nan), kept[2]))
+    return table, np.where(is_out, excess, 0.0).max(axis=0)
 
 
 def difference(

@@ -25,7 +25,7 @@ def describe_merging(
     plan = plan_comparison(find_sources(Path(problem)), find_sources(Path(benchmark)), options)
     yield from (sentence(reason) for reason in plan.notes)
     for pair in plan.pairs:
-        yield _folders(pair)
+        yield _folders(pair, options.merging.replicas == "separate")
     yield from (f"step {m.step} rank {m.rank}: only in the {m.side}" for m in plan.missing)
     yield from (broken.error for broken in plan.broken)
     first = next((pair for pair in plan.pairs if pair.is_merged), None)
@@ -33,11 +33,12 @@ def describe_merging(
         yield from _joins(match_merged(first, options.merging, match_rules(options, True)))
 
 
-def _folders(pair: PairPlan) -> str:
+def _folders(pair: PairPlan, separate: bool) -> str:
     if not pair.is_merged:
         return f"step {pair.step} rank {pair.rank}: {pair.problem} against {pair.benchmark}"
     ours, theirs = (len(ranks) for ranks in (pair.problem_ranks, pair.benchmark_ranks))
-    return f"step {pair.step}: one logical run of {ours} ranks against one of {theirs}"
+    replica = f" replica {pair.rank}" if separate else ""
+    return f"step {pair.step}{replica}: one logical run of {ours} ranks against one of {theirs}"
 
 
 def _joins(merged: MergedMatch) -> Iterator[str]:

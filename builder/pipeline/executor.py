@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkContext, SpawnContext
 from multiprocessing.process import BaseProcess
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from builder.pipeline.memory import affordable_workers, available_bytes
 from builder.pipeline.outcome import PairOutcome
+from builder.pipeline.phases import Phase, heard_by
 from builder.pipeline.plan import PairPlan
 from builder.processes.interrupts import interrupts_held, leave_interrupts_to_parent
 from builder.processes.lifeline import Lifeline
@@ -29,6 +30,8 @@ _CONTEXT: ForkContext | SpawnContext = (
     multiprocessing.get_context("fork") if CAN_FORK else multiprocessing.get_context("spawn")
 )
 Report = Callable[[PairOutcome], None]
+# A pair entered a phase.
+Watch = Callable[[PairPlan, Phase], None]
 Outcome = TypeVar("Outcome", bound=PairOutcome, covariant=True)
 _Made = TypeVar("_Made", bound=PairOutcome)
 
@@ -55,13 +58,28 @@ class Executor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalProcesses:
-    """Processes of this machine, None for as many as there are cores."""
+    """Processes of this machine, None for as many as there are cores.
+
+    `watch` hears of each phase that a pair enters.
+    """
 
     workers: int | None = None
+    watch: Watch | None = None
 
     def run(self, pairs: Sequence[PairPlan], work: PairWork[_Made], report: Report) -> list[_Made]:
-        """Work on every pair and report each as it is ready."""
-        return run_pairs(pairs, work, report, self.workers)
+        """Work on every pair and report each as it is ready.
+
+        A pair that fails becomes an outcome with its error; the outcomes come as they are ready.
+        """
+        cores = max(1, self.workers or _usable_cores())
+        count = affordable_workers(pairs, min(cores, len(pairs)), available_bytes())
+        share = max(1, cores // max(1, count))
+        # A daemonic process, such as a pool's, may not have children.
+        alone = multiprocessing.current_process().daemon
+        if not alone and (CAN_FORK or count > 1):
+            return _Processes(work, share, self.watch).run(pairs, report, count)
+        with _no_collection():
+            return [_reported(_work_here(p, work, share, self.watch), report) for p in pairs]
 
 
 @dataclass(slots=True)
@@ -72,22 +90,9 @@ class _Running:
     lifeline: Lifeline
 
 
-def run_pairs(
-    pairs: Sequence[PairPlan], work: PairWork[_Made], report: Report, workers: int | None = None
-) -> list[_Made]:
-    """Work on every pair over `workers` processes, None for as many as there are cores.
-
-    A pair that fails becomes an outcome with its error; the outcomes come as they are ready.
-    """
-    cores = max(1, workers or _usable_cores())
-    count = affordable_workers(pairs, min(cores, len(pairs)), available_bytes())
-    share = max(1, cores // max(1, count))
-    # A daemonic process, such as a pool's, may not have children.
-    alone = multiprocessing.current_process().daemon
-    if not alone and (CAN_FORK or count > 1):
-        return _run_in_processes(pairs, work, share, report, count)
-    with _no_collection():
-        return [_reported(work.attempt(plan, share), report) for plan in pairs]
+def _work_here(plan: PairPlan, work: PairWork[_Made], share: int, watch: Watch | None) -> _Made:
+    with heard_by(None if watch is None else lambda phase: watch(plan, phase)):
+        return work.attempt(plan, share)
 
 
 def _usable_cores() -> int:
@@ -98,40 +103,66 @@ def _usable_cores() -> int:
         return os.cpu_count() or 1
 
 
-def _run_in_processes(
-    pairs: Sequence[PairPlan], work: PairWork[_Made], share: int, report: Report, workers: int
-) -> list[_Made]:
-    waiting = list(reversed(pairs))
-    running: list[_Running] = []
-    started: list[BaseProcess] = []
-    outcomes: list[_Made] = []
-    try:
-        while waiting or running:
-            while waiting and len(running) < workers:
-                running.append(_start(waiting.pop(), work, share, started))
-            ready = wait([each.answer for each in running])
-            for each in [each for each in running if each.answer in ready]:
-                running.remove(each)
-                outcomes.append(_reported(_collect(each, work), report))
-    finally:
-        for process in started:
-            process.kill()
-            process.join()
-    return outcomes
+@dataclass(frozen=True, slots=True)
+class _Processes(Generic[_Made]):
+    """Runs pairs in processes of their own; each answers with its phases, then its outcome."""
 
+    work: PairWork[_Made]
+    share: int
+    watch: Watch | None
 
-def _start(
-    plan: PairPlan, work: PairWork[PairOutcome], share: int, started: list[BaseProcess]
-) -> _Running:
-    receiver, sender = _CONTEXT.Pipe(duplex=False)
-    lifeline = Lifeline(_CONTEXT)
-    process = _CONTEXT.Process(target=_attempt, args=(plan, work, share, sender, lifeline))
-    with interrupts_held():
-        process.start()
-        started.append(process)
-    sender.close()
-    lifeline.started()
-    return _Running(process, plan, receiver, lifeline)
+    def run(self, pairs: Sequence[PairPlan], report: Report, workers: int) -> list[_Made]:
+        waiting = list(reversed(pairs))
+        running: list[_Running] = []
+        started: list[BaseProcess] = []
+        outcomes: list[_Made] = []
+        try:
+            while waiting or running:
+                while waiting and len(running) < workers:
+                    running.append(self._start(waiting.pop(), started))
+                ready = wait([each.answer for each in running])
+                for each in [each for each in running if each.answer in ready]:
+                    outcome = self._next(each)
+                    if outcome is not None:
+                        running.remove(each)
+                        outcomes.append(_reported(outcome, report))
+        finally:
+            for process in started:
+                process.kill()
+                process.join()
+        return outcomes
+
+    def _start(self, plan: PairPlan, started: list[BaseProcess]) -> _Running:
+        receiver, sender = _CONTEXT.Pipe(duplex=False)
+        lifeline = Lifeline(_CONTEXT)
+        watched = self.watch is not None
+        process = _CONTEXT.Process(
+            target=_attempt, args=(plan, self.work, self.share, sender, lifeline, watched)
+        )
+        with interrupts_held():
+            process.start()
+            started.append(process)
+        sender.close()
+        lifeline.started()
+        return _Running(process, plan, receiver, lifeline)
+
+    def _next(self, running: _Running) -> _Made | None:
+        """The outcome of a pair, or None where it only entered another phase."""
+        try:
+            said: _Made | Phase = running.answer.recv()
+        except EOFError:
+            running.process.join()
+            code = running.process.exitcode or 0
+            killed = f"killed by signal {-code} (out of memory?)"
+            said = self.work.lost(running.plan, killed if code < 0 else f"ended with {code}")
+        if isinstance(said, str):
+            if self.watch is not None:
+                self.watch(running.plan, said)
+            return None
+        running.process.join()
+        running.answer.close()
+        running.lifeline.release()
+        return said
 
 
 def _attempt(
@@ -140,26 +171,13 @@ def _attempt(
     share: int,
     answer: Connection,
     lifeline: Lifeline,
+    watched: bool,
 ) -> None:
     leave_interrupts_to_parent()
     lifeline.follow()
-    with _no_collection():
+    with _no_collection(), heard_by(answer.send if watched else None):
         answer.send(work.attempt(plan, share))
     answer.close()
-
-
-def _collect(running: _Running, work: PairWork[_Made]) -> _Made:
-    try:
-        outcome: _Made = running.answer.recv()
-    except EOFError:
-        running.process.join()
-        code = running.process.exitcode or 0
-        cause = f"killed by signal {-code} (out of memory?)" if code < 0 else f"ended with {code}"
-        outcome = work.lost(running.plan, cause)
-    running.process.join()
-    running.answer.close()
-    running.lifeline.release()
-    return outcome
 
 
 @contextmanager

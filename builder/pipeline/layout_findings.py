@@ -8,7 +8,7 @@ from builder.compare.comparison import Comparison
 from builder.diagnosis.finding import Finding, FindingKind
 from builder.diagnosis.walk import Walked
 from builder.match.tree import TreeNode
-from builder.merge.checks import check_groups
+from builder.merge.checks import check_groups, check_sums
 from builder.merge.coordinates import RunLayout
 from builder.merge.guilt import guilty_ranks, ranks_that_add_nothing
 from builder.merge.parts import RunValues
@@ -19,6 +19,7 @@ from builder.reasons import Reason
 # From this share of the parameters on, what differs alike is the step's doing, not theirs.
 _MOST = 0.8
 _ALIKE = 1e-3
+_AGREES = 0.05  # a score: half of the usual threshold
 
 
 def with_layout_findings(walked: Walked, comparison: Comparison, merged: MergedMatch) -> Walked:
@@ -28,6 +29,8 @@ def with_layout_findings(walked: Walked, comparison: Comparison, merged: MergedM
     findings.sort(key=Finding.sort_key)
     findings = _without_followers(findings)
     findings = _with_one_for_all(findings, comparison)
+    _explain_sums(findings, merged)
+    _explain_updates(findings, comparison)
     for finding in findings:
         finding.reasons += _places_of(finding, comparison, merged)
     return Walked(findings, walked.tolerated, walked.late)
@@ -74,6 +77,32 @@ def _of_other_axes(
         for finding in check_groups(0, RunValues(merged.problem))
         if finding.node in by_name
     ]
+
+
+def _explain_sums(findings: list[Finding], merged: MergedMatch) -> None:
+    """Say of a module that its parts are used as the whole, where its peers add them up."""
+    by_name = {f.node.name: f for f in findings if f.side == "problem"}
+    if not by_name or len(merged.problem.layout.places) == 1:
+        return
+    for found in check_sums(0, RunValues(merged.problem)):
+        if found.node in by_name:
+            by_name[found.node].reasons.append({"code": "partial_used", "text": found.text})
+
+
+def _explain_updates(findings: list[Finding], comparison: Comparison) -> None:
+    """Say of a step that the optimizer did it, where all that it read agrees."""
+    for finding in findings:
+        if finding.side != "problem" or not _is_update(finding.node):
+            continue
+        rows = range(*np.searchsorted(comparison.pairs.node, _next_to(finding.node)))
+        scores = {comparison.keys[row]: float(comparison.score[row]) for row in rows}
+        read = [scores.get(key, np.nan) for key in ("input.gradient", "parameters.value")]
+        if all(score < _AGREES for score in read) and scores.get("output.value", 0.0) > _AGREES:
+            finding.reasons.append({"code": "update_alone"})
+
+
+def _next_to(node: TreeNode) -> list[int]:
+    return [node.exec_order, node.exec_order + 1]
 
 
 def _reads_conflict(node: TreeNode, of_parameters: set[str]) -> bool:
@@ -179,7 +208,7 @@ def _places_of(finding: Finding, comparison: Comparison, merged: MergedMatch) ->
 
 
 def _guilty(node: TreeNode, comparison: Comparison, merged: MergedMatch) -> tuple[int, ...]:
-    start, stop = np.searchsorted(comparison.pairs.node, [node.exec_order, node.exec_order + 1])
+    start, stop = np.searchsorted(comparison.pairs.node, _next_to(node))
     scores = np.nan_to_num(comparison.score[start:stop], nan=-1.0)
     if not scores.size or scores.max() <= 0:
         return ()

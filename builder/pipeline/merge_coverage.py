@@ -44,7 +44,7 @@ def merged_values(outcomes: Sequence[PairOutcome]) -> dict[str, object]:
 
 
 def _totals(outcomes: Sequence[PairOutcome]) -> tuple[Counter[str], Counter[str]]:
-    values: Counter[str] = Counter(compared=0, bounded=0, assumed=0)
+    values: Counter[str] = Counter(compared=0, bounded=0, assumed=0, told=0)
     aside: Counter[str] = Counter()
     for outcome in outcomes:
         values.update(outcome.values)

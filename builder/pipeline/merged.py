@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.compare.unread import unread_rows
-from builder.dump.reader import Parallel, read_dump, read_parallel
+from builder.dump.reader import Dump, Parallel, read_dump, read_parallel
 from builder.dump.sources import Source, SourceSet
+from builder.dump.stored_dump import load_dump
 from builder.errors import InputError
 from builder.match.layout_calls import mark_layout_calls
 from builder.match.nodes import Matching, MatchRules, match_trees
 from builder.match.tree import build_tree
 from builder.match.values import SURPLUS, pair_values
 from builder.merge.assemble import LogicalRun, assemble, micro_batches_of
+from builder.merge.batches import Fed, Share, fed_to, moved_shares
 from builder.merge.coordinates import (
     MissingRanksError,
     RunLayout,
     Sizes,
     check_ranks,
     layout_of,
+    one_replica,
     ordered,
+    replica_layout,
 )
-from builder.merge.options import CpOrder, MergeOptions, MicroBatches
+from builder.merge.options import MergeOptions, MicroBatches
 from builder.merge.resolve import Resolution, resolve
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.plan import Missing, PairPlan, Plan, plan_pairs
@@ -47,6 +51,8 @@ def should_merge(problem: SourceSet, benchmark: SourceSet, options: MergeOptions
     """
     if options.merge == "off":
         return False
+    if options.replicas == "separate":
+        return True
     if options.merge == "require" or options.problem.is_given or options.benchmark.is_given:
         return True
     sides = [_first_step(dump) for dump in (problem, benchmark)]
@@ -72,7 +78,8 @@ def plan_comparison(problem: SourceSet, benchmark: SourceSet, options: BuildOpti
     if options.rank_map:
         raise InputError("--rank-map pairs ranks, which merging joins", "leave one of them out")
     try:
-        return plan_merged(problem, benchmark, options.step_map, merging)
+        plan = plan_merged(problem, benchmark, options.step_map, merging)
+        return _by_replica(plan, problem, benchmark, merging)
     except MissingRanksError as error:
         if merging.merge == "require":
             raise
@@ -136,16 +143,54 @@ def plan_merged(
     return Plan(tuple(pairs), tuple(missing))
 
 
+def _by_replica(
+    plan: Plan, problem: SourceSet, benchmark: SourceSet, options: MergeOptions
+) -> Plan:
+    """The plan with a unit for each data-parallel replica, where they are to be kept apart.
+
+    Raises InputError where the runs have unlike numbers of them.
+    """
+    if options.replicas == "merge":
+        return plan
+    pairs = []
+    for pair in plan.pairs:
+        ours = _replicas(pair.problem_ranks, options.problem, problem.path)
+        theirs = _replicas(pair.benchmark_ranks, options.benchmark, benchmark.path)
+        if len(ours) != len(theirs):
+            raise InputError(
+                f"--replicas separate: {problem.path} has {len(ours)} data-parallel replicas and "
+                f"{benchmark.path} {len(theirs)}",
+                "leave it out, then they are joined",
+            )
+        pairs += [
+            replace(_unit(pair.step, *ranks), rank=number)
+            for number, ranks in enumerate(zip(ours, theirs, strict=True))
+        ]
+    return replace(plan, pairs=tuple(pairs))
+
+
+def _replicas(ranks: Sequence[Source], sizes: Sizes, folder: Path) -> list[list[Source]]:
+    """The ranks of each data-parallel replica, in the order of the axis."""
+    layout = replica_layout({s.rank: read_parallel(s.path) for s in ranks}, sizes, folder)
+    by_place: dict[int, list[Source]] = {}
+    for source in ranks:
+        by_place.setdefault(layout.places[source.rank].at.get("dp", 0), []).append(source)
+    return [by_place[place] for place in sorted(by_place)]
+
+
 def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> MergedMatch:
     """Read all ranks of a step on both sides, join and match them.
 
     Raises DumpError for a rank that cannot be read, InputError for a layout that does not fit.
     """
-    ours = _Side(plan.problem, plan.problem_ranks, options.problem, options.cp_order)
     assert plan.benchmark is not None
-    theirs = _Side(plan.benchmark, plan.benchmark_ranks, options.benchmark, options.cp_order)
+    read = _Reading(dict(plan.columns))
+    dumps = read.all(plan.problem_ranks), read.all(plan.benchmark_ranks)
+    ours = _Side(plan.problem, dumps[0], options.problem, options)
+    theirs = _Side(plan.benchmark, dumps[1], options.benchmark, options)
     join = _joins(options.micro_batches, ours, theirs)
-    problem, benchmark = ours.assembled(join), theirs.assembled(join)
+    moved = moved_shares(ours.fed(), theirs.fed())
+    problem, benchmark = ours.assembled(join, moved), theirs.assembled(join, {})
     trees = build_tree(problem.dump), build_tree(benchmark.dump)
     matching = match_trees(*trees, replace(rules, any_class=True))
     weak = mark_layout_calls(matching)
@@ -156,17 +201,37 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
         for row, (left, right) in enumerate(zip(rows.problem.tolist(), rows.benchmark.tolist()))
         if SURPLUS not in (left, right) and row not in unread
     ]
-    return MergedMatch(matching, problem, benchmark, resolve(problem, benchmark, pairs, weak))
+    resolution = resolve(problem, benchmark, pairs, weak, options.layouts)
+    return MergedMatch(matching, problem, benchmark, resolution)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Reads the ranks of a step, from the columns of those that were read before."""
+
+    columns: Mapping[Path, Path]
+
+    def all(self, ranks: Sequence[Source]) -> dict[int, Dump]:
+        return {source.rank: self._one(source.path) for source in ranks}
+
+    def _one(self, folder: Path) -> Dump:
+        file = self.columns.get(folder)
+        return read_dump(folder) if file is None else load_dump(file, folder)
 
 
 class _Side:
     """The ranks of one side, read."""
 
     def __init__(
-        self, folder: Path, ranks: Sequence[Source], sizes: Sizes, cp_order: CpOrder
+        self, folder: Path, dumps: dict[int, Dump], sizes: Sizes, options: MergeOptions
     ) -> None:
-        self.dumps = {source.rank: read_dump(source.path) for source in ranks}
-        self.layout: RunLayout = ordered(layout_of(self.dumps, sizes, folder), cp_order, folder)
+        self.dumps = dumps
+        if options.replicas == "separate":
+            headers = {rank: dump.parallel for rank, dump in dumps.items()}
+            layout = one_replica(replica_layout(headers, sizes, folder), dumps)
+        else:
+            layout = layout_of(dumps, sizes, folder)
+        self.layout: RunLayout = ordered(layout, options.cp_order, folder)
         self.micro_batches = micro_batches_of(self.dumps, self.layout)
 
     @property
@@ -174,8 +239,11 @@ class _Side:
         """The micro-batches of a step over all replicas."""
         return self.micro_batches * self.layout.size("dp")
 
-    def assembled(self, join: bool) -> LogicalRun:
-        return assemble(self.dumps, self.layout, self.micro_batches, join)
+    def fed(self) -> Fed:
+        return fed_to(self.dumps, self.layout, self.micro_batches)
+
+    def assembled(self, join: bool, moved: Mapping[Share, Share]) -> LogicalRun:
+        return assemble(self.dumps, self.layout, self.micro_batches, join, moved)
 
 
 def _joins(wanted: MicroBatches, ours: _Side, theirs: _Side) -> bool:

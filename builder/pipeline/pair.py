@@ -22,6 +22,7 @@ from builder.match.tree import Tree, build_tree
 from builder.pipeline.layout_findings import with_layout_findings
 from builder.pipeline.merged import MergedMatch, match_merged
 from builder.pipeline.options import BuildOptions
+from builder.pipeline.phases import enter
 from builder.pipeline.plan import PairPlan
 
 
@@ -83,6 +84,7 @@ def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> P
         checks = instructions.checks
         judged = {} if checks is None else judge_checked(pair.problem, checks)
         return PairResult(pair, judged, Walked([], frozenset(), None))
+    enter("diagnosing")
     judgements = judge(pair.comparison)
     if instructions.extensions:
         apply_extensions(pair.comparison, judgements, instructions.extensions)
@@ -95,9 +97,11 @@ def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> P
 def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     options, rules = instructions.options, instructions.rules
     manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
+    enter("reading")
     merged = match_merged(plan, options.merging, replace(rules, manual=manual))
     problem, benchmark = merged.matching.problem, merged.matching.benchmark
     checked = options.overflow_check
+    enter("comparing")
     return ComparedPair(
         plan=plan,
         problem=problem,
@@ -115,6 +119,7 @@ def _compare(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     options, rules = instructions.options, instructions.rules
     if plan.is_merged:
         return _compare_merged(plan, instructions)
+    enter("reading")
     problem = build_tree(read_dump(plan.problem))
     levels = overflow_levels(problem) if options.overflow_check else []
     if plan.benchmark is None:
@@ -128,7 +133,9 @@ def _compare(plan: PairPlan, instructions: Instructions) -> ComparedPair:
             rules = replace(rules, layer_mapping=rollout_mapping(other))
     benchmark = build_tree(other)
     manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
+    enter("matching")
     matching = match_trees(problem, benchmark, replace(rules, manual=manual))
+    enter("comparing")
     return ComparedPair(
         plan=plan,
         problem=problem,

@@ -16,11 +16,23 @@ Side = Literal["problem", "benchmark"]
 
 
 @dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file that is read, as it was when that was planned; `version` is another one's then."""
+
+    path: Path
+    size: int
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
 class PairPlan:
     """One unit of work: the folders of one step and rank; a single graph has no benchmark.
 
     Where ranks are merged, it is those of a step: all of them, the first one's folder in front.
-    `json_bytes` is what its JSON files hold, where that is known without them.
+    `json_bytes` is what its JSON files hold, where that is known without them, `inputs` are these
+    files. `side` is set for one rank of a step whose ranks are merged, which is read beforehand;
+    `columns` are the files that such ranks left behind, by their folders. `number` is the turn of
+    a pair in a plan, from 1 on; 0 outside of one.
     """
 
     step: int
@@ -30,6 +42,18 @@ class PairPlan:
     problem_ranks: tuple[Source, ...] = ()
     benchmark_ranks: tuple[Source, ...] = ()
     json_bytes: int | None = None
+    inputs: tuple[InputFile, ...] = ()
+    side: Side | None = None
+    columns: tuple[tuple[Path, Path], ...] = ()
+    number: int = 0
+
+    @property
+    def id_base(self) -> int:
+        """What the ids of its rows begin above in a file of its own; no pair has 2 ** 32 of them.
+
+        A browser counts up to 2 ** 53, which is enough for two million pairs.
+        """
+        return self.number << 32
 
     @property
     def is_merged(self) -> bool:

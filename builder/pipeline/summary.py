@@ -88,6 +88,7 @@ def _merged_facts(merged: MergedMatch | None) -> _MergedFacts:
             "compared": resolution.compared,
             "bounded": len(resolution.bounded),
             "assumed": len(resolution.assumed),
+            "told": len(resolution.told),
         },
         "set_aside": dict(resolution.set_aside),
     }

@@ -15,11 +15,17 @@ from builder.results.schema import graph, node
 _CHUNK = 900
 
 
-def find_everywhere(connection: Connection, path: Sequence[Node]) -> dict[tuple[int, int], int]:
-    """The ids of the nodes with the same names from the root down, by step and rank."""
+def find_everywhere(
+    connection: Connection, path: Sequence[Node], ids: tuple[int, int]
+) -> dict[tuple[int, int], int]:
+    """The ids of the nodes with the same names from the root down, by step and rank.
+
+    Only graphs with ids in a range are looked at.
+    """
     side = path[0].side
     query = select(graph.c.root, graph.c.step, graph.c.rank)
-    rows = connection.execute(query.where(graph.c.side == side, graph.c.root.is_not(None)))
+    wanted = graph.c.side == side, graph.c.root.is_not(None), graph.c.id.between(*ids)
+    rows = connection.execute(query.where(*wanted))
     reached = {row.root: (row.step, row.rank) for row in rows}
     for below in path[1:]:
         reached = _step_down(connection, reached, below)

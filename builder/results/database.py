@@ -13,7 +13,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, func, inspect, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Row,
+    func,
+    select,
+)
 
 from builder.diagnosis.walk import THRESHOLD
 from builder.errors import UnknownNodeError
@@ -21,7 +28,6 @@ from builder.results.across import find_everywhere
 from builder.results.diff.flow_cells import NO_FLOW, FlowIds, read_flow
 from builder.results.diff.index import DiffIndex, index_of
 from builder.results.diff.sides import SIDE_CELLS, SideNodes, from_cells
-from builder.results.engine import open_engine
 from builder.results.manual.patches import GraphChange, NodeSource, Patches
 from builder.results.pair_index.cells import Cells, read_cells
 from builder.results.pair_index.columns import SQL_CELLS
@@ -47,18 +53,17 @@ from builder.results.schema import (
     flow,
     form,
     graph,
-    meta,
     node,
     record,
     value,
 )
+from builder.results.stored_file import StoredFile
 from builder.results.stored_rows import (
     cell_of,
     finding_of,
     graph_of,
     links_of,
     node_of,
-    object_of,
     reasons_of,
     stack_of,
     state_of,
@@ -85,7 +90,7 @@ class ResultDatabase:
     def __init__(self, path: Path, patches: Patches | None = None) -> None:
         self.file = path
         self.patches = patches or Patches()
-        self._stored = _Stored(path)
+        self._stored = StoredFile(path)
 
     def with_patches(self, patches: Patches) -> ResultDatabase:
         """The same open file, seen through other patches; what was read of it is shared."""
@@ -95,12 +100,24 @@ class ResultDatabase:
 
     @property
     def engine(self) -> Engine:
-        """The connections to the file."""
+        """The connections to the file; what a volume has is seen through `engine_at`."""
         return self._stored.engine
+
+    def engine_at(self, id_: int) -> Engine:
+        """The connections that see the nodes and values around an id of any table.
+
+        Raises DatabaseError where they lie in a volume that cannot be opened.
+        """
+        return self._stored.engine_at(id_)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether nodes and values lie in volumes beside the file."""
+        return bool(self._stored.volumes.listed)
 
     def close(self) -> None:
         """Let go of the file."""
-        self.engine.dispose()
+        self._stored.close()
 
     @property
     def meta(self) -> dict[str, str]:
@@ -168,17 +185,24 @@ class ResultDatabase:
     def nodes_by_id(self, ids: Iterable[int]) -> list[Node]:
         """The nodes with these ids in the order given; unknown ones are left out."""
         wanted = [id_ for id_ in ids if id_ <= _LARGEST]
+        by_id = self._found(self.engine, wanted)  # an index has those that it names
+        for engine, part in self._stored.by_volume([i for i in wanted if i not in by_id]):
+            by_id |= self._found(engine, part)
+        return [by_id[id_] for id_ in wanted if id_ in by_id]
+
+    def _found(self, engine: Engine, wanted: Sequence[int]) -> dict[int, Node]:
         by_id: dict[int, Node] = {}
         for start in range(0, len(wanted), _MOST_PARAMETERS):
             part = wanted[start : start + _MOST_PARAMETERS]
-            by_id |= {n.id: n for n in self._select(node.c.id.in_(part))}
-        return [by_id[id_] for id_ in wanted if id_ in by_id]
+            by_id |= {n.id: n for n in self._select(engine, node.c.id.in_(part))}
+        return by_id
 
     def children(self, id_: int, offset: int, limit: int) -> Children:
         """A page of a node's children."""
         parent = self.node(id_)
         page = node.c.parent == id_, node.c.position >= offset, node.c.position < offset + limit
-        return Children(id_, parent.children, offset, self._select(*page, order=[node.c.position]))
+        nodes = self._select(self.engine_at(id_), *page, order=[node.c.position])
+        return Children(id_, parent.children, offset, nodes)
 
     def path(self, id_: int) -> NodePath:
         """From the root down to a node."""
@@ -187,7 +211,8 @@ class ResultDatabase:
         above = node.c.id == step.c.parent, node.c.id < step.c.id
         step = step.union_all(select(node.c.id, node.c.parent).where(*above))
         ids = node.c.id.in_(select(step.c.id))
-        nodes = self._select(ids, order=[node.c.id]) if id_ <= _LARGEST else []
+        known = id_ <= _LARGEST
+        nodes = self._select(self.engine_at(id_), ids, order=[node.c.id]) if known else []
         if not nodes:
             raise UnknownNodeError(f"{self.file.name} has no node {id_}")
         return NodePath(nodes)
@@ -198,6 +223,8 @@ class ResultDatabase:
         partner = next(iter(self.nodes_by_id([own.match])), None) if own.match else None
         problem, benchmark = (own, partner) if own.side == "problem" else (partner, own)
         with self.engine.connect() as connection:
+            links = links_of(connection, id_)
+        with self.engine_at(id_).connect() as connection:
             return NodeDetails(
                 node=own,
                 partner=partner,
@@ -206,24 +233,27 @@ class ResultDatabase:
                     stack_of(connection, problem) if problem else None,
                     stack_of(connection, benchmark) if benchmark else None,
                 ),
-                communication=links_of(connection, id_),
+                communication=links,
             )
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed; nothing in files of earlier releases."""
         self.node(id_)
-        producers = self._flow_links(flow.c.consumer == id_, flow.c.producer)
-        consumers = self._flow_links(flow.c.producer == id_, flow.c.consumer)
+        engine = self.engine_at(id_)
+        producers = self._flow_links(engine, flow.c.consumer == id_, flow.c.producer)
+        consumers = self._flow_links(engine, flow.c.producer == id_, flow.c.consumer)
         return NodeFlow(producers, consumers)
 
-    def _flow_links(self, near: ColumnElement[bool], far: ColumnElement[int]) -> list[FlowLink]:
+    def _flow_links(
+        self, engine: Engine, near: ColumnElement[bool], far: ColumnElement[int]
+    ) -> list[FlowLink]:
         if not self._stored.has_flow:
             return []
         joined = flow.join(record, record.c.id == flow.c.value)
         joined = joined.join(form, form.c.id == record.c.form)
         query = select(far.label("far"), form.c.path, flow.c.value, flow.c.exact)
         query = query.select_from(joined).where(near).order_by(far, flow.c.value)
-        with self.engine.connect() as connection:
+        with engine.connect() as connection:
             rows = connection.execute(query.limit(_MOST_LINKS)).all()
         nodes = {n.id: n for n in self.nodes_by_id({row.far for row in rows})}
         links = [
@@ -236,8 +266,10 @@ class ResultDatabase:
     def across(self, id_: int) -> Across:
         """A node in all steps and ranks that have both its name and what stands above it."""
         path = self.path(id_).path
-        with self.engine.connect() as connection:
-            places = find_everywhere(connection, path)
+        places: dict[tuple[int, int], int] = {}
+        for engine, ids in self._stored.everywhere():
+            with engine.connect() as connection:
+                places |= find_everywhere(connection, path, ids)
         nodes = {n.id: n for n in self.nodes_by_id(places.values())}
         here = path[-1]
         cells = [cell_of(place, nodes.get(places.get(place, -1))) for place in self._stored.pairs]
@@ -260,7 +292,7 @@ class ResultDatabase:
 
     def trace(self, id_: int) -> Trace:
         """The way from a node back to its cause, as the file has it."""
-        with self.engine.connect() as connection:
+        with self.engine_at(id_).connect() as connection:
             return trace(cast("sqlite3.Connection", connection.connection.driver_connection), id_)
 
     def dump_folder(self, graph_id: int) -> Path | None:
@@ -271,13 +303,14 @@ class ResultDatabase:
     def followers(self, ids: Sequence[int]) -> int:
         """How many nodes the file lays to these in their own steps and ranks."""
         count = 0
-        with self.engine.connect() as connection:
-            for start in range(0, len(ids), _MOST_PARAMETERS):
-                part = ids[start : start + _MOST_PARAMETERS]
-                laid = select(func.count()).where(
-                    node.c.source.in_(part), node.c.source != node.c.id
-                )
-                count += connection.execute(laid).scalar_one()
+        for engine, own in self._stored.by_volume(ids):
+            with engine.connect() as connection:
+                for start in range(0, len(own), _MOST_PARAMETERS):
+                    part = own[start : start + _MOST_PARAMETERS]
+                    laid = select(func.count()).where(
+                        node.c.source.in_(part), node.c.source != node.c.id
+                    )
+                    count += connection.execute(laid).scalar_one()
         return count
 
     def pair_index(self, step: int, rank: int) -> PairIndex:
@@ -295,9 +328,10 @@ class ResultDatabase:
     def _cells(self, step: int, rank: int, wanted: Sequence[str]) -> list[Cells]:
         """The cells of both sides, read side by side: SQLite works without Python's lock."""
         graphs = {row.side: row.id for row in self._pair_rows(step, rank)}
+        engine = self.engine_at(max(graphs.values()))
 
         def read(side: Side) -> Cells:
-            with self.engine.connect() as connection:
+            with engine.connect() as connection:
                 # The driver's own cursor: what is read is text, not records.
                 cursor = cast("sqlite3.Cursor", connection.connection.cursor())
                 with closing(cursor):
@@ -309,7 +343,8 @@ class ResultDatabase:
     def _flows(self, sides: Sequence[SideNodes]) -> list[FlowIds]:
         if not self._stored.has_flow:
             return [NO_FLOW for _ in sides]
-        with self.engine.connect() as connection:
+        ids = next((int(side.id.max()) for side in sides if len(side)), 0)
+        with self.engine_at(ids).connect() as connection:
             cursor = cast("sqlite3.Cursor", connection.connection.cursor())
             flows = [
                 read_flow(cursor, int(side.id.min()), int(side.id.max())) if len(side) else NO_FLOW
@@ -345,13 +380,14 @@ class ResultDatabase:
 
     def _select(
         self,
+        engine: Engine,
         *where: ColumnElement[bool],
         order: Sequence[ColumnElement[Any]] = (),
     ) -> list[Node]:
         source = self._nodes
         query = select(*(source[name] for name in _NODE_COLUMNS)).select_from(source.table)
         query = query.where(*where).order_by(*order)
-        with self.engine.connect() as connection:
+        with engine.connect() as connection:
             rows = connection.execute(query).all()
         return [node_of(row, self.sides) for row in rows]
 
@@ -366,42 +402,3 @@ class ResultDatabase:
         ]
         measured = self.patches.values.get(problem.id) if problem is not None else None
         return pair_up(sides[0], sides[1], measured)
-
-
-class _Stored:
-    """The open file and what is the same through all patches, read once when first asked for."""
-
-    def __init__(self, path: Path) -> None:
-        self.engine = open_engine(path)
-
-    @cached_property
-    def meta(self) -> dict[str, str]:
-        with self.engine.connect() as connection:
-            rows = connection.execute(select(meta.c.key, meta.c.value))
-            return {row.key: row.value for row in rows}
-
-    @cached_property
-    def graphs(self) -> list[Row[Any]]:
-        order = (graph.c.step, graph.c.rank, graph.c.side.desc(), graph.c.id)
-        with self.engine.connect() as connection:
-            return list(connection.execute(select(graph).order_by(*order)))
-
-    @cached_property
-    def sides(self) -> dict[int, Side]:
-        return {row.id: row.side for row in self.graphs}
-
-    @cached_property
-    def pairs(self) -> dict[tuple[int, int], list[Row[Any]]]:
-        pairs: dict[tuple[int, int], list[Row[Any]]] = {}
-        for row in self.graphs:
-            pairs.setdefault((row.step, row.rank), []).append(row)
-        return pairs
-
-    @cached_property
-    def has_flow(self) -> bool:
-        # Seldom asked, and never of a file's own word: the tables are those of its schema.
-        return inspect(self.engine).has_table("flow")
-
-    @cached_property
-    def options(self) -> dict[str, Any]:
-        return object_of(self.meta.get("options"))

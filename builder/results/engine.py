@@ -8,18 +8,20 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
 from builder.results.opening import connect, limit_time
+from builder.results.volumes import Volume, connect_volume
 
 _CONNECTIONS = 8
 
 
-def open_engine(path: Path) -> Engine:
+def open_engine(path: Path, volume: Volume | None = None) -> Engine:
     """An engine over a file that nobody changes while it is open; its pool serves all threads.
 
-    Nothing is read yet: `format_of` tells whether the file can be used.
+    With a volume its nodes and values are seen. Nothing is read yet: `format_of` tells whether the
+    file can be used.
     """
     engine = create_engine(
         "sqlite://",
-        creator=lambda: connect(path),
+        creator=lambda: connect(path) if volume is None else connect_volume(path, volume),
         poolclass=QueuePool,
         pool_size=_CONNECTIONS,
         max_overflow=-1,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -54,7 +55,7 @@ def _identify(path: Path, connection: sqlite3.Connection) -> Format:
     wanted = {table.name: _required(table) for table in TABLES if table not in LATER_TABLES}
     if _holds(tables, wanted):
         _check_version(path, connection)
-        _check_length(path, connection)
+        check_length(path, connection)
         return "own"
     if _holds(tables, {name: tuple(c.split()) for name, c in _MSPROBE_COLUMNS.items()}):
         return "msprobe"
@@ -92,16 +93,24 @@ def _check_version(path: Path, connection: sqlite3.Connection) -> None:
         )
 
 
-def _check_length(path: Path, connection: sqlite3.Connection) -> None:
-    """A file that was copied only in part still opens; its header knows how long it should be."""
-    pages = int(connection.execute("PRAGMA page_count").fetchone()[0])
-    size = int(connection.execute("PRAGMA page_size").fetchone()[0])
+def check_length(path: Path, connection: sqlite3.Connection, schema: str = "main") -> None:
+    """A file that was copied only in part still opens; its header knows how long it should be.
+
+    Raises DatabaseError for one that is cut short.
+    """
+    pages = int(connection.execute(f"PRAGMA {schema}.page_count").fetchone()[0])
+    size = int(connection.execute(f"PRAGMA {schema}.page_size").fetchone()[0])
     if path.stat().st_size < pages * size:
         raise DatabaseError(f"{path}: is cut short", "copy or build it again")
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """A connection that can neither change the file nor be led astray by what is in it."""
+def connect(
+    path: Path, more: Callable[[sqlite3.Connection], None] | None = None
+) -> sqlite3.Connection:
+    """A connection that can neither change the file nor be led astray by what is in it.
+
+    `more` prepares it further before it is closed to any change; it may raise.
+    """
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
     )
@@ -110,7 +119,13 @@ def connect(path: Path) -> sqlite3.Connection:
     # Text that is no UTF-8 is shown with marks in it; a partial is called without a Python frame.
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     limit_time(connection)
-    _complete(connection)
+    try:
+        _complete(connection)
+        if more is not None:
+            more(connection)
+    except BaseException:
+        connection.close()
+        raise
     # No memory map: a file that shrinks under one kills the process.
     for pragma in ("query_only = ON", "trusted_schema = OFF", "cache_size = -8000"):
         connection.execute(f"PRAGMA {pragma}")

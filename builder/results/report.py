@@ -12,6 +12,7 @@ from typing import TypedDict
 from builder.errors import DatabaseError
 from builder.reasons import Reason, decode, sentence
 from builder.results.opening import connect, format_of
+from builder.results.volumes import Volumes
 from msprobe_core.format import NameSyntaxError, parse_entry
 
 REPORT_VERSION = 1
@@ -146,13 +147,26 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
             {"step": g["step"], "rank": g["rank"], "error": g["error"]}
             for g in graphs
             if g["status"] == "failed"
-        ],
+        ]
+        + _lost(path, graphs),
         summary=[sentence(reason) for reason in summary],
         findings=_findings(connection, top),
         worst=max(worst, default=None),
         values=json.loads(meta["values"]) if "values" in meta else None,
         comparable=not any(reason["code"] == "nothing_comparable" for reason in summary),
     )
+
+
+def _lost(path: Path, graphs: list[sqlite3.Row]) -> list[dict[str, int | str]]:
+    """The pairs whose volume is not there; their findings are known, their nodes are not."""
+    volumes = Volumes(path)
+    lost: dict[tuple[int, int], str] = {}
+    for graph in graphs if volumes.listed else ():
+        volume = volumes.of(graph["id"])
+        told = None if volume is None or graph["status"] != "ok" else volume.missing
+        if told is not None:
+            lost[graph["step"], graph["rank"]] = told
+    return [{"step": step, "rank": rank, "error": told} for (step, rank), told in lost.items()]
 
 
 _FINDINGS = """
@@ -210,6 +224,8 @@ _CHECKS = {
     "gradients_scaled": "scale",
     "other_axis": "group",
     "partial_used": "partial used",
+    "update_alone": "update",
+    "optimizer": "update",
 }
 
 

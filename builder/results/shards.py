@@ -16,7 +16,7 @@ from builder.results.schema import layout, shard, value
 from builder.results.value_pairs import measure_of, shape_of
 
 Joined = Literal["R", "S", "P", "A", "D"]
-Trust = Literal["exact", "bounded", "assumed"]
+Trust = Literal["exact", "told", "bounded", "assumed"]
 
 
 class AxisLayout(msgspec.Struct, frozen=True):
@@ -54,7 +54,8 @@ class Shard(msgspec.Struct, frozen=True):
 class JoinedValue(msgspec.Struct, frozen=True):
     """A value that was joined from ranks; `shards` is empty where nothing about it differs.
 
-    `trust` says whether its numbers are exact, only bounds, or joined by an assumed layout.
+    `trust` says whether its numbers are exact, joined as the user told, only bounds, or joined by
+    an assumed layout.
     """
 
     id: int
@@ -85,6 +86,7 @@ def node_shards(results: Results, id_: int) -> NodeShards:
     with results.engine.connect() as connection:
         if not all(map(partial(_has, connection), (layout, shard))):
             return NodeShards([])
+    with results.engine_at(id_).connect() as connection:
         return NodeShards([joined for node in nodes for joined in _of_node(connection, node)])
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -13,7 +12,8 @@ import msgspec
 
 from builder.diagnosis.walk import THRESHOLD
 from builder.errors import DatabaseError, UnknownNodeError
-from builder.results.opening import connect, format_of
+from builder.results.opening import format_of
+from builder.results.volumes import each_connection
 from msprobe_core.format import NameSyntaxError, parse_entry
 
 _SHOWN = 5  # names that contain what was asked for
@@ -67,11 +67,16 @@ def explain(path: Path, name: str, step: int | None = None, rank: int | None = N
     """
     if not path.is_file() or format_of(path) != "own":
         raise DatabaseError(f"{path}: no result database of this tool", "build one and name it")
+    alike: dict[str, None] = {}
     try:
-        with closing(connect(path)) as connection:
-            return trace(connection, _find(connection, name, step, rank))
+        for connection in each_connection(path):
+            node = _find(connection, name, step, rank)
+            if node is not None:
+                return trace(connection, node)
+            alike |= dict.fromkeys(_names_like(connection, name))
     except sqlite3.Error as error:
         raise DatabaseError(f"{path}: is damaged ({error})", "build it again") from None
+    raise UnknownNodeError(f"{name}: no node of that name", _what_instead(alike))
 
 
 def trace(connection: sqlite3.Connection, node: int) -> Trace:
@@ -79,29 +84,33 @@ def trace(connection: sqlite3.Connection, node: int) -> Trace:
     return _Tracer(connection).trace(node)
 
 
-def _find(connection: sqlite3.Connection, name: str, step: int | None, rank: int | None) -> int:
+def _find(
+    connection: sqlite3.Connection, name: str, step: int | None, rank: int | None
+) -> int | None:
     query = (
         "SELECT node.id FROM node JOIN graph ON graph.id = node.graph "
         "WHERE node.name = ? AND (? IS NULL OR graph.step = ?) AND (? IS NULL OR graph.rank = ?) "
         "ORDER BY graph.side = 'benchmark', graph.step, graph.rank, node.id LIMIT 1"
     )
     row = connection.execute(query, (name, step, step, rank, rank)).fetchone()
-    if row is None:
-        raise UnknownNodeError(f"{name}: no node of that name", _names_like(connection, name))
-    return int(row[0])
+    return None if row is None else int(row[0])
 
 
-def _names_like(connection: sqlite3.Connection, text: str) -> str:
-    """What to take instead of a name that no node has."""
+def _names_like(connection: sqlite3.Connection, text: str) -> list[str]:
+    """Names that contain what was asked for, one more of them than are shown."""
     query = (
         "SELECT name FROM node WHERE instr(lower(name), lower(?)) "
         "GROUP BY name ORDER BY min(id) LIMIT ?"
     )
-    names = [name for (name,) in connection.execute(query, (text, _SHOWN + 1))]
+    return [name for (name,) in connection.execute(query, (text, _SHOWN + 1))]
+
+
+def _what_instead(names: Collection[str]) -> str:
+    """What to take instead of a name that no node has."""
     if not names:
         return "take a full name, as `msprobe diagnose` prints it"
     more = ", …" if len(names) > _SHOWN else ""
-    return f"take a full name: {', '.join(names[:_SHOWN])}{more}"
+    return f"take a full name: {', '.join(list(names)[:_SHOWN])}{more}"
 
 
 class _Node(msgspec.Struct, frozen=True):

@@ -19,11 +19,15 @@ _FLATTENED = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]+):/(?!/)")
 
 
 class Item(NamedTuple):
-    """Something directly in a folder; `size` is None for a folder."""
+    """Something directly in a folder; `size` is None for a folder.
+
+    `version` is another one when a file was written again: a time, or the store's own tag.
+    """
 
     name: str
     is_folder: bool
     size: int | None
+    version: str = ""
 
 
 class Folder(Protocol):

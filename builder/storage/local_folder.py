@@ -78,5 +78,7 @@ class LocalFolder:
 
 
 def _item(path: Path) -> Item:
-    is_folder = path.is_dir()
-    return Item(path.name, is_folder, None if is_folder else path.stat().st_size)
+    if path.is_dir():
+        return Item(path.name, True, None)
+    facts = path.stat()
+    return Item(path.name, False, facts.st_size, str(facts.st_mtime_ns))

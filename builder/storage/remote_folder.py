@@ -26,6 +26,10 @@ def open_remote(text: str) -> RemoteFolder:
     return RemoteFolder(system, path, text.rstrip("/"))
 
 
+# What stores say of a file that changes when it is written again, the surest first.
+_TAGS = ("ETag", "etag", "md5Hash", "LastModified", "mtime", "updated", "created")
+
+
 class RemoteFolder:
     """A folder of any file system that fsspec knows; it is put together from whole files."""
 
@@ -83,4 +87,7 @@ class RemoteFolder:
 
 def _item(facts: dict[str, Any]) -> Item:
     name, is_folder = str(facts["name"]).rstrip("/"), facts["type"] == "directory"
-    return Item(name.rpartition("/")[2], is_folder, None if is_folder else int(facts["size"]))
+    if is_folder:
+        return Item(name.rpartition("/")[2], True, None)
+    version = next((str(facts[tag]) for tag in _TAGS if facts.get(tag) is not None), "")
+    return Item(name.rpartition("/")[2], False, int(facts["size"]), version)

@@ -19,7 +19,7 @@ from builder.judge.extensions import load_extensions
 from builder.match.manual_file import MappedPair
 from builder.match.rollout_mapping import Backend
 from builder.match.tree import Tree, TreeNode
-from builder.pipeline.executor import run_pairs
+from builder.pipeline.executor import LocalProcesses
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.order import link_ranks, order_findings
 from builder.pipeline.outcome import PairOutcome, StoredFinding
@@ -127,7 +127,7 @@ def compare_into_tables(
             progress(done, len(plan.pairs), outcome)
 
     work = TabledPairs(stems, instructions, options)
-    outcomes = run_pairs(plan.pairs, work, report, options.build.workers)
+    outcomes = LocalProcesses(options.build.workers).run(plan.pairs, work, report)
     check_rules(rules, options.build, outcomes)
     links, discords = link_ranks(outcomes)
     findings = _without_victims(order_findings(outcomes, discords), links)

@@ -23,7 +23,7 @@ from builder.dump.sources import find_sources
 from builder.errors import BuilderError, OutputError
 from builder.judge.overflow import CauseKind, dirty_inputs, first_cause, has_values
 from builder.match.tree import Tree, TreeNode, build_tree
-from builder.pipeline.executor import run_pairs
+from builder.pipeline.executor import LocalProcesses
 from builder.pipeline.outcome import PairOutcome
 from builder.pipeline.plan import PairPlan, plan_single
 from msprobe_core.format import STACK_FILE
@@ -90,9 +90,8 @@ def check_overflow(
     Raises DumpError when there is no dump and OutputError when nothing can be written.
     """
     plan = plan_single(find_sources(dump))
-    ranks = sorted(
-        run_pairs(plan.pairs, _Check(), _unreported, workers), key=lambda r: (r.step, r.rank)
-    )
+    checked = LocalProcesses(workers).run(plan.pairs, _Check(), _unreported)
+    ranks = sorted(checked, key=lambda r: (r.step, r.rank))
     causes = _first_causes(ranks)
     file = _write(output, causes) if causes else None
     return OverflowResult(file, tuple(causes), tuple(ranks))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import OutputError
-from builder.write.tables import INDEXES, TABLES, VIEW
+from builder.write.tables import IDS, INDEXES, TABLES, VIEW
 
 SUFFIX = ".vis.db"
 _PARTIAL = ".partial"
@@ -73,6 +73,13 @@ class Database:
                 self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
+
+    def number_above(self, base: int) -> None:
+        """Let all ids of a file that is still empty begin above a number."""
+        tables = sorted({owner for columns in IDS.values() for owner in columns.values()})
+        with self.transaction() as connection:
+            rows = [(_NEXT_ID + table, str(base + 1)) for table in tables]
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
 
     def reserve(self, counts: Mapping[str, int]) -> dict[str, int]:
         """Set ids aside; returns the first of each table. Ids that stay unused are gaps."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from builder.errors import BuilderError
 from builder.pipeline.outcome import PairOutcome
 from builder.pipeline.pair import Instructions, work_on
+from builder.pipeline.phases import enter
 from builder.pipeline.plan import PairPlan
 from builder.write.database import Database
 from builder.write.early_store import EarlyStore
@@ -32,6 +33,7 @@ class StoredPairs:
         try:
             with EarlyStore(database, beside=cores > 1) as early:
                 result = work_on(plan, instructions, early.begin)
+                enter("writing")
                 return store(database, result, instructions, early)
         except BuilderError as error:
             return store_failure(database, plan, str(error))

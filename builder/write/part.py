@@ -13,23 +13,28 @@ from builder.write.database import Database, reserved_ids
 from builder.write.tables import IDS, TABLES, TableSpec
 
 # Its one row says which unit of which plan the file holds; the outcome is msgpack.
-_PART = "CREATE TABLE part (plan TEXT NOT NULL, unit TEXT NOT NULL, outcome BLOB NOT NULL)"
+# All ids in the file are above `base`.
+_PART = (
+    "CREATE TABLE part "
+    "(plan TEXT NOT NULL, unit TEXT NOT NULL, outcome BLOB NOT NULL, base INTEGER NOT NULL)"
+)
 
 
-def label_part(database: Database, plan: str, unit: str, outcome: bytes) -> None:
-    """Say in a file that is being made what it is a part of."""
+def label_part(database: Database, plan: str, unit: str, outcome: bytes, base: int) -> None:
+    """Say in a file that is being made what it is a part of, and what its ids begin above."""
     with database.transaction() as connection:
         connection.execute(_PART)
-        connection.execute("INSERT INTO part VALUES (?, ?, ?)", (plan, unit, outcome))
+        connection.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (plan, unit, outcome, base))
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a part says of itself, and how many ids of each table its rows take."""
+    """What a part says of itself; `ids` are how many ids of each table its rows take."""
 
     plan: str
     unit: str
     outcome: bytes
+    base: int
     ids: Mapping[str, int]
 
 
@@ -37,8 +42,10 @@ def read_label(part: Path) -> Label:
     """The label of a part; raises sqlite3.Error for a file that is none."""
     connection = sqlite3.connect(f"{part.absolute().as_uri()}?mode=ro", uri=True)
     try:
-        plan, unit, outcome = connection.execute("SELECT plan, unit, outcome FROM part").fetchone()
-        return Label(plan, unit, outcome, reserved_ids(connection))
+        label = "SELECT plan, unit, outcome, base FROM part"
+        plan, unit, outcome, base = connection.execute(label).fetchone()
+        ids = {table: last - base for table, last in reserved_ids(connection).items()}
+        return Label(plan, unit, outcome, base, ids)
     finally:
         connection.close()
 
@@ -52,14 +59,13 @@ def rename_folders(database: Database, local: str, address: str) -> None:
             )
 
 
-def add_part(
-    database: Database, part: Path, ids: Mapping[str, int], outcome: PairOutcome
-) -> PairOutcome:
+def add_part(database: Database, part: Path, label: Label, outcome: PairOutcome) -> PairOutcome:
     """Copy the rows of a part behind those that are there; returns its outcome with their ids.
 
-    `ids` are those of its label. Raises sqlite3.Error when the part cannot be read.
+    Raises sqlite3.Error when the part cannot be read.
     """
-    shift = {table: first - 1 for table, first in database.reserve(ids).items()}
+    firsts = database.reserve(label.ids)
+    shift = {table: first - 1 - label.base for table, first in firsts.items()}
     with database.attached(part) as connection:
         for table in TABLES:
             if table.name in IDS:

@@ -31,7 +31,8 @@ def layout_rows(merged: MergedMatch, pairs: dict[int, int], bases: Indices) -> I
     """
     resolution = merged.resolution
     for ours, reading in resolution.readings.items():
-        trust = "bounded" if ours in resolution.bounded else "exact"
+        trust = "told" if ours in resolution.told else "exact"
+        trust = "bounded" if ours in resolution.bounded else trust
         trust = "assumed" if ours in resolution.assumed else trust
         yield from _axes(bases[0] + ours, reading.problem, trust)
         theirs = pairs.get(ours)

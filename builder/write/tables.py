@@ -185,7 +185,7 @@ LAYOUT = TableSpec(
         "size INTEGER NOT NULL",
         "kind TEXT NOT NULL",  # R repeated, S cut, P a part of a sum, A of a mean, D a duplicate
         "dim INTEGER",  # of a cut
-        "trust TEXT NOT NULL",  # exact | bounded | assumed
+        "trust TEXT NOT NULL",  # exact | told | bounded | assumed
     ),
 )
 
@@ -211,6 +211,17 @@ SHARD = TableSpec(
 )
 
 TABLES = (META, GRAPH, NODE, FORM, RECORD, STACK, COMMUNICATION, FINDING, FLOW, LAYOUT, SHARD)
+
+# Of an index alone: the files beside it that have the nodes and values of its graphs.
+VOLUME = TableSpec(
+    "volume",
+    (
+        "first INTEGER PRIMARY KEY",  # the least id of any row in it; the next one's is above all
+        "plan TEXT NOT NULL",
+        "unit TEXT NOT NULL",
+        "file TEXT NOT NULL",  # its name in the folder beside the index
+    ),
+)
 
 # Whose ids a column holds: what is added to them where the rows of one file go into another.
 IDS: dict[str, dict[str, str]] = {

@@ -181,7 +181,7 @@ def _plan(options: argparse.Namespace) -> Exit:
 
     output = options.output_path
     plan = plan_build(options.target_path, options.golden_path, output, _build_options(options))
-    reads = sum(unit.pair.json_bytes or 0 for unit in plan.units)
+    reads = sum(unit.pair.json_bytes or 0 for unit in plan.results)
     print(
         f"units: {len(plan.units)} that read {reads / 1e6:.1f} MB of JSON; "
         f"{len(plan.plan.missing)} missing, {len(plan.plan.broken)} broken"

@@ -28,6 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="join what there is; units without a part are failed pairs of the result",
     )
+    parser.add_argument(
+        "--split",
+        action="store_true",
+        help="leave each unit's rows in a file of its own, in a folder beside a small result file",
+    )
 
 
 def run(options: argparse.Namespace) -> Exit:
@@ -36,6 +41,8 @@ def run(options: argparse.Namespace) -> Exit:
     from builder.cluster.running import join_build, plan_folder
 
     folder = plan_folder(options.plan)
-    result = join_build(folder.text, options.output_path, allow_missing=options.allow_missing)
+    result = join_build(
+        folder.text, options.output_path, allow_missing=options.allow_missing, split=options.split
+    )
     print_summary(result, comparison=read_plan(folder).request.is_comparison)
     return exit_code(result)

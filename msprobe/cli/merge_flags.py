@@ -6,6 +6,7 @@ Names, number of values and meaning of the first seven are those of mindstudio-p
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from msprobe.errors import CommandError
@@ -68,6 +69,21 @@ def add_merge_flags(parser: argparse.ArgumentParser) -> None:
         help="how sequences lie over context-parallel ranks [auto: as recorded, else by values]",
     )
     parser.add_argument(
+        "--layout",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="layouts of values by name, where the dumps do not say them: problem and benchmark, "
+        "or one file for both",
+    )
+    parser.add_argument(
+        "--replicas",
+        choices=("merge", "separate"),
+        default="merge",
+        help="join data-parallel replicas, or compare each with the benchmark's of its number "
+        "[merge]",
+    )
+    parser.add_argument(
         "--dry-run",
         action="store_true",
         help="say which ranks would be merged and how, and write nothing",
@@ -77,13 +93,19 @@ def add_merge_flags(parser: argparse.ArgumentParser) -> None:
 def merge_options(options: argparse.Namespace) -> MergeOptions:
     """What the flags say. Raises CommandError for a flag with more than two values."""
     from builder.merge.options import MergeOptions
+    from builder.merge.told import read_layouts
 
+    files = getattr(options, "layout", None) or []
+    if len(files) > 2:
+        raise CommandError(f"--layout: {len(files)} files", "give one for both runs, or two")
     return MergeOptions(
         merge=getattr(options, "merge", "auto"),
         problem=_sizes(options, 0),
         benchmark=_sizes(options, 1),
         micro_batches=getattr(options, "micro_batches", "auto"),
         cp_order=getattr(options, "cp_order", "auto"),
+        layouts=tuple(map(read_layouts, files)),
+        replicas=getattr(options, "replicas", "merge"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msprobe.cli.dump_flags import add_workers, location
@@ -33,6 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unit", action="append", default=[], metavar="ID", help="this unit of the plan; repeat it"
     )
+    parser.add_argument(
+        "--kind",
+        choices=("map", "reduce"),
+        help="of merged ranks: map reads each rank, reduce joins and compares; shares are of these "
+        "alone, and reduce runs no map [all, each behind what it needs]",
+    )
     add_workers(parser)
     parser.add_argument(
         "--executor",
@@ -57,11 +64,13 @@ def run(options: argparse.Namespace) -> Exit:
     executor = executor_named(options.executor, options.workers)
     try:
         with stopped_by_sigterm():
-            outcomes = run_units(folder.text, units, executor, progress)
+            outcomes = run_units(
+                folder.text, units, executor, progress, make_up=options.kind is None
+            )
     finally:
         progress.close()
     failed = sum(outcome.error is not None for outcome in outcomes)
-    done = len(units) - len(outcomes)
+    done = max(0, len(units) - len(outcomes))
     print(
         f"units: {len(units)} of {len(plan.units)}, {done} done before, {len(outcomes)} run, "
         f"{failed} failed"
@@ -81,10 +90,17 @@ def _chosen(plan: BuildPlan, options: argparse.Namespace) -> list[Unit]:
     from builder.cluster.plan_file import share_of
 
     if not options.unit:
-        return share_of(plan.units, *options.shard)
+        return share_of(_of_kind(plan, options.kind), *options.shard)
     known = {unit.id: unit for unit in plan.units}
     for name in options.unit:
         if name not in known:
             listed = ", ".join(list(known)[:4])
             raise CommandError(f"--unit {name}: the plan has no such unit", f"it has {listed}, …")
     return [known[name] for name in dict.fromkeys(options.unit)]
+
+
+def _of_kind(plan: BuildPlan, kind: str | None) -> Sequence[Unit]:
+    """All units; `reduce` stands for all that are no map, since a plan may have pairs too."""
+    if kind is None:
+        return plan.units
+    return plan.results if kind == "reduce" else [u for u in plan.units if u.kind == "map"]

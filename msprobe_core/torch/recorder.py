@@ -158,6 +158,9 @@ class StepRecorder:
             self.notes["recomputed"] = json.dumps(self.trace.recomputed)
         if self._isolation is not None:
             self.notes["loaded"] = json.dumps(self._isolation.replaced)
+        inputs = self._capture.inputs.text()
+        if inputs is not None:
+            self.notes["inputs"] = inputs
         optimizer = self._optimizers.text()
         if optimizer is not None:
             self.notes["optimizer"] = optimizer

@@ -19,7 +19,13 @@ from typing import IO
 import msgspec
 
 from tb_graph_ascend.logdirs import WORKSHOP, LogDirs
-from tb_graph_ascend.server.build_messages import Build, BuildRequest, BuildTask, Progress
+from tb_graph_ascend.server.build_messages import (
+    Build,
+    BuildRequest,
+    BuildTask,
+    Progress,
+    RunningPair,
+)
 from tb_graph_ascend.server.errors import ConflictError, NotFoundError
 
 _MOST_KEPT = 50
@@ -90,6 +96,7 @@ class _Job:
             benchmark=wanted.benchmark,
             done=0,
             total=0,
+            running=[],
             log=[],
             error=None,
             database=None,
@@ -149,9 +156,18 @@ class _Job:
             elif progress.file is not None:
                 file = self._logdirs.find(Path(progress.file))
                 self._change(state="done", database=file.token if file is not None else None)
+            elif progress.phase is not None:
+                now = RunningPair(progress.step, progress.rank, progress.phase)
+                self._change(total=progress.total, running=[*self._others(progress), now])
             else:
                 log = [*self.build.log, progress.text or ""]
-                self._change(done=progress.done, total=progress.total, log=log)
+                running = self._others(progress)
+                self._change(done=progress.done, total=progress.total, log=log, running=running)
+
+    def _others(self, progress: Progress) -> list[RunningPair]:
+        """The pairs worked on besides the one that is spoken of."""
+        place = progress.step, progress.rank
+        return [one for one in self.build.running if (one.step, one.rank) != place]
 
     def _end(self, code: int, complaint: str) -> None:
         with self._changed:
@@ -162,6 +178,8 @@ class _Job:
         self._clean_up()
 
     def _change(self, **facts: object) -> None:
+        if facts.get("state", "running") != "running":
+            facts["running"] = []
         self.build = msgspec.structs.replace(self.build, **facts)
         self._changed.notify_all()
 

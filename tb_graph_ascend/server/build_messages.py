@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from builder.pipeline.phases import Phase
 from builder.results.records import Count
 
 _Path = Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
@@ -64,11 +65,22 @@ class BuildTask(msgspec.Struct, frozen=True):
     workshop: str
 
 
+class RunningPair(msgspec.Struct, frozen=True):
+    """A pair that is worked on, and what is being done with it."""
+
+    step: int
+    rank: int
+    phase: Phase
+
+
 class Progress(msgspec.Struct, frozen=True):
-    """One line of the worker: a finished pair, or how it ended."""
+    """One line of the worker: a pair that entered a phase or is finished, or how it ended."""
 
     done: int = 0
     total: int = 0
+    step: int = 0
+    rank: int = 0
+    phase: Phase | None = None
     text: str | None = None
     file: str | None = None
     error: str | None = None
@@ -83,6 +95,7 @@ class Build(msgspec.Struct, frozen=True):
     benchmark: str | None
     done: Count
     total: Count
+    running: list[RunningPair]
     log: list[str]
     error: str | None
     database: str | None

@@ -15,6 +15,7 @@ import msgspec
 from builder import BuilderError, BuildOptions, build
 from builder.errors import OutputError
 from builder.pipeline.outcome import PairOutcome
+from builder.pipeline.phases import PhaseEntered
 from builder.processes.interrupts import stopped_by_sigterm
 from tb_graph_ascend.logdirs import SUFFIX
 from tb_graph_ascend.server.build_messages import BuildRequest, BuildTask, Progress
@@ -26,7 +27,14 @@ def main() -> None:
     wanted = task.wanted
     try:
         with stopped_by_sigterm():
-            made = build(wanted.problem, wanted.benchmark, task.workshop, _options(wanted), _report)
+            made = build(
+                wanted.problem,
+                wanted.benchmark,
+                task.workshop,
+                _options(wanted),
+                _report,
+                _tell_phase,
+            )
             published = _publish(made.path, Path(wanted.output or "."))
         _say(Progress(file=str(published)))
     except BuilderError as error:
@@ -70,7 +78,12 @@ def _report(done: int, total: int, outcome: PairOutcome) -> None:
     else:
         unmatched = outcome.unmatched_problem + outcome.unmatched_benchmark
         text = f"{place}: {outcome.matched} nodes matched, {unmatched} not"
-    _say(Progress(done=done, total=total, text=text))
+    _say(Progress(done=done, total=total, step=outcome.step, rank=outcome.rank, text=text))
+
+
+def _tell_phase(entered: PhaseEntered) -> None:
+    step, rank = entered.step, entered.rank
+    _say(Progress(total=entered.pairs, step=step, rank=rank, phase=entered.phase))
 
 
 def _say(progress: Progress) -> None:

@@ -58,7 +58,7 @@ def _table(place: Workplace, db: str, step: int, rank: int, form: SheetForm) -> 
     folders = _dump_of(results, pair.problem), _dump_of(results, pair.benchmark)
     pairs: list[MappedPair] = []
     if isinstance(results, ResultDatabase) and pair.problem is not None:
-        pairs = stored_pairs(results.engine, results.patches, pair.problem.id)
+        pairs = stored_pairs(results.engine_at(pair.problem.id), results.patches, pair.problem.id)
     with TemporaryDirectory() as scratch:
         file = write_pair_table(folders, Path(scratch), form, _options(results), pairs)
         answer = Response(file.read_bytes(), mimetype=_MEDIA[form])

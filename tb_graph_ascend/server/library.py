@@ -46,7 +46,7 @@ class OpenDatabase:
     @property
     def writable(self) -> bool:
         """Whether manual pairs can lie beside it."""
-        return isinstance(self.database, ResultDatabase)
+        return isinstance(self.database, ResultDatabase) and not self.database.is_split
 
 
 class Library:
@@ -89,7 +89,7 @@ class Library:
         """A database through the manual pairs that `pairs` gives for it."""
         file = self.file(token)
         bare = self._open.get(file.version, lambda: open_results(file.path))
-        if not isinstance(bare, ResultDatabase):
+        if not isinstance(bare, ResultDatabase) or bare.is_split:
             return OpenDatabase(file, bare, Overlay())
         return self.seen_through(OpenDatabase(file, bare, Overlay()), pairs(file))
 

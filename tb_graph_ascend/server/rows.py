@@ -1,4 +1,4 @@
-"""Both sides of a step and rank as one list of rows, and the strip over all of them."""
+"""Both sides of a step and rank as one list of rows, the strip over them, their modules."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import msgspec
 
 from builder.results.diff.index import Wanted
 from builder.results.diff.openness import PATTERN
+from builder.results.diff.outline import OutlineWindow, OutlineWish, outline_of
 from builder.results.diff.profile import Profile
 from builder.results.diff.window import RowWindow, window_of
 from tb_graph_ascend.server.graphs import Offset
@@ -35,8 +36,26 @@ class RowQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 150
 
 
+class OutlineQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which part of the tree of modules: `toggled` are entries joined by dots.
+
+    `here` is a node whose module is looked for, `prefix` how a title begins that is looked for
+    below the row `after`.
+    """
+
+    toggled: Annotated[
+        str, msgspec.Meta(max_length=32_000, pattern=r"^(?:\d{1,9}(?:\.\d{1,9})*)?$")
+    ] = ""
+    divergent: bool = False
+    here: _Id | None = None
+    prefix: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    after: Offset = 0
+    offset: Offset = 0
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 200
+
+
 def resource(place: Workplace) -> Resource:
-    """Routes of `/api/databases/<db>/pairs/<step>/<rank>/rows` and `…/profile`."""
+    """Routes of `/api/databases/<db>/pairs/<step>/<rank>`: rows, profile, outline."""
     routes = Resource("rows")
 
     @routes.route(f"{_PAIR}/rows", query=RowQuery, answer=RowWindow)
@@ -54,5 +73,13 @@ def resource(place: Workplace) -> Resource:
     def profile(db: str, step: int, rank: int) -> Profile:
         """The whole pair as a strip over execution order."""
         return place.library.diff(place.open(db), step, rank).profile
+
+    @routes.route(f"{_PAIR}/outline", query=OutlineQuery, answer=OutlineWindow)
+    def outline(db: str, step: int, rank: int, query: OutlineQuery) -> OutlineWindow:
+        """A window of the modules of a pair as a tree of their own."""
+        index = place.library.diff(place.open(db), step, rank)
+        toggled = [int(entry) for entry in query.toggled.split(".") if entry]
+        wish = OutlineWish(toggled, query.divergent, query.here, query.prefix, query.after)
+        return outline_of(index, wish, query.offset, query.limit)
 
     return routes

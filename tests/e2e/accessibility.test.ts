@@ -1,34 +1,31 @@
 /* axe on every screen, light and dark, English and Chinese: nothing serious. */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 
+import { serious } from "./axe";
 import { addressOf, graphsShown, open, withBrowser } from "./page";
 
 withBrowser();
 const places = inject("places");
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-interface Violation {
-  id: string;
-  impact: string | null;
-  nodes: { html: string; failureSummary?: string }[];
-}
-
 const SCREENS: Record<string, (page: Page) => Promise<void>> = {
   first: () => Promise.resolve(),
   divergence: (page) => page.keyboard.press("f"),
   "hovered answer": (page) => page.locator(".answer .button.primary").hover(),
   "hovered cause": (page) => page.locator(".finding-main").first().hover(),
   "hovered value": (page) => page.locator(".flow-end").first().hover(),
+  "focused answer": (page) => page.locator(".answer .button.primary").focus(),
+  "focused rows": (page) => page.locator(".diff-scroll").focus(),
+  "focused tab": (page) => page.locator(".bottom [role=tab][aria-selected=true]").focus(),
+  "focused value": (page) => page.locator(".flow-end").first().focus(),
   legend: (page) => page.locator(".diff-head.rails button").click(),
   outline: (page) => page.keyboard.press("2"),
   nodes: (page) => page.keyboard.press("3"),
+  "hovered node": (page) => page.locator(".table-row").first().hover(),
   overflow: (page) => page.keyboard.press("4"),
   mapping: (page) => page.keyboard.press("5"),
   trace: (page) => bottom(page, 1),
   stack: (page) => bottom(page, 2),
+  "libraries unfolded": (page) => page.locator(".stacks summary").first().click(),
   pictures: (page) => bottom(page, 3),
   across: (page) => bottom(page, 4),
   communication: (page) => bottom(page, 5),
@@ -49,6 +46,22 @@ const SCREENS: Record<string, (page: Page) => Promise<void>> = {
     await page.keyboard.type("mlp");
     await page.locator(".table-row").first().waitFor();
   },
+  "nothing fits": async (page) => {
+    await page.locator("#search").fill("sofmax");
+    await page.locator(".term").first().waitFor();
+    await page.locator(".term").first().hover();
+  },
+  "refused query": async (page) => {
+    await page.locator("#search").fill("score>");
+    await page.locator("#search[aria-invalid=true]").waitFor();
+  },
+  notice: async (page) => {
+    await page.locator("#search").fill("");
+    await page.locator(".diff-scroll").focus();
+    await page.keyboard.press("m");
+    await page.locator(".notice").waitFor();
+  },
+  levels: (page) => page.keyboard.press("o"),
 };
 
 describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
@@ -69,12 +82,16 @@ describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
     }
     expect(found).toEqual([]);
     await page.context().close();
-  });
+    // Some forty screens, each looked at for a second or two.
+  }, 400_000);
 });
 
 /** Screens that need an address of their own, and what tells that they are there. */
 async function otherPages(): Promise<Record<string, [string, string]>> {
   return {
+    "pair gone": [await addressOf(places.standalone, "ranks", "&step=99&rank=0"), ".gone"],
+    proposals: [await addressOf(places.standalone, "renamed", "&list=mapping"), ".proposals"],
+    joined: [await addressOf(places.standalone, "joined"), "canvas.diff-canvas"],
     failed: [await addressOf(places.standalone, "failed", "&step=1&rank=1"), ".pair-failed"],
     single: [await addressOf(places.standalone, "single"), "canvas.diff-canvas"],
     empty: [`${places.empty}index.html`, ".build-form, canvas.diff-canvas"],
@@ -85,21 +102,6 @@ async function otherPages(): Promise<Record<string, [string, string]>> {
 async function settled(page: Page): Promise<void> {
   await page.waitForFunction(() => !/Loading…|加载中/.test(document.body.innerText));
   await page.waitForTimeout(100);
-}
-
-async function serious(page: Page, screen: string): Promise<string[]> {
-  await page.evaluate(AXE);
-  const violations = await page.evaluate(async () => {
-    const { axe } = window as unknown as {
-      axe: { run: (options: object) => Promise<{ violations: Violation[] }> };
-    };
-    return (await axe.run({ resultTypes: ["violations"] })).violations;
-  });
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) =>
-      nodes.slice(0, 3).map((node) => `${screen}: ${id}: ${node.html.slice(0, 160)} ${node.failureSummary ?? ""}`),
-    );
 }
 
 async function bottom(page: Page, index: number): Promise<void> {

@@ -1,9 +1,11 @@
 /* Building in the page: progress while it runs, a cancel that ends it, errors in full, the result opened. */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 
+import { serious } from "./axe";
 import { open, selectedName, withBrowser } from "./page";
 
 withBrowser();
@@ -57,6 +59,37 @@ describe("building", () => {
     expect(await page.locator(".command").count()).toBe(0);
     expect(results()).toHaveLength(1);
     expect(existsSync(join(places.buildingFolder, results()[0] ?? ""))).toBe(true);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it("says of one pair what is being done with it, and is cancelled in the middle of it", async () => {
+    const { page, complaints } = await open(`${places.building}index.html`);
+    const before = results();
+    await page.locator("canvas.diff-canvas, .build-form").first().waitFor();
+    if (before.length > 0) await page.locator(".header-tools > .icon").first().click();
+    await choose(page, "held");
+    await build(page).click();
+    const pair = page.locator(".build-pairs li");
+    await expect.poll(() => pair.allInnerTexts(), { timeout: 30_000 }).toEqual([
+      "step 0 · rank 0: reading the dumps (1 of 5)",
+    ]);
+    expect(await status(page)).toMatch(/^Building 0 of 1 pairs$/);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await serious(page, `a build under way, ${colorScheme}`)).toEqual([]);
+    }
+    await page.getByRole("button", { name: "Cancel the build" }).click();
+    await expect.poll(() => status(page)).toMatch(/^Cancelled/);
+    expect(await pair.count()).toBe(0);
+    await expect.poll(results).toEqual(before);
+
+    await build(page).click();
+    await expect.poll(() => pair.count(), { timeout: 30_000 }).toBe(1);
+    const rank = join(places.buildingFolder, "held/problem/step0/rank0");
+    await writeFile(join(rank, "dump.json"), readFileSync(join(rank, "later.json")));
+    await page.locator("canvas.diff-canvas").waitFor({ timeout: 40_000 });
+    expect(results()).toHaveLength(before.length + 1);
     expect(complaints).toEqual([]);
     await page.context().close();
   });

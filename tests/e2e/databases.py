@@ -7,6 +7,7 @@ dumps that wait to be built into the others.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -28,6 +29,7 @@ def main(logdir: Path, empty: Path, building: Path, renaming: Path) -> None:
     shutil.copytree(SAMPLES / "renamed" / "problem", renaming / "dumps" / "problem")
     shutil.copytree(SAMPLES / "statistics" / "bench", renaming / "dumps" / "bench")
     repeat_steps(building / "dumps", building / "long", MANY_STEPS)
+    hold(building / "dumps", building / "held")
     bench = SAMPLES / "statistics" / "bench"
     for name in ("statistics", "ranks", "tensor", "md5"):
         build(logdir / name, SAMPLES / name / "problem", SAMPLES / name / "bench")
@@ -35,6 +37,7 @@ def main(logdir: Path, empty: Path, building: Path, renaming: Path) -> None:
     build(logdir / "renamed", SAMPLES / "renamed" / "problem", bench)
     build(logdir / "mapping", SAMPLES / "renamed" / "problem", bench)
     build(logdir / "shared", SAMPLES / "renamed" / "problem", bench)
+    build(logdir / "dragged", SAMPLES / "renamed" / "problem", bench)
     build(logdir / "single", SAMPLES / "communication" / "bench", None)
     build_partly(logdir / "failed")
     build_joined(logdir / "joined")
@@ -47,6 +50,16 @@ def repeat_steps(dumps: Path, folder: Path, count: int) -> None:
     for side in ("problem", "bench"):
         for step in range(count):
             shutil.copytree(dumps / side / "step0", folder / side / f"step{step}")
+
+
+def hold(dumps: Path, folder: Path) -> None:
+    """One pair whose problem is read from a pipe: reading lasts until a journey fills it."""
+    for side in ("problem", "bench"):
+        only = next((dumps / side / "step0").iterdir())
+        shutil.copytree(only, folder / side / "step0" / "rank0")
+    dump = folder / "problem" / "step0" / "rank0" / "dump.json"
+    dump.rename(dump.with_name("later.json"))
+    os.mkfifo(dump)
 
 
 def build_partly(folder: Path) -> None:

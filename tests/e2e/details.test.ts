@@ -44,6 +44,38 @@ describe("details", () => {
       await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");
     }));
 
+  it("show one's own code first, frames of libraries folded, unfolded by mouse and by key", () =>
+    on("statistics", async (page) => {
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
+      await tab(page, "Stack");
+      const stack = page.locator(".stacks section").first();
+      const seen = async (): Promise<string[]> => {
+        const frames = await stack.locator(".frame-place").all();
+        const shown = await Promise.all(frames.map((frame) => frame.isVisible()));
+        const titles = await Promise.all(frames.map((frame) => frame.getAttribute("title")));
+        return titles.filter((_, index) => shown[index]).map((title) => title ?? "");
+      };
+      const own = await seen();
+      expect(own[0]).toMatch(/model_dump\.py/);
+      expect(own.join()).not.toMatch(/site-packages|lib\/python3/);
+      const fold = stack.locator("summary").first();
+      const count = Number(/\d+/.exec(await fold.innerText())?.[0]);
+      await fold.click();
+      const all = await seen();
+      expect(all).toHaveLength(own.length + count);
+      expect(all.filter((one) => !own.includes(one)).every((one) => /site-packages|lib\/python3/.test(one))).toBe(true);
+      await fold.click();
+      expect(await seen()).toEqual(own);
+      await page.getByRole("tab", { name: "Stack", exact: true }).focus();
+      for (let presses = 0; presses < 8 && !(await fold.evaluate((one) => one === document.activeElement)); presses += 1) {
+        await page.keyboard.press("Tab");
+      }
+      await page.keyboard.press("Enter");
+      expect(await seen()).toEqual(all);
+      await page.keyboard.press("Space");
+      expect(await seen()).toEqual(own);
+    }));
+
   it("show the stack of both sides with its source lines, to be copied", () =>
     on(
       "tensor",

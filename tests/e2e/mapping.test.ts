@@ -20,6 +20,25 @@ const pairs = (page: Page) => page.locator(".mapped li");
 const anew = async (page: Page): Promise<number> =>
   Number(/\d+/.exec(await page.locator(".outcome").innerText())?.[0]);
 
+/** Fill in the form that is shown and build the comparison of the renamed model. */
+async function buildRenamed(page: Page): Promise<void> {
+  const choices = page.locator(".build-form select");
+  await choices.first().waitFor();
+  const dumps = await choices.first().locator("option").allInnerTexts();
+  for (const [index, side] of ["dumps/problem ", "dumps/bench "].entries()) {
+    await choices.nth(index).selectOption({ label: dumps.find((one) => one.includes(side)) ?? side });
+  }
+  await page.locator(".build-form").getByLabel("Manual mapping file").fill("");
+  await page.getByRole("button", { name: "Build", exact: true }).click();
+  await expect.poll(() => answer(page), { timeout: 60_000 }).toContain("56 nodes were not compared");
+}
+
+/** The answer, once there is one. */
+async function answer(page: Page): Promise<string> {
+  const said = page.locator(".answer");
+  return (await said.count()) === 0 ? "" : said.innerText();
+}
+
 describe("mapping", () => {
   it("measures anew and is kept by a reload, with or without descendants, in either order of picks", () =>
     on("mapping", async (page) => {
@@ -89,16 +108,7 @@ describe("mapping", () => {
 
   it("proposes renamed modules with reasons: map both, undo, map, rebuild in six clicks", async () => {
     const { page, complaints } = await open(`${places.renaming}index.html`);
-    const choices = page.locator(".build-form select");
-    await choices.first().waitFor();
-    const dumps = await choices.first().locator("option").allInnerTexts();
-    for (const [index, side] of ["dumps/problem ", "dumps/bench "].entries()) {
-      await choices.nth(index).selectOption({ label: dumps.find((one) => one.includes(side)) ?? side });
-    }
-    await page.getByRole("button", { name: "Build", exact: true }).click();
-    await page.locator(".answer").waitFor({ timeout: 60_000 });
-    await expect.poll(() => page.locator(".answer").innerText()).toContain("56 nodes were not compared");
-
+    await buildRenamed(page);
     await tab(page, "Mapping");
     const proposal = page.locator(".proposals li");
     await expect.poll(() => proposal.innerText()).toContain("ffn ↔ mlp");
@@ -114,7 +124,34 @@ describe("mapping", () => {
     await expect.poll(() => form.getByRole("combobox", { name: /^Problem/ }).inputValue()).toContain("dumps/problem");
     expect(await form.getByLabel("Manual mapping file").inputValue()).toMatch(/\.mapping\.json$/);
     await form.getByRole("button", { name: "Build", exact: true }).click();
-    await expect.poll(() => page.locator(".answer").innerText(), { timeout: 60_000 }).not.toContain("56 nodes");
+    await form.waitFor({ state: "detached", timeout: 60_000 });
+    await expect.poll(() => answer(page), { timeout: 60_000 }).not.toContain("nodes were not compared");
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it("is done by keys in six: proposals, accept, undo, accept, rebuild, build", async () => {
+    const { page, complaints } = await open(`${places.renaming}index.html`);
+    await page.locator("canvas.diff-canvas").waitFor();
+    await page.getByRole("button", { name: "Build a comparison" }).click();
+    await buildRenamed(page);
+
+    await page.keyboard.press("5");
+    await expect.poll(() => page.locator(".proposals li").innerText()).toMatch(/ffn ↔ mlp.*same shapes.*2 places/s);
+    await page.keyboard.press("a");
+    await expect.poll(() => pairs(page).count()).toBe(2);
+    await page.keyboard.press("Control+z");
+    await expect.poll(() => pairs(page).count()).toBe(0);
+    await page.keyboard.press("a");
+    await expect.poll(() => pairs(page).count()).toBe(2);
+    await expect.poll(() => page.locator(".notice").innerText()).toContain("Mapped ffn ↔ mlp");
+    await page.keyboard.press("r");
+    const form = page.getByRole("dialog");
+    const build = form.getByRole("button", { name: "Build", exact: true });
+    await expect.poll(() => build.evaluate((button) => button === document.activeElement)).toBe(true);
+    await page.keyboard.press("Enter");
+    await form.waitFor({ state: "detached", timeout: 60_000 });
+    await expect.poll(() => answer(page), { timeout: 60_000 }).not.toContain("nodes were not compared");
     expect(complaints).toEqual([]);
     await page.context().close();
   });

@@ -11,6 +11,7 @@ import numpy as np
 
 from builder.results.diff.folds import Runs, repeated
 from builder.results.diff.merge import MergedRows, merge
+from builder.results.diff.modules import ModuleTree, module_tree
 from builder.results.diff.openness import parse_openness
 from builder.results.diff.profile import Profile, edges_of, profile_of
 from builder.results.diff.rails import Edges, Rails, rails_of
@@ -73,6 +74,11 @@ class DiffIndex:
     def profile(self) -> Profile:
         """The strip over all rows."""
         return profile_of(self.rows, self.words)
+
+    @cached_property
+    def modules(self) -> ModuleTree:
+        """The modules as a tree of their own."""
+        return module_tree(self.rows, self.words)
 
     def listed(self, wanted: Wanted) -> OpenList:
         """The list of what is open."""

@@ -71,19 +71,21 @@ def _lanes(producer: Ints, consumer: Ints) -> Ints:
     end = np.maximum(np.maximum.reduceat(consumer, starts), producer[starts])
     lane = np.zeros(len(starts), dtype=np.int64)
     long = np.flatnonzero(end - top > 1)
-    lane[long] = _greedy(top[long].tolist(), end[long].tolist())
+    order = np.argsort(top[long], kind="stable")
+    lane[long[order]] = _greedy(top[long][order].tolist(), end[long][order].tolist())
     return np.repeat(lane, np.diff(np.append(starts, len(producer))))
 
 
 def _greedy(top: list[int], end: list[int]) -> list[int]:
+    """The lanes of rails that are ordered by where they begin."""
     free = list(range(1, MOST_LANES))
     busy: list[tuple[int, int]] = []
-    lanes = [0] * len(top)
-    for index in sorted(range(len(top)), key=top.__getitem__):
-        while busy and busy[0][0] <= top[index]:
+    lanes: list[int] = []
+    for first, last in zip(top, end, strict=True):
+        while busy and busy[0][0] <= first:
             heapq.heappush(free, heapq.heappop(busy)[1])
         lane = heapq.heappop(free) if free else MOST_LANES
-        lanes[index] = lane
+        lanes.append(lane)
         if lane < MOST_LANES:
-            heapq.heappush(busy, (end[index], lane))
+            heapq.heappush(busy, (last, lane))
     return lanes

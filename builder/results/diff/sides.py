@@ -58,9 +58,11 @@ class SideNodes:
         """The indices of nodes by their ids; NOTHING for those that are not on this side."""
         if not len(self.id):
             return np.full(len(ids), NOTHING, dtype=np.int64)
-        order = np.argsort(self.id)
-        place = np.minimum(np.searchsorted(self.id[order], ids), len(self.id) - 1)
-        index = order[place]
+        if (np.diff(self.id) > 0).all():
+            index = np.minimum(np.searchsorted(self.id, ids), len(self.id) - 1)
+        else:
+            order = np.argsort(self.id)
+            index = order[np.minimum(np.searchsorted(self.id[order], ids), len(self.id) - 1)]
         return np.where(self.id[index] == ids, index, NOTHING)
 
     def patched(self, patches: Mapping[int, NodePatch]) -> SideNodes:

@@ -147,6 +147,5 @@ def _places(rows: MergedRows, row: Ints, fold: Ints) -> Ints:
     if not len(starts):
         return np.full(len(rows), NOTHING, dtype=np.int64)
     # In pre-order what is closed follows its head, and what is folded the first of its fold.
-    return np.asarray(
-        seen[np.maximum(np.searchsorted(starts, np.arange(len(rows)), "right") - 1, 0)]
-    )
+    begins = np.bincount(starts, minlength=len(rows))
+    return np.asarray(seen[np.maximum(np.cumsum(begins) - 1, 0)])

@@ -12,6 +12,7 @@ import numpy as np
 
 from builder.results.diff.index import DiffIndex, OpenList, Wanted
 from builder.results.diff.merge import MergedRows
+from builder.results.diff.modules import MODULE
 from builder.results.diff.sides import NOTHING, Floats, SideNodes
 from builder.results.diff.visible import VisibleRows
 from builder.results.diff.words import WORDS, Word
@@ -21,7 +22,6 @@ from builder.results.records import Count, Direction, Kind, Overflow, Verdict
 T = TypeVar("T", bound=str)
 
 _MOST_EDGES = 400
-_MODULE = re.compile(r"(?:Module|Cell)\.(.+)\.([^.]+)\.(?:forward|backward)(?:\.(\d+))?$")
 _LOOSE = re.compile(r"^Module\.")
 _CALL = re.compile(r"(\w+)\.(.+)\.(\d+)\.(?:forward|backward)$")
 
@@ -215,12 +215,10 @@ def _side(side: SideNodes, at: int, rows: MergedRows, row: int) -> RowSide | Non
 def _title(side: SideNodes, at: int, rows: MergedRows, row: int) -> tuple[str, str, int | None]:
     """What is read: the path below the parent for modules, the name of the call for calls."""
     name = side.names[at]
-    match = _MODULE.fullmatch(name)
+    match = MODULE.fullmatch(name)
     if match is not None:
         path, kind, call = match.groups()
-        above = (
-            _MODULE.fullmatch(side.names[int(side.parent[at])]) if side.parent[at] >= 0 else None
-        )
+        above = MODULE.fullmatch(side.names[int(side.parent[at])]) if side.parent[at] >= 0 else None
         if above is not None and path.startswith(f"{above[1]}."):
             path = path[len(above[1]) + 1 :]
         return path, kind, int(call) if call not in (None, "0") else None

@@ -29,10 +29,12 @@ _CODE = {word: code for code, word in enumerate(WORDS)}
 
 @dataclass(frozen=True, slots=True)
 class RowWords:
-    """By row: the word as its place in WORDS, own score, worst score below, causes below."""
+    """By row: the word as its place in WORDS, own score and state, the worst and sums below."""
 
     word: Ints
     score: Floats
+    divergent: Bools
+    alone: Bools
     worst_below: Floats
     divergent_below: Ints
     alone_below: Ints
@@ -72,6 +74,8 @@ def words_of(rows: MergedRows, causes: Sequence[int], threshold: float | None) -
     return RowWords(
         word=word,
         score=score,
+        divergent=divergent,
+        alone=alone,
         worst_below=_worst_below(rows, score),
         divergent_below=divergent_below,
         alone_below=rows.below(alone.astype(np.int64)),

@@ -13,18 +13,21 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 from sqlalchemy import Connection, Engine, text
 
 from builder.errors import DatabaseError, UnknownNodeError
-from builder.results.diff.flow_cells import NO_FLOW
+from builder.results.diff.flow_cells import NO_FLOW, FlowIds
 from builder.results.diff.index import DiffIndex, index_of
 from builder.results.diff.sides import SIDE_CELLS, from_cells
 from builder.results.engine import open_engine
 from builder.results.manual.patches import Patches
+from builder.results.msprobe.flow import Cells, passed_in
 from builder.results.msprobe.graph import (
     COLUMNS,
     THRESHOLD,
     MsprobePair,
+    Passed,
     Row,
     listed,
     make_pair,
@@ -32,7 +35,7 @@ from builder.results.msprobe.graph import (
     score_of,
     verdict_of,
 )
-from builder.results.msprobe.values import cells_of, messages, pair_values
+from builder.results.msprobe.values import cells_of, messages, pair_values, path_of, value_ids
 from builder.results.pair_index.cells import by_column
 from builder.results.pair_index.columns import packed
 from builder.results.pair_index.index import PairIndex
@@ -43,6 +46,7 @@ from builder.results.records import (
     CommunicationLink,
     Finding,
     Findings,
+    FlowLink,
     Graph,
     Node,
     NodeDetails,
@@ -243,20 +247,60 @@ class MsprobeDatabase:
         return PairIndex.from_cells(*(by_column(rows) for rows in sides))
 
     def flow(self, id_: int) -> NodeFlow:
-        """Such a file tells nothing of what fed what."""
-        self.node(id_)
-        return NodeFlow([], [])
+        """What fed a node and what it fed, told by equal values."""
+        pair = self._pair_of(id_)
+        passed = self._passed(pair, pair.nodes[id_].side)
+        fed = [one for one in passed if one.consumer == id_]
+        read = [one for one in passed if one.producer == id_]
+        return NodeFlow(
+            self._links(pair, fed, [one.producer for one in fed]),
+            self._links(pair, read, [one.consumer for one in read]),
+        )
+
+    def _links(
+        self, pair: MsprobePair, passed: Sequence[Passed], ends: Sequence[int]
+    ) -> list[FlowLink]:
+        """Links to the other ends, in execution order."""
+        links = []
+        for one, end in zip(passed, ends, strict=True):
+            reader = pair.nodes[one.consumer]
+            value = self._value_ids(pair, reader).get(one.key, 0)
+            path = path_of(one.key, reader.name)
+            links.append(FlowLink(pair.nodes[end], path, value, exact=False))
+        return sorted(links, key=lambda link: link.node.order)
+
+    def _value_ids(self, pair: MsprobePair, node: Node) -> dict[str, int]:
+        """The ids that the values of a node have in its details, by full name."""
+        partner = pair.nodes.get(node.match) if node.match is not None else None
+        problem, benchmark = (node, partner) if node.side == "problem" else (partner, node)
+        with self._engine.connect() as connection:
+            ours, theirs = _data(connection, problem), _data(connection, benchmark)
+        names = (problem.name if problem else "", benchmark.name if benchmark else "")
+        return value_ids(ours, theirs, names)[0 if node.side == "problem" else 1]
+
+    def _passed(self, pair: MsprobePair, side: Side) -> list[Passed]:
+        """What passed between the nodes of a side; read and told once."""
+        if side not in pair.passed:
+            ids = [id_ for id_, node in pair.nodes.items() if node.side == side]
+            with self._engine.connect() as connection:
+                inputs, outputs = _all_data(connection, ids)
+            pair.passed[side] = passed_in(pair, side, inputs, outputs)
+        return pair.passed[side]
+
+    def _flows(self, pair: MsprobePair) -> list[FlowIds]:
+        return [_flow_ids(self._passed(pair, side)) for side in _SOURCES]
 
     def diff_index(self, step: int, rank: int) -> DiffIndex:
         """Both sides of a pair as one list of rows, the first error as where it begins."""
-        nodes = self._load(step, rank).nodes.values()
+        pair = self._load(step, rank)
+        nodes = pair.nodes.values()
         problem, benchmark = (
             from_cells(by_column([_side_row(n) for n in nodes if n.side == side], SIDE_CELLS))
             for side in _SOURCES
         )
         causes = [one.node.id for one in self.findings(step, rank).findings[:1]]
         threshold = THRESHOLD if self.comparison else None
-        return index_of(problem, benchmark, causes, threshold, lambda: [NO_FLOW, NO_FLOW])
+        return index_of(problem, benchmark, causes, threshold, lambda: self._flows(pair))
 
     def dump_folder(self, graph_id: int) -> Path | None:
         """Such a file's dumps are not looked at."""
@@ -346,6 +390,28 @@ def _cell(place: tuple[int, int], row: Any) -> AcrossCell:  # noqa: ANN401 - a r
     id_, precision, level = row
     score = score_of(precision)
     return AcrossCell(*place, id_, score, None, verdict_of(score), overflow_of(level))
+
+
+def _flow_ids(passed: Sequence[Passed]) -> FlowIds:
+    """All as inferred edges by node ids."""
+    if not passed:
+        return NO_FLOW
+    producer = np.array([one.producer for one in passed], dtype=np.int64)
+    consumer = np.array([one.consumer for one in passed], dtype=np.int64)
+    return producer, consumer, np.zeros(len(passed), dtype=bool)
+
+
+def _all_data(
+    connection: Connection, ids: Sequence[int]
+) -> tuple[dict[int, Cells], dict[int, Cells]]:
+    """The inputs and outputs of nodes by their ids; ids of one side are close together."""
+    wanted = set(ids)
+    query = text(
+        "SELECT rowid, input_data, output_data FROM tb_nodes WHERE rowid BETWEEN :a AND :b"
+    )
+    given = {"a": min(ids, default=0), "b": max(ids, default=-1)}
+    rows = [row for row in connection.execute(query, given) if row[0] in wanted]
+    return {row[0]: cells_of(row[1]) for row in rows}, {row[0]: cells_of(row[2]) for row in rows}
 
 
 def _data(connection: Connection, node: Node | None) -> dict[str, Any]:

@@ -40,6 +40,15 @@ class Row(NamedTuple):
     merge: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A value that one node put out and another read; `key` is its full name among the inputs."""
+
+    producer: int
+    consumer: int
+    key: str
+
+
 @dataclass(slots=True)
 class MsprobePair:
     """Both sides of a step and rank: nodes and children by id, in pre-order per side."""
@@ -47,6 +56,7 @@ class MsprobePair:
     nodes: dict[int, Node] = field(default_factory=dict)
     children: dict[int, list[int]] = field(default_factory=dict)
     roots: dict[Side, int] = field(default_factory=dict)
+    passed: dict[Side, list[Passed]] = field(default_factory=dict)
 
 
 def make_pair(rows: dict[Side, Sequence[Row]], graphs: dict[Side, int]) -> MsprobePair:

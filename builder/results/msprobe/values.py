@@ -52,6 +52,25 @@ def pair_values(
     return sorted(pairs, key=lambda p: (ROLES.index(p.role), -_rank(p.error)))
 
 
+def value_ids(
+    problem: Mapping[str, Cell], benchmark: Mapping[str, Cell], names: tuple[str, str]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """The ids that `pair_values` gives the values of both sides, by their full names."""
+    places = [
+        [_place(key, name) for key in cells]
+        for cells, name in zip((problem, benchmark), names, strict=True)
+    ]
+    index = {place: at for at, place in enumerate(dict.fromkeys([*places[0], *places[1]]))}
+    ours = {key: index[place] for key, place in zip(problem, places[0], strict=True)}
+    theirs = {key: -1 - index[place] for key, place in zip(benchmark, places[1], strict=True)}
+    return ours, theirs
+
+
+def path_of(key: str, name: str) -> str:
+    """The place of a value among those of its role."""
+    return _place(key, name)[1]
+
+
 def messages(problem: Mapping[str, Cell]) -> list[Reason]:
     """What msprobe said of the values of a node."""
     return [

@@ -36,16 +36,18 @@ from builder.results.records import Side
 
 @dataclass(frozen=True, slots=True)
 class PairIndex:
-    """The columns and the names of the nodes of a pair, row by row."""
+    """The columns, names and places of partners of the nodes of a pair, row by row."""
 
     columns: PairColumns
     names: NameIndex
+    partner: Ints
 
     @classmethod
     def from_cells(cls, problem: Cells, benchmark: Cells) -> PairIndex:
         """An index of what both sides hold: `pair_columns.SQL_CELLS`, and the names."""
         *cells, names = ([*p, *b] for p, b in zip(problem, benchmark, strict=True))
-        return cls(from_cells(cells, len(problem[0])), NameIndex([str(name) for name in names]))
+        columns = from_cells(cells, len(problem[0]))
+        return cls(columns, NameIndex([str(name) for name in names]), columns.partner_places())
 
     def select(self, wanted: NodeFilter, patches: Patches, threshold: float | None) -> Ints:
         """The ids of the nodes that a filter lets through, in its order."""
@@ -65,7 +67,8 @@ class PairIndex:
         that order. Raises ExpressionError.
         """
         columns = self.columns.patched(patches.nodes) if patches.nodes else self.columns
-        rows = _Rows(columns, self.names, columns.partner_places(), threshold)
+        partner = columns.partner_places() if patches.nodes else self.partner
+        rows = _Rows(columns, self.names, partner, threshold)
         chosen = columns.problem | (rows.partner < 0)
         for term in terms:
             fits = rows.fitting(term)

@@ -63,7 +63,7 @@ class NameIndex:
     @cached_property
     def _parts(self) -> list[str]:
         """What stands between the dots of all names, without numbers."""
-        parts = {part for name in self._names for part in name.lower().split(".")}
+        parts = set(self._joined.lower().replace("\n", ".").split("."))
         return sorted(part for part in parts if not part.isdigit())
 
     def nearest(self, word: str) -> list[str]:
@@ -71,8 +71,8 @@ class NameIndex:
         return get_close_matches(word.lower(), self._parts, n=3)
 
     def prepare(self) -> None:
-        """Lay out now what the first search by text needs."""
-        _ = self._lower
+        """Lay out now what the first search by text needs, and one that finds nothing."""
+        _ = self._lower, self._parts
 
     def containing(self, text: str, *, case: bool) -> Bools:
         """For each node whether its name contains a text."""

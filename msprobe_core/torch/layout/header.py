@@ -16,6 +16,15 @@ import torch
 from msprobe_core.errors import LifecycleError
 
 _VERSION = 1
+# What Megatron sets on parameters, and how it is called here.
+_ATTRIBUTES = {
+    "tensor_model_parallel": "tp",
+    "partition_dim": "dim",
+    "partition_stride": "stride",
+    "sequence_parallel": "sequence_parallel",
+    "allreduce": "allreduce",
+    "shared_embedding": "shared_embedding",
+}
 Axes = dict[str, dict[str, Any]]
 Model = torch.nn.Module | Sequence[torch.nn.Module]
 
@@ -40,7 +49,9 @@ def parallel_header(model: Model | None, given: Mapping[str, object] | None) -> 
         "axes": axes,
     }
     chunks = _chunks(modules)
-    return json.dumps(header | ({"chunks": chunks} if chunks else {}))
+    layouts = _parameter_layouts(modules)
+    header |= {"chunks": chunks} if chunks else {}
+    return json.dumps(header | ({"layouts": layouts} if layouts else {}))
 
 
 def _recorded(modules: Sequence[torch.nn.Module]) -> tuple[str, Axes]:
@@ -79,7 +90,18 @@ def _megatron_axes() -> Axes:
         "dp": state.get_data_parallel_group,
         "ep": state.get_expert_model_parallel_group,
     }
-    return _without_single({axis: _axis_of(group()) for axis, group in asked.items()})
+    axes = _without_single({axis: _axis_of(group()) for axis, group in asked.items()})
+    own = _expert_axes(state)
+    tp = axes.get("tp", {"size": 1})["size"]
+    has_own_grid = "ep" in axes or own.get("etp", {"size": tp})["size"] != tp
+    return axes | (own if has_own_grid else {})
+
+
+def _expert_axes(state: Any) -> Axes:  # noqa: ANN401
+    """The second grid of ranks, on which experts lie; nothing in versions that have none."""
+    asked = {"etp": "get_expert_tensor_parallel_group", "edp": "get_expert_data_parallel_group"}
+    groups = {axis: getattr(state, name, None) for axis, name in asked.items()}
+    return {axis: _axis_of(group()) for axis, group in groups.items() if group is not None}
 
 
 def _mesh_axes(modules: Iterable[torch.nn.Module]) -> Axes:
@@ -112,6 +134,21 @@ def _axis_of(group: Any) -> dict[str, Any]:  # noqa: ANN401
 
 def _without_single(axes: Axes) -> Axes:
     return {name: axis for name, axis in axes.items() if axis["size"] > 1}
+
+
+def _parameter_layouts(modules: Sequence[torch.nn.Module]) -> dict[str, dict[str, Any]]:
+    """By name, what Megatron's parameters say of themselves; nothing of others."""
+    layouts = {}
+    for index, module in enumerate(modules):
+        chunk = f"{index}." if len(modules) > 1 else ""
+        for name, parameter in module.named_parameters():
+            if type(getattr(parameter, "tensor_model_parallel", None)) is bool:
+                layouts[chunk + name] = {
+                    key: value
+                    for attribute, key in _ATTRIBUTES.items()
+                    if type(value := getattr(parameter, attribute, None)) in (bool, int)
+                }
+    return layouts
 
 
 def _chunks(modules: Sequence[torch.nn.Module]) -> list[dict[str, object]]:

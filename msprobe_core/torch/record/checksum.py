@@ -16,6 +16,14 @@ def crc32_of(tensor: torch.Tensor) -> str:
     return f"{crc32(bytes_of(values)):08x}"
 
 
+def crc32_of_rows(tensor: torch.Tensor) -> list[str]:
+    """The CRC-32 of each row along the first dimension."""
+    values = _row_major(tensor)
+    data, count = bytes_of(values), values.shape[0]
+    share = len(data) // count
+    return [f"{crc32(data[share * row : share * (row + 1)]):08x}" for row in range(count)]
+
+
 def xor_of(tensor: torch.Tensor) -> str:
     """XOR of the 32-bit words of the bytes in row-major order (zero-padded), 8 digits."""
     values = _row_major(tensor)

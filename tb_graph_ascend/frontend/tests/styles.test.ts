@@ -36,6 +36,14 @@ const PAIRS: [ink: string, ground: string, least: number][] = [
   ["page", "ink", TEXT],
 ];
 
+/** Lines and fillings that tell nothing by themselves; they are to be seen, not to be read. */
+const SEEN = 1.15;
+const DECOR: [ink: string, ground: string, least: number][] = [
+  ...["page", "raised", "canvas"].map((ground): [string, string, number] => ["line", ground, SEEN]),
+  ["box-border", "box", SEEN],
+  ["hatch", "box", SEEN],
+];
+
 function tokens(theme: "light" | "dark"): Map<string, string> {
   const start = theme === "light" ? ":root {" : ':root[data-theme="dark"] {';
   const block = TOKENS.slice(TOKENS.indexOf(start)).split("}")[0] ?? "";
@@ -57,6 +65,13 @@ describe.each(["light", "dark"] as const)("%s theme", (theme) => {
     const [above, below] = [known.get(ink), known.get(ground)];
     if (above === undefined || below === undefined) throw new Error(`--${ink} or --${ground} is no token`);
     expect(contrast(rgb(above), rgb(below))).toBeGreaterThanOrEqual(least);
+  });
+  it.each(DECOR)("%s is seen on %s", (line, ground, least) => {
+    expect(contrast(rgb(known.get(line) ?? ""), rgb(known.get(ground) ?? ""))).toBeGreaterThanOrEqual(least);
+  });
+  it("leaves no colour untested", () => {
+    const tested = new Set([...PAIRS, ...DECOR].flatMap(([ink, ground]) => [ink, ground]));
+    expect([...known.keys()].filter((name) => !tested.has(name))).toEqual([]);
   });
   it("defines the same colours as the other", () => {
     const other = tokens(theme === "light" ? "dark" : "light");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import builder
 from builder import BuildOptions, InputError, OutputError
 from builder.build import Request
-from builder.cluster.plan_file import read_plan, share_of
+from builder.cluster.plan_file import BuildPlan, read_plan, share_of
 from builder.cluster.running import build_over, join_build, plan_build, run_units
 from builder.cluster.unit_work import StoredParts
 from builder.pipeline.executor import LocalProcesses
@@ -24,7 +25,7 @@ from builder.storage.local_folder import LocalFolder
 from tests.builder.cluster.runs import Rows, layout, ranks, rows_of
 
 ONE = LocalProcesses(1)
-UNITS = {"ranks": 4, "layout": 2}
+UNITS = {"ranks": 4, "layout": 8}  # two ranks against one in two steps
 
 
 def _dumps(root: Path, kind: str) -> tuple[Path, Path]:
@@ -214,16 +215,88 @@ def test_a_dump_that_changed_since_the_plan_is_a_failed_unit_that_can_be_run_aga
     out = str(tmp_path / "out")
     plan = plan_build(str(problem), str(benchmark), out, BuildOptions())
     dump = problem / "step0" / "rank0" / "dump.json"
-    whole = dump.read_bytes()
+    whole, times = dump.read_bytes(), dump.stat()
     dump.write_bytes(whole + b" ")
     outcomes = run_units(out, plan.units, ONE)
     assert [outcome.rank for outcome in outcomes if outcome.error] == [0]
-    assert "when the plan was made" in str(outcomes[0].error)
+    assert f"{dump}: {len(whole) + 1} bytes, {len(whole)} when" in str(outcomes[0].error)
     assert [found.rank for found in join_build(out).failed] == [0]
     dump.write_bytes(whole)
+    os.utime(dump, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert [outcome.rank for outcome in run_units(out, plan.units, ONE)] == [0]
     assert not join_build(out).failed
     assert len(list((tmp_path / "out" / "parts").iterdir())) == 6, "one marker and one part each"
+
+
+@pytest.mark.parametrize("name", ["dump.json", "stack.json"])
+def test_a_file_of_the_same_size_that_was_written_again_is_named(tmp_path: Path, name: str) -> None:
+    problem, benchmark = ranks(tmp_path / "p", steps=1), ranks(tmp_path / "b", steps=1)
+    out = str(tmp_path / "out")
+    plan = plan_build(str(problem), str(benchmark), out, BuildOptions())
+    file = benchmark / "step0" / "rank2" / name
+    times = file.stat()
+    file.write_bytes(file.read_bytes().replace(b"2", b"3"))
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns + 1))
+    failed = [o for o in run_units(out, plan.units, ONE) if o.error]
+    assert [outcome.rank for outcome in failed] == [2]
+    assert f"{file}: written again since the plan was made" in str(failed[0].error)
+
+
+def test_a_file_that_is_gone_since_the_plan_is_named(tmp_path: Path) -> None:
+    problem, benchmark = ranks(tmp_path / "p", steps=1), ranks(tmp_path / "b", steps=1)
+    out = str(tmp_path / "out")
+    plan = plan_build(str(problem), str(benchmark), out, BuildOptions())
+    file = problem / "step0" / "rank1" / "construct.json"
+    file.unlink()
+    (failed,) = [o for o in run_units(out, plan.units, ONE) if o.error]
+    assert f"{file}: gone since the plan was made" in str(failed.error)
+
+
+@pytest.fixture
+def merged(tmp_path: Path) -> BuildPlan:
+    """A plan over two steps of two ranks that are joined, against one."""
+    problem = layout(tmp_path / "p", 2, fault=True)
+    benchmark = layout(tmp_path / "b", 1)
+    return plan_build(str(problem), str(benchmark), str(tmp_path / "out"), BuildOptions())
+
+
+def test_merged_ranks_are_read_by_units_of_their_own(merged: BuildPlan, tmp_path: Path) -> None:
+    units = {unit.id: unit for unit in merged.units}
+    step = units["step1"]
+    assert step.kind == "reduce"
+    assert step.needs == ("step1_problem_rank0", "step1_problem_rank1", "step1_benchmark_rank0")
+    assert {units[need].kind for need in step.needs} == {"map"}
+    run_units(str(tmp_path / "out"), [units[need] for need in step.needs], ONE)
+    for dump in tmp_path.glob("[pb]/step1/rank*/dump.json"):
+        times = dump.stat()
+        dump.write_bytes(b" " * times.st_size)  # nobody reads it again
+        os.utime(dump, ns=(times.st_atime_ns, times.st_mtime_ns))
+    (outcome,) = run_units(str(tmp_path / "out"), [step], ONE)
+    assert outcome.error is None
+    assert outcome.findings
+
+
+def test_a_step_waits_for_its_ranks_where_nothing_is_made_up(
+    merged: BuildPlan, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "out")
+    (outcome,) = run_units(out, merged.results[1:], ONE, make_up=False)
+    assert "unit step1 needs step1_problem_rank0, step1_problem_rank1" in str(outcome.error)
+    assert not (tmp_path / "out" / "parts").exists()
+    with pytest.raises(InputError, match="2 missing: step0, step1 "):
+        join_build(out)
+
+
+def test_a_rank_that_cannot_be_read_fails_its_step(merged: BuildPlan, tmp_path: Path) -> None:
+    dump = tmp_path / "p" / "step0" / "rank1" / "dump.json"
+    dump.write_text("{")
+    out = tmp_path / "again"
+    plan = plan_build(str(tmp_path / "p"), str(tmp_path / "b"), str(out), BuildOptions())
+    run_units(str(out), [unit for unit in plan.units if unit.kind == "map"], ONE)
+    run_units(str(out), plan.results, ONE, make_up=False)
+    (failed,) = join_build(str(out)).failed
+    assert (failed.step, str(dump) in str(failed.error)) == (0, True)
+    assert merged.id != plan.id
 
 
 def test_a_unit_whose_process_dies_leaves_a_part_that_says_so(run: Path, tmp_path: Path) -> None:

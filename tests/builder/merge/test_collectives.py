@@ -104,3 +104,18 @@ def test_unknown_operations_and_unfinished_calls_are_not_judged(
     largest = np.maximum(A, B)
     _write(tmp_path, "all_reduce", [([A], [largest]), ([B], [largest])], **options)
     assert check_dump(find_sources(tmp_path), Sizes()) == []
+
+
+@pytest.mark.parametrize(("got", "findings"), [(B[:3], 0), (B[3:], 1)])
+def test_lists_that_are_exchanged_arrive_where_they_were_sent(
+    tmp_path: Path, got: Floats, findings: int
+) -> None:
+    blank = np.zeros((3, 4))
+    ranks: list[tuple[list[Any], list[Any]]] = [
+        ([[blank, blank], [A[:3], A[3:]]], [[A[:3], got]]),
+        ([[blank, blank], [B[:3], B[3:]]], [[A[3:], B[3:]]]),
+    ]
+    _write(tmp_path, "all_to_all", ranks)
+    found = check_dump(find_sources(tmp_path), Sizes())
+    assert [f.check for f in found] == ["collective"] * findings
+    assert all("place 1 on rank 0 is not what rank 1 sent there" in f.text for f in found)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from builder.dump.joined_tensors import Join, Variant, join_parts
 from builder.merge.layouts import AxisLayout, candidates
-from builder.merge.statistics import disagreement, join_statistics, sum_bounds
+from builder.merge.statistics import bounds, disagreement, join_statistics, outside
 
 Floats = NDArray[np.float64]
 _AXES = ("tp", "cp", "dp")
@@ -112,14 +112,24 @@ def test_statistics_of_parts_join_to_those_of_the_tensor(
         assert np.isnan(found[[0, 1, 3]]).all()
 
 
-@given(st.integers(2, 4), st.integers(1, 20), st.integers(0, 1000))
-def test_a_sum_lies_within_its_bounds(ranks: int, size: int, seed: int) -> None:
-    parts = np.random.default_rng(seed).normal(size=(ranks, size))
-    table = np.array([_statistics(part) for part in parts]).T.reshape(4, 1, ranks)
-    least, most = sum_bounds(table)
-    high, low, _, norm = _statistics(parts.sum(axis=0))
+@given(_layouts(), st.integers(0, 1000))
+def test_a_whole_lies_within_its_bounds(
+    layout: tuple[tuple[Join, ...], tuple[int, ...]], seed: int
+) -> None:
+    joins, shape = layout
+    whole = np.random.default_rng(seed).normal(size=shape)
+    parts = _parts(whole, joins, seed)
+    table = np.array([_statistics(part) for part in parts]).T.reshape(4, 1, -1)
+    axes = [AxisLayout(a, j.size, j.kind, j.dim) for a, j in zip(_AXES, joins, strict=False)]
+    least, most = bounds(table, axes)
+    high, low, _, norm = _statistics(whole)
     for value, place in ((high, 0), (low, 1), (norm, 2)):
         assert least[place, 0] - 1e-9 <= value <= most[place, 0] + 1e-9
+    assert outside(least, most, np.array([_statistics(whole)]).T)[1][0] == 0.0
+    beyond = np.array([_statistics(whole * 50.0 * (1.0 + most.max()))]).T
+    exceeded, by = outside(least, most, beyond)
+    assert by[0] > 0.0
+    assert np.isnan(exceeded[2, 0])
 
 
 @given(st.lists(st.sampled_from((1, 2, 3)), min_size=3, max_size=3), st.integers(0, 2))

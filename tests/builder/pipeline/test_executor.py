@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 from pathlib import Path
@@ -12,6 +13,7 @@ import builder
 from builder import BuildOptions
 from builder.pipeline import executor
 from builder.pipeline.pair import Compared, Instructions, PairResult
+from builder.pipeline.phases import PHASES, PhaseEntered
 from builder.pipeline.plan import PairPlan
 from builder.processes.second_process import CAN_FORK
 from builder.write import pair_work
@@ -61,11 +63,31 @@ def test_little_memory_runs_the_pairs_one_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[int] = []
-    started = executor._run_in_processes
+    started = executor._Processes.run
     monkeypatch.setattr(executor, "available_bytes", lambda: 1)
-    monkeypatch.setattr(
-        executor, "_run_in_processes", lambda *a: found.append(a[-1]) or started(*a)
-    )
+    monkeypatch.setattr(executor._Processes, "run", lambda *a: found.append(a[-1]) or started(*a))
     ours = dump(tmp_path / "p", 3)
     assert len(builder.build(ours, ours, tmp_path / "o").outcomes) == 3
     assert found == ([1] if CAN_FORK else [])
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("daemon", [False, True])
+def test_each_pair_tells_its_phases_in_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, daemon: bool
+) -> None:
+    # A daemonic process works on its pairs itself.
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", daemon)  # type: ignore[attr-defined]
+    ours = dump(tmp_path / "p", 3)
+    told: list[PhaseEntered] = []
+    options = BuildOptions(workers=workers)
+    builder.build(ours, ours, tmp_path / "o", options, phases=told.append)
+    assert {one.pairs for one in told} == {3}
+    for rank in range(3):
+        assert tuple(one.phase for one in told if one.rank == rank) == PHASES
+
+
+def test_a_single_graph_is_read_and_written(tmp_path: Path) -> None:
+    told: list[PhaseEntered] = []
+    builder.build(dump(tmp_path / "p", 1), None, tmp_path / "o", phases=told.append)
+    assert [one.phase for one in told] == ["reading", "writing"]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from builder import BuildOptions, build
+from builder import BuildOptions, build, diagnose
 from builder.dump.sources import find_sources
 from builder.errors import InputError
 from builder.merge.coordinates import Place, RunLayout, Sizes, ordered
 from builder.merge.options import MergeOptions
+from builder.merge.told import LayoutFile, read_layouts
 from builder.pipeline.dry_run import describe_merging
 from builder.pipeline.merged import plan_comparison
 from builder.reasons import sentence
@@ -111,3 +114,63 @@ def test_sizes_that_contradict_the_dump_are_an_error(tmp_path: Path) -> None:
     ours, theirs = _run(tmp_path / "p", (0, 1), 2), _run(tmp_path / "b", (0,), 1)
     with pytest.raises(InputError, match="--tp 4 contradicts"):
         build(ours, theirs, tmp_path / "out", _options(problem=Sizes(tp=4)))
+
+
+def _layouts(folder: Path, *lines: str) -> tuple[LayoutFile, ...]:
+    path = folder / "layouts.txt"
+    path.write_text("\n".join(lines))
+    return (read_layouts(path),)
+
+
+def test_a_told_layout_is_taken_stored_and_counted(tmp_path: Path) -> None:
+    ours, theirs = _run(tmp_path / "p", (0, 1), 2), _run(tmp_path / "b", (0,), 1)
+    layouts = _layouts(tmp_path, '"down.weight": "h ffn[tp]"', '"*.output.0": local')
+    result = build(ours, theirs, tmp_path / "out", _options(layouts=layouts))
+    assert [outcome.error for outcome in result.outcomes] == [None]
+    assert result.outcomes[0].values["told"] == 1
+    assert result.outcomes[0].set_aside == {"local, as the layout file says": 1}
+    with closing(sqlite3.connect(result.path)) as connection:
+        kept = connection.execute("SELECT kind, dim, trust FROM layout WHERE trust = 'told'")
+        assert kept.fetchall() == [("S", 1, "told")]
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ('"up.weight": "h ffn[tp]"', r"layouts.txt:1: 'up.weight' matches no value"),
+        ('"down.weight": "ffn[tp]"', r"layouts.txt:1: names 1 dimensions, and .* has 2"),
+    ],
+)
+def test_a_rule_that_fits_no_value_is_an_error_with_its_line(
+    tmp_path: Path, rule: str, said: str
+) -> None:
+    ours, theirs = _run(tmp_path / "p", (0, 1), 2), _run(tmp_path / "b", (0,), 1)
+    with pytest.raises(InputError, match=said):
+        list(describe_merging(ours, theirs, _options(layouts=_layouts(tmp_path, rule))))
+
+
+def test_replicas_are_compared_one_by_one_where_wanted(tmp_path: Path) -> None:
+    ours = _run(tmp_path / "p", (0, 1, 2, 3), 2, recorded=False)
+    theirs = _run(tmp_path / "b", (0, 1), 1, recorded=False)
+    sizes = {"problem": Sizes(rank_size=4, tp=2, pp=1), "benchmark": Sizes(rank_size=2, tp=1, pp=1)}
+    options = _options(replicas="separate", **sizes)
+    said = [line for line in describe_merging(ours, theirs, options) if line.startswith("step")]
+    assert said == [
+        f"step 0 replica {number}: one logical run of 2 ranks against one of 1" for number in (0, 1)
+    ]
+    result = build(ours, theirs, tmp_path / "out", options)
+    assert [(outcome.error, outcome.rank) for outcome in result.outcomes] == [
+        (None, 0),
+        (None, 1),
+    ]
+    assert diagnose(result.path).findings == []
+    with pytest.raises(InputError, match=r"has 2 data-parallel replicas and .* 1"):
+        one = _run(tmp_path / "one", (0,), 1, recorded=False)
+        build(
+            ours,
+            one,
+            tmp_path / "out",
+            replace(
+                options, merging=replace(options.merging, benchmark=Sizes(rank_size=1, tp=1, pp=1))
+            ),
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from uuid import uuid4
 
@@ -33,7 +34,7 @@ def test_what_is_written_is_read_listed_and_removed(folder: Folder, tmp_path: Pa
     local = tmp_path / "local"
     local.write_bytes(b"0123")
     folder.put(local, "below/deep/b.bin")
-    assert [tuple(item) for item in folder.listed()] == [
+    assert [tuple(item)[:3] for item in folder.listed()] == [
         ("a.json", False, 2),
         ("below", True, None),
     ]
@@ -63,3 +64,13 @@ def test_without_fsspec_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(InputError, match="remote"):
         open_folder("s3://bucket/run")
+
+
+def test_a_file_that_is_written_again_has_another_version(folder: Folder) -> None:
+    folder.write("a.json", b"{}")
+    (first,) = folder.listed()
+    assert folder.listed() == [first]
+    time.sleep(0.02)  # clocks of file systems tick that fast
+    folder.write("a.json", b"[]")
+    (second,) = folder.listed()
+    assert (second.size, second.version != first.version) == (first.size, True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builder.cluster.runs import ranks, rows_of
+from tests.builder.cluster.runs import layout, ranks, rows_of
 from tests.msprobe.conftest import Run
 
 SHARDS = 8
@@ -94,3 +94,39 @@ def test_local_processes_are_an_executor_too(run: Run, sides: list[object], tmp_
     answer = run(*sides, "-o", tmp_path / "out", "--executor", "local", "--workers", 2)
     assert answer.code == 0
     assert "pairs: 10 in mode statistics, 0 failed" in answer.out
+
+
+def test_ranks_that_are_joined_are_read_in_a_turn_of_their_own(run: Run, tmp_path: Path) -> None:
+    problem, benchmark = layout(tmp_path / "p", 2, fault=True), layout(tmp_path / "b", 1)
+    sides = ["graph_visualize", "-tp", problem, "-gp", benchmark]
+    run(*sides, "-o", tmp_path / "direct", "--workers", 1)
+    out = tmp_path / "out"
+    assert "units: 8 that read" in run(*sides, "-o", out, "--plan").out
+    early = run("unit", out, "--kind", "reduce", "--shard", "0/2")
+    assert (early.code, "1 of 8, 0 done before, 1 run, 1 failed" in early.out) == (3, True)
+    assert "step0 needs step0_problem_rank0" in early.err
+    for shard in ("0/2", "1/2"):
+        read = run("unit", out, "--kind", "map", "--shard", shard)
+        assert "units: 3 of 8, 0 done before, 3 run, 0 failed" in read.out
+    assert "2 of 8, 0 done before, 2 run, 0 failed" in run("unit", out, "--kind", "reduce").out
+    assert run("join", out).code == 0
+    (one,), (other,) = (folder.glob("*.vis.db") for folder in (out, tmp_path / "direct"))
+    assert rows_of(one) == rows_of(other)
+
+
+def test_a_split_result_is_a_small_file_beside_its_volumes(
+    run: Run, sides: list[object], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    run(*sides, "-o", out, "--plan")
+    run("unit", out)
+    whole, split = run("join", out, "-o", tmp_path / "one"), run("join", out, "--split")
+    assert whole.out.splitlines()[:-1] == split.out.splitlines()[:-1]
+    (one,), (index,) = (tmp_path / "one").glob("*.vis.db"), out.glob("*.vis.db")
+    folder = index.with_name(index.name.replace(".vis.db", ".volumes"))
+    assert len(list(folder.iterdir())) == 10
+    told = [run("diagnose", file).out.replace(str(file), "") for file in (one, index)]
+    assert told[0] == told[1]
+    html = tmp_path / "report.html"
+    assert run("diagnose", index, "--html", html).code == run("diagnose", one).code
+    assert "gelu" in html.read_text()

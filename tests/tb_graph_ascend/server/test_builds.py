@@ -15,6 +15,7 @@ from typing import IO, Any
 import pytest
 from flask.testing import FlaskClient
 
+from builder.pipeline.phases import PHASES
 from tb_graph_ascend.server import Settings, build_jobs, create_app
 from tests.tb_graph_ascend.conftest import Site
 
@@ -119,6 +120,70 @@ def test_cancelled_build_is_gone_at_once(
     assert not list(folder.rglob("*.vis.db*"))
     assert list(events(client, job["id"]))[-1]["state"] == "cancelled"
     assert client.delete(f"/api/builds/{job['id']}", json={}).json == answer.json
+
+
+# Put before the worker's own path: it stays in a phase for ever.
+_STAY = """
+import time
+
+from builder.pipeline import pair
+from builder.write import pair_work
+
+whole = pair.enter
+
+def enter(phase):
+    whole(phase)
+    while phase == {phase!r}:
+        time.sleep(1)
+
+pair.enter = pair_work.enter = enter
+"""
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_one_pair_tells_its_phase_and_is_cancelled_in_it(
+    client: FlaskClient, folder: Path, phase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stay = folder.parent / "stay"
+    stay.mkdir()
+    (stay / "sitecustomize.py").write_text(_STAY.format(phase=phase), encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{build_jobs._ROOT}{os.pathsep}{stay}")
+    sides = {
+        "problem": str(folder / "dumps" / "problem" / "step0" / "rank0"),
+        "benchmark": str(folder / "dumps" / "bench" / "step0" / "rank0"),
+    }
+    job = start(client, **sides)
+    deadline = time.monotonic() + WAIT_SECONDS
+    running: list[dict[str, Any]] = []
+    while [one["phase"] for one in running] != [phase] and time.monotonic() < deadline:
+        time.sleep(0.05)
+        build = client.get(f"/api/builds/{job['id']}").json
+        assert build is not None
+        running = build["running"]
+        assert build["state"] == "running", build["error"]
+    assert running == [{"step": 0, "rank": 0, "phase": phase}]
+    assert build["total"] == 1
+    answer = client.delete(f"/api/builds/{job['id']}", json={}).json
+    assert answer is not None
+    assert (answer["state"], answer["running"]) == ("cancelled", [])
+    assert not list(folder.rglob("*.vis.db*"))
+    assert not list(folder.glob(".building-*"))
+    assert not _left_over(str(stay))
+
+
+def _left_over(mark: str) -> list[str]:
+    """Processes that were started with a mark in their environment and still run."""
+    own = os.getpid()
+    left = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            text = (folder / "environ").read_bytes()
+            state = (folder / "stat").read_text().rsplit(")", 1)[1].split()[0]
+        except OSError:
+            continue
+        if int(folder.name) != own and mark.encode() in text and state != "Z":
+            left.append(folder.name)
+    return left
 
 
 @pytest.mark.parametrize("end", ["cancelled", "failed"])

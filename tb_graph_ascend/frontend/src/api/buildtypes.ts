@@ -43,6 +43,10 @@ export interface BuildWish {
   outside: string[];
 }
 
+/** What is done with a pair, in this order; a single graph is read and written. */
+export const PHASES = ["reading", "matching", "comparing", "diagnosing", "writing"] as const;
+export type Phase = (typeof PHASES)[number];
+
 /** GET api/builds → {builds: Build[]}; GET api/builds/{job} → Build; DELETE api/builds/{job} (JSON
  *  body {}) cancels → Build.
  *  GET api/builds/{job}/events – server-sent events: each `message` carries a Build, the last one
@@ -55,6 +59,8 @@ export interface Build {
   /** Pairs done, and in all (0 while planning). */
   done: number;
   total: number;
+  /** The pairs that are worked on, and what is being done with each. */
+  running: { step: number; rank: number; phase: Phase }[];
   /** What each finished pair said, one line each; failures in full. */
   log: string[];
   /** Why the build failed, in full. */

@@ -12,8 +12,8 @@ export interface JoinedValue {
   side: Side;
   role: ValuePair["role"];
   path: string;
-  /** Whether its numbers are exact, only bounds, or joined by an assumed layout. */
-  trust: "exact" | "bounded" | "assumed" | null;
+  /** Whether its numbers are exact, joined as the user told, only bounds, or by an assumed layout. */
+  trust: "exact" | "told" | "bounded" | "assumed" | null;
   /** Innermost axis first. */
   layout: AxisLayout[];
   /** Empty where nothing about the value differs. */

@@ -8,7 +8,17 @@ import type { RowPages } from "./rowpages";
 
 export type DiffLook = Pick<
   DiffScene,
-  "palette" | "texts" | "recolour" | "selected" | "hit" | "picked" | "microStep" | "comparison" | "lit"
+  | "palette"
+  | "texts"
+  | "recolour"
+  | "selected"
+  | "hit"
+  | "picked"
+  | "mapping"
+  | "mappable"
+  | "microStep"
+  | "comparison"
+  | "lit"
 > & { folded: boolean };
 
 export interface DiffEvents {
@@ -144,10 +154,10 @@ export class DiffCanvas {
     const place = this.placeAt(y);
     const row = this.rowAt(place);
     if (!row) return null;
-    const { gutter, problem, benchmark } = this.columns;
+    const { gutter, problem, benchmark, indent } = this.columns;
     const side = x < gutter.x || gutter.width === 0 ? "problem" : x < benchmark.x ? "gutter" : "benchmark";
     const column = side === "benchmark" ? benchmark : problem;
-    const at = x - column.x - 8 - row.depth * 14;
+    const at = x - column.x - 8 - row.depth * indent;
     const can = row.children > 0 || row.fold !== 0;
     return { place, row, side, chevron: can && (row.fold !== 0 || (at >= 0 && at <= CHEVRON)) };
   }

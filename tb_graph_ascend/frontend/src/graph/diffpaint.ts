@@ -2,8 +2,9 @@
 
 import type { DiffRow } from "../api/rows";
 import { OVERFLOW_SCORE } from "./appearance";
-import { INDENT, TEXT_ROW, yOf } from "./grid";
+import { TEXT_ROW, yOf } from "./grid";
 import { paintAlone, paintGutter } from "./gutterpaint";
+import { paintMapping } from "./mappaint";
 import { paintRails } from "./railpaint";
 import { rampColor } from "./ramp";
 import type { DiffScene } from "./scene";
@@ -31,6 +32,7 @@ export function paintDiff(
     else paintHole(context, scene, y);
   }
   paintRails(context, scene, first, last);
+  paintMapping(context, scene, first, last);
   paintSticky(context, scene);
 }
 
@@ -130,7 +132,7 @@ function paintFar(context: CanvasRenderingContext2D, scene: DiffScene, row: Diff
   const { columns, palette, rowHeight } = scene;
   const thick = Math.max(1, rowHeight - 1);
   context.fillStyle = palette.line;
-  const indent = Math.min(row.depth * INDENT * 0.5, columns.problem.width / 3);
+  const indent = Math.min(row.depth * columns.indent * 0.5, columns.problem.width / 3);
   for (const [side, column] of [
     [row.problem, columns.problem],
     [row.benchmark, columns.benchmark],

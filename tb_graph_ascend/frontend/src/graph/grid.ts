@@ -14,6 +14,8 @@ export interface Columns {
   input: Column;
   output: Column;
   word: Column;
+  /** How far a row is set in below the one it is in. */
+  indent: number;
 }
 
 export interface Shape {
@@ -28,18 +30,21 @@ export const MIN_ROW = 3;
 export const MAX_ROW = 40;
 /** Below this height rows bear no text. */
 export const TEXT_ROW = 13;
-export const INDENT = 14;
+const INDENT = 14;
 export const LANE = 7;
 export const LANES = 8;
 const RAILS = 26 + LANE * LANES;
 const NARROW = 760;
+/** At 200 % zoom, with the lists beside it: names need all there is. */
+const TIGHT = 520;
 
 /** The columns at a width. */
 export function columnsOf(width: number, { comparison, folded }: Shape): Columns {
   const narrow = width < NARROW;
-  const rails = { x: 0, width: narrow ? RAILS - LANE * 3 : RAILS };
-  const numbers = narrow ? 38 : 46;
-  const words = narrow ? 108 : 132;
+  const tight = width < TIGHT;
+  const rails = { x: 0, width: RAILS - LANE * (tight ? 5 : narrow ? 3 : 0) };
+  const numbers = tight ? 32 : narrow ? 38 : 46;
+  const words = tight ? 76 : narrow ? 108 : 132;
   const gutterWidth = comparison ? 2 * numbers + words + 16 : 0;
   const rest = Math.max(0, width - rails.width - gutterWidth);
   const half = comparison && !folded ? Math.floor(rest / 2) : rest;
@@ -55,6 +60,7 @@ export function columnsOf(width: number, { comparison, folded }: Shape): Columns
     input,
     output,
     word: { x: output.x + numbers + 8, width: words - 8 },
+    indent: tight ? 4 : INDENT,
   };
 }
 

@@ -4,6 +4,8 @@ import type { DiffRow, RailEdge, RowWindow } from "../api/rows";
 
 export const PAGE = 100;
 
+export type FlowKnown = "exact" | "inferred" | "both" | "none";
+
 export class RowPages {
   total = 0;
   bins: readonly number[] = [];
@@ -66,6 +68,14 @@ export class RowPages {
       }
     }
     return [...found.values()];
+  }
+
+  /** How the loaded rails are known: from the dump, by equal values, both; "none" without rails. */
+  flowKnown(): FlowKnown {
+    const edges = [...this.pages.values()].flatMap(({ rails }) => rails);
+    if (edges.length === 0) return "none";
+    const exact = edges.some((edge) => edge.exact);
+    return exact && edges.some((edge) => !edge.exact) ? "both" : exact ? "exact" : "inferred";
   }
 
   /** The open rows above a place, the outermost first, as far as they are known. */

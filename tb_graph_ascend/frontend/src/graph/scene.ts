@@ -3,6 +3,7 @@
 import type { DiffRow } from "../api/rows";
 import type { Recolour } from "./appearance";
 import type { Columns } from "./grid";
+import type { Held } from "./mapdrag";
 import type { RowPages } from "./rowpages";
 
 /** Colours that follow the theme; the ramp does not. */
@@ -37,6 +38,12 @@ export interface DiffTexts {
   level: Record<"medium" | "high" | "critical", string>;
 }
 
+/** A mapping under way: what is held, and the row that it is dragged over. */
+export interface MapScene {
+  held: Held;
+  over: number;
+}
+
 export interface DiffScene {
   pages: RowPages;
   columns: Columns;
@@ -55,6 +62,9 @@ export interface DiffScene {
   /** Node ids whose rows are marked as hits of the search. */
   hit: (name: string) => boolean;
   picked: readonly (number | null)[];
+  mapping: MapScene | null;
+  /** Rows of one side can be dragged on one of the other. */
+  mappable: boolean;
   microStep: number | null;
   /** Other ends of the selected row's rails that are lit. */
   lit: readonly { id: number; side: "problem" | "benchmark" }[];

@@ -2,7 +2,7 @@
 
 import type { DiffRow, RowSide } from "../api/rows";
 import type { DiffPalette, DiffScene } from "./scene";
-import { type Column, INDENT, TEXT_ROW } from "./grid";
+import { type Column, TEXT_ROW } from "./grid";
 import { measure, shorten } from "./textwidth";
 import { titleOf } from "./words";
 
@@ -34,7 +34,7 @@ function paintGap(
 ): void {
   const { palette, rowHeight, texts } = scene;
   const middle = y + Math.round(rowHeight / 2) + 0.5;
-  const left = column.x + 12 + row.depth * INDENT;
+  const left = column.x + 12 + row.depth * scene.columns.indent;
   context.strokeStyle = palette.muted;
   context.globalAlpha = 0.6;
   context.setLineDash([2, 4]);
@@ -66,7 +66,7 @@ function paintTitle(
 ): void {
   const { palette, rowHeight, texts } = scene;
   const middle = y + rowHeight / 2 + 0.5;
-  let x = column.x + 14 + row.depth * INDENT;
+  let x = column.x + 14 + row.depth * scene.columns.indent;
   const end = column.x + column.width - 10;
   if (row.children > 0 || row.fold !== 0) paintChevron(context, scene, row, x, middle);
   x += 14;

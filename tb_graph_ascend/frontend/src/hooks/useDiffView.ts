@@ -6,12 +6,16 @@ import { useTranslation } from "react-i18next";
 import type { DiffRow } from "../api/rows";
 import { DiffCanvas, type DiffHit, type DiffLook, type Window } from "../graph/diffcanvas";
 import { attachDiffPointer } from "../graph/diffpointer";
+import { type Held, heldNode } from "../graph/mapdrag";
+import { attachMapPointer } from "../graph/mappointer";
 import { selectNode } from "../state/actions";
 import { useLitRails } from "../state/litrails";
+import { mapGestures, useMapDrag } from "../state/mapdrag";
 import { useDiffSettings } from "../state/diffsettings";
 import type { DiffView } from "../state/diffview";
 import type { GraphSession } from "../state/session";
-import { useApp } from "../state/store";
+import { type AppState, useApp } from "../state/store";
+import { useDatabase } from "./useDatabase";
 import { useDiffPalette } from "./useDiffPalette";
 import { textsOf } from "../i18n/difftexts";
 import { useHighlights } from "./useHighlights";
@@ -52,6 +56,7 @@ export function useDiffView(session: GraphSession) {
         doubleClicked: ({ row }) => diff.toggle(row),
         hovered: (hit) => setHovered((before) => (before?.place === hit?.place && before?.side === hit?.side ? before : hit)),
       }),
+      attachMapPointer(created, mapGestures(() => latest.current.mappable, () => latest.current.folded)),
       observeSize(element, created),
       diff.attach(paneOf(created, element)),
       () => element.removeEventListener("scroll", onScroll),
@@ -111,9 +116,13 @@ function useLook(session: GraphSession): DiffLook {
   const microStep = useApp((state) => state.microStep);
   const folded = useDiffSettings((state) => state.folded);
   const lit = useLitRails((state) => state.ends);
+  const dragged = useMapDrag((state) => state.held);
+  const over = useMapDrag((state) => state.place);
+  const { data: database } = useDatabase();
   const [look, setLook] = useState<{ of: readonly unknown[]; look: DiffLook }>();
   const { comparison } = session;
-  const of = [palette, highlights, recolour, selected, picks, microStep, comparison, folded, lit, t];
+  const mappable = comparison && database?.writable === true && !database.read_only;
+  const of = [palette, highlights, recolour, selected, picks, dragged, over, mappable, microStep, comparison, folded, lit, t];
   if (look?.of.every((part, index) => part === of[index])) return look.look;
   const next: DiffLook = {
     palette,
@@ -123,12 +132,21 @@ function useLook(session: GraphSession): DiffLook {
     comparison,
     folded,
     lit,
+    mappable,
+    mapping: mappingOf(dragged, over, picks),
     picked: [picks.problem?.id ?? null, picks.benchmark?.id ?? null],
     hit: (name) => highlights({ name }),
     texts: textsOf(t),
   };
   setLook({ of, look: next });
   return next;
+}
+
+/** What is dragged, else the one node whose partner is still to be picked. */
+function mappingOf(dragged: Held | null, over: number, { problem, benchmark }: AppState["picks"]): DiffLook["mapping"] {
+  if (dragged) return { held: dragged, over };
+  const picked = problem && benchmark ? null : (problem ?? benchmark);
+  return picked && { held: heldNode(picked), over: -1 };
 }
 
 function observeSize(frame: HTMLElement, view: DiffCanvas): () => void {

@@ -1,6 +1,7 @@
 /* English texts of the interface; zh.ts has the same keys. Database content is never translated. */
 
 import { formsEn } from "./forms.en";
+import { noticesEn } from "./notices.en";
 import { reasonsEn } from "./reasons.en";
 import { diff } from "./diff.en";
 
@@ -185,10 +186,18 @@ export const en = {
     optimizer: "optimizer",
   },
   outline: {
-    label: "Outline of the {{side}} graph",
-    side: "Side",
+    label: "Modules of both runs",
     unloaded: "…",
-    children: "{{count}} children",
+    modules_one: "{{count}} module",
+    modules_other: "{{count}} modules",
+    divergent_one: "{{count}} with differences",
+    divergent_other: "{{count}} with differences",
+    filter: "only those that differ",
+    module: "module",
+    calls: "calls",
+    differ: "differ",
+    worst: "worst",
+    none: "No module differs.",
   },
   lists: {
     overflowMissing: "This file has no overflow levels. Build it with -oc to get them:",
@@ -209,7 +218,6 @@ export const en = {
   },
   graph: {
     label: "{{side}} graph {{name}}",
-    labelSingle: "Graph {{name}}",
     hint: "Arrow keys move, Enter opens or closes, + and − zoom, 0 fits. The outline lists the same nodes.",
     tools: "Graph tools",
     path: "Where the selected node stands",
@@ -218,12 +226,10 @@ export const en = {
     zoomOut: "Zoom out (−)",
     expandAll: "Expand all below the selected node (E)",
     collapseAll: "Collapse all (C)",
-    sync: "Move and open both sides together (S)",
     nodes: "{{count}} nodes",
     failed: "This step and rank could not be compared",
     missing: "This step and rank exists on one side only",
     noBenchmark: "Single graph",
-    minimap: "Overview of the {{side}} graph",
     pagesFailed: "Some nodes could not be loaded.",
   },
   ...diff,
@@ -263,6 +269,11 @@ export const en = {
     grad: "requires_grad",
     madeBy: "Made by {{name}}: go there",
     readBy: "Read by {{name}}: go there",
+    allMakers_one: "Show the call that made it",
+    allMakers_other: "Show all {{count}} calls that made it",
+    allReaders_one: "Show the call that reads it",
+    allReaders_other: "Show all {{count}} calls that read it",
+    equalValues: "equal values",
     flowGuess: "Told by equal values: the dump does not say it",
     insteadBenchmark: "What the benchmark passes on in its place, to",
     insteadProblem: "What the problem run passes on in its place, to",
@@ -328,6 +339,8 @@ export const en = {
     agree: "joined from its ranks, which agree",
     place: "Place",
     guilty: "differs",
+    told: "layout told",
+    toldHint: "Joined as a rule of --layout says",
     bounded: "bounds",
     boundedHint: "Statistics of parts that are added up: the mean is exact, the others are unknown",
     assumed: "layout assumed",
@@ -361,18 +374,7 @@ export const en = {
     request: "Request: {{url}}",
     http: "status {{status}}",
   },
-  notice: {
-    noWay: "Select a row first: the way leads from the cause to it.",
-    noFindings: "Nothing diverges in this comparison.",
-    notHere: "This node is not in the step and rank on screen.",
-    rebuilt: "This file was built anew since the link was made; its selection may be elsewhere now.",
-    matched_one: "{{name}} is matched already, with {{partner}}. {{count}} node here has no partner: the query “unmatched” lists it.",
-    matched_other: "{{name}} is matched already, with {{partner}}. {{count}} nodes here have no partner: the query “unmatched” lists them.",
-    pickNothing: "Select a row of one side first, then press M to map it.",
-    notMappable: "Only calls and modules can be mapped, not what holds them together.",
-    readOnly: "This server was started read-only: nothing can be mapped here.",
-    linkCopied: "The link to this view is copied.",
-  },
+  notice: noticesEn,
   share: {
     link: "Copy the link to this view",
     slide: "The answer as a picture of 1920 × 1080",

@@ -2,6 +2,7 @@
 
 import type { Texts } from "./en";
 import { formsZh } from "./forms.zh";
+import { noticesZh } from "./notices.zh";
 import { reasonsZh } from "./reasons.zh";
 import { diff } from "./diff.zh";
 
@@ -186,10 +187,18 @@ export const zh: Texts = {
     optimizer: "优化器",
   },
   outline: {
-    label: "{{side}}图的大纲",
-    side: "侧",
+    label: "两次运行的模块",
     unloaded: "…",
-    children: "{{count}} 个子节点",
+    modules_one: "{{count}} 个模块",
+    modules_other: "{{count}} 个模块",
+    divergent_one: "{{count}} 个有差异",
+    divergent_other: "{{count}} 个有差异",
+    filter: "只看有差异的",
+    module: "模块",
+    calls: "调用",
+    differ: "差异",
+    worst: "最差",
+    none: "没有模块有差异。",
   },
   lists: {
     overflowMissing: "此文件没有溢出等级。用 -oc 构建即可得到：",
@@ -210,7 +219,6 @@ export const zh: Texts = {
   },
   graph: {
     label: "{{side}}图 {{name}}",
-    labelSingle: "图 {{name}}",
     hint: "方向键移动，Enter 展开或收起，+ 与 − 缩放，0 适应窗口。大纲列出相同的节点。",
     tools: "图工具",
     path: "所选节点的位置",
@@ -219,12 +227,10 @@ export const zh: Texts = {
     zoomOut: "缩小 (−)",
     expandAll: "展开所选节点之下的全部 (E)",
     collapseAll: "全部收起 (C)",
-    sync: "两侧同步移动与展开 (S)",
     nodes: "{{count}} 个节点",
     failed: "此 step 与 rank 比对失败",
     missing: "此 step 与 rank 只存在于一侧",
     noBenchmark: "单图",
-    minimap: "{{side}}图的总览",
     pagesFailed: "部分节点未能加载。",
   },
   ...diff,
@@ -263,6 +269,11 @@ export const zh: Texts = {
     grad: "requires_grad",
     madeBy: "由 {{name}} 产生：前往",
     readBy: "由 {{name}} 读取：前往",
+    allMakers_one: "显示产生它的调用",
+    allMakers_other: "显示产生它的全部 {{count}} 个调用",
+    allReaders_one: "显示读取它的调用",
+    allReaders_other: "显示读取它的全部 {{count}} 个调用",
+    equalValues: "按数值推断",
     flowGuess: "由相等的值推断：转储中没有记录",
     insteadBenchmark: "标杆侧在此处传递的值，读取者",
     insteadProblem: "问题侧在此处传递的值，读取者",
@@ -328,6 +339,8 @@ export const zh: Texts = {
     agree: "由各 rank 合并，彼此一致",
     place: "位置",
     guilty: "有差异",
+    told: "切分方式由用户指定",
+    toldHint: "按 --layout 文件中的规则合并",
     bounded: "仅上下界",
     boundedHint: "各部分需相加：均值精确，其余统计量未知",
     assumed: "切分方式为推测",
@@ -361,18 +374,7 @@ export const zh: Texts = {
     request: "请求：{{url}}",
     http: "状态 {{status}}",
   },
-  notice: {
-    noWay: "先选择一行：路径从起因通向它。",
-    noFindings: "此比对中没有差异。",
-    notHere: "当前 step 与 rank 没有此节点。",
-    rebuilt: "链接生成后此文件已重新构建，所选节点可能已变化。",
-    matched_one: "{{name}} 已与 {{partner}} 匹配。此处有 {{count}} 个节点没有对应节点：查询 unmatched 可列出。",
-    matched_other: "{{name}} 已与 {{partner}} 匹配。此处有 {{count}} 个节点没有对应节点：查询 unmatched 可列出。",
-    pickNothing: "请先选择仅一侧有的行，再按 M 映射。",
-    notMappable: "只有调用和模块可以映射。",
-    readOnly: "此服务以只读方式启动，不能映射。",
-    linkCopied: "已复制当前视图的链接。",
-  },
+  notice: noticesZh,
   share: {
     link: "复制当前视图的链接",
     slide: "答案图片，1920 × 1080",

@@ -5,7 +5,6 @@ import { api } from "../api/client";
 import { answerQuery, databaseQuery, queryClient } from "../api/queries";
 import type { Cause, CausePlace } from "../api/answertypes";
 import type { Database, Finding, Node } from "../api/types";
-import type { Move } from "./outlinekeys";
 import { reopen, shapeOf } from "./openshape";
 import { prepareSearchSoon } from "./prepare";
 import { DiffView } from "./diffview";
@@ -164,39 +163,13 @@ export async function selectNode(id: number, options: SelectOptions = {}): Promi
   );
 }
 
-/** Select the child at a position, loading it where it is not loaded yet. */
-export async function selectChild(parent: Node, position: number): Promise<void> {
-  const { session } = state();
-  await guarded(() => selectChild(parent, position), async () => {
-    await session?.load(parent.side, parent.id, position);
-    const child = session?.tree(parent.side)?.childAt(parent.id, position);
-    if (child) await selectNode(child.id);
-  });
-}
-
 async function selectIn(session: GraphSession, id: number, options: SelectOptions): Promise<void> {
   const overtaken = (): boolean => options.ticket !== selecting || state().session !== session;
   const node = await session.reveal(id);
   if (!node || overtaken()) return;
-  state().set({ selected: id, outlineSide: node.side });
+  state().set({ selected: id });
   session.diff.setCursor(null);
   await session.diff.reveal(id, { middle: !options.keepView });
-}
-
-/** Open or close a node; its partner follows while the panes are synchronised. */
-export async function toggleNode(node: Node): Promise<void> {
-  const { session, sync } = state();
-  await guarded(() => toggleNode(node), async () => session?.toggle(node, sync));
-}
-
-/** Do what a tree key asks at a node. */
-export function moveFrom(node: Node, move: Move): void {
-  if ("toggle" in move) void toggleNode(node);
-  else if ("parent" in move) {
-    const root = state().session?.tree(node.side)?.root;
-    if (move.parent) void selectChild(move.parent, move.position);
-    else if (root) void selectNode(root.id);
-  }
 }
 
 /** Select the first cause of all, switching step and rank where it is elsewhere. */
@@ -337,6 +310,7 @@ async function twin(session: GraphSession, node: Node | undefined): Promise<numb
 
 /** Open the rows that were open in the pair before, where its nodes are alike. */
 function keepRowsOpen(session: GraphSession, previous: GraphSession): void {
+  session.outline.adopt(previous.outline);
   session.diff.adopt(previous.diff, (key) => shifted(previous, session, key));
 }
 

@@ -6,10 +6,11 @@
 import { create } from "zustand";
 
 import { api } from "../api/client";
-import { queryClient, refreshDatabase } from "../api/queries";
+import { mappingsQuery, proposalsQuery, queryClient, refreshDatabase } from "../api/queries";
 import { keepPairs } from "../api/sessionpairs";
-import type { MappedPair, MappingResult } from "../api/types";
-import { guarded } from "./actions";
+import type { MappedPair, MappingResult, Side } from "../api/types";
+import { type Held, heldNode } from "../graph/mapdrag";
+import { guarded, selectNode } from "./actions";
 import { useApp } from "./store";
 
 /** What one change did to the pairs of a database. */
@@ -35,14 +36,80 @@ export function historyOf(histories: Record<string, MappingHistory>, db: string 
   return (db === null ? undefined : histories[db]) ?? NOTHING;
 }
 
+/** How far a mapping by hand reaches, however it is made. */
+export const useMapReach = create<{ descendants: boolean; everywhere: boolean }>()(() => ({
+  descendants: true,
+  everywhere: true,
+}));
+
 /** Map the two picked nodes. */
-export async function mapPicked(descendants: boolean, everywhere: boolean): Promise<void> {
-  const { picks, set } = useApp.getState();
-  const { problem, benchmark } = picks;
-  if (!problem || !benchmark) return;
-  const wish = { problem: problem.id, benchmark: benchmark.id, descendants, everywhere };
-  const result = await change((db) => api.map(db, wish));
-  if (result?.refused.length === 0) set({ picks: { problem: null, benchmark: null } });
+export async function mapPicked(): Promise<void> {
+  const { problem, benchmark } = useApp.getState().picks;
+  if (problem && benchmark) await mapNodes({ problem: problem.id, benchmark: benchmark.id });
+}
+
+async function mapNodes(pair: Record<Side, number>): Promise<MappingResult | null> {
+  const result = await change((db) => api.map(db, { ...pair, ...useMapReach.getState() }));
+  if (result?.refused.length === 0) useApp.getState().set({ picks: { problem: null, benchmark: null } });
+  return result;
+}
+
+type Named = Pick<Held, "id" | "label">;
+
+/** Map what was dropped, or picked by key, say what came of it, and show it. */
+export async function mapHeld(held: Held, other: Named): Promise<void> {
+  const sides = held.side === "problem" ? { problem: held, benchmark: other } : { problem: other, benchmark: held };
+  const ids = { problem: sides.problem.id, benchmark: sides.benchmark.id };
+  const result = await mapNodes(ids);
+  if (!result) return;
+  const { set } = useApp.getState();
+  const [refused] = result.refused;
+  if (result.added.length === 0 && refused) {
+    set({ notice: { code: "notMapped", facts: {}, reason: refused.reason } });
+    return;
+  }
+  const facts = { problem: sides.problem.label, benchmark: sides.benchmark.label, count: result.nodes.length };
+  set({ notice: { code: "mapped", facts }, leftTab: "mapping", picks: { problem: null, benchmark: null } });
+  await selectNode(ids.problem, { keepView: true });
+}
+
+/** The one node that is picked while its partner is still to be chosen. */
+export function pickedNode(): Held | null {
+  const { problem, benchmark } = useApp.getState().picks;
+  if (problem && benchmark) return null;
+  const node = problem ?? benchmark;
+  return node && heldNode(node);
+}
+
+/** Map what is most probably the same, in all its places. */
+export async function acceptProposal(): Promise<void> {
+  const { db, step, rank, set } = useApp.getState();
+  if (db === null || step === null || rank === null) return;
+  await guarded(acceptProposal, async () => {
+    await latest;
+    const [first] = (await queryClient.query(proposalsQuery(db, step, rank))).proposals;
+    if (!first) {
+      set({ notice: "noProposals" });
+      return;
+    }
+    set({ leftTab: "mapping" });
+    const result = await change((of) => api.changeMappings(of, first.pairs, []));
+    const facts = { problem: first.problem.label, benchmark: first.benchmark.label, count: result?.nodes.length ?? 0 };
+    if (result) set({ notice: { code: "mapped", facts } });
+  });
+}
+
+/** Open the build form filled in with the pairs, so that the diagnosis is made with them. */
+export function rebuildWithPairs(): Promise<void> {
+  return guarded(rebuildWithPairs, async () => {
+    await latest;
+    const { db, set } = useApp.getState();
+    if (db === null) return;
+    const { pairs, saved } = await queryClient.query(mappingsQuery(db));
+    if (pairs.length === 0) set({ notice: "noPairs" });
+    else if (!saved) set({ notice: "pairsUnsaved" });
+    else set({ wish: await api.buildWish(db), dialog: "build" });
+  });
 }
 
 export async function unmap(problem: number): Promise<void> {

@@ -5,6 +5,7 @@ import type { Node, PairGraphs, Side } from "../api/types";
 import { ChildPages } from "../outline/pages";
 import { GraphTree } from "../outline/tree";
 import { DiffView } from "./diffview";
+import { OutlineView } from "./outline";
 
 export const SIDES = ["problem", "benchmark"] as const;
 
@@ -12,6 +13,8 @@ export class GraphSession {
   readonly trees: Record<Side, GraphTree | null>;
   /** The rows that both sides share. */
   readonly diff: DiffView;
+  /** The modules of both sides, whatever ran when. */
+  readonly outline: OutlineView;
   version = 0;
   /** The first page that failed since the last retry. */
   error: unknown = null;
@@ -27,7 +30,9 @@ export class GraphSession {
       problem: pair.problem && new GraphTree(pair.problem.root),
       benchmark: pair.benchmark && new GraphTree(pair.benchmark.root),
     };
-    this.diff = diff ?? new DiffView({ db, step: pair.step, rank: pair.rank });
+    const place = { db, step: pair.step, rank: pair.rank };
+    this.diff = diff ?? new DiffView(place);
+    this.outline = new OutlineView(place);
     this.pages = { problem: this.pagesOf("problem"), benchmark: this.pagesOf("benchmark") };
   }
 
@@ -106,6 +111,7 @@ export class GraphSession {
       this.trees[side]?.insert(nodes.filter((node) => this.trees[side]?.get(node.id)));
     }
     this.diff.refresh();
+    void this.outline.refresh();
     this.changed();
   }
 

@@ -1,9 +1,11 @@
 /* What each key does; the list in the help dialog names the same keys. */
 
 import type { Cause } from "../api/answertypes";
+import type { Node } from "../api/types";
 import { answerQuery, databaseQuery, detailsQuery, queryClient } from "../api/queries";
 import { isUnmatched } from "../graph/appearance";
 import { calledAs } from "../graph/called";
+import { otherSide } from "../graph/mapdrag";
 import {
   destination,
   openPair,
@@ -12,7 +14,7 @@ import {
   startHere,
   stepCause,
 } from "./actions";
-import { redoMapping, undoMapping } from "./mapping";
+import { acceptProposal, mapHeld, pickedNode, rebuildWithPairs, redoMapping, undoMapping } from "./mapping";
 import { moveInRows } from "./diffkeys";
 import { useDiffSettings } from "./diffsettings";
 import { ranksAt, stepsOf } from "./pairs";
@@ -56,6 +58,8 @@ const ACTIONS: Partial<Record<string, () => void>> = {
   b: () => useDiffSettings.getState().setFolded(!useDiffSettings.getState().folded),
   o: () => state().set({ recolour: state().recolour === "score" ? "overflow" : "score" }),
   m: () => void pickSelected(),
+  a: () => ifMappable(acceptProposal),
+  r: () => ifMappable(rebuildWithPairs),
   "+": () => pane()?.zoom(ZOOM_STEP),
   "=": () => pane()?.zoom(ZOOM_STEP),
   "-": () => pane()?.zoom(1 / ZOOM_STEP),
@@ -161,8 +165,27 @@ async function pickSelected(): Promise<void> {
     const pair = database.pairs.find((one) => one.step === step && one.rank === rank);
     const count = (pair?.unmatched_problem ?? 0) + (pair?.unmatched_benchmark ?? 0);
     set({ notice: { code: "matched", facts: { name: calledAs(node), partner: partner?.name ?? "", count } } });
-  } else if (isUnmatched(node, true)) pickNode(node);
+  } else if (isUnmatched(node, true)) pickOrMap(node);
   else set({ notice: "notMappable" });
+}
+
+/** The first of two picks waits for its partner; the second, on the other side, maps both. */
+function pickOrMap(node: Node): void {
+  const first = pickedNode();
+  if (first && first.side !== node.side) void mapHeld(first, { id: node.id, label: calledAs(node) });
+  else {
+    pickNode(node);
+    const facts = { name: calledAs(node), side: node.side, other: otherSide(node.side) };
+    state().set({ notice: { code: "picked", facts } });
+  }
+}
+
+/** Mappings of this database, or why there can be none. */
+function ifMappable(act: () => Promise<void>): void {
+  const { db, session, set } = state();
+  if (db === null || !session?.comparison) return;
+  if (queryClient.getQueryData(databaseQuery(db).queryKey)?.writable) void act();
+  else set({ notice: "readOnly" });
 }
 
 function shiftPair(what: "step" | "rank", shift: number): void {

@@ -4,7 +4,7 @@ import { create } from "zustand";
 
 import type { Scope, TableQuery } from "../api/client";
 import type { BuildWish } from "../api/buildtypes";
-import type { Node, Side } from "../api/types";
+import type { Node, Reason, Side } from "../api/types";
 import type { Recolour } from "../graph/appearance";
 import type { GraphSession } from "./session";
 
@@ -29,7 +29,9 @@ export type Gone =
   | { what: "pair"; step: number; rank: number };
 
 /** A key of the notices, alone or with what fills it in; any other text is said as it is. */
-export type Notice = string | { code: string; facts: Record<string, string | number> };
+export type Notice =
+  | string
+  | { code: string; facts: Record<string, string | number>; reason?: Reason };
 
 export interface AppState {
   db: string | null;
@@ -44,7 +46,6 @@ export interface AppState {
   /** The text of the search box: the query of the nodes table. */
   query: string;
   table: TableOrder;
-  outlineSide: Side;
   picks: Record<Side, Node | null>;
   dialog: Dialog;
   /** One line for the live region and the toast. */
@@ -72,7 +73,6 @@ export const useApp = create<AppState>()((set) => ({
   bottomTab: "values",
   query: "",
   table: TABLE_ORDER,
-  outlineSide: "problem",
   picks: { problem: null, benchmark: null },
   dialog: null,
   notice: null,

@@ -18,7 +18,6 @@ export interface Linked {
   bottomTab: AppState["bottomTab"];
   query: string;
   table: TableOrder;
-  outlineSide: Side;
   /** Open nodes of either side, as `openshape` writes them. */
   open: Record<Side, string>;
   /** Scale and top left corner of the problem pane. */
@@ -46,7 +45,6 @@ export function toQuery(linked: Linked): string {
     scope: table.scope === TABLE_ORDER.scope ? null : table.scope,
     sort: table.sort === TABLE_ORDER.sort ? null : table.sort,
     desc: table.descending ? 1 : null,
-    outline: linked.outlineSide === "problem" ? null : linked.outlineSide,
     open: linked.open.problem || null,
     openb: linked.open.benchmark || null,
     view: view && `${round(view.scale, 4)},${round(view.x, 1)},${round(view.y, 1)}`,
@@ -79,7 +77,6 @@ export function fromQuery(text: string): Linked {
       sort: oneOf(SORTS, word("sort"), TABLE_ORDER.sort),
       descending: query.get("desc") === "1",
     },
-    outlineSide: word("outline") === "benchmark" ? "benchmark" : "problem",
     open: { problem: word("open"), benchmark: word("openb") },
     view: viewOf(word("view")),
   };

@@ -10,6 +10,21 @@ function pages(): RowPages {
   return found;
 }
 
+describe("what is known of the flow", () => {
+  const edge = (exact: boolean) => ({ producer: 0, consumer: exact ? 1 : 2, lane: 0, exact });
+
+  it.each([
+    ["none", []],
+    ["exact", [edge(true)]],
+    ["inferred", [edge(false)]],
+    ["both", [edge(true), edge(false)]],
+  ] as const)("is %s", (known, rails) => {
+    const pages = new RowPages();
+    pages.add(windowOf([row()], { rails: [...rails] }));
+    expect(pages.flowKnown()).toBe(known);
+  });
+});
+
 describe("pages of rows", () => {
   it("know what is missing of a range", () => {
     expect(pages().missing(0, 99)).toEqual([]);

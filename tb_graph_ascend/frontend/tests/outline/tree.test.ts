@@ -1,8 +1,6 @@
 /* The tree of what is loaded, and the outline's rows over it. */
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { OutlineRows } from "../../src/outline/rows";
 import { addChildren, flatTree, node } from "../sample";
 
 describe("GraphTree", () => {
@@ -39,35 +37,5 @@ describe("GraphTree", () => {
     tree.insert([node({ id: 7, parent: 1, position: 3 })]);
     expect(tree.childAt(1, 2)).toBeUndefined();
     expect(tree.childAt(1, 3)?.id).toBe(7);
-  });
-});
-
-describe("OutlineRows", () => {
-  it("numbers rows as a walk through the open tree does", () => {
-    const openings = fc.uniqueArray(fc.integer({ min: 2, max: 20 }));
-    fc.assert(
-      fc.property(openings, (opened) => {
-        const tree = flatTree(19);
-        opened.forEach((id, index) => addChildren(tree, id, 2 + (index % 3), 1000 * (index + 1)));
-        opened.forEach((id) => tree.open(id));
-        const rows = new OutlineRows(tree);
-        const walked: number[] = [];
-        const walk = (id: number): void => {
-          walked.push(id);
-          if (!tree.isOpen(id)) return;
-          const count = tree.get(id)?.children ?? 0;
-          for (let at = 0; at < count; at += 1) walk(tree.childAt(id, at)?.id ?? -1);
-        };
-        walk(1);
-        expect(rows.count).toBe(walked.length);
-        walked.forEach((id, row) => {
-          const place = rows.at(row);
-          const shown = place?.parent == null ? tree.root : tree.childAt(place.parent, place.position);
-          expect(shown?.id).toBe(id);
-          const found = tree.get(id);
-          if (found) expect(rows.indexOf(found.parent, found.position)).toBe(row);
-        });
-      }),
-    );
   });
 });

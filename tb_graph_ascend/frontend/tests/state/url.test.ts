@@ -25,7 +25,6 @@ const linked: fc.Arbitrary<Linked> = fc.record({
     sort: fc.constantFrom("order", "score", "introduced", "name"),
     descending: fc.boolean(),
   }),
-  outlineSide: fc.constantFrom("problem", "benchmark"),
   open: fc.constantFrom(
     { problem: "", benchmark: "" },
     { problem: "1(0.2)", benchmark: "3" },

@@ -1,7 +1,7 @@
 /* Builds a comparison from dumps below the log folders: choose, start, watch, cancel, open. */
 
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { dumpsQuery } from "../../api/queries";
@@ -86,11 +86,26 @@ export function BuildForm() {
             {t("build.cancel")}
           </button>
         )}
-        <button type="submit" className="button primary" disabled={running || wish.problem === ""}>
-          {t("build.start")}
-        </button>
+        <StartButton disabled={running || wish.problem === ""} next={filled !== null} />
       </div>
     </form>
+  );
+}
+
+/** Of a form that is filled in already it is the next thing to press. */
+function StartButton({ disabled, next }: { disabled: boolean; next: boolean }) {
+  const { t } = useTranslation();
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!next) return;
+    // The dialog, when it opens after this, gives the focus to what has this attribute.
+    button.current?.setAttribute("autofocus", "");
+    button.current?.focus();
+  }, [next]);
+  return (
+    <button type="submit" ref={button} className="button primary" disabled={disabled}>
+      {t("build.start")}
+    </button>
   );
 }
 

@@ -1,32 +1,51 @@
-/* How far a build is, what it said, and what became of it. */
+/* How far a build is, pair by pair and phase by phase, what it said, and what became of it. */
 
 import { useTranslation } from "react-i18next";
 
-import type { Build } from "../../api/buildtypes";
+import { type Build, PHASES } from "../../api/buildtypes";
+
+/** More pairs than these are only counted. */
+const MOST_SHOWN = 4;
 
 export function BuildProgress({ build }: { build: Build }) {
   const { t } = useTranslation();
-  const { state, done, total, log, error } = build;
+  const { state, done, total, running, log, error } = build;
+  const around = aroundPairs(build);
   return (
     <div className="build-progress">
       <p role="status">
         <strong>{t(`build.state.${state}`)}</strong>{" "}
         {total > 0 && t("build.progress", { done, total })}
-        {state === "running" && <span className="muted"> · {t(`build.phase.${phaseOf(build)}`)}</span>}
+        {around && <span className="muted"> · {t(`build.around.${around}`)}</span>}
       </p>
       <progress
         aria-label={t("build.progress", { done, total })}
         max={Math.max(1, total)}
-        {...(state === "running" && total === 0 ? {} : { value: state === "done" ? Math.max(1, total) : done })}
+        {...(state === "running" && total === 0 ? {} : { value: state === "done" ? Math.max(1, total) : shareOf(build) })}
       />
+      {running.length > 0 && (
+        <ul className="build-pairs">
+          {running.slice(0, MOST_SHOWN).map(({ step, rank, phase }) => (
+            <li key={`${step} ${rank}`}>
+              {t("build.pair", { step, rank })}: {t(`build.phase.${phase}`)}{" "}
+              <span className="muted">{t("build.phaseOf", { number: PHASES.indexOf(phase) + 1, count: PHASES.length })}</span>
+            </li>
+          ))}
+        </ul>
+      )}
       {error !== null && <pre className="refused">{error}</pre>}
       {log.length > 0 && <pre className="log">{log.join("\n")}</pre>}
     </div>
   );
 }
 
-/** What a running build is at: it counts a pair once that is compared. */
-function phaseOf({ done, total }: Build): "first" | "pairs" | "writing" {
-  if (total === 0) return "first";
-  return done < total ? "pairs" : "writing";
+/** What a running build does that belongs to no pair. */
+function aroundPairs({ state, done, total, running }: Build): "planning" | "finishing" | null {
+  if (state !== "running" || running.length > 0) return null;
+  return total > 0 && done === total ? "finishing" : "planning";
+}
+
+/** Pairs done, with the phases that others have behind them. */
+function shareOf({ done, running }: Build): number {
+  return running.reduce((sum, { phase }) => sum + PHASES.indexOf(phase) / PHASES.length, done);
 }

@@ -22,6 +22,7 @@ export function DiffHeads({ session, columns }: { session: GraphSession; columns
     <div className="diff-heads">
       <div className="diff-head rails" style={at(columns.rails)}>
         <Popup label={t("diff.flowLegend")} className="link" face={<>{t("diff.flow")} <Info aria-hidden size={12} /></>}>
+          <p className="flow-known">{t(`diff.flowKnown.${session.diff.pages.flowKnown()}`)}</p>
           <LegendKeys />
         </Popup>
       </div>

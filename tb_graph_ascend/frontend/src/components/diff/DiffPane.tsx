@@ -10,6 +10,7 @@ import { useDiffView } from "../../hooks/useDiffView";
 import { moveInRows } from "../../state/diffkeys";
 import type { GraphSession } from "../../state/session";
 import { DiffHeads } from "./DiffHeads";
+import { MapGhost } from "./MapGhost";
 import { ReadableRows, rowElementId } from "./ReadableRows";
 
 export function DiffPane({ session }: { session: GraphSession }) {
@@ -44,6 +45,7 @@ export function DiffPane({ session }: { session: GraphSession }) {
         <canvas ref={canvas} className="diff-canvas" data-side="problem" aria-hidden title={hovered ? titleOf(hovered) : ""} />
         <div ref={spacer} aria-hidden />
       </div>
+      <MapGhost />
     </section>
   );
 }

@@ -1,115 +1,124 @@
-/* The graph as a virtual ARIA tree: all nodes by keyboard and for screen readers. */
+/* The modules of both runs as one tree, whatever ran when: how much is in each, and how bad it is. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, useEffect, useMemo, useRef } from "react";
+import { type KeyboardEvent, useEffect, useRef, useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { Node, Side } from "../../api/types";
-import { OutlineRows } from "../../outline/rows";
 import { useSession } from "../../hooks/useSession";
-import { moveFrom } from "../../state/actions";
-import { outlineMove } from "../../state/outlinekeys";
-import { SIDES } from "../../state/session";
+import { guarded, selectNode } from "../../state/actions";
+import type { OutlineView } from "../../state/outline";
 import { useApp } from "../../state/store";
-import { OutlineRow } from "./OutlineRow";
+import { FailureNotice } from "../parts/FailureNotice";
+import { OutlineLine } from "./OutlineLine";
 
-const ROW = 28;
+const ROW = 26;
+/** Letters that follow each other within this are one word. */
+const TYPING_MS = 700;
 
 export function Outline() {
   const { t } = useTranslation();
   const session = useSession();
-  const side = useApp((state) => state.outlineSide);
-  const set = useApp((state) => state.set);
   if (!session) return <p className="message">{t("loading")}</p>;
-  const shown: Side = session.tree(side) ? side : side === "problem" ? "benchmark" : "problem";
-  return (
-    <>
-      {session.comparison && (
-        <div className="toolbar segmented" role="group" aria-label={t("outline.side")}>
-          {SIDES.map((one) => (
-            <button
-              key={one}
-              type="button"
-              aria-pressed={one === shown}
-              onClick={() => set({ outlineSide: one })}
-            >
-              {t(`side.${one}`)}
-            </button>
-          ))}
-        </div>
-      )}
-      <OutlineTree side={shown} />
-    </>
-  );
+  const { db, step, rank } = session.diff.place;
+  return <OutlineTree key={`${db} ${step} ${rank}`} outline={session.outline} comparison={session.comparison} />;
 }
 
-function OutlineTree({ side }: { side: Side }) {
+function OutlineTree({ outline, comparison }: { outline: OutlineView; comparison: boolean }) {
   const { t } = useTranslation();
-  const session = useSession();
-  const tree = session?.tree(side) ?? null;
-  const version = session?.version;
+  useSyncExternalStore(outline.subscribe, outline.snapshot);
+  const selected = useApp((state) => state.selected);
   const scroll = useRef<HTMLDivElement>(null);
-  const selected = useOwnSelection(side);
-  // The tree changes in place; its version says when.
-  // eslint-disable-next-line react-hooks/exhaustive-deps
-  const rows = useMemo(() => (tree ? new OutlineRows(tree) : null), [tree, version]);
-  const virtual = useVirtualizer({
-    count: rows?.count ?? 0,
+  const typed = useRef({ text: "", at: 0 });
+  const rows = useVirtualizer({
+    count: outline.total,
     getScrollElement: () => scroll.current,
     estimateSize: () => ROW,
     overscan: 10,
   });
-  const index = selected && rows ? rows.indexOf(selected.parent, selected.position) : -1;
-  useEffect(() => {
-    if (index >= 0) virtual.scrollToIndex(index);
-  }, [index, virtual]);
-  if (!session || !tree || !rows) return null;
+  const { cursor } = outline;
+  const items = rows.getVirtualItems();
+  const [first, last] = [items[0]?.index ?? 0, items[items.length - 1]?.index ?? 0];
+  useEffect(() => outline.want(first, last), [outline, first, last]);
+  useEffect(() => void guarded(() => outline.retry(), () => outline.look(selected)), [outline, selected]);
+  useEffect(() => rows.scrollToIndex(cursor), [rows, cursor, outline.total]);
+  if (outline.error !== null) return <FailureNotice error={outline.error} retry={() => outline.retry()} />;
 
   const onKey = (event: KeyboardEvent): void => {
-    const node = selected ?? tree.root;
-    const move = outlineMove(event.key, node, tree, rows);
-    if (!move) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const row = outline.at(outline.cursor);
+    if (event.key === "Enter" || event.key === " ") {
+      if (row) void selectNode(row.node);
+    } else if (event.key.length === 1 && event.key !== "?") typeAhead(outline, typed.current, event.key);
+    else if (!outline.key(event.key)) return;
     event.preventDefault();
     event.stopPropagation();
-    moveFrom(node, move);
   };
   return (
-    <div
-      className="scroll outline"
-      ref={scroll}
-      role="tree"
-      aria-label={t("outline.label", { side: t(`side.${side}`) })}
-      tabIndex={0}
-      aria-activedescendant={index >= 0 ? `outline-${index}` : undefined}
-      onKeyDown={onKey}
-    >
-      <div style={{ height: virtual.getTotalSize() }} role="none">
-        {virtual.getVirtualItems().map(({ index: row, start }) => {
-          const place = rows.at(row);
-          if (!place) return null;
-          return (
-            <OutlineRow
-              key={row}
-              row={row}
-              place={place}
+    <>
+      <OutlineTools outline={outline} comparison={comparison} />
+      <div
+        className="scroll outline"
+        ref={scroll}
+        role="tree"
+        aria-label={t("outline.label")}
+        tabIndex={0}
+        aria-activedescendant={outline.at(cursor) ? `outline-${cursor}` : undefined}
+        onKeyDown={onKey}
+      >
+        <div style={{ height: rows.getTotalSize() }} role="none">
+          {items.map(({ index, start }) => (
+            <OutlineLine
+              key={index}
+              index={index}
+              row={outline.at(index)}
               start={start}
               height={ROW}
-              session={session}
-              side={side}
-              selected={row === index}
+              outline={outline}
+              comparison={comparison}
             />
-          );
-        })}
+          ))}
+        </div>
       </div>
-    </div>
+    </>
   );
 }
 
-/** The selected node, or its partner on this side. */
-function useOwnSelection(side: Side): Node | undefined {
-  const session = useApp((state) => state.session);
-  const id = useApp((state) => state.selected);
-  const node = id === null ? undefined : session?.get(id);
-  if (!node || node.side === side) return node;
-  return node.match === null ? undefined : session?.get(node.match);
+/** Letters go to the next title that begins with them; one letter again and again goes round. */
+function typeAhead(outline: OutlineView, typed: { text: string; at: number }, letter: string): void {
+  const now = Date.now();
+  const before = now - typed.at < TYPING_MS ? typed.text : "";
+  const text = before === letter ? letter : before + letter;
+  Object.assign(typed, { text, at: now });
+  // A longer word may be that of the row one is on.
+  const after = text.length === 1 ? outline.cursor : outline.cursor - 1;
+  void guarded(() => outline.retry(), () => outline.find(text, after));
+}
+
+function OutlineTools({ outline, comparison }: { outline: OutlineView; comparison: boolean }) {
+  const { t } = useTranslation();
+  return (
+    <div className="outline-tools">
+      <span className="count">
+        {t("outline.modules", { count: outline.modules })}
+        {comparison && ` · ${t("outline.divergent", { count: outline.divergent })}`}
+      </span>
+      {comparison && (
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={outline.filtered}
+            onChange={({ target }) => void outline.filter(target.checked)}
+          />
+          {t("outline.filter")}
+        </label>
+      )}
+      <div className="outline-heads" aria-hidden>
+        <span>{t("outline.module")}</span>
+        <span className="outline-number">{t("outline.calls")}</span>
+        {comparison && <span className="outline-number differ">{t("outline.differ")}</span>}
+        {comparison && <span className="outline-worst">{t("outline.worst")}</span>}
+      </div>
+      {comparison && outline.filtered && outline.total === 0 && <p className="message">{t("outline.none")}</p>}
+    </div>
+  );
 }

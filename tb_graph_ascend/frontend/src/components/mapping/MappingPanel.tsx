@@ -2,14 +2,13 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Redo2, Undo2 } from "lucide-react";
-import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { mappingsQuery } from "../../api/queries";
 import type { Mappings } from "../../api/types";
 import { useDatabase } from "../../hooks/useDatabase";
 import { refusalText } from "../../i18n/reason";
-import { historyOf, mapPicked, redoMapping, undoMapping, useMappingHistory } from "../../state/mapping";
+import { historyOf, mapPicked, redoMapping, undoMapping, useMappingHistory, useMapReach } from "../../state/mapping";
 import { SIDES } from "../../state/session";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
@@ -56,15 +55,14 @@ function MapForm() {
   const picks = useApp((state) => state.picks);
   const db = useApp((state) => state.db);
   const { undo, redo } = useMappingHistory((histories) => historyOf(histories, db));
-  const [descendants, setDescendants] = useState(true);
-  const [everywhere, setEverywhere] = useState(true);
+  const { descendants, everywhere } = useMapReach();
   const { data } = useDatabase();
   const ready = picks.problem !== null && picks.benchmark !== null;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void mapPicked(descendants, everywhere);
+        void mapPicked();
       }}
     >
       <p className="muted">{t("mapping.explain")}</p>
@@ -75,7 +73,7 @@ function MapForm() {
         <input
           type="checkbox"
           checked={descendants}
-          onChange={({ target }) => setDescendants(target.checked)}
+          onChange={({ target }) => useMapReach.setState({ descendants: target.checked })}
         />
         {t("mapping.descendants")}
       </label>
@@ -84,7 +82,7 @@ function MapForm() {
           <input
             type="checkbox"
             checked={everywhere}
-            onChange={({ target }) => setEverywhere(target.checked)}
+            onChange={({ target }) => useMapReach.setState({ everywhere: target.checked })}
           />
           {t("mapping.everywhere")}
         </label>

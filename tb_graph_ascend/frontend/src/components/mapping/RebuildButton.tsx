@@ -3,9 +3,7 @@
 import { Hammer } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import { api } from "../../api/client";
-import { guarded } from "../../state/actions";
-import { useApp } from "../../state/store";
+import { rebuildWithPairs } from "../../state/mapping";
 
 export function RebuildButton({ pairs, saved }: { pairs: number; saved: boolean }) {
   const { t } = useTranslation();
@@ -16,16 +14,10 @@ export function RebuildButton({ pairs, saved }: { pairs: number; saved: boolean 
         className="button"
         disabled={pairs === 0 || !saved}
         title={t(saved ? "mapping.rebuildHelp" : "mapping.rebuildUnsaved")}
-        onClick={() => rebuild()}
+        onClick={() => void rebuildWithPairs()}
       >
         <Hammer aria-hidden size={14} /> {t("mapping.rebuild")}
       </button>
     </div>
   );
-}
-
-function rebuild(): void {
-  const { db, set } = useApp.getState();
-  if (db === null) return;
-  void guarded(rebuild, async () => set({ wish: await api.buildWish(db), dialog: "build" }));
 }

@@ -33,6 +33,8 @@ const GROUPS = {
   ],
   edit: [
     ["pick", "M"],
+    ["accept", "A"],
+    ["rebuild", "R"],
     ["undo", "Ctrl+Z  Ctrl+Shift+Z"],
   ],
 } as const;

@@ -4,6 +4,7 @@ import type { TFunction } from "i18next";
 import { useEffect } from "react";
 import { useTranslation } from "react-i18next";
 
+import { refusalText } from "../../i18n/reason";
 import { type Notice as Said, useApp } from "../../state/store";
 
 const SHOWN_MS = 6000;
@@ -27,5 +28,6 @@ export function Notice() {
 function textOf(notice: Said | null, t: TFunction): string {
   if (notice === null) return "";
   if (typeof notice === "string") return t(`notice.${notice}`, { defaultValue: notice });
-  return t(`notice.${notice.code}`, notice.facts);
+  const reason = notice.reason && { reason: refusalText(t, notice.reason) };
+  return t(`notice.${notice.code}`, { ...notice.facts, ...reason });
 }

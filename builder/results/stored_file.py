@@ -1,0 +1,114 @@
+"""A result file and its volumes as they are on the disk: connections, and what is read once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from sqlalchemy import Engine, Row, Select, case, inspect, literal, null, select
+
+from builder.results.engine import open_engine
+from builder.results.records import Side
+from builder.results.schema import graph, meta
+from builder.results.stored_rows import object_of
+from builder.results.volumes import Volume, Volumes
+
+_MOST_VOLUMES = 16  # open at a time; each is a few files and some memory
+
+
+class StoredFile:
+    """The open file and what is the same through all patches, read once when first asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.engine = open_engine(path)
+        self.volumes = Volumes(path)
+        self._path = path
+        self._opened: OrderedDict[Volume, Engine] = OrderedDict()
+        self._lock = Lock()
+
+    def close(self) -> None:
+        self.engine.dispose()
+        with self._lock:
+            for engine in self._opened.values():
+                engine.dispose()
+            self._opened.clear()
+
+    def engine_at(self, id_: int) -> Engine:
+        return self._of(self.volumes.of(id_))
+
+    def by_volume(self, ids: Iterable[int]) -> Iterator[tuple[Engine, list[int]]]:
+        """Ids of nodes by the engine that sees them."""
+        own: dict[Volume | None, list[int]] = {}
+        for id_ in ids:
+            own.setdefault(self.volumes.of(id_), []).append(id_)
+        yield from ((self._of(volume), part) for volume, part in own.items())
+
+    def everywhere(self) -> Iterator[tuple[Engine, tuple[int, int]]]:
+        """All engines with the range of ids that each sees; a volume that is missing is none."""
+        if not self.volumes.listed:
+            yield self.engine, (0, 2**63 - 1)
+        for volume, first, last in self.volumes.ranges():
+            if volume.missing is None:
+                yield self._of(volume), (first, last)
+
+    def _of(self, volume: Volume | None) -> Engine:
+        if volume is None:
+            return self.engine
+        with self._lock:
+            engine = self._opened.pop(volume, None) or open_engine(self._path, volume)
+            self._opened[volume] = engine
+            if len(self._opened) > _MOST_VOLUMES:
+                # Whoever still has a connection of it keeps that one.
+                self._opened.popitem(last=False)[1].dispose()
+        return engine
+
+    @cached_property
+    def meta(self) -> dict[str, str]:
+        with self.engine.connect() as connection:
+            rows = connection.execute(select(meta.c.key, meta.c.value))
+            return {row.key: row.value for row in rows}
+
+    @cached_property
+    def graphs(self) -> list[Row[Any]]:
+        order = (graph.c.step, graph.c.rank, graph.c.side.desc(), graph.c.id)
+        with self.engine.connect() as connection:
+            return list(connection.execute(self._graph_query().order_by(*order)))
+
+    def _graph_query(self) -> Select[Any]:
+        """All graphs; those of a volume that is not there have failed."""
+        gone = [each for each in self.volumes.ranges() if each[0].missing is not None]
+        if not gone:
+            return select(graph)
+        lost = [(graph.c.id.between(low, high), volume.missing) for volume, low, high in gone]
+        instead = {
+            "status": case(
+                *((of_it, literal("failed")) for of_it, _ in lost), else_=graph.c.status
+            ),
+            "error": case(*((of_it, literal(told)) for of_it, told in lost), else_=graph.c.error),
+            "root": case(*((of_it, null()) for of_it, _ in lost), else_=graph.c.root),
+        }
+        return select(*(instead.get(c.name, c).label(c.name) for c in graph.c))
+
+    @cached_property
+    def sides(self) -> dict[int, Side]:
+        return {row.id: row.side for row in self.graphs}
+
+    @cached_property
+    def pairs(self) -> dict[tuple[int, int], list[Row[Any]]]:
+        pairs: dict[tuple[int, int], list[Row[Any]]] = {}
+        for row in self.graphs:
+            pairs.setdefault((row.step, row.rank), []).append(row)
+        return pairs
+
+    @cached_property
+    def has_flow(self) -> bool:
+        # Seldom asked, and never of a file's own word: the tables are those of its schema.
+        return inspect(self.engine).has_table("flow")
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        return object_of(self.meta.get("options"))

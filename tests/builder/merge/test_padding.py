@@ -1,0 +1,91 @@
+"""Vocabularies that are padded so that they can be cut: tensors lose it, statistics say so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from builder import BuildOptions, build, diagnose
+from builder.dump.joined_tensors import JoinedTensor, read_joined
+
+Floats = NDArray[np.float32]
+_ENTRY = "Module.embedding.Embedding.forward.0"
+_WEIGHT = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
+
+
+def _record(tensor: Floats, folder: Path, name: str) -> dict[str, Any]:
+    (folder / "dump_tensor_data").mkdir(exist_ok=True)
+    np.save(folder / "dump_tensor_data" / f"{name}.npy", tensor)
+    return {
+        "type": "torch.Tensor",
+        "dtype": "torch.float32",
+        "shape": list(tensor.shape),
+        "Max": float(tensor.max()),
+        "Min": float(tensor.min()),
+        "Mean": float(tensor.mean()),
+        "Norm": float(np.linalg.norm(tensor)),
+        "requires_grad": True,
+        "data_name": f"{name}.npy",
+    }
+
+
+def _run(root: Path, task: str, parts: list[Floats]) -> Path:
+    output = np.ones((2, 3), dtype=np.float32)
+    for rank, part in enumerate(parts):
+        folder = root / "step0" / f"rank{rank}"
+        folder.mkdir(parents=True)
+        entry = {
+            "input_args": [],
+            "input_kwargs": {},
+            "parameters": {"weight": _record(part, folder, f"{_ENTRY}.parameters.weight")},
+            "output": [_record(output, folder, f"{_ENTRY}.output.0")],
+        }
+        axes = {"tp": {"rank": rank, "size": len(parts), "ranks": list(range(len(parts)))}}
+        dump = {
+            "task": task,
+            "level": "mix",
+            "framework": "pytorch",
+            "parallel": {"world_size": len(parts), "rank": rank, "axes": axes},
+            "data": {_ENTRY: entry},
+        }
+        (folder / "dump.json").write_text(json.dumps(dump))
+        (folder / "construct.json").write_text(json.dumps({_ENTRY: None}))
+    return root
+
+
+def _padded(weight: Floats) -> list[Floats]:
+    padding = np.full((1, 3), 9.0, dtype=np.float32)
+    return list(np.split(np.concatenate((weight, padding)), 2))
+
+
+def test_statistics_with_padding_in_them_are_set_aside(tmp_path: Path) -> None:
+    problem = _run(tmp_path / "p", "statistics", _padded(_WEIGHT))
+    benchmark = _run(tmp_path / "b", "statistics", [_WEIGHT])
+    made = build(problem, benchmark, tmp_path / "out", BuildOptions(workers=1))
+    assert made.outcomes[0].set_aside == {"padding of the vocabulary": 1}
+    assert diagnose(made.path).findings == []
+
+
+@pytest.mark.parametrize("off", [0.0, 1.0])
+def test_tensors_are_compared_without_it(tmp_path: Path, off: float) -> None:
+    changed = _WEIGHT.copy()
+    changed[6, 2] += off
+    problem = _run(tmp_path / "p", "tensor", _padded(changed))
+    benchmark = _run(tmp_path / "b", "tensor", [_WEIGHT])
+    made = build(problem, benchmark, tmp_path / "out", BuildOptions(workers=1))
+    assert made.outcomes[0].error is None
+    assert not made.outcomes[0].set_aside
+    findings = diagnose(made.path).findings
+    assert [finding.node for finding in findings] == ([_ENTRY] if off else [])
+
+
+def test_a_joined_tensor_ends_at_its_extents(tmp_path: Path) -> None:
+    path = tmp_path / "whole.npy"
+    np.save(path, np.arange(6.0).reshape(3, 2))
+    whole = JoinedTensor((str(path),), ((3, 2),), (), extents=(2, 2))
+    assert read_joined(whole).tolist() == [[0.0, 1.0], [2.0, 3.0]]
