@@ -1,8 +1,9 @@
 """Draws docs/pictures/rules/*.svg: for each rule of the diagnosis a real run in which it answered.
 
 usage: python -m docs.draw_rules [--folder FOLDER] [RULE …]; the suite of seeded bugs is recorded
-below FOLDER, a temporary one without it. The first case of the suite in which a rule answers is
-drawn: as `make zoo` records it, else without sketches, else that in bfloat16 on the same kernels.
+below FOLDER, a temporary one without it. The first case of the suite in which a rule answers
+rightly is drawn: as `make zoo` records it, else without sketches, else that in bfloat16 on the
+same kernels.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
 from builder.match.tree import Tree, TreeNode, build_tree
 from builder.reasons import sentence
+from tests.zoo.culprit import right_answers
 from tests.zoo.suite import Case, cases, recorded
 
 PICTURES = Path(__file__).parent / "pictures" / "rules"
@@ -94,15 +96,19 @@ def both(case: Case, **changes: bool) -> Case:
 
 
 def examples(case: Case, root: Path) -> dict[str, Example]:
-    """The first answer of each rule in either step of a case."""
+    """The first answer of each rule in either step of a case, wrong ones left out."""
     found: dict[str, Example] = {}
     sides = recorded(case, root)
+    right = right_answers(case.fault.culprits, *sides) if case.fault is not None else set()
+    faulty = {culprit.step for culprit in case.fault.culprits} if case.fault is not None else set()
     for step in (0, 1):
         trees = [tree_of(side / f"step{step}") for side in sides]
         comparison = compare(match_trees(*trees), Tolerance())
 
-        def note(name: str, asked: AskedCase, finding: Finding) -> None:
-            found.setdefault(name, Example(asked.facts, asked.node, finding))
+        def note(name: str, asked: AskedCase, finding: Finding, step: int = step) -> None:
+            # What a later step inherits is right as well, and no culprit.
+            if step not in faulty or (step, finding.node.name) in right:
+                found.setdefault(name, Example(asked.facts, asked.node, finding))
 
         with_names(note)
         walk.walk(comparison)
