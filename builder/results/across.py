@@ -5,9 +5,9 @@ There is no index over names: walking down by children looks at a few hundred ro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from sqlalchemy import ColumnElement, Connection, and_, select
+from sqlalchemy import ColumnElement, Connection, Engine, and_, select
 
 from builder.results.records import Node
 from builder.results.schema import graph, node
@@ -16,12 +16,22 @@ _CHUNK = 900
 
 
 def find_everywhere(
-    connection: Connection, path: Sequence[Node], ids: tuple[int, int]
+    files: Iterable[tuple[Engine, tuple[int, int]]], path: Sequence[Node]
 ) -> dict[tuple[int, int], int]:
     """The ids of the nodes with the same names from the root down, by step and rank.
 
-    Only graphs with ids in a range are looked at.
+    `files` are engines with the range of the ids that each sees.
     """
+    places: dict[tuple[int, int], int] = {}
+    for engine, ids in files:
+        with engine.connect() as connection:
+            places |= _find_in(connection, path, ids)
+    return places
+
+
+def _find_in(
+    connection: Connection, path: Sequence[Node], ids: tuple[int, int]
+) -> dict[tuple[int, int], int]:
     side = path[0].side
     query = select(graph.c.root, graph.c.step, graph.c.rank)
     wanted = graph.c.side == side, graph.c.root.is_not(None), graph.c.id.between(*ids)

@@ -104,10 +104,7 @@ class ResultDatabase:
         return self._stored.engine
 
     def engine_at(self, id_: int) -> Engine:
-        """The connections that see the nodes and values around an id of any table.
-
-        Raises DatabaseError where they lie in a volume that cannot be opened.
-        """
+        """The connections that see what lies around an id of any table, were it in a volume."""
         return self._stored.engine_at(id_)
 
     @property
@@ -266,10 +263,7 @@ class ResultDatabase:
     def across(self, id_: int) -> Across:
         """A node in all steps and ranks that have both its name and what stands above it."""
         path = self.path(id_).path
-        places: dict[tuple[int, int], int] = {}
-        for engine, ids in self._stored.everywhere():
-            with engine.connect() as connection:
-                places |= find_everywhere(connection, path, ids)
+        places = find_everywhere(self._stored.everywhere(), path)
         nodes = {n.id: n for n in self.nodes_by_id(places.values())}
         here = path[-1]
         cells = [cell_of(place, nodes.get(places.get(place, -1))) for place in self._stored.pairs]
@@ -302,15 +296,15 @@ class ResultDatabase:
 
     def followers(self, ids: Sequence[int]) -> int:
         """How many nodes the file lays to these in their own steps and ranks."""
+        return sum(self._laid_to(*part) for part in self._stored.by_volume(ids))
+
+    def _laid_to(self, engine: Engine, ids: Sequence[int]) -> int:
         count = 0
-        for engine, own in self._stored.by_volume(ids):
-            with engine.connect() as connection:
-                for start in range(0, len(own), _MOST_PARAMETERS):
-                    part = own[start : start + _MOST_PARAMETERS]
-                    laid = select(func.count()).where(
-                        node.c.source.in_(part), node.c.source != node.c.id
-                    )
-                    count += connection.execute(laid).scalar_one()
+        with engine.connect() as connection:
+            for start in range(0, len(ids), _MOST_PARAMETERS):
+                named = node.c.source.in_(ids[start : start + _MOST_PARAMETERS])
+                laid = select(func.count()).where(named, node.c.source != node.c.id)
+                count += connection.execute(laid).scalar_one()
         return count
 
     def pair_index(self, step: int, rank: int) -> PairIndex:

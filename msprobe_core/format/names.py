@@ -27,8 +27,9 @@ API_PREFIXES = (
     "Primitive",
     "Jit",
 )
-# Both sides of a comparison, all ranks and all steps have mostly the same names.
-_REMEMBERED = 1 << 16
+# Both sides of a comparison, all ranks and all steps have mostly the same names; a cache that holds
+# fewer than one side has would keep none for the other.
+_REMEMBERED = 1 << 18
 _DIRECTIONS: dict[str, Direction] = {"forward": "forward", "backward": "backward"}
 
 

@@ -87,7 +87,7 @@ describe("building", () => {
     await build(page).click();
     await expect.poll(() => pair.count(), { timeout: 30_000 }).toBe(1);
     const rank = join(places.buildingFolder, "held/problem/step0/rank0");
-    await writeFile(join(rank, "dump.json"), readFileSync(join(rank, "later.json")));
+    await writeFile(join(rank, "construct.json"), readFileSync(join(rank, "later.json")));
     await page.locator("canvas.diff-canvas").waitFor({ timeout: 40_000 });
     expect(results()).toHaveLength(before.length + 1);
     expect(complaints).toEqual([]);

@@ -40,6 +40,7 @@ def main(logdir: Path, empty: Path, building: Path, renaming: Path) -> None:
     build(logdir / "dragged", SAMPLES / "renamed" / "problem", bench)
     build(logdir / "single", SAMPLES / "communication" / "bench", None)
     build_partly(logdir / "failed")
+    copy_foreign(logdir / "foreign")
     build_joined(logdir / "joined")
     build_scaled(logdir / "scaled")
     build(logdir / "micro", SAMPLES / "micro-steps" / "bench", SAMPLES / "micro-steps" / "bench")
@@ -57,9 +58,9 @@ def hold(dumps: Path, folder: Path) -> None:
     for side in ("problem", "bench"):
         only = next((dumps / side / "step0").iterdir())
         shutil.copytree(only, folder / side / "step0" / "rank0")
-    dump = folder / "problem" / "step0" / "rank0" / "dump.json"
-    dump.rename(dump.with_name("later.json"))
-    os.mkfifo(dump)
+    modules = folder / "problem" / "step0" / "rank0" / "construct.json"
+    modules.rename(modules.with_name("later.json"))
+    os.mkfifo(modules)
 
 
 def build_partly(folder: Path) -> None:
@@ -69,6 +70,12 @@ def build_partly(folder: Path) -> None:
     dump = problem / "step1" / "rank1" / "dump.json"
     dump.write_text(dump.read_text()[:4000])
     build(folder, problem, SAMPLES / "ranks" / "bench")
+
+
+def copy_foreign(folder: Path) -> None:
+    """Lay down a result file that msprobe's own builder wrote."""
+    folder.mkdir(parents=True)
+    shutil.copy(SAMPLES / "vis-db" / "ranks.vis.db", folder / "foreign.vis.db")
 
 
 def build_joined(folder: Path) -> None:

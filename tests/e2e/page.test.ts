@@ -161,23 +161,6 @@ describe("language, theme, keys", () => {
       },
       { viewport: { width: 720, height: 450 } },
     ));
-
-  it("walks the outline as a tree, by keys alone", () =>
-    on("tensor", async (page) => {
-      await page.keyboard.press("2");
-      await page.getByRole("tree").focus();
-      for (const key of ["Home", ...Array<string>(5).fill("ArrowDown"), "ArrowRight", "ArrowRight"]) {
-        await page.keyboard.press(key);
-        await page.waitForTimeout(120);
-      }
-      await expect.poll(() => selectedName(page)).toMatch(/^Module\.layers\.[01]\./);
-      const current = page.getByRole("treeitem", { selected: true });
-      expect(await current.getAttribute("aria-level")).toBe("3");
-      await page.keyboard.press("ArrowLeft");
-      await expect.poll(() => current.getAttribute("aria-expanded")).toBe("true");
-      await page.keyboard.press("ArrowLeft");
-      await expect.poll(() => current.getAttribute("aria-expanded")).toBe("false");
-    }));
 });
 
 describe("trouble", () => {

@@ -174,3 +174,14 @@ def test_replicas_are_compared_one_by_one_where_wanted(tmp_path: Path) -> None:
                 options, merging=replace(options.merging, benchmark=Sizes(rank_size=1, tp=1, pp=1))
             ),
         )
+
+
+def test_what_a_parameter_says_of_itself_wins_over_its_numbers(tmp_path: Path) -> None:
+    ours, theirs = _run(tmp_path / "p", (0, 1), 2), _run(tmp_path / "b", (0,), 1)
+    for folder in (ours / "step0").iterdir():
+        dump = json.loads((folder / "dump.json").read_text())
+        dump["parallel"]["layouts"] = {"down.weight": {"tp": False}}
+        dump["data"][_ENTRY]["parameters"]["weight"]["shape"] = [8, 4]
+        (folder / "dump.json").write_text(json.dumps(dump))
+    said = list(describe_merging(ours, theirs, _options()))
+    assert "       3 tp: R against whole" in said

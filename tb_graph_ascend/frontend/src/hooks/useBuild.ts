@@ -44,7 +44,9 @@ export function useBuild() {
   const cancel = useCallback(async () => {
     if (job === undefined) return;
     try {
-      setBuild(await api.cancelBuild(job));
+      const ended = await api.cancelBuild(job);
+      // Its processes take a moment to end; another build may be under way by then.
+      setBuild((now) => (now?.id === ended.id ? ended : now));
     } catch (problem) {
       setError(problem);
     }

@@ -26,3 +26,22 @@ def test_what_the_user_gives_is_kept_with_version_and_source() -> None:
 def test_what_is_no_layout_is_refused(given: dict[str, object]) -> None:
     with pytest.raises(LifecycleError, match="parallel="):
         parallel_header(None, given)
+
+
+def test_parameters_of_megatron_say_how_tp_cuts_them() -> None:
+    model = torch.nn.Linear(2, 2)
+    model.weight.tensor_model_parallel = True  # type: ignore[attr-defined]
+    model.weight.partition_dim = 0  # type: ignore[attr-defined]
+    model.bias.tensor_model_parallel = False  # type: ignore[attr-defined]
+    model.bias.sequence_parallel = True  # type: ignore[attr-defined]
+    distributed = torch.distributed
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    try:
+        text = parallel_header(model, None)
+    finally:
+        distributed.destroy_process_group()
+    assert text is not None
+    assert json.loads(text)["layouts"] == {
+        "weight": {"tp": True, "dim": 0},
+        "bias": {"tp": False, "sequence_parallel": True},
+    }

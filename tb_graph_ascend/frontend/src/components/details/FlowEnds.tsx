@@ -23,6 +23,7 @@ export function FlowEnds({ links, direction }: Props) {
   const [first] = calls;
   if (!first) return null;
   const count = calls.length;
+  const told = t(direction === "from" ? "details.allMakers" : "details.allReaders", { count });
   return (
     <>
       <FlowEnd link={first} direction={direction} />
@@ -32,12 +33,14 @@ export function FlowEnds({ links, direction }: Props) {
           className={`link flow-more ${direction}`}
           aria-expanded={open}
           aria-controls={open ? list : undefined}
-          aria-label={t(direction === "from" ? "details.allMakers" : "details.allReaders", { count })}
-          title={t(direction === "from" ? "details.allMakers" : "details.allReaders", { count })}
+          aria-label={told}
+          title={told}
           onClick={() => setOpen(!open)}
         >
-          {open ? "−" : "+"}
-          {count - 1}
+          <span aria-hidden>
+            {open ? "−" : "+"}
+            {count - 1}
+          </span>
         </button>
       )}
       {open && count > 1 && (
