@@ -22,7 +22,12 @@ from builder.pipeline.merge_coverage import merged_summary, merged_values
 from builder.pipeline.merged import plan_comparison
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.order import link_ranks, order_findings
-from builder.pipeline.outcome import PairOutcome, StoredFinding, unlike_dumps
+from builder.pipeline.outcome import (
+    PairOutcome,
+    StoredFinding,
+    decided_ties,
+    unlike_dumps,
+)
 from builder.pipeline.pair import Instructions
 from builder.pipeline.phases import Phase, PhaseEntered
 from builder.pipeline.plan import PairPlan, Plan, plan_single
@@ -225,6 +230,7 @@ def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[
         ours, theirs = precision
         said.append({"code": "precision_setting", "problem": ours, "benchmark": theirs})
     said += unlike_dumps(outcomes)
+    said += decided_ties(outcomes)
     said += merged_summary(outcomes)
     for missing in plan.missing:
         place: Reason = {"code": "only_in", "step": missing.step, "rank": missing.rank}

@@ -89,6 +89,8 @@ SENTENCES = {
     "measure of a tensor in common; arguments, dtypes and shapes alone were compared",
     "unlike_names": "dumps of unlike tasks, {problem} against {benchmark}: one holds no values; "
     "names alone were compared",
+    "ties": "{name} (of {count} such calls) ranks numbers that agree to rounding and picks others: "
+    "a tie; what is gathered by them differs and is no finding",
     "merged": "the ranks are compared as one logical run: {problem} against {benchmark}",
     "not_merged": "compared rank by rank, not as one logical run: {why}",
     "merged_little": "fewer than half of the values could be compared: {compared} of {total}",

@@ -166,13 +166,25 @@ class Facts(Divergence):
             return all(self.is_integer(row) for row in rows)
         return self._is_rounded(inputs)
 
+    def is_tie(self, node: TreeNode) -> bool:
+        """Whether a call ranked numbers that agree to rounding and picked others: a tie."""
+        floating = [row for row in self.rows(node) if not self.is_integer(row)]
+        return (
+            node.direction == "forward" and self.is_selection(node) and self._is_rounded(floating)
+        )
+
     def _picks_back(self, node: TreeNode) -> bool:
         """Whether a gradient of the same size goes to other elements, after rounding decided."""
         forward = node.forward
-        if forward is None or not self._is_rounded(self.rows(forward)):
+        if forward is None:
             return False
-        if gates_elements(node) and self._are_gated(node, forward):
+        decided = self.rows(forward)
+        differ = bool((self.comparison.error[decided] > 0).any())
+        agree = bool((self.comparison.score[decided] <= self.threshold).all())
+        if differ and agree and gates_elements(node) and self._are_gated(node, forward):
             return True
+        if not self._is_rounded(decided):
+            return False
         outputs = self.divergent(node).outputs
         same_size = all(self.comparison.norm_error[r] <= self.comparison.limit[r] for r in outputs)
         return picks_elements(node) and same_size

@@ -24,7 +24,8 @@ class Ledger:
     node. `tolerated` holds fingerprints, by number, of values that differ without a finding;
     `rounding` those of them that differ by rounding alone. `reselected_at`: where in execution
     order rounding first picked other elements, so that gradients of other elements follow.
-    `compared`: a node with values was seen.
+    `ties`: the calls that ranked numbers which rounding put in another order. `compared`: a node
+    with values was seen.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -35,6 +36,7 @@ class Ledger:
         self.rounding: set[int] = set()
         self.scaled = ScaledGradients()
         self.reselected_at: int | None = None
+        self.ties: list[TreeNode] = []
         self.compared = False
         self.latest_nonfinite: Finding | None = None
         self._latest_strong: Finding | None = None
@@ -96,6 +98,10 @@ class Ledger:
         for index in indices:
             if index != SURPLUS and self._values.keys[index].startswith("parameters_grad"):
                 self.scaled.add(self._values.records[index])
+
+    def is_let_pass(self, row: int) -> bool:
+        """Whether the problem side's value of a row was let pass where it was made."""
+        return self.fingerprints(self.facts.problem_values([row])) <= self.tolerated
 
     def discard(self) -> None:
         """Forget all findings: the one that was opened last waits for the next step."""

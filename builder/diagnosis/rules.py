@@ -69,6 +69,19 @@ def has_another_argument(case: Case) -> Finding | None:
     return case.ledger.open(case.node, "argument_differs", reason)
 
 
+def has_another_argument_behind_a_tie(case: Case) -> Finding | None:
+    """A call reads what rounding picked otherwise, and was itself given another argument.
+
+    Whole numbers are left out: they may be counts of what was picked.
+    """
+    if not case.ledger.ties or not case.rows.outputs or not case.rows.arguments:
+        return None
+    reason = case.facts.argument_reason(case.rows.arguments[0])
+    if all(str(reason[side]).lstrip("-").isdigit() for side in ("problem", "benchmark")):
+        return None
+    return case.ledger.open(case.node, "argument_differs", reason)
+
+
 def follows_a_changed_call(case: Case) -> Finding | None:
     """A call that one side alone makes, or made otherwise, and differences begin right after it."""
     candidate = (
@@ -128,8 +141,9 @@ def follows_the_latest_finding(case: Case) -> Finding | None:
 def differs_unexplained(case: Case) -> Finding | None:
     """An input differs clearly and nothing that was recorded before explains it."""
     # Where rounding picked other elements, what is gathered from them and their gradients differ,
-    # and nothing recorded says so.
-    worst = case.facts.worst(case.rows.inputs)
+    # and nothing recorded says so. What was let pass where it was made says nothing here.
+    asked = [row for row in case.rows.inputs if not case.ledger.is_let_pass(row)]
+    worst = case.facts.worst(asked or case.rows.inputs)
     if case.ledger.reselected and not case.ledger.is_made(worst):
         unexplained = False
     elif case.ledger.reselected and phase_of(case.node) == "backward":

@@ -25,6 +25,7 @@ from builder.diagnosis.rules import (
     finding_in_forward,
     finding_inside,
     first_answer,
+    has_another_argument_behind_a_tie,
 )
 from builder.dump.forms import OUTPUT_ROLES
 from builder.judge.overflow import is_exempt
@@ -41,12 +42,14 @@ class Walked:
     """What a walk has established.
 
     `tolerated` are fingerprints of values that differ without a finding, which the next step may
-    inherit; `late` is a candidate of the optimizer that only the next step can confirm.
+    inherit; `late` is a candidate of the optimizer that only the next step can confirm; `ties` are
+    the calls in which rounding decided what was picked.
     """
 
     findings: list[Finding]
     tolerated: frozenset[Hashable]
     late: Finding | None
+    ties: tuple[TreeNode, ...] = ()
 
 
 def walk(comparison: Comparison, threshold: float = THRESHOLD) -> Walked:
@@ -62,7 +65,7 @@ def walk(comparison: Comparison, threshold: float = THRESHOLD) -> Walked:
     for finding in ledger.findings:
         finding.propagated_to = len(finding.carriers)
     ordered = sorted(ledger.findings, key=Finding.sort_key)
-    return Walked(ordered, ledger.tolerated_keys(), late)
+    return Walked(ordered, ledger.tolerated_keys(), late, tuple(ledger.ties))
 
 
 class _Walk:
@@ -162,6 +165,8 @@ class _Walk:
         if self.facts.is_written_otherwise(case.node, rows.inputs):
             return
         if known and candidate_that_made(case) is None:
+            if has_another_argument_behind_a_tie(case) is not None:
+                return
             others = self.facts.problem_values([r for r in rows.inputs if r not in scaled])
             ledger.tolerate(outputs, ledger.fingerprints(others) <= ledger.rounding)
             return
@@ -181,6 +186,8 @@ class _Walk:
         if cause is not None:
             ledger.carry(cause, node)
         else:
+            if self.facts.is_tie(node):
+                ledger.ties.append(node)
             selection = self.facts.is_selection(node) or bool(self.facts.changed_integers(node))
             if selection and not ledger.reselected:
                 ledger.reselected_at = node.exec_order

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from builder.compare.comparison import Comparison
@@ -33,7 +35,7 @@ def with_layout_findings(walked: Walked, comparison: Comparison, merged: MergedM
     _explain_updates(findings, comparison)
     for finding in findings:
         finding.reasons += _places_of(finding, comparison, merged)
-    return Walked(findings, walked.tolerated, walked.late)
+    return replace(walked, findings=findings)
 
 
 def _with_conflicts(

@@ -48,7 +48,8 @@ class PairOutcome:
     """What the whole build needs to know of one pair; `error` is set when it failed.
 
     `rules` and `manual` say by position which mapping rules and manual pairs found their nodes;
-    `unlike` says what dumps that hold unlike things were compared on; `late` and `tolerated` are
+    `unlike` says what dumps that hold unlike things were compared on; `ties` are the names of
+    the calls in which rounding decided what was picked; `late` and `tolerated` are
     for the next step to look at; `graphs` and `messages` stand in the order problem, benchmark. Of
     merged ranks: the layouts of both sides, how many values were compared, of these by bounds and
     by an assumed layout, and how many set aside by reason.
@@ -64,6 +65,7 @@ class PairOutcome:
     compared: int = 0
     precision: tuple[str, str] | None = None
     unlike: Reason | None = None
+    ties: tuple[str, ...] = ()
     gradients_agree: bool | None = None
     rules: tuple[RuleState, ...] = ()
     manual: tuple[bool, ...] = ()
@@ -75,6 +77,12 @@ class PairOutcome:
     layouts: tuple[str, str] | None = None
     values: Mapping[str, int] = field(default_factory=dict)
     set_aside: Mapping[str, int] = field(default_factory=dict)
+
+
+def decided_ties(outcomes: Iterable[PairOutcome]) -> list[Reason]:
+    """One note on all calls in which rounding decided what was picked."""
+    names = [name for outcome in outcomes for name in outcome.ties]
+    return [{"code": "ties", "name": names[0], "count": len(names)}] if names else []
 
 
 def unlike_dumps(outcomes: Iterable[PairOutcome]) -> list[Reason]:

@@ -50,6 +50,7 @@ export const reasonsEn: Record<string, string> = {
   partner_missing: "{{kind}} with rank {{peer_rank}}: the partner call is missing",
   collective_order: "rank {{peer_rank}} calls {{other}} where this rank calls {{kind}}",
   checkpoint_recomputed: "recomputed during the backward pass (activation checkpointing)",
+  ties: "{{name}} (of {{count}} such calls) ranks numbers that agree to rounding and picks others: a tie; what is gathered by them differs and is no finding",
   precision_setting:
     "computed in {{problem}} in the problem run and in {{benchmark}} in the benchmark (most values, or a whole class of calls); tolerances follow the coarser one",
   statistics_only: "a tensor dump against a statistics dump: compared on the statistics both have",

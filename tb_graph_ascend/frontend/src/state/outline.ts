@@ -77,6 +77,7 @@ export class OutlineView {
   filter(filtered: boolean): Promise<void> {
     this.filtered = filtered;
     this.cursor = 0;
+    this.changed();
     return this.anew();
   }
 
@@ -128,11 +129,13 @@ export class OutlineView {
   }
 
   private async load(page: number, anew = false): Promise<void> {
-    const { round } = this;
+    const { round, node } = this;
     this.asked.add(page);
     try {
       const answer = await this.ask({ offset: page * PAGE, limit: PAGE });
-      if (round === this.round) this.take(answer, page, anew);
+      // Where another node was selected meanwhile, the answer to that says where one is.
+      const here = node === this.node ? answer.here : this.here;
+      if (round === this.round) this.take({ ...answer, here }, page, anew);
     } catch (error) {
       if (round !== this.round) return;
       this.error ??= error;

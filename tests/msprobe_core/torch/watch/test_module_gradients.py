@@ -317,6 +317,26 @@ def test_one_tensor_in_three_places_has_no_gradient_of_its_own(debugger: Make, d
     assert entry["input"][0]["Max"] == 1.0
 
 
+def test_what_a_module_passes_on_stays_the_tensor_that_it_is(debugger: Make) -> None:
+    """Why some gradients are null: torch's own hook has them, at a price the user would pay."""
+
+    def use(case: Case, x: Tensor) -> Tensor:
+        y = case.before(x)
+        z = case.m(y)
+        assert z is y
+        z.add_(1)
+        return (y * 3 + z * 5).sum()  # type: ignore[no-any-return]
+
+    case = Case(nn.Identity(), use)
+    one_step(debugger(level="mix"), case, lambda: case(torch.ones(2, 4)).backward())
+    case.m.register_full_backward_hook(lambda *_: None)
+    with pytest.raises(AssertionError):
+        case(torch.ones(2, 4))
+    y = torch.ones(3, requires_grad=True) * 2
+    with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+        case.m(y).add_(1)
+
+
 def test_what_cannot_be_told_apart_is_null(debugger: Make, dumps: Read) -> None:
     def use(case: Case, x: Tensor) -> Tensor:
         y = case.before(x)
