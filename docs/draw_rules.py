@@ -1,8 +1,9 @@
 """Draws docs/pictures/rules/*.svg: for each rule of the diagnosis a real run in which it answered.
 
 usage: python -m docs.draw_rules [--folder FOLDER] [RULE …]; the suite of seeded bugs is recorded
-below FOLDER, a temporary one without it. The first case of the suite in which a rule answers is
-drawn: as `make zoo` records it, else without sketches, else that in bfloat16 on the same kernels.
+below FOLDER, a temporary one without it. The first case of the suite in which a rule answers
+rightly is drawn: as `make zoo` records it, else without sketches, else that in bfloat16 on the
+same kernels.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
+from textwrap import wrap
 
 import torch
 
@@ -26,10 +28,12 @@ from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
 from builder.match.tree import Tree, TreeNode, build_tree
 from builder.reasons import sentence
+from tests.zoo.culprit import right_answers
 from tests.zoo.suite import Case, cases, recorded
 
 PICTURES = Path(__file__).parent / "pictures" / "rules"
 _ROWS, _ROW, _WIDTH = 7, 22, 860
+_LETTERS = 112  # that fit into a line
 # The suite as it is recorded, and what its cases are changed to for rules that it never asks.
 SETTINGS: dict[str, Callable[[Case], Case]] = {
     "": lambda case: case,
@@ -92,15 +96,19 @@ def both(case: Case, **changes: bool) -> Case:
 
 
 def examples(case: Case, root: Path) -> dict[str, Example]:
-    """The first answer of each rule in either step of a case."""
+    """The first answer of each rule in either step of a case, wrong ones left out."""
     found: dict[str, Example] = {}
     sides = recorded(case, root)
+    right = right_answers(case.fault.culprits, *sides) if case.fault is not None else set()
+    faulty = {culprit.step for culprit in case.fault.culprits} if case.fault is not None else set()
     for step in (0, 1):
         trees = [tree_of(side / f"step{step}") for side in sides]
         comparison = compare(match_trees(*trees), Tolerance())
 
-        def note(name: str, asked: AskedCase, finding: Finding) -> None:
-            found.setdefault(name, Example(asked.facts, asked.node, finding))
+        def note(name: str, asked: AskedCase, finding: Finding, step: int = step) -> None:
+            # What a later step inherits is right as well, and no culprit.
+            if step not in faulty or (step, finding.node.name) in right:
+                found.setdefault(name, Example(asked.facts, asked.node, finding))
 
         with_names(note)
         walk.walk(comparison)
@@ -132,8 +140,8 @@ def with_names(note: Answered) -> None:
 def drawn(rule: str, example: Example, run: str) -> str:
     """The calls up to the node that was asked about, with their scores, and the finding."""
     rows = rows_of(example)
-    said = "; ".join(map(sentence, example.finding.reasons))
-    height = _ROW * (len(rows) + 4)
+    said = wrap("; ".join(map(sentence, example.finding.reasons)), _LETTERS)
+    height = _ROW * (len(rows) + 3 + len(said))
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
         f'role="img" aria-label="{escape(rule)}" font-family="monospace" font-size="12">',
@@ -142,20 +150,24 @@ def drawn(rule: str, example: Example, run: str) -> str:
         *(text(x, 1, title, "#555") for x, title in ((620, "inputs"), (700, "outputs"))),
     ]
     for number, node in enumerate(rows, 2):
-        lines += row_of(example, node, number)
+        lines += (
+            row_of(example, node, number) if node is not None else [text(8, number, "⋮", "#555")]
+        )
     end = len(rows) + 2
     lines.append(text(8, end, f"finding: {example.finding.node.name}", "#a11"))
-    lines.append(text(8, end + 1, said[:116], "#a11"))
+    lines += [text(8, row, line, "#a11") for row, line in enumerate(said, end + 1)]
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def rows_of(example: Example) -> list[TreeNode]:
-    """The finding, then the last nodes up to the one that was asked about."""
+def rows_of(example: Example) -> list[TreeNode | None]:
+    """The finding, then the last nodes up to the one that was asked about; None for a gap."""
     in_order = example.facts.comparison.matching.problem.in_order
     at = example.node.exec_order
     near = in_order[max(0, at - _ROWS + 1) : at + 1]
     first = example.finding.node
-    return near if first in near or example.finding.side == "benchmark" else [first, *near]
+    if first in near or example.finding.side == "benchmark":
+        return [*near]
+    return [first, *near] if first.exec_order + 1 == near[0].exec_order else [first, None, *near]
 
 
 def row_of(example: Example, node: TreeNode, number: int) -> list[str]:

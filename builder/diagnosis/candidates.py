@@ -98,8 +98,12 @@ class Candidates:
 
     def usual_strain(self) -> float:
         """How near their tolerance the values of the last few compared nodes were."""
-        recent = self._compared[-_BEFORE:]
-        return max((self._facts.strain(node) for node in recent), default=0.0)
+        return self._usual(self._compared[-_BEFORE:])
+
+    def _usual(self, nodes: list[TreeNode]) -> float:
+        """The largest strain of some nodes, those left out that belong to a finding."""
+        sound = (node for node in nodes if node not in self._explained)
+        return max((self._facts.strain(node) for node in sound), default=0.0)
 
     def clear(self) -> None:
         """Forget all candidates: one of them was named, or another cause was."""
@@ -178,7 +182,7 @@ class Candidates:
         if not self._explained.isdisjoint(before[-1:]):
             return False  # it began before
         near = [other for other in near if other not in self._explained]
-        usual = max((self._facts.strain(other) for other in before), default=0.0)
+        usual = self._usual(before)
         return any(self._facts.strain(other) > self._believable(usual) for other in near)
 
     def _is_between(self, order: int, node: TreeNode) -> bool:
