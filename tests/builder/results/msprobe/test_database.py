@@ -259,26 +259,3 @@ def test_cycle_of_parents_is_shown_at_the_root(samples: Path, tmp_path: Path) ->
 def test_unknown_nodes_are_skipped_as_promised(ranks: MsprobeDatabase) -> None:
     known = everything(ranks)[0]
     assert ranks.nodes_by_id([10**9, known.id, -1, 2**70]) == [known]
-
-
-def test_node_elsewhere_is_found_without_reading_the_pairs(samples: Path) -> None:
-    database = MsprobeDatabase(samples / "vis-db" / "ranks.vis.db")
-    (own,) = rows(
-        database,
-        "SELECT rowid FROM tb_nodes WHERE step = 1 AND rank = 1 AND data_source = 'NPU' "
-        "AND node_type = '1' LIMIT 1",
-    )[0]
-    read: list[tuple[int, int]] = []
-    database._read = lambda s, r, of=database._read: read.append((s, r)) or of(s, r)  # type: ignore[method-assign,misc,func-returns-value]
-    cells = database.across(own).cells
-    assert len(cells) == 4
-    assert read == [(1, 1)]
-    for cell in cells:
-        assert cell.node is not None
-        node = database.node(cell.node)
-        assert (cell.score, cell.verdict, cell.overflow) == (
-            node.score,
-            node.verdict,
-            node.overflow,
-        )
-    database.close()

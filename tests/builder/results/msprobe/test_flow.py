@@ -24,7 +24,7 @@ def ranks(samples: Path) -> Iterator[MsprobeDatabase]:
 
 
 def _named(database: MsprobeDatabase, name: str) -> Node:
-    nodes = database._load(0, 0).nodes.values()
+    nodes = database._stored.load(0, 0).nodes.values()
     return next(node for node in nodes if node.name == name and node.side == "problem")
 
 
@@ -51,7 +51,7 @@ def test_rails_of_its_rows_are_inferred(ranks: MsprobeDatabase) -> None:
 
 
 def test_no_call_reads_what_is_put_out_after_it_began(ranks: MsprobeDatabase) -> None:
-    pair = ranks._load(0, 0)
+    pair = ranks._stored.load(0, 0)
     passed = ranks._passed(pair, "problem")
     assert len(passed) > 40
     assert all(pair.nodes[one.producer].order < pair.nodes[one.consumer].order for one in passed)

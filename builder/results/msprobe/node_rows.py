@@ -1,0 +1,26 @@
+"""Nodes of msprobe's own files as rows of the indexes over a pair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from builder.results.pair_index.columns import packed
+from builder.results.records import Node
+
+
+def index_row(n: Node) -> tuple[Any, ...]:
+    """A node as a row of what lists and searches read."""
+    match = -1 if n.match is None else n.match
+    return n.id, n.order, _state(n), n.score, None, -1, None, match, n.name
+
+
+def side_row(n: Node) -> tuple[Any, ...]:
+    """A node as a row of its side in the list of both sides."""
+    parent = -1 if n.parent is None else n.parent
+    match = -1 if n.match is None else n.match
+    return n.id, parent, match, n.micro_step, _state(n), n.score, None, -1, n.name
+
+
+def _state(n: Node) -> int:
+    words = {"kind": n.kind, "direction": n.direction, "verdict": n.verdict, "overflow": n.overflow}
+    return packed(words, matched=n.match is not None)
