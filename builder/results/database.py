@@ -28,7 +28,7 @@ from builder.results.across import find_everywhere
 from builder.results.diff.flow_cells import NO_FLOW, FlowIds, read_flow
 from builder.results.diff.index import DiffIndex, index_of
 from builder.results.diff.sides import SIDE_CELLS, SideNodes, from_cells
-from builder.results.manual.patches import GraphChange, NodeSource, Patches
+from builder.results.manual.patches import NodeSource, Patches
 from builder.results.pair_index.cells import Cells, read_cells
 from builder.results.pair_index.columns import SQL_CELLS
 from builder.results.pair_index.index import PairIndex
@@ -41,7 +41,6 @@ from builder.results.records import (
     NodeDetails,
     NodeFlow,
     NodePath,
-    Pair,
     PairGraphs,
     Side,
     Stacks,
@@ -64,6 +63,7 @@ from builder.results.stored_rows import (
     graph_of,
     links_of,
     node_of,
+    pair_of,
     reasons_of,
     stack_of,
     state_of,
@@ -161,7 +161,7 @@ class ResultDatabase:
             benchmark=self.meta.get("benchmark"),
             overflow_checked=bool(self.options.get("overflow_check")),
             summary=reasons_of(self.meta.get("summary")),
-            pairs=[self._pair(rows) for rows in self._stored.pairs.values()],
+            pairs=[pair_of(rows, self.patches.graphs) for rows in self._stored.pairs.values()],
         )
 
     def pair(self, step: int, rank: int) -> PairGraphs:
@@ -352,25 +352,6 @@ class ResultDatabase:
         if rows is None:
             raise UnknownNodeError(f"{self.file.name} has no step {step} rank {rank}")
         return rows
-
-    def _pair(self, rows: Sequence[Row[Any]]) -> Pair:
-        status, error = state_of(rows)
-        sides = {row.side: row for row in rows if row.status == "ok"}
-        problem, benchmark = sides.get("problem"), sides.get("benchmark")
-        change = self.patches.graphs.get(problem.id if problem else -1, GraphChange())
-        matched = (problem.matched if problem else 0) + change.matched
-        known = [w for w in (problem.worst if problem else None, change.worst) if w is not None]
-        return Pair(
-            step=rows[0].step,
-            rank=rows[0].rank,
-            status=status,
-            error=error,
-            worst=max(known, default=None),
-            divergent=(problem.divergent if problem else 0) + change.divergent,
-            matched=matched,
-            unmatched_problem=problem.nodes - matched if problem and benchmark else 0,
-            unmatched_benchmark=benchmark.nodes - matched if benchmark else 0,
-        )
 
     def _select(
         self,

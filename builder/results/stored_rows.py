@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
 from sqlalchemy import Connection, Row, select
 
+from builder.results.manual.patches import GraphChange
 from builder.results.records import (
     AcrossCell,
     CommunicationLink,
@@ -17,6 +18,7 @@ from builder.results.records import (
     Graph,
     Measure,
     Node,
+    Pair,
     Reason,
     Side,
     Status,
@@ -61,6 +63,27 @@ def cell_of(place: tuple[int, int], occurrence: Node | None) -> AcrossCell:
         occurrence.input_score,
         occurrence.verdict,
         occurrence.overflow,
+    )
+
+
+def pair_of(rows: Sequence[Row[Any]], changes: Mapping[int, GraphChange]) -> Pair:
+    """The graphs of a step and rank as one record, with what patches change of them by graph."""
+    status, error = state_of(rows)
+    sides = {row.side: row for row in rows if row.status == "ok"}
+    problem, benchmark = sides.get("problem"), sides.get("benchmark")
+    change = changes.get(problem.id if problem else -1, GraphChange())
+    matched = (problem.matched if problem else 0) + change.matched
+    known = [w for w in (problem.worst if problem else None, change.worst) if w is not None]
+    return Pair(
+        step=rows[0].step,
+        rank=rows[0].rank,
+        status=status,
+        error=error,
+        worst=max(known, default=None),
+        divergent=(problem.divergent if problem else 0) + change.divergent,
+        matched=matched,
+        unmatched_problem=problem.nodes - matched if problem and benchmark else 0,
+        unmatched_benchmark=benchmark.nodes - matched if benchmark else 0,
     )
 
 

@@ -18,6 +18,7 @@ from builder.results.diff.flow_cells import NO_FLOW, FlowIds
 from builder.results.diff.index import DiffIndex, index_of
 from builder.results.diff.sides import SIDE_CELLS, from_cells
 from builder.results.manual.patches import Patches
+from builder.results.msprobe.file import MOST_PAIRS_OPEN, SOURCES, MsprobeFile
 from builder.results.msprobe.flow import passed_in
 from builder.results.msprobe.graph import (
     THRESHOLD,
@@ -29,7 +30,6 @@ from builder.results.msprobe.graph import (
 )
 from builder.results.msprobe.node_cells import inputs_and_outputs, stack_of, values_of
 from builder.results.msprobe.node_rows import index_row, side_row
-from builder.results.msprobe.stored_pairs import MOST_PAIRS_OPEN, SOURCES, StoredPairs
 from builder.results.msprobe.values import messages, pair_values, path_of, value_ids
 from builder.results.pair_index.cells import by_column
 from builder.results.pair_index.index import PairIndex
@@ -77,7 +77,7 @@ class MsprobeDatabase:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self._stored = StoredPairs(file)
+        self._stored = MsprobeFile(file)
 
     def close(self) -> None:
         """Let go of the file."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builder.diagnosis.test_walk import Entries, findings, names
+from tests.builder.diagnosis.small_runs import Entries, findings, names
 from tests.builder.dumps import Json, backward, forward, tensor
 
 HALF = {"dtype": "torch.bfloat16"}

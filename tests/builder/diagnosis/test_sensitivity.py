@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from builder.diagnosis.sensitivity import Operand, furthest
+from tests.builder.diagnosis.small_runs import Entries, findings, names
 from tests.builder.diagnosis.test_element_calls import half
-from tests.builder.diagnosis.test_walk import Entries, findings, names
 from tests.builder.dumps import Json, forward, tensor
 
 Computed = Callable[..., Tensor]

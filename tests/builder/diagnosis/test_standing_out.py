@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.builder.diagnosis.test_walk import A, B, C, Entries, findings, names
+from tests.builder.diagnosis.small_runs import A, B, C, Entries, findings, names
 from tests.builder.dumps import forward, tensor
 
 PADDED = {"shape": [4, 4]}

@@ -2,41 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from builder.compare.comparison import compare
-from builder.compare.score import Tolerance
-from builder.diagnosis.finding import Finding
-from builder.diagnosis.walk import walk
-from builder.dump.reader import read_dump
-from builder.match.nodes import match_trees
-from builder.match.tree import Tree, build_tree
-from tests.builder.dumps import backward, forward, tensor, write_dump
-
-Entries = Mapping[str, object]
-A, B, C = (f"Torch.op{x}.0.forward" for x in "abc")
-
-
-def findings(tmp_path: Path, ours: Entries, theirs: Entries, **parents: str) -> list[Finding]:
-    """What a walk finds; `parents` by an entry's name, or by the second part of it."""
-
-    def make(side: str, data: Entries) -> Tree:
-        construct = {name: parents.get(name, parents.get(name.split(".")[1])) for name in data}
-        return build_tree(read_dump(write_dump(tmp_path / side, data, construct)))
-
-    return walk(compare(match_trees(make("p", ours), make("b", theirs)), Tolerance())).findings
-
-
-def chain(*norms: float) -> dict[str, object]:
-    """Calls a, b, c in a row, each reading what the one before put out."""
-    names = (A, B, C)
-    pairs = zip(names, norms, norms[1:])
-    return {name: forward([tensor(x)], [tensor(y)]) for name, x, y in pairs}
-
-
-def names(found: list[Finding]) -> list[str]:
-    return [finding.node.name for finding in found]
+from tests.builder.diagnosis.small_runs import A, B, C, Entries, chain, findings, names
+from tests.builder.dumps import backward, forward, tensor
 
 
 def test_equal_runs_have_none(tmp_path: Path) -> None:
@@ -61,112 +30,6 @@ def test_other_input_data_is_said_at_the_first_call(tmp_path: Path) -> None:
     assert names(found) == [A]
     assert found[0].reasons[0]["code"] == "batch_differs"
     assert found[0].propagated_to == 1
-
-
-def test_an_extra_call_is_named_by_what_it_put_out(tmp_path: Path) -> None:
-    extra = "Torch.mul.0.forward"
-    ours = {
-        A: forward([tensor(1)], [tensor(2)]),
-        extra: forward([tensor(2)], [tensor(3.4)]),
-        B: forward([tensor(3.4)], [tensor(5.1)]),
-    }
-    theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(3)])}
-    found = findings(tmp_path, ours, theirs)
-    assert names(found) == [extra]
-    assert found[0].reasons[0]["code"] == "extra_calls"
-    assert found[0].score is not None and found[0].score > 0.9
-
-
-def test_a_missing_call_is_named_on_the_benchmark_side(tmp_path: Path) -> None:
-    missing = "Torch.mul.0.forward"
-    theirs = {
-        A: forward([tensor(1)], [tensor(2)]),
-        missing: forward([tensor(2)], [tensor(3.4)]),
-        B: forward([tensor(3.4)], [tensor(5.1)]),
-    }
-    ours = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(3)])}
-    found = findings(tmp_path, ours, theirs)
-    assert [(f.node.name, f.side) for f in found] == [(missing, "benchmark")]
-
-
-def test_a_call_of_a_hook_is_named_although_it_stands_behind_its_reader(tmp_path: Path) -> None:
-    module, first, last = "Module.a.A.backward.0", "Torch.opb.0.backward", "Torch.opa.0.backward"
-    hook = "Tensor.__mul__.7.forward"
-
-    def entries(gradient: object, **hooks: object) -> Entries:
-        return {
-            A: forward([tensor(1)], [tensor(2)]),
-            first: backward([tensor(1)], [tensor(3)]),
-            **hooks,
-            last: backward([gradient], [tensor(4)]),
-            module: backward([], []),
-        }
-
-    read = tensor(1.5, source=f"{hook}.output.0")
-    ours = entries(read, **{hook: forward([tensor(3)], [tensor(1.5)])})
-    found = findings(tmp_path, ours, entries(tensor(3)), **{first: module, last: module})
-    assert names(found) == [hook]
-    assert found[0].reasons[0]["code"] == "extra_calls"
-
-
-def test_behind_a_finding_no_other_call_is_blamed_for_what_follows(tmp_path: Path) -> None:
-    """One that overflows stands in place of another: the missing one is no second cause."""
-    mine, other = "Torch.exp.0.forward", "Functional.relu.0.forward"
-    huge = tensor(2.0, Max="inf", Mean="inf", Norm="inf")
-
-    def entries(call: str, made: object, behind: float) -> Entries:
-        norms = [behind, behind + 1, behind + 2, behind + 3]
-        calls = zip("012", norms, norms[1:])
-        after = {f"Torch.op{n}.0.forward": forward([tensor(x)], [tensor(y)]) for n, x, y in calls}
-        return {
-            A: forward([tensor(1)], [tensor(2)]),
-            call: forward([tensor(2)], [made]),
-            B: forward([made], [tensor(behind)]),
-            **after,
-            C: forward([tensor(2 * behind)], [tensor(behind)]),
-        }
-
-    found = findings(tmp_path, entries(mine, huge, 7), entries(other, tensor(3), 4))
-    assert [(f.node.name, f.kind) for f in found] == [(mine, "non_finite")]
-
-
-def replaced(call: str, made: float) -> Entries:
-    calls = {call: forward([tensor(2)], [tensor(made)]), B: forward([tensor(made)], [tensor(5)])}
-    return {A: forward([tensor(1)], [tensor(2)]), **calls}
-
-
-def test_a_call_in_place_of_another_says_of_which(tmp_path: Path) -> None:
-    mine, other = "Torch.gelu.0.forward", "Torch.silu.0.forward"
-    (found,) = findings(tmp_path, replaced(mine, 3.4), replaced(other, 3))
-    assert found.node.name == mine
-    assert found.reasons[1:] == [{"code": "in_place_of", "names": other}]
-
-
-def test_of_two_calls_in_one_place_the_second_is_not_named_for_its_value(tmp_path: Path) -> None:
-    """The benchmark's call made what is read next, and its dump says so: one cause all the same."""
-    mine, other = "Torch.gelu.0.forward", "Torch.silu.0.forward"
-
-    def entries(call: str, made: float) -> Entries:
-        told = tensor(made, source=f"{call}.output.0")
-        after = {
-            B: forward([tensor(made)], [tensor(made)]),
-            C: forward([told], [tensor(2 * made)]),
-        }
-        return {A: forward([tensor(1)], [tensor(2)]), call: forward([tensor(2)], [told]), **after}
-
-    found = findings(tmp_path, entries(mine, 3.4), entries(other, 3))
-    assert names(found) == [mine]
-
-
-def test_a_call_that_none_stands_in_place_of_says_nothing_of_it(tmp_path: Path) -> None:
-    theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(3)])}
-    (found,) = findings(tmp_path, replaced("Torch.gelu.0.forward", 3.4), theirs)
-    assert [reason["code"] for reason in found.reasons] == ["extra_calls"]
-
-
-def test_an_extra_call_that_changes_nothing_is_no_finding(tmp_path: Path) -> None:
-    ours = {**chain(1, 2), "Torch.view.0.forward": forward([tensor(2)], [tensor(2)])}
-    assert findings(tmp_path, ours, chain(1, 2)) == []
 
 
 def test_a_differing_argument_is_named_with_both_values(tmp_path: Path) -> None:
@@ -271,19 +134,6 @@ def test_behind_infinities_the_call_that_made_them_is_named(tmp_path: Path) -> N
     (found,) = findings(tmp_path, entries(4), entries(3))
     assert found.node.name == mask
     assert found.reasons[0]["code"] == "hidden_by_infinity"
-
-
-def test_a_whole_module_that_is_missing_is_named_as_a_module(tmp_path: Path) -> None:
-    module, call = "Module.norm.Norm.forward.0", "Torch.rsqrt.0.forward"
-    ours = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(5)])}
-    theirs = {
-        A: forward([tensor(1)], [tensor(2)]),
-        call: forward([tensor(2)], [tensor(3)]),
-        module: forward([tensor(2)], [tensor(3)]),
-        B: forward([tensor(3)], [tensor(6)]),
-    }
-    (found,) = findings(tmp_path, ours, theirs, rsqrt=module)
-    assert (found.node.name, found.side) == (module, "benchmark")
 
 
 def test_calls_that_read_what_other_calls_made_are_found(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ _COUNTS = """
 """
 
 
-class StoredPairs:
+class MsprobeFile:
     """The open file, and the pairs that were asked for last, for any number of threads."""
 
     def __init__(self, file: Path) -> None:

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from builder.errors import DatabaseError
-from builder.results.msprobe import stored_pairs
 from builder.results.msprobe.database import MsprobeDatabase
+from builder.results.msprobe.file import MOST_PAIRS_OPEN, SOURCES, MsprobeFile
 from builder.results.msprobe.graph import MsprobePair
-from builder.results.msprobe.stored_pairs import MOST_PAIRS_OPEN, StoredPairs
 
 Place = tuple[int, int]
 
@@ -23,13 +22,13 @@ def file(samples: Path) -> Path:
 
 
 @pytest.fixture
-def stored(file: Path) -> Iterator[StoredPairs]:
-    opened = StoredPairs(file)
+def stored(file: Path) -> Iterator[MsprobeFile]:
+    opened = MsprobeFile(file)
     yield opened
     opened.close()
 
 
-def reads_of(stored: StoredPairs, monkeypatch: pytest.MonkeyPatch) -> list[Place]:
+def reads_of(stored: MsprobeFile, monkeypatch: pytest.MonkeyPatch) -> list[Place]:
     """The step and rank of each pair that is read from now on."""
     read: list[Place] = []
     really = stored._read
@@ -68,7 +67,7 @@ def test_node_elsewhere_is_found_without_reading_the_pairs(
 
 
 def test_a_pair_that_is_open_is_not_read_again(
-    stored: StoredPairs, monkeypatch: pytest.MonkeyPatch
+    stored: MsprobeFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = reads_of(stored, monkeypatch)
     pair = stored.load(1, 0)
@@ -79,26 +78,24 @@ def test_a_pair_that_is_open_is_not_read_again(
 
 
 def test_the_pair_that_was_asked_for_longest_ago_is_let_go(
-    stored: StoredPairs, monkeypatch: pytest.MonkeyPatch
+    stored: MsprobeFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored_pairs, "MOST_PAIRS_OPEN", MOST_PAIRS_OPEN - 2)
+    monkeypatch.setattr("builder.results.msprobe.file.MOST_PAIRS_OPEN", MOST_PAIRS_OPEN - 2)
     read = reads_of(stored, monkeypatch)
     for place in [(0, 0), (0, 1), (0, 0), (1, 0), (0, 0), (0, 1)]:
         stored.load(*place)
     assert read == [(0, 0), (0, 1), (1, 0), (0, 1)]
 
 
-def test_graphs_go_by_ids_of_their_own(stored: StoredPairs) -> None:
-    ids = [
-        stored.graph_id(*place, side) for place in stored.counts for side in stored_pairs.SOURCES
-    ]
+def test_graphs_go_by_ids_of_their_own(stored: MsprobeFile) -> None:
+    ids = [stored.graph_id(*place, side) for place in stored.counts for side in SOURCES]
     assert ids == list(range(1, 9))
 
 
 def test_a_pair_that_is_too_large_is_refused_with_a_way_out(
-    stored: StoredPairs, monkeypatch: pytest.MonkeyPatch
+    stored: MsprobeFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored_pairs, "_MOST_NODES", 10)
+    monkeypatch.setattr("builder.results.msprobe.file._MOST_NODES", 10)
     with pytest.raises(DatabaseError, match="more than 10 nodes in step 0 rank 1") as caught:
         stored.load(0, 1)
     assert "graph_visualize" in str(caught.value.hint)
@@ -111,7 +108,7 @@ def test_a_file_without_its_facts_is_named(file: Path, tmp_path: Path) -> None:
     connection.execute("DELETE FROM tb_config")
     connection.commit()
     connection.close()
-    stored = StoredPairs(emptied)
+    stored = MsprobeFile(emptied)
     with pytest.raises(DatabaseError, match=r"emptied\.vis\.db: its table tb_config is empty"):
         _ = stored.config
     stored.close()
