@@ -198,8 +198,8 @@ class _Walk:
         tolerated = self.ledger.tolerated
         if self.ledger.fingerprints(self.facts.problem_values(case.rows.outputs)) <= tolerated:
             return True
-        # Gradients of what several modules read add up outside of every call that is recorded. Parts
-        # that agree count as well: a module's own tolerance may be a hair's breadth less than theirs.
+        # Gradients of what several modules read add up outside of every call that is recorded.
+        # Parts that agree count as well: a module's own tolerance may be a hair's breadth less.
         parts = [child for child in case.node.children if child.kind == "module"]
         differing = [row for part in parts for row in self.facts.divergent(part).outputs]
         prints = self.ledger.fingerprints(self.facts.problem_values(differing))
