@@ -80,7 +80,7 @@ describe("flow", () => {
     on("foreign", async (page) => {
       await query(page, "conv1d forward");
       await page.locator(".table-row").first().click();
-      const more = page.getByRole("button", { name: /^Show all \d+ calls that read it$/ });
+      const more = page.getByRole("button", { name: /^\+\d+: Show all \d+ calls that read it$/ });
       await more.click();
       const readers = page.locator(".flow-list li");
       await expect.poll(() => readers.allInnerTexts()).toEqual(
