@@ -94,3 +94,19 @@ def test_a_sum_of_what_was_let_off_is_let_off(tmp_path: Path, total: float, name
     ours, theirs = experts(10.1, 0.82, total), experts(10.0, 0.7, 0.5)
     found = findings(tmp_path, ours, theirs, **parents)
     assert names(found) == ([WHOLE] if named else [])
+
+
+@pytest.mark.parametrize(("total", "named"), [(0.065, False), (0.095, True)])
+def test_a_sum_is_no_further_apart_than_parts_that_agree(
+    tmp_path: Path, total: float, named: bool
+) -> None:
+    """Where parts nearly cancel, what rounding left of them is a large share of the sum."""
+
+    def sums(part: float, whole: float) -> Entries:
+        return {
+            PART: backward([half(1.0)], [half(part)]),
+            WHOLE: backward([half(1.0)], [half(whole)]),
+        }
+
+    found = findings(tmp_path, sums(10.01, total), sums(10.0, 0.05), **{PART: WHOLE})
+    assert names(found) == ([WHOLE] if named else [])
