@@ -78,7 +78,7 @@ class _Matcher:
 
     def run(self) -> Matching:
         problem, benchmark = self.matching.problem, self.matching.benchmark
-        self._descend(self._pair_manually())
+        self._descend(self._pair_manually(), below_manual=True)
         self.matching.pair(problem.root, benchmark.root, "name")
         if _is_flat(problem) or _is_flat(benchmark):
             # Without modules on a side, the calls alone carry the order.
@@ -93,9 +93,9 @@ class _Matcher:
         _explain_unmatched(self.matching)
         return self.matching
 
-    def _descend(self, pending: list[_Pair]) -> None:
+    def _descend(self, pending: list[_Pair], below_manual: bool = False) -> None:
         while pending:
-            pending += self._match_children(*pending.pop())
+            pending += self._match_children(*pending.pop(), below_manual)
 
     def _pair_manually(self) -> list[_Pair]:
         opened = []
@@ -108,12 +108,17 @@ class _Matcher:
                 opened.append((ours, theirs))
         return opened
 
-    def _match_children(self, ours: TreeNode, theirs: TreeNode) -> list[_Pair]:
+    def _match_children(self, ours: TreeNode, theirs: TreeNode, below_manual: bool) -> list[_Pair]:
         left = [c for c in ours.children if _stands_alone(c)]
         right = [c for c in theirs.children if _stands_alone(c)]
         known = [c for c in left if c in self.matching.partner]
         opened = [(c, self.matching.partner[c]) for c in known]
         new = self._match_modules(self._free_modules(left), self._free_modules(right))
+        if below_manual:
+            # Who maps a module with its descendants says that they are the same in their order.
+            new += self._pair_by_position(
+                self._free_modules(left), self._free_modules(right), "manual"
+            )
         self._match_calls(left, right, opened + new)
         return new
 
@@ -126,7 +131,9 @@ class _Matcher:
         if self.rules.any_class:
             opened += self._pair_in_turn(left, right, _own_path, _own_path)
         if self.rules.by_position:
-            opened += self._pair_by_position(self._free_modules(left), self._free_modules(right))
+            opened += self._pair_by_position(
+                self._free_modules(left), self._free_modules(right), "mapping"
+            )
         if self.rules.fuzzy:
             opened += self._pair_guesses(self._free_modules(left), self._free_modules(right))
         return opened
@@ -167,10 +174,12 @@ class _Matcher:
         rule.reached = True
         return "mapping"
 
-    def _pair_by_position(self, left: list[TreeNode], right: list[TreeNode]) -> list[_Pair]:
+    def _pair_by_position(
+        self, left: list[TreeNode], right: list[TreeNode], reason: MatchReason
+    ) -> list[_Pair]:
         if len(left) != len(right):
             return []
-        return [p for p in zip(left, right) if self.matching.pair(*p, "mapping")]
+        return [p for p in zip(left, right) if self.matching.pair(*p, reason)]
 
     def _pair_guesses(self, left: list[TreeNode], right: list[TreeNode]) -> list[_Pair]:
         opened = []

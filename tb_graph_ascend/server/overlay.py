@@ -101,8 +101,7 @@ class _Application:
         self, index: int, ours: StoredTree, theirs: StoredTree
     ) -> Iterator[tuple[Row[Any], Row[Any]]]:
         tops = MappedPair(ours.tree.root.name, theirs.tree.root.name, descendants=True)
-        rules = MatchRules(manual=[tops], by_position=True)
-        matching = match_trees(ours.tree, theirs.tree, rules)
+        matching = match_trees(ours.tree, theirs.tree, MatchRules(manual=[tops]))
         for node, row in ours.rows.items():
             partner = matching.partner.get(node)
             if row.kind == "collection":

@@ -44,7 +44,7 @@ describe("outline", () => {
       await expect.poll(() => page.locator(".outline-tools .count").innerText()).toContain("22 modules · 4 with differences");
       await page.getByLabel("only those that differ").check();
       await expect.poll(() => titles(page)).toEqual(["DefaultModel", "layers", "layers.1", "mlp", "head"]);
-      const mlp = page.getByRole("treeitem", { name: /^mlp/ });
+      const mlp = page.getByRole("treeitem", { name: /^mlp\b.*8 calls, 2 divergent, score 1\.00/ });
       expect(await mlp.innerText()).toMatch(/8\s+2\s+1\.00/);
       await mlp.click();
       await expect.poll(() => selectedName(page)).toContain("layers.1.mlp");
@@ -80,7 +80,7 @@ describe("flow", () => {
     on("foreign", async (page) => {
       await query(page, "conv1d forward");
       await page.locator(".table-row").first().click();
-      const more = page.getByRole("button", { name: /^Show all \d+ calls that read it$/ });
+      const more = page.getByRole("button", { name: /^\+\d+: Show all \d+ calls that read it$/ });
       await more.click();
       const readers = page.locator(".flow-list li");
       await expect.poll(() => readers.allInnerTexts()).toEqual(

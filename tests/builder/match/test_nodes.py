@@ -98,6 +98,27 @@ def test_a_manual_pair_wins_over_names_and_brings_its_descendants(tmp_path: Path
     assert "Module.b.A.forward.0" not in found
 
 
+def test_below_a_manual_pair_modules_of_other_names_pair_in_their_order(tmp_path: Path) -> None:
+    def make(folder: Path, top: str, names: list[str]) -> Tree:
+        modules = [f"Module.{top}.{name}.Linear.forward.0" for name in names]
+        block = f"Module.{top}.MLP.forward.0"
+        data: dict[str, object] = {n: forward([tensor()], [tensor()]) for n in (block, *modules)}
+        construct = {block: None, **dict.fromkeys(modules, block)}
+        return build_tree(read_dump(write_dump(folder, data, construct)))
+
+    ours = make(tmp_path / "p", "ffn", ["first", "second"])
+    theirs = make(tmp_path / "b", "mlp", ["fc1", "fc2"])
+    pair = MappedPair("Module.ffn.MLP.forward.0", "Module.mlp.MLP.forward.0", descendants=True)
+    matching = match_trees(ours, theirs, MatchRules(manual=[pair]))
+    assert partners(matching) == {
+        "Module.ffn.MLP.forward.0": "Module.mlp.MLP.forward.0",
+        "Module.ffn.first.Linear.forward.0": "Module.mlp.fc1.Linear.forward.0",
+        "Module.ffn.second.Linear.forward.0": "Module.mlp.fc2.Linear.forward.0",
+    }
+    below = ours.by_name["Module.ffn.first.Linear.forward.0"]
+    assert matching.reason[below] == "manual"
+
+
 def test_every_node_says_why_it_has_or_lacks_a_partner(tmp_path: Path) -> None:
     ours = tree(tmp_path / "p", ["Torch.mm.0.forward", "Torch.relu.0.forward"])
     theirs = tree(tmp_path / "b", ["Torch.mm.0.forward"])

@@ -24,6 +24,7 @@ export function FlowEnds({ links, direction }: Props) {
   if (!first) return null;
   const count = calls.length;
   const told = t(direction === "from" ? "details.allMakers" : "details.allReaders", { count });
+  const more = `${open ? "−" : "+"}${count - 1}`;
   return (
     <>
       <FlowEnd link={first} direction={direction} />
@@ -33,14 +34,11 @@ export function FlowEnds({ links, direction }: Props) {
           className={`link flow-more ${direction}`}
           aria-expanded={open}
           aria-controls={open ? list : undefined}
-          aria-label={told}
+          aria-label={`${more}: ${told}`}
           title={told}
           onClick={() => setOpen(!open)}
         >
-          <span aria-hidden>
-            {open ? "−" : "+"}
-            {count - 1}
-          </span>
+          {more}
         </button>
       )}
       {open && count > 1 && (

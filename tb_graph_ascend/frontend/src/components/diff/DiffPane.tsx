@@ -11,7 +11,7 @@ import { moveInRows } from "../../state/diffkeys";
 import type { GraphSession } from "../../state/session";
 import { DiffHeads } from "./DiffHeads";
 import { MapGhost } from "./MapGhost";
-import { ReadableRows, rowElementId } from "./ReadableRows";
+import { ReadableRows, isReadable, rowElementId } from "./ReadableRows";
 
 export function DiffPane({ session }: { session: GraphSession }) {
   const { t } = useTranslation();
@@ -38,7 +38,7 @@ export function DiffPane({ session }: { session: GraphSession }) {
         tabIndex={0}
         aria-label={`${t("diff.label", { name })}. ${t("diff.hint")}`}
         aria-rowcount={diff.pages.total}
-        aria-activedescendant={place >= 0 ? rowElementId(place) : undefined}
+        aria-activedescendant={shown && isReadable(place, shown) ? rowElementId(place) : undefined}
         onKeyDown={onKeyDown}
       >
         {shown && <ReadableRows diff={diff} shown={shown} columns={columns} selected={look.selected} />}

@@ -27,9 +27,18 @@ export function rowElementId(place: number): string {
   return `diff-row-${place}`;
 }
 
+/** Whether a row has its element: only what is in view has one. */
+export function isReadable(place: number, shown: Window): boolean {
+  return place >= shown.first && place < lastOf(shown);
+}
+
+function lastOf(shown: Window): number {
+  return Math.min(shown.last, shown.first + MOST);
+}
+
 export function ReadableRows({ diff, shown, columns, selected }: Props) {
   const { t } = useTranslation();
-  const last = Math.min(shown.last, shown.first + MOST);
+  const last = lastOf(shown);
   const places = Array.from({ length: Math.max(0, last - shown.first) }, (_, index) => shown.first + index);
   return (
     <div className="diff-rows" role="rowgroup">

@@ -82,7 +82,7 @@ function Rows({ table }: { table: ReturnType<typeof useNodeTable> }) {
       tabIndex={0}
       aria-label={t("tabs.nodes")}
       aria-rowcount={total}
-      aria-activedescendant={active >= 0 ? `node-row-${active}` : undefined}
+      aria-activedescendant={items.some(({ index }) => index === active) ? `node-row-${active}` : undefined}
       onKeyDown={onKey}
     >
       <div role="rowgroup" style={{ height: virtual.getTotalSize() }} className="virtual">

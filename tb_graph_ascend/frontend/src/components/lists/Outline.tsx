@@ -43,6 +43,8 @@ function OutlineTree({ outline, comparison }: { outline: OutlineView; comparison
   useEffect(() => rows.scrollToIndex(cursor), [rows, cursor, outline.total]);
   if (outline.error !== null) return <FailureNotice error={outline.error} retry={() => outline.retry()} />;
 
+  // Only what is in view is in the page, and only that can be pointed at.
+  const drawn = items.some(({ index }) => index === cursor) && outline.at(cursor) !== undefined;
   const onKey = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const row = outline.at(outline.cursor);
@@ -62,7 +64,7 @@ function OutlineTree({ outline, comparison }: { outline: OutlineView; comparison
         role="tree"
         aria-label={t("outline.label")}
         tabIndex={0}
-        aria-activedescendant={outline.at(cursor) ? `outline-${cursor}` : undefined}
+        aria-activedescendant={drawn ? `outline-${cursor}` : undefined}
         onKeyDown={onKey}
       >
         <div style={{ height: rows.getTotalSize() }} role="none">

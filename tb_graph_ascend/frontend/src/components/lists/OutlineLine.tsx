@@ -45,7 +45,6 @@ export function OutlineLine({ index, row, start, height, outline, comparison }: 
       aria-setsize={row.siblings}
       aria-selected={here}
       aria-expanded={row.children > 0 ? row.open : undefined}
-      aria-label={spoken(row, comparison, t)}
       style={{ ...style, paddingLeft: 6 + row.depth * INDENT }}
       title={row.other === "" ? row.title : `${row.title} ↔ ${row.other}`}
       onClick={go}
@@ -57,10 +56,17 @@ export function OutlineLine({ index, row, start, height, outline, comparison }: 
         {row.other !== "" && <span className="muted"> ↔ {row.other}</span>}
         {row.alone > 0 && <span className="tag">{t("diff.word.unmatched", { count: row.alone })}</span>}
       </span>
-      <span className="outline-number muted">{row.calls}</span>
-      {comparison && <span className="outline-number differ">{row.divergent === 0 ? "–" : row.divergent}</span>}
+      <span className="sr-only">, {spoken(row, comparison, t)}</span>
+      <span aria-hidden className="outline-number muted">
+        {row.calls}
+      </span>
       {comparison && (
-        <span className="outline-worst">
+        <span aria-hidden className="outline-number differ">
+          {row.divergent === 0 ? "–" : row.divergent}
+        </span>
+      )}
+      {comparison && (
+        <span aria-hidden className="outline-worst">
           <ScoreChip score={row.worst} />
         </span>
       )}
@@ -68,12 +74,12 @@ export function OutlineLine({ index, row, start, height, outline, comparison }: 
   );
 }
 
+/** What the numbers of the columns mean, for those who do not see the headings above them. */
 function spoken(row: OutlineRow, comparison: boolean, t: ReturnType<typeof useTranslation>["t"]): string {
-  const parts = [row.title, row.type_name, t("diff.calls", { count: row.calls })];
+  const parts = [t("diff.calls", { count: row.calls })];
   if (comparison && row.divergent > 0) parts.push(t("legend.divergent", { count: row.divergent }));
-  if (row.alone > 0) parts.push(t("diff.word.unmatched", { count: row.alone }));
   if (comparison && row.worst !== null) parts.push(t("details.scoreIs", { score: row.worst.toFixed(2) }));
-  return parts.filter(Boolean).join(", ");
+  return parts.join(", ");
 }
 
 function Twisty({ row, toggle }: { row: OutlineRow; toggle: () => void }) {
