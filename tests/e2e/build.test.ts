@@ -17,7 +17,10 @@ const results = () => readdirSync(places.buildingFolder).filter((name) => name.i
 /** Choose both sides by the part of the path that tells them apart. */
 async function choose(page: Page, folder: string): Promise<void> {
   const choices = page.locator(".build-form select");
-  const dumps = await choices.first().locator("option").allInnerTexts();
+  const offered = () => choices.first().locator("option").allInnerTexts();
+  // The form is there before the server has said which dumps there are.
+  await expect.poll(offered).toContainEqual(expect.stringContaining(`${folder}/problem `));
+  const dumps = await offered();
   for (const [index, side] of ["problem", "bench"].entries()) {
     const label = dumps.find((one) => one.includes(`${folder}/${side} `));
     if (label === undefined) throw new Error(`${folder}/${side} is not offered in ${dumps.join("; ")}`);
@@ -88,8 +91,10 @@ describe("building", () => {
     await expect.poll(() => pair.count(), { timeout: 30_000 }).toBe(1);
     const rank = join(places.buildingFolder, "held/problem/step0/rank0");
     await writeFile(join(rank, "construct.json"), readFileSync(join(rank, "later.json")));
+    // The rows of what was open before stand behind the form until the new file is opened.
+    await expect.poll(results, { timeout: 40_000 }).toHaveLength(before.length + 1);
+    await page.locator(".build-form").waitFor({ state: "hidden", timeout: 40_000 });
     await page.locator("canvas.diff-canvas").waitFor({ timeout: 40_000 });
-    expect(results()).toHaveLength(before.length + 1);
     expect(complaints).toEqual([]);
     await page.context().close();
   });
