@@ -10,7 +10,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Literal
 
-from builder.diagnosis.facts import Facts
+from builder.diagnosis.facts import ESTIMATED, Facts
 from builder.diagnosis.finding import phase_of
 from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.nodes import Matching
@@ -23,8 +23,6 @@ _CONVERSIONS = frozenset(("to", "float", "double", "half", "bfloat16", "type", "
 # How many compared nodes before a candidate tell what was usual, and what counts as a leap from
 # there: relative to the usual strain, and as a share of the tolerance.
 _BEFORE, _LEAP, _FAINT = 8, 5.0, 0.2
-# What counts as a step where values are outside the tolerance: estimates are off by no more.
-_STEP = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,5 +192,5 @@ class Candidates:
     @staticmethod
     def _believable(usual: float) -> float:
         # Inside the tolerance a leap over what was usual before counts as well. Where that was
-        # outside, rounding grows from call to call: only a step does.
-        return _STEP * usual if usual > 1.0 else min(1.0, max(_LEAP * usual, _FAINT))
+        # outside, rounding grows from call to call: only a step does, larger than estimates err.
+        return ESTIMATED * usual if usual > 1.0 else min(1.0, max(_LEAP * usual, _FAINT))

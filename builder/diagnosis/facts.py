@@ -27,7 +27,7 @@ CLEAR = 4.0
 # The share of the tolerance that the first difference of two otherwise equal runs has to reach.
 _PLAIN = 0.5
 # A distance that a sketch estimates lies hardly ever further from the true one than this factor.
-_ESTIMATED = 2.0
+ESTIMATED = 2.0
 
 
 class Facts(Divergence):
@@ -65,7 +65,7 @@ class Facts(Divergence):
         In a coarse format the scale from tolerance to full error is short, and the rounding of a
         whole pass reaches up to a third of it.
         """
-        return any(self._strain[row] > CLEAR for row in rows)
+        return self.stands_out(rows, CLEAR)
 
     def stands_out(self, rows: list[int], usual: float) -> bool:
         """Whether an error is further above its tolerance than was usual."""
@@ -73,8 +73,7 @@ class Facts(Divergence):
 
     def begins_inexactness(self, node: TreeNode) -> bool:
         """Whether all before this node agrees to the last digit and its output plainly does not."""
-        rows = self.rows(node)
-        inputs = [row for row in rows if not self.comparison.is_output[row]]
+        inputs = self._read(node)
         return (
             node.exec_order == self._first_inexact
             and not (self.comparison.error[inputs] > 0).any()
@@ -102,7 +101,7 @@ class Facts(Divergence):
         """
         if self.comparison.mode != "statistics":
             return []
-        inputs = [row for row in self.rows(node) if not self.comparison.is_output[row]]
+        inputs = self._read(node)
         hidden = [row for row in inputs if self._hidden[row] and not self.sees_elements(row)]
         return self.problem_values(hidden)
 
@@ -121,12 +120,12 @@ class Facts(Divergence):
         outputs, distance = self.divergent(node).outputs, self.comparison.distance
         if node.direction != "forward" or not outputs:
             return False
-        read = [row for row in self.rows(node) if not self.comparison.is_output[row]]
+        read = self._read(node)
         if moves_elements(node):
-            return all(distance[row] <= _ESTIMATED * self._moved(read, row) for row in outputs)
+            return all(distance[row] <= ESTIMATED * self._moved(read, row) for row in outputs)
         operands, factors = operands_of(self.comparison, read)
         bound = partial(furthest, api_name(node), operands, factors)
-        return all(distance[row] <= _ESTIMATED * bound(int(self._size(row))) for row in outputs)
+        return all(distance[row] <= ESTIMATED * bound(int(self._size(row))) for row in outputs)
 
     def _moved(self, read: list[int], output: int) -> float:
         """How far apart moved and copied elements are: ‖Δout‖ ≤ ‖Δin‖·√copies."""
@@ -144,7 +143,11 @@ class Facts(Divergence):
             row for part in parts for row in self.rows(part) if self.comparison.is_output[row]
         ]
         together = np.nan_to_num(self.comparison.distance[put_out]).sum()
-        return bool((self.comparison.distance[rows] <= _ESTIMATED * together).all())
+        return bool((self.comparison.distance[rows] <= ESTIMATED * together).all())
+
+    def _read(self, node: TreeNode) -> list[int]:
+        """The rows of what a node read."""
+        return [row for row in self.rows(node) if not self.comparison.is_output[row]]
 
     def _size(self, row: int) -> float:
         return float(self.comparison.statistics[1].size[row])
@@ -196,13 +199,12 @@ class Facts(Divergence):
         change the side of the bound, so that a gradient g is off by √e·‖g‖; twice that is believed,
         and one element more, for they are few.
         """
-        is_output, distance = self.comparison.is_output, self.comparison.distance
+        distance = self.comparison.distance
         table = np.nan_to_num(self.comparison.statistics[1].table)
         largest, norms = np.abs(table[:2]).max(axis=0), table[3]
-        decided = [row for row in self.rows(forward) if not is_output[row]]
-        flowing = [row for row in self.rows(node) if not is_output[row]]
+        decided, flowing = self._read(forward), self._read(node)
         share = np.nan_to_num(self.comparison.error[decided]).max(initial=0.0)
-        allowed = _ESTIMATED * sqrt(share) * norms[flowing].max(initial=0.0)
+        allowed = ESTIMATED * sqrt(share) * norms[flowing].max(initial=0.0)
         allowed += largest[flowing].max(initial=0.0)
         return all(distance[row] <= allowed for row in self.divergent(node).outputs)
 

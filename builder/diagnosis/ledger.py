@@ -99,9 +99,9 @@ class Ledger:
             if index != SURPLUS and self._values.keys[index].startswith("parameters_grad"):
                 self.scaled.add(self._values.records[index])
 
-    def is_let_pass(self, row: int) -> bool:
-        """Whether the problem side's value of a row was let pass where it was made."""
-        return self.fingerprints(self.facts.problem_values([row])) <= self.tolerated
+    def are_let_pass(self, rows: list[int]) -> bool:
+        """Whether the problem side's values of rows were let pass where they were made."""
+        return self.fingerprints(self.facts.problem_values(rows)) <= self.tolerated
 
     def discard(self) -> None:
         """Forget all findings: the one that was opened last waits for the next step."""

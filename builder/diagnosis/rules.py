@@ -13,15 +13,13 @@ from builder.diagnosis.changed_calls import (
     candidate_that_made,
     open_candidate,
 )
-from builder.diagnosis.facts import Facts
+from builder.diagnosis.facts import ESTIMATED, Facts
 from builder.diagnosis.finding import Finding, phase_of
 from builder.diagnosis.ledger import Ledger
 from builder.match.tree import TreeNode
 from builder.match.values import SURPLUS
 from builder.reasons import Reason
 
-# What moved unrecorded is estimated anew each time, by up to this factor.
-_ESTIMATED = 2.0
 # How many calls a difference inside the tolerance is followed upstream.
 _UPSTREAM = 16
 
@@ -142,7 +140,7 @@ def differs_unexplained(case: Case) -> Finding | None:
     """An input differs clearly and nothing that was recorded before explains it."""
     # Where rounding picked other elements, what is gathered from them and their gradients differ,
     # and nothing recorded says so. What was let pass where it was made says nothing here.
-    asked = [row for row in case.rows.inputs if not case.ledger.is_let_pass(row)]
+    asked = [row for row in case.rows.inputs if not case.ledger.are_let_pass([row])]
     worst = case.facts.worst(asked or case.rows.inputs)
     if case.ledger.reselected and not case.ledger.is_made(worst):
         unexplained = False
@@ -150,8 +148,9 @@ def differs_unexplained(case: Case) -> Finding | None:
         unexplained = case.score_of_worst(case.rows.inputs) > 3 * case.facts.threshold
     else:
         unexplained = case.facts.is_clear(case.rows.inputs)
+    # What moved unrecorded is estimated anew each time.
     usual = case.candidates.usual_strain()
-    if not unexplained or not case.facts.stands_out(case.rows.inputs, _ESTIMATED * usual):
+    if not unexplained or not case.facts.stands_out(case.rows.inputs, ESTIMATED * usual):
         return None
     reason = case.facts.score_reason("input_differs", case.rows.inputs)
     return case.ledger.open(case.node, "input_differs", reason)

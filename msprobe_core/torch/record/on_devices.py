@@ -28,7 +28,9 @@ class DeviceNumbers:
         self.waiting = True
         if is_fused(tensor):
             device = tensor.device
-            table = self._tables.setdefault(device, FusedTable(device))
+            table = self._tables.get(device)
+            if table is None:
+                table = self._tables[device] = FusedTable(device)
             try:
                 return table.measure(tensor, double, sketched)
             except Exception as error:  # no compiler, an unknown device: numbers come without it
