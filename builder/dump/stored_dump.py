@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from builder.dump.reader import Dump, OptimizerSteps, Parallel
+from builder.dump.reader import Dump, Inputs, OptimizerSteps, Parallel
 from builder.dump.values import Ranges, Record, Values
 from builder.errors import DumpError
 
@@ -46,6 +46,7 @@ class _Stored(msgspec.Struct):
     sketch_version: int | None
     parallel: Parallel | None
     optimizer: OptimizerSteps
+    inputs: Inputs
 
 
 def store_dump(dump: Dump, file: Path) -> None:
@@ -67,6 +68,7 @@ def store_dump(dump: Dump, file: Path) -> None:
         sketch_version=dump.sketch_version,
         parallel=dump.parallel,
         optimizer=dump.optimizer,
+        inputs=dump.inputs,
     )
     try:
         content = msgspec.msgpack.encode(stored)
@@ -97,6 +99,7 @@ def load_dump(file: Path, path: Path) -> Dump:
         sketch_version=stored.sketch_version,
         parallel=stored.parallel,
         optimizer=stored.optimizer,
+        inputs=stored.inputs,
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from builder.dump.reader import Dump, read_dump
+from builder.dump.reader import Dump, FedInput, read_dump
 from builder.dump.stored_dump import load_dump, store_dump
 from builder.errors import DumpError
 from tests.builder.dumps import forward, tensor, write_dump
@@ -49,6 +50,16 @@ def test_odd_values_come_back(tmp_path: Path) -> None:
     dump = read_dump(folder)
     assert len(dump.values.records) >= 6
     assert _all_of(_again(dump, tmp_path)) == _all_of(dump)
+
+
+def test_checksums_of_inputs_come_back(tmp_path: Path) -> None:
+    folder = tmp_path / "rank0"
+    write_dump(
+        folder, {"Torch.f.0.forward": forward([tensor(1.0)], [])}, {"Torch.f.0.forward": None}
+    )
+    fed = {"0": FedInput((2, 3), "0badcafe", ("01234567", "89abcdef"))}
+    dump = replace(read_dump(folder), inputs={"Module.m.M.forward.0": fed})
+    assert _again(dump, tmp_path).inputs == dump.inputs
 
 
 def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
