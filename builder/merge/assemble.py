@@ -154,8 +154,8 @@ def _grouped(
             tp, cp, dp = _coordinates(place, f"{call.parent} {call.owner}")
             own = call.phase < 2 and not _is_gradient(call)
             share = dp, call.micro
-            if own and not is_expert(f"{call.parent} {call.owner}"):
-                share = moved.get(share, share)
+            if own and share in moved and not is_expert(f"{call.parent} {call.owner}"):
+                share = moved[share]
             if join or not own:
                 micro, coordinates = 0, (tp, cp, share[0], share[1] if own else 0)
             else:

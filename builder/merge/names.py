@@ -92,14 +92,15 @@ def first_experts(layout: RunLayout, paths: Mapping[int, Iterable[str]]) -> dict
     Ranks along ep have equal numbers of experts that count from 0 on each; names that differ
     between the ranks already are the real ones.
     """
-    ep = layout.size("ep")
+    if layout.size("ep") == 1:
+        return dict.fromkeys(paths, 0)
     local = {rank: _local_experts(listed) for rank, listed in paths.items()}
     most = 1 + max((number for numbers in local.values() for number in numbers), default=-1)
     by_place: dict[int, set[int]] = {}
     for rank, numbers in local.items():
         by_place.setdefault(layout.places[rank].at.get("ep", 0), set()).update(numbers)
     counted = [numbers for numbers in by_place.values() if numbers]
-    if ep == 1 or any(a.isdisjoint(b) for a, b in pairwise(counted)):
+    if any(a.isdisjoint(b) for a, b in pairwise(counted)):
         return dict.fromkeys(paths, 0)
     return {rank: most * layout.places[rank].at.get("ep", 0) for rank in paths}
 
