@@ -65,10 +65,14 @@ class FedInput(msgspec.Struct, frozen=True):
 
 
 class ParameterLayout(msgspec.Struct, frozen=True):
-    """What a parameter of Megatron says of itself: whether tp cuts it, and which dimension."""
+    """What a parameter of Megatron says of itself.
+
+    Whether tp cuts it, and which dimension; whether it is a copy of what embedding and head share.
+    """
 
     tp: bool | None = None
     dim: int | None = None
+    shared_embedding: bool | None = None
 
 
 class Parallel(msgspec.Struct, frozen=True):
@@ -82,6 +86,7 @@ class Parallel(msgspec.Struct, frozen=True):
     micro_batches: int | None = None
     cp_order: str | None = None
     layouts: dict[str, ParameterLayout] = {}
+    tied: tuple[tuple[str, ...], ...] = ()
 
 
 Inputs: TypeAlias = dict[str, dict[str, FedInput]]

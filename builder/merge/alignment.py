@@ -177,7 +177,7 @@ class _Aligner:
         number = self.turns[OPTIMIZER, entry.owner]
         self.turns[OPTIMIZER, entry.owner] += 1
         place, turn = divmod(number, count // len(self.updated))
-        parameter = self.names.parameter(self.updated[place])
+        parameter = self.names.updated(self.updated[place])
         key = (OPTIMIZER, parameter, entry.owner, turn)
         return Call(name, key, entry.owner, entry, OPTIMIZER, 0, 2, order, parameter)
 

@@ -18,7 +18,7 @@ from builder.dump.values import Record, Values
 from builder.merge.alignment import OPTIMIZER, Call, calls_of, parse
 from builder.merge.batches import Share
 from builder.merge.coordinates import Place, RunLayout
-from builder.merge.names import LogicalNames, first_experts, is_expert, renumbered_layers
+from builder.merge.names import LogicalNames, Ties, first_experts, is_expert, renumbered_layers
 from msprobe_core.format import TENSOR_DIR
 
 _ROLES = (
@@ -26,8 +26,8 @@ _ROLES = (
     ("parameters", "parameters.value"),
     ("output", "output.value"),
 )
-# Where a part of a value stands: tp, cp, dp and micro-batch, innermost first.
-Coordinates = tuple[int, int, int, int]
+# Where a part of a value stands: tp, cp, dp, micro-batch and (of tied weights) pp, innermost first.
+Coordinates = tuple[int, int, int, int, int]
 
 
 @dataclass(slots=True)
@@ -97,12 +97,14 @@ def assemble(
     micro_batches: int,
     join: bool,
     moved: Mapping[Share, Share] | None = None,
+    ties: Ties | None = None,
 ) -> LogicalRun:
     """Bring the ranks' entries together; with `join` a step's micro-batches become one.
 
-    `moved` are shares of the batch that stand elsewhere than their rank and number say.
+    `moved` are shares of the batch that stand elsewhere than their rank and number say, `ties` the
+    names of parameters that are one.
     """
-    logical = _names_of(dumps, layout)
+    logical = names_of_ranks(dumps, layout, ties)
     groups = _grouped(dumps, layout, logical, micro_batches, join, moved or {})
     ordered = sorted(groups.values(), key=_logical_order)
     _give_names(ordered)
@@ -156,10 +158,11 @@ def _grouped(
             share = dp, call.micro
             if own and share in moved and not is_expert(f"{call.parent} {call.owner}"):
                 share = moved[share]
+            copy = stage if names[rank].is_tied(call.parameter) else 0
             if join or not own:
-                micro, coordinates = 0, (tp, cp, share[0], share[1] if own else 0)
+                micro, coordinates = 0, (tp, cp, share[0], share[1] if own else 0, copy)
             else:
-                micro, coordinates = share[1] * replicas + share[0], (tp, cp, 0, 0)
+                micro, coordinates = share[1] * replicas + share[0], (tp, cp, 0, 0, copy)
             key = (call.key, micro)
             group = groups.get(key)
             if group is None:
@@ -173,14 +176,17 @@ def _coordinates(place: Place, name: str) -> tuple[int, int, int]:
     return at.get("tp", 0), at.get("cp", 0), at.get("dp", 0)
 
 
-def _names_of(dumps: Mapping[int, Dump], layout: RunLayout) -> dict[int, LogicalNames]:
+def names_of_ranks(
+    dumps: Mapping[int, Dump], layout: RunLayout, ties: Ties | None = None
+) -> dict[int, LogicalNames]:
+    """How each rank's names become those of the whole model."""
     paths = {
         rank: [e.path for name in (dump.parents or dump.ranges) if (e := parse(name)) and e.path]
         for rank, dump in dumps.items()
     }
     numbers, experts = renumbered_layers(layout, paths), first_experts(layout, paths)
     return {
-        rank: LogicalNames(layout.places[rank], layout, numbers[rank], experts[rank])
+        rank: LogicalNames(layout.places[rank], layout, numbers[rank], experts[rank], ties)
         for rank in dumps
     }
 
@@ -353,8 +359,9 @@ def _add_optimizer(
         for number, step in enumerate(dumps[rank].optimizer.values()):
             for role, key in _ROLES:
                 for parameter, record in step.get(role, {}).items():
-                    logical = names[rank].parameter(parameter)
-                    coordinates = (*_coordinates(place, logical), 0)
+                    logical = names[rank].updated(parameter)
+                    copy = place.at.get("pp", 0) if names[rank].is_tied(logical) else 0
+                    coordinates = (*_coordinates(place, logical), 0, copy)
                     values = nodes.setdefault(f"Optimizer.{logical}.{number}.forward", {})
                     values.setdefault(key, []).append(Part(coordinates, rank, len(run.records)))
                     run.records.append(record)

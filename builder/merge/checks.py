@@ -28,6 +28,7 @@ from builder.merge.names import role_of
 from builder.merge.partial_sums import clip_factors, unlike_factors, unreduced_sums
 from builder.merge.parts import Floats, RunValues, indices
 from builder.merge.statistics import disagreement
+from builder.merge.ties import tied_names
 
 Check = Literal["replica", "collective", "group", "partial", "update"]
 _SAME = 1e-6
@@ -82,7 +83,8 @@ def check_step(step: int, run: LogicalRun) -> list[CheckFinding]:
 def _logical_run(folder: Path, ranks: Sequence[Source], sizes: Sizes) -> LogicalRun:
     dumps = {source.rank: read_dump(source.path) for source in ranks}
     layout = layout_of(dumps, sizes, folder)
-    return assemble(dumps, layout, micro_batches_of(dumps, layout), join=True)
+    ties = tied_names((dumps, layout))
+    return assemble(dumps, layout, micro_batches_of(dumps, layout), join=True, ties=ties)
 
 
 # --- replicas -----------------------------------------------------------------------------------
@@ -142,6 +144,8 @@ def _is_whole(axis: str, role: str, placements: dict[str, str], layout: RunLayou
     """Whether parameters of a role are repeated along an axis; None where only values tell."""
     if axis in placements:
         return placements[axis] == "R"
+    if axis == "pp":
+        return True  # copies of tied weights
     if axis in ("dp", "cp"):
         return True if layout.size("ep") == 1 else None
     return True if _WHOLE.search(role) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from builder.dump.values import Record
 from builder.errors import InputError
 from builder.merge.alignment import parse
 from builder.merge.assemble import LogicalRun, Part
-from builder.merge.layouts import Shape, ValueClass
+from builder.merge.layouts import AXIS_NAMES, Shape, ValueClass
 from builder.merge.told import LayoutFile, LayoutRule, ToldAxis, names_of
 from msprobe_core.format import SKETCH_VERSION
 
@@ -35,7 +36,7 @@ class Grid:
     `placements` are known by axis, recorded or told; `variants` are the told orders of cut parts.
     """
 
-    sizes: tuple[int, int, int, int]
+    sizes: tuple[int, ...]
     shapes: tuple[Shape, ...]
     placements: tuple[tuple[str, str], ...]
     variants: tuple[tuple[str, Variant], ...] = ()
@@ -134,18 +135,18 @@ class RunValues:
         if len(parts) == 1:
             return _alone(first.shape or ())
         parts.sort(key=_outermost_first)
-        sizes = tuple(len({part.at[axis] for part in parts}) for axis in range(4))
-        if sizes[0] * sizes[1] * sizes[2] * sizes[3] != len(parts):
+        sizes = tuple(len(set(places)) for places in zip(*(part.at for part in parts)))
+        if prod(sizes) != len(parts):
             return None
         shapes = tuple(self.run.records[part.record].shape or () for part in parts)
         placements = _placements(first) or self._of_parameter(index)
         rule = self.rule(index)
         if placements or rule is None or not rule.axes:
-            return Grid(sizes, shapes, placements)  # type: ignore[arg-type]
+            return Grid(sizes, shapes, placements)
         axes = self._told_axes(index, rule, shapes[0])
         told = tuple((axis.axis, _text(axis)) for axis in axes)
         variants = tuple((axis.axis, axis.variant) for axis in axes if axis.kind == "S")
-        return Grid(sizes, shapes, told, variants, is_told=True)  # type: ignore[arg-type]
+        return Grid(sizes, shapes, told, variants, is_told=True)
 
     def _of_parameter(self, index: int) -> tuple[tuple[str, str], ...]:
         """Where the parameters themselves say how tp cuts them, as Megatron's do."""
@@ -226,7 +227,7 @@ def indices(parts: Sequence[Iterable[Part]]) -> NDArray[np.int64]:
 @lru_cache(maxsize=1 << 12)
 def _alone(shape: Shape) -> Grid:
     """The grid of a value that one rank holds whole; one object serves all of its shape."""
-    return Grid((1, 1, 1, 1), (shape,), ())
+    return Grid((1,) * len(AXIS_NAMES), (shape,), ())
 
 
 def _outermost_first(part: Part) -> tuple[int, ...]:

@@ -27,8 +27,10 @@ from builder.merge.coordinates import (
     ordered,
     replica_layout,
 )
+from builder.merge.names import Ties
 from builder.merge.options import MergeOptions, MicroBatches
 from builder.merge.resolve import Resolution, resolve
+from builder.merge.ties import join_gradients, tied_names
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.plan import Missing, PairPlan, Plan, plan_pairs
 from builder.reasons import Reason
@@ -190,7 +192,8 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
     theirs = _Side(plan.benchmark, dumps[1], options.benchmark, options)
     join = _joins(options.micro_batches, ours, theirs)
     moved = moved_shares(ours.fed(), theirs.fed())
-    problem, benchmark = ours.assembled(join, moved), theirs.assembled(join, {})
+    ties = tied_names((ours.dumps, ours.layout), (theirs.dumps, theirs.layout))
+    problem, benchmark = ours.assembled(join, moved, ties), theirs.assembled(join, {}, ties)
     trees = build_tree(problem.dump), build_tree(benchmark.dump)
     matching = match_trees(*trees, replace(rules, any_class=True))
     weak = mark_layout_calls(matching)
@@ -242,8 +245,10 @@ class _Side:
     def fed(self) -> Fed:
         return fed_to(self.dumps, self.layout, self.micro_batches)
 
-    def assembled(self, join: bool, moved: Mapping[Share, Share]) -> LogicalRun:
-        return assemble(self.dumps, self.layout, self.micro_batches, join, moved)
+    def assembled(self, join: bool, moved: Mapping[Share, Share], ties: Ties) -> LogicalRun:
+        run = assemble(self.dumps, self.layout, self.micro_batches, join, moved, ties)
+        join_gradients(run, ties)
+        return run
 
 
 def _joins(wanted: MicroBatches, ours: _Side, theirs: _Side) -> bool:

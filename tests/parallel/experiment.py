@@ -175,6 +175,8 @@ def _add_gradient_work(made: Experiment) -> None:
             made.after_backward["cp"] = lambda: _average(made, "cp")
         if mesh.size("dp") > 1 and mesh.layout.native != "ddp":
             made.after_backward["dp"] = lambda: _average(made, "dp")
+        if mesh.size("pp") > 1 and made.size.tied:
+            made.after_backward["tied"] = lambda: _sum_tied(made)
         if made.size.clip:
             made.after_backward["clip"] = lambda: clip(made)
     elif made.size.clip:
@@ -201,6 +203,13 @@ def _sum_over_tp(made: Experiment) -> None:
         if is_partial_over_tp(name, made.mesh.layout.sequence_parallel):
             assert parameter.grad is not None
             dist.all_reduce(parameter.grad, group=group)
+
+
+def _sum_tied(made: Experiment) -> None:
+    """Embedding and head are one parameter with a copy on the first and one on the last stage."""
+    for name, parameter in made.parameters():
+        if name in ("embedding.weight", "head.weight"):
+            dist.all_reduce(parameter.grad, group=made.mesh.group("pp"))
 
 
 def _average(made: Experiment, axis: str) -> None:

@@ -23,7 +23,10 @@ from tests.parallel.layout import Mesh
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What is trained: sizes that no one can mistake for each other; `clip` limits gradients."""
+    """What is trained: sizes that no one can mistake for each other.
+
+    `clip` limits gradients, `tied` lets embedding and head share their weight.
+    """
 
     vocabulary: int = 56
     hidden: int = 16
@@ -34,6 +37,11 @@ class Size:
     sequence: int = 12
     experts: int = 0
     clip: bool = False
+    tied: bool = False
+
+    def __str__(self) -> str:
+        """What is unusual about it, for the names of cases."""
+        return (" clipped" if self.clip else "") + (" tied" if self.tied else "")
 
 
 class Attention(nn.Module):
@@ -105,6 +113,9 @@ class Transformer(nn.Module):
         if self.last:
             self.norm = nn.LayerNorm(size.hidden)
             self.head: nn.Module = nn.Linear(size.hidden, size.vocabulary, bias=False)
+        self.is_tied = size.tied and self.first and self.last
+        if self.is_tied:
+            self.head.weight = self.embedding.weight
         self.spread_sequence: Operation = same  # position embeddings under sequence parallelism
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
@@ -174,6 +185,8 @@ def _cut_tensors(model: Transformer, mesh: Mesh) -> None:
             model.spread_sequence = lambda x: x.chunk(size, SEQUENCE)[own]
     if model.last:
         model.head = ColumnParallelLinear(_linear(model.head), mesh, gather_output=True)
+        if model.is_tied:
+            model.head.weight = model.embedding.weight
 
 
 def _linear(module: nn.Module) -> nn.Linear:

@@ -16,7 +16,7 @@ from builder.merge.coordinates import Sizes
 from builder.merge.options import MergeOptions
 from tests.parallel.fault import Fault
 from tests.parallel.faults import FAULTS
-from tests.parallel.faults.base import DP, EP, EXPERTS, PP, SP, TP, VPP, ZERO, ZIGZAG
+from tests.parallel.faults.base import DP, EP, EXPERTS, PP, SP, TIED, TP, VPP, ZERO, ZIGZAG
 from tests.parallel.layout import Layout
 from tests.parallel.megatron import IS_INSTALLED
 from tests.parallel.model import Size
@@ -51,6 +51,9 @@ SOUND: tuple[tuple[Layout, Layout, Size], ...] = (
     (Layout(dp=2, pp=2, micro_batches=2), SINGLE, Size()),
     (TP, SINGLE, Size(clip=True)),
     (EP, SINGLE, Size(experts=4, clip=True)),
+    (TP, SINGLE, TIED),
+    (PP, SINGLE, TIED),
+    (Layout(tp=2, pp=2, micro_batches=2), SINGLE, TIED),
     (SINGLE, TP, Size()),
     (Layout(tp=4), TP, Size()),
     (Layout(tp=2, pp=2, micro_batches=2), TP, Size()),
@@ -106,7 +109,7 @@ def cases(
     listed = []
     for task in tasks:
         for problem, benchmark, size in (*SOUND, *(SOUND_MEGATRON if IS_INSTALLED else ())):
-            name = f"{problem} : {benchmark}" + (" clipped" if size.clip else "")
+            name = f"{problem} : {benchmark}{size}"
             listed.append(Case(name, task, seed, problem, benchmark, size))
         for fault in FAULTS:
             layout = fault.layout
@@ -157,7 +160,8 @@ def _answer(case: Case, root: Path, sender: multiprocessing.connection.Connectio
 
 
 def _benchmark(case: Case) -> str:
-    return f"{case.benchmark}-{case.size.experts}-{case.size.clip}-{case.task}-{case.seed}"
+    size = f"{case.size.experts}{case.size}".replace(" ", "-")
+    return f"{case.benchmark}-{size}-{case.task}-{case.seed}"
 
 
 def _record_benchmarks(listed: Sequence[Case], root: Path) -> None:

@@ -30,16 +30,19 @@ Model = torch.nn.Module | Sequence[torch.nn.Module]
 
 
 def parallel_header(model: Model | None, given: Mapping[str, object] | None) -> str | None:
-    """The header as JSON text; None for a process that is alone and was told nothing.
+    """The header as JSON text; None for a process that is alone with nothing to say.
 
     Raises LifecycleError when what the user gave is no JSON or has no axes.
     """
+    modules = _modules(model)
+    tied = _tied(modules)
+    ties: dict[str, object] = {"tied": tied} if tied else {}
     if given is not None:
-        return _given(given)
+        return _given(ties | dict(given))
     distributed = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return None
-    modules = _modules(model)
+        alone = {"version": _VERSION, "source": "model", "axes": {}}
+        return json.dumps(alone | ties) if ties else None
     source, axes = _recorded(modules)
     header: dict[str, object] = {
         "version": _VERSION,
@@ -50,7 +53,7 @@ def parallel_header(model: Model | None, given: Mapping[str, object] | None) -> 
     }
     chunks = _chunks(modules)
     layouts = _parameter_layouts(modules)
-    header |= {"chunks": chunks} if chunks else {}
+    header |= ties | ({"chunks": chunks} if chunks else {})
     return json.dumps(header | ({"layouts": layouts} if layouts else {}))
 
 
@@ -149,6 +152,16 @@ def _parameter_layouts(modules: Sequence[torch.nn.Module]) -> dict[str, dict[str
                     if type(value := getattr(parameter, attribute, None)) in (bool, int)
                 }
     return layouts
+
+
+def _tied(modules: Sequence[torch.nn.Module]) -> list[list[str]]:
+    """The names of each parameter that several modules share, that of the optimizer first."""
+    names: dict[int, list[str]] = {}
+    for index, module in enumerate(modules):
+        chunk = f"{index}." if len(modules) > 1 else ""
+        for name, parameter in module.named_parameters(remove_duplicate=False):
+            names.setdefault(id(parameter), []).append(chunk + name)
+    return [listed for listed in names.values() if len(listed) > 1]
 
 
 def _chunks(modules: Sequence[torch.nn.Module]) -> list[dict[str, object]]:

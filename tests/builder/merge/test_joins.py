@@ -135,7 +135,7 @@ def test_a_whole_lies_within_its_bounds(
 @given(st.lists(st.sampled_from((1, 2, 3)), min_size=3, max_size=3), st.integers(0, 2))
 def test_the_true_cut_is_among_the_candidates(sizes: list[int], dim: int) -> None:
     local = (4, 5, 6)
-    grid = (*sizes, 1)
+    grid = (*sizes, 1, 1)
     shapes = (local,) * int(np.prod(grid))
     wanted = list(local)
     for size in sizes:
@@ -146,14 +146,14 @@ def test_the_true_cut_is_among_the_candidates(sizes: list[int], dim: int) -> Non
 
 
 def test_uneven_parts_are_cut_and_never_repeated() -> None:
-    found = candidates(((3, 4), (2, 4)), (2, 1, 1, 1), "forward", True)
+    found = candidates(((3, 4), (2, 4)), (2, 1, 1, 1, 1), "forward", True)
     assert {(str(c.axes[0]), c.shape) for c in found} == {("tp: S(0)", (5, 4))}
 
 
 def test_recorded_placements_leave_no_choice() -> None:
     shapes = ((4, 4), (4, 4))
     for placement, text in (("R", "tp: R"), ("S(1)", "tp: S(1)"), ("P", "tp: P")):
-        found = candidates(shapes, (2, 1, 1, 1), "forward", True, (("tp", placement),))
+        found = candidates(shapes, (2, 1, 1, 1, 1), "forward", True, (("tp", placement),))
         assert [str(c.axes[0]) for c in found] == [text]
 
 

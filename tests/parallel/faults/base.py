@@ -24,6 +24,7 @@ VPP = Layout(pp=2, vpp=2, micro_batches=2)
 EP = Layout(dp=2, ep=2)
 EXPERTS = Size(experts=4)
 CLIPPED = Size(clip=True)
+TIED = Size(tied=True)
 FAULTS: list[Fault] = []
 Change = Callable[[Experiment], None]
 
