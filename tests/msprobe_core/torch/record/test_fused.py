@@ -66,7 +66,7 @@ def check(tensor: torch.Tensor, found: dict[str, Any]) -> None:
 
 
 def check_sketch(tensor: torch.Tensor, found: dict[str, Any], rounding: float = 1e-7) -> None:
-    """`rounding` is that of the kernel, which sums in float64; torch's is 3e-7 (docs/formats.md)."""
+    """The kernel sums in float64; torch's own sums round by 3e-7 (docs/formats.md)."""
     exact = by_definition(tensor.double().reshape(-1).tolist())
     unit = tensor.double().norm().item() * math.sqrt(8)
     assert math.dist(projections(found["sketch"]), exact) <= rounding * unit
