@@ -50,7 +50,7 @@ class Join:
 class JoinedTensor:
     """Files and shapes of the parts, the first join's index running fastest; `factor` divides.
 
-    `extents` are those of the whole where it ends in padding.
+    `extents` are those of the whole where it ends in padding; `is_transposed` turns it at last.
     `left` and `right` are files of matrices that the whole is multiplied with, over its last two
     dimensions.
     """
@@ -60,6 +60,7 @@ class JoinedTensor:
     joins: tuple[Join, ...]
     factor: float = 1.0
     extents: tuple[int, ...] | None = None
+    is_transposed: bool = False
     left: str | None = None
     right: str | None = None
 
@@ -72,10 +73,16 @@ def open_joined(joined: JoinedTensor) -> TensorData:
 def read_joined(joined: JoinedTensor) -> Array:
     """The joined tensor as an array."""
     parts = [read_part(f, shape) for f, shape in zip(joined.files, joined.shapes, strict=True)]
-    whole = without_padding(join_parts(parts, joined.joins), joined.extents)
+    whole = joined_whole(parts, joined)
     if joined.left is not None or joined.right is not None:
         whole = _product(whole, joined.left, joined.right)
     return whole if joined.factor == 1.0 else whole / joined.factor
+
+
+def joined_whole(parts: list[Array], joined: JoinedTensor) -> Array:
+    """The parts joined, without padding, the way round in which the value is compared."""
+    whole = without_padding(join_parts(parts, joined.joins), joined.extents)
+    return np.ascontiguousarray(whole.T) if joined.is_transposed else whole
 
 
 def without_padding(whole: Array, extents: tuple[int, ...] | None) -> Array:

@@ -8,7 +8,7 @@ from itertools import product
 import msgspec
 import numpy as np
 
-from builder.dump.joined_tensors import Variant, read_joined
+from builder.dump.joined_tensors import JoinedTensor, Variant, read_joined
 from builder.dump.tensor_files import TensorFileError
 from builder.dump.values import Record
 from builder.merge.layouts import Shape
@@ -94,7 +94,8 @@ class RoleJoin:
         run, candidate = self.owner.runs[side], self.sides[side]
         parts = run.parts[index]
         factor = self.factor if side == 0 else 1.0
-        if len(parts) == 1 and factor == 1.0 and self._extents(side) is None:
+        is_turned = side == 0 and self.reading.is_transposed
+        if len(parts) == 1 and factor == 1.0 and self._extents(side) is None and not is_turned:
             return
         table = self.tables[side][:, at]
         if chosen is not None:
@@ -120,7 +121,7 @@ class RoleJoin:
         run.dump.values.records[index] = Record(
             type=first.type,
             dtype=first.dtype,
-            shape=(self._extents(side) or candidate.shape) if first.shape is not None else None,
+            shape=self._shape(side) if first.shape is not None else None,
             Max=cells[0],
             Min=cells[1],
             Mean=cells[2],
@@ -129,6 +130,11 @@ class RoleJoin:
             data_name=joined,
         )
 
+    def _shape(self, side: int) -> Shape:
+        """The shape under which a side's value is compared."""
+        shape = self._extents(side) or self.sides[side].shape
+        return shape[::-1] if side == 0 and self.reading.is_transposed else shape
+
     def _extents(self, side: int) -> Shape | None:
         """The extents of a side's value without padding; None where it has none."""
         extents = self.reading.extents
@@ -136,7 +142,9 @@ class RoleJoin:
 
     def _is_sketched(self) -> bool:
         """Whether sketches of the joined values are compared."""
-        if self.reading.extents is not None or self.numbers.sketches is None:
+        if self.reading.extents is not None or self.reading.is_transposed:
+            return False
+        if self.numbers.sketches is None:
             return False
         ours, theirs = (side.axes for side in self.sides)
         if have_sketches(ours, theirs):
@@ -171,10 +179,14 @@ class RoleJoin:
         tensor = joined_tensor(run, index, self.sides[side], variants, chosen, factor)
         if tensor is None:
             return None
-        tensor = replace(tensor, extents=self._extents(side))
+        tensor = self._as_compared(side, tensor)
         name = f"joined:{index}"
         run.dump.joined[name] = tensor
         return name
+
+    def _as_compared(self, side: int, tensor: JoinedTensor) -> JoinedTensor:
+        is_turned = side == 0 and self.reading.is_transposed
+        return replace(tensor, extents=self._extents(side), is_transposed=is_turned)
 
     def _variants(self) -> Variants | None:
         """How cut parts lie behind each other: told by tensors, of no concern to statistics.
@@ -249,7 +261,7 @@ class RoleJoin:
             tensor = joined_tensor(run, row[side], candidate, variants[side], None, factors[side])
             if tensor is None:
                 return True  # an empty tensor has no file
-            tensor = replace(tensor, extents=self._extents(side))
+            tensor = self._as_compared(side, tensor)
             try:
                 arrays.append(read_joined(tensor).astype(np.float64))
             except (TensorFileError, ValueError):

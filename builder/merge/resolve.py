@@ -27,6 +27,7 @@ from builder.merge.roles import (
     roles_of,
 )
 from builder.merge.told import LayoutFile, check_used
+from builder.merge.transposed import Transposition
 
 
 def resolve(
@@ -63,6 +64,7 @@ class _Resolver:
             if pair not in grouped:
                 self.sides.set_aside(pair, "parts are missing")
         self.result.factor = self._factor(roles)
+        self.transposition = Transposition(self.sides.values, roles)
         for role in roles:
             self._resolve_role(role)
         return self.result
@@ -116,8 +118,9 @@ class _Resolver:
             self.sides.set_aside(row, reason)
 
     def _resolve_role(self, role: Role) -> None:
+        transposed = self.transposition.readings(role)
         is_plain = role.is_trivial and (self.result.factor == 1.0 or not has_factor(role))
-        if is_plain and not any(self.sides.is_weak(row[0]) for row in role.rows):
+        if is_plain and not transposed and not any(self.sides.is_weak(row[0]) for row in role.rows):
             self.result.compared += len(role.rows)
             return
         numbers = numbers_of(role, self.sides.values, sketched=not self.sides.by_tensor)
@@ -126,7 +129,7 @@ class _Resolver:
             is_reduced,
             any(self.sides.values[1].feeds_reduction(row[1]) for row in role.rows),
         )
-        listed = readings(role, may_sum)
+        listed = transposed or readings(role, may_sum)
         if not listed:
             self._resolve_padded(role, numbers, padded_readings(role, may_sum))
             return

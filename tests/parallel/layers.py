@@ -27,6 +27,19 @@ def cut(whole: Tensor, dim: int, mesh: Mesh, pieces: int = 1) -> Tensor:
     return torch.cat(parts, dim).clone()
 
 
+class Conv1D(nn.Module):
+    """A linear layer whose weight is stored (in, out), as those of GPT-2 in transformers."""
+
+    def __init__(self, whole: nn.Linear) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(whole.weight.detach().T.clone())
+        self.bias = nn.Parameter(whole.bias.detach().clone())
+
+    def forward(self, x: Tensor) -> Tensor:
+        flat = torch.addmm(self.bias, x.flatten(0, -2), self.weight)
+        return flat.unflatten(0, x.shape[:-1])
+
+
 class ColumnParallelLinear(nn.Module):
     """Its output is cut over tp; `enter` takes the input in, `leave` hands the output on."""
 

@@ -26,6 +26,7 @@ class Layout:
     micro_batches: int = 1
     native: str = ""  # how torch itself does it: ddp, fsdp2, dtensor; by hand when empty
     zero: bool = False
+    transposed: bool = False  # weights are stored (in, out), as GPT-2's are
 
     @property
     def world_size(self) -> int:

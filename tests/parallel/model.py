@@ -13,6 +13,7 @@ from tests.parallel.experts import Experts, Router
 from tests.parallel.layers import (
     SEQUENCE,
     ColumnParallelLinear,
+    Conv1D,
     Operation,
     RowParallelLinear,
     VocabParallelEmbedding,
@@ -156,8 +157,24 @@ def shard(model: Transformer, mesh: Mesh) -> None:
             assert isinstance(block, Block)
             assert isinstance(block.mlp, Experts)
             block.mlp.spread(mesh)
-    if mesh.size("tp") > 1 and not mesh.layout.native:
+    if mesh.layout.transposed:
+        _transpose(model)
+    elif mesh.size("tp") > 1 and not mesh.layout.native:
         _cut_tensors(model, mesh)
+
+
+def _transpose(model: Transformer) -> None:
+    for block in model.layers:
+        assert isinstance(block, Block)
+        assert isinstance(block.mlp, Mlp)
+        for owner, name in (
+            ("attention", "qkv"),
+            ("attention", "out"),
+            ("mlp", "up"),
+            ("mlp", "down"),
+        ):
+            module = getattr(block, owner)
+            setattr(module, name, Conv1D(_linear(getattr(module, name))))
 
 
 def _spread_context(model: Transformer, mesh: Mesh) -> None:

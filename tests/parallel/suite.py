@@ -16,7 +16,19 @@ from builder.merge.coordinates import Sizes
 from builder.merge.options import MergeOptions
 from tests.parallel.fault import Fault
 from tests.parallel.faults import FAULTS
-from tests.parallel.faults.base import DP, EP, EXPERTS, PP, SP, TIED, TP, VPP, ZERO, ZIGZAG
+from tests.parallel.faults.base import (
+    DP,
+    EP,
+    EXPERTS,
+    PP,
+    SP,
+    TIED,
+    TP,
+    TRANSPOSED,
+    VPP,
+    ZERO,
+    ZIGZAG,
+)
 from tests.parallel.layout import Layout
 from tests.parallel.megatron import IS_INSTALLED
 from tests.parallel.model import Size
@@ -58,6 +70,9 @@ SOUND: tuple[tuple[Layout, Layout, Size], ...] = (
     (Layout(tp=4), TP, Size()),
     (Layout(tp=2, pp=2, micro_batches=2), TP, Size()),
     (DP, TP, Size()),
+    (TP, TRANSPOSED, Size()),
+    (DP, TRANSPOSED, Size()),
+    (TRANSPOSED, TP, Size()),
 )
 
 
@@ -113,7 +128,7 @@ def cases(
             listed.append(Case(name, task, seed, problem, benchmark, size))
         for fault in FAULTS:
             layout = fault.layout
-            benchmark = MEGATRON if layout.native == "megatron" else SINGLE
+            benchmark = MEGATRON if layout.native == "megatron" else fault.benchmark
             listed.append(Case(fault.name, task, seed, layout, benchmark, fault.size, fault))
     return [replace(case, dumps=dumps) for case in listed if re.search(only, case.name)]
 

@@ -11,6 +11,7 @@ from tests.parallel.experiment import Experiment, clip, norm_of
 from tests.parallel.faults.base import (
     CLIPPED,
     TP,
+    TRANSPOSED,
     fault,
     has_layer,
     layer_of,
@@ -174,3 +175,19 @@ def tp_pp_row_not_reduced(run: Experiment) -> None:
     """A sum that is missing on the second stage."""
     if has_layer(run, 3):
         layer_of(run, 3).mlp.down.leave = same
+
+
+@fault(TP, r"layers\.2\.mlp\.up", ranks=(1,), benchmark=TRANSPOSED)
+def tp_shard_of_transposed(run: Experiment) -> None:
+    """One process's share of a weight that the benchmark stores the other way round is off."""
+    if run.mesh.at("tp") == 1:
+        nudge(layer_of(run, 2).mlp.up.weight)
+
+
+@fault(TP, r"layers\.1\.attention\.out", benchmark=TRANSPOSED)
+def tp_square_not_turned(run: Experiment) -> None:
+    """A square weight was taken over from a transposed checkpoint as it is."""
+    weight = build(run.size, run.seed).layers[1].attention.out.weight.detach()
+    out = layer_of(run, 1).attention.out
+    with torch.no_grad():
+        out.weight.copy_(cut(weight.T, 1, run.mesh))
