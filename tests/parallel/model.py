@@ -167,14 +167,11 @@ def _transpose(model: Transformer) -> None:
     for block in model.layers:
         assert isinstance(block, Block)
         assert isinstance(block.mlp, Mlp)
-        for owner, name in (
-            ("attention", "qkv"),
-            ("attention", "out"),
-            ("mlp", "up"),
-            ("mlp", "down"),
-        ):
-            module = getattr(block, owner)
-            setattr(module, name, Conv1D(_linear(getattr(module, name))))
+        attention, mlp = block.attention, block.mlp
+        attention.qkv = Conv1D(_linear(attention.qkv))
+        attention.out = Conv1D(_linear(attention.out))
+        mlp.up = Conv1D(_linear(mlp.up))
+        mlp.down = Conv1D(_linear(mlp.down))
 
 
 def _spread_context(model: Transformer, mesh: Mesh) -> None:

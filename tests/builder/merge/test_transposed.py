@@ -56,14 +56,12 @@ def _run(root: Path, task: str, class_name: str, ranks: list[dict[str, Floats]])
     return root
 
 
-def _cut(**weights: Floats) -> list[dict[str, Floats]]:
-    return [{path: np.split(w, 2)[rank] for path, w in weights.items()} for rank in (0, 1)]
-
-
-def _findings(folder: Path, task: str, **ours: Floats) -> tuple[list[str], int]:
-    problem = _run(folder / "p", task, "Linear", _cut(**ours))
-    whole = {"up": _OBLONG.T.copy(), "out": _SQUARE.T.copy()}
-    benchmark = _run(folder / "b", task, "Conv1D", [{path: whole[path] for path in ours}])
+def _findings(folder: Path, task: str, ours: dict[str, Floats]) -> tuple[list[str], int]:
+    """The findings of two ranks with rows of weights against one with transposed weights."""
+    shares = [{path: np.split(w, 2)[rank] for path, w in ours.items()} for rank in (0, 1)]
+    whole = {path: (_OBLONG if path == "up" else _SQUARE).T.copy() for path in ours}
+    problem = _run(folder / "p", task, "Linear", shares)
+    benchmark = _run(folder / "b", task, "Conv1D", [whole])
     made = build(problem, benchmark, folder / "out", BuildOptions(workers=1))
     assert made.outcomes[0].error is None
     return [f.node for f in diagnose(made.path).findings], made.values["compared"]
@@ -71,20 +69,22 @@ def _findings(folder: Path, task: str, **ours: Floats) -> tuple[list[str], int]:
 
 @pytest.mark.parametrize("task", ["statistics", "tensor"])
 def test_a_weight_that_is_stored_the_other_way_round_is_compared(task: str, tmp_path: Path) -> None:
-    assert _findings(tmp_path, task, up=_OBLONG) == ([], 2)
+    assert _findings(tmp_path, task, {"up": _OBLONG}) == ([], 2)
 
 
 @pytest.mark.parametrize("task", ["statistics", "tensor"])
 def test_one_that_is_off_is_found(task: str, tmp_path: Path) -> None:
     changed = _OBLONG.copy()
     changed[5, 1] += 3.0
-    assert _findings(tmp_path, task, up=changed)[0] == ["Module.up.Linear.forward.0"]
+    assert _findings(tmp_path, task, {"up": changed})[0] == ["Module.up.Linear.forward.0"]
 
 
 def test_a_square_one_is_stored_as_the_others_of_its_class(tmp_path: Path) -> None:
-    assert _findings(tmp_path, "tensor", up=_OBLONG, out=_SQUARE) == ([], 4)
+    assert _findings(tmp_path, "tensor", {"up": _OBLONG, "out": _SQUARE}) == ([], 4)
 
 
-def test_a_square_one_that_was_not_turned_is_found(tmp_path: Path) -> None:
-    found, _ = _findings(tmp_path, "tensor", up=_OBLONG, out=_SQUARE.T.copy())
-    assert found == ["Module.out.Linear.forward.0"]
+def test_a_square_one_of_a_layer_that_was_not_turned_is_found(tmp_path: Path) -> None:
+    layers = {f"layers.{number}.out": _SQUARE for number in range(3)}
+    layers["layers.1.out"] = _SQUARE.T.copy()
+    found, _ = _findings(tmp_path, "tensor", {"up": _OBLONG, **layers})
+    assert found == ["Module.layers.1.out.Linear.forward.0"]
