@@ -79,6 +79,9 @@ def micro_batches_of(dumps: Mapping[int, Dump], layout: RunLayout) -> int:
     """How many micro-batches one rank runs in a step: recorded, or how often modules are called."""
     if layout.micro_batches:
         return layout.micro_batches
+    numbers = [n for dump in dumps.values() for n in dump.micro_batch.values() if n is not None]
+    if numbers:
+        return 1 + max(numbers)
     counts: dict[int, int] = {}
     for dump in dumps.values():
         calls: dict[str, int] = {}

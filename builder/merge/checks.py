@@ -27,6 +27,7 @@ from builder.merge.layouts import AXIS_NAMES, AxisLayout
 from builder.merge.names import role_of
 from builder.merge.partial_sums import clip_factors, unlike_factors, unreduced_sums
 from builder.merge.parts import Floats, RunValues, indices
+from builder.merge.schedule import number_micro_batches
 from builder.merge.statistics import disagreement
 from builder.merge.ties import tied_names
 
@@ -83,6 +84,7 @@ def check_step(step: int, run: LogicalRun) -> list[CheckFinding]:
 def _logical_run(folder: Path, ranks: Sequence[Source], sizes: Sizes) -> LogicalRun:
     dumps = {source.rank: read_dump(source.path) for source in ranks}
     layout = layout_of(dumps, sizes, folder)
+    number_micro_batches(dumps, layout)
     ties = tied_names((dumps, layout))
     return assemble(dumps, layout, micro_batches_of(dumps, layout), join=True, ties=ties)
 

@@ -30,6 +30,7 @@ from builder.merge.coordinates import (
 from builder.merge.names import Ties
 from builder.merge.options import MergeOptions, MicroBatches
 from builder.merge.resolve import Resolution, resolve
+from builder.merge.schedule import number_micro_batches
 from builder.merge.ties import join_gradients, tied_names
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.plan import Missing, PairPlan, Plan, plan_pairs
@@ -235,6 +236,7 @@ class _Side:
         else:
             layout = layout_of(dumps, sizes, folder)
         self.layout: RunLayout = ordered(layout, options.cp_order, folder)
+        number_micro_batches(self.dumps, self.layout)
         self.micro_batches = micro_batches_of(self.dumps, self.layout)
 
     @property

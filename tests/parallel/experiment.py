@@ -9,6 +9,7 @@ from typing import Protocol
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.pipelining import Schedule1F1B
 from torch.distributed.tensor import DTensor
 from torch.nn import functional
 
@@ -45,6 +46,7 @@ class Experiment:
     batch: Callable[[int], tuple[Tensor, Tensor, Tensor]] | None = None
     loss: Callable[[Tensor, Tensor], Tensor] | None = None
     losses: list[float] = field(default_factory=list)
+    pipeline: Schedule1F1B | None = None  # torch's own, once it has run
 
     def train(self, recorder: Recorder, header: bool) -> None:
         """Run all steps, each recorded from the forward pass to the optimizer's update."""
@@ -159,7 +161,7 @@ def batch_of(size: Size, seed: int, step: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _native(parts: list[Transformer], mesh: Mesh) -> list[nn.Module]:
-    if not mesh.layout.native:
+    if mesh.layout.native in ("", "schedule"):
         return list(parts)
     from tests.parallel.native import wrapped
 

@@ -37,6 +37,7 @@ from tests.parallel.strip import Dumps, strip
 
 TASKS: tuple[Task, ...] = ("statistics", "tensor")
 SINGLE = Layout()
+SCHEDULE = Layout(pp=2, micro_batches=4, native="schedule")
 # Pairs that must be silent: a layout against another, the first as the problem.
 SOUND: tuple[tuple[Layout, Layout, Size], ...] = (
     (TP, SINGLE, Size()),
@@ -55,6 +56,8 @@ SOUND: tuple[tuple[Layout, Layout, Size], ...] = (
     (ZIGZAG, SINGLE, Size()),
     (PP, SINGLE, Size()),
     (PP, Layout(micro_batches=4), Size()),
+    (SCHEDULE, SINGLE, Size()),
+    (SCHEDULE, Layout(micro_batches=4), Size()),
     (VPP, SINGLE, Size()),
     (EP, SINGLE, EXPERTS),
     (Layout(tp=2, dp=2), SINGLE, Size()),
