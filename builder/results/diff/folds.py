@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from builder.results.diff.merge import MergedRows
-from builder.results.diff.sides import NOTHING, Bools, Ints, SideNodes
 from builder.results.diff.words import WORDS, RowWords, by_row, kinds_of
 from builder.results.pair_index.columns import KINDS
+from builder.results.pair_index.sides import NOTHING, Bools, Ints, SideNodes
 
 _NUMBERS = re.compile(r"\.\d+(?=\.|$)", re.MULTILINE)
 _NO_DIGITS = str.maketrans("", "", "0123456789")

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from builder.results.diff.sides import NOTHING, Ints, SideNodes
+from builder.results.pair_index.sides import NOTHING, Ints, SideNodes
 
 
 @dataclass(frozen=True)

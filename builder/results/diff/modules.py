@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from builder.results.diff.merge import MergedRows
-from builder.results.diff.sides import NOTHING, Floats, Ints
 from builder.results.diff.words import RowWords
 from builder.results.pair_index.columns import KINDS
+from builder.results.pair_index.sides import NOTHING, Floats, Ints
 
 MODULE = re.compile(r"(?:Module|Cell)\.(.+)\.([^.]+)\.(?:forward|backward)(?:\.(\d+))?$")
 """The path, class and call of a module's entry."""

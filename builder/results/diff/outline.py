@@ -10,7 +10,7 @@ import numpy as np
 
 from builder.results.diff.index import DiffIndex
 from builder.results.diff.modules import ModuleTree
-from builder.results.diff.sides import NOTHING, Bools, Ints
+from builder.results.pair_index.sides import NOTHING, Bools, Ints
 from builder.results.records import Count
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from builder.results.diff.folds import Runs
 from builder.results.diff.merge import MergedRows
 from builder.results.diff.openness import Opening
-from builder.results.diff.sides import NOTHING, Bools, Ints
+from builder.results.pair_index.sides import NOTHING, Bools, Ints
 
 
 @dataclass(frozen=True, slots=True)

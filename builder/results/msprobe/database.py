@@ -16,7 +16,6 @@ from sqlalchemy import text
 
 from builder.results.diff.flow_cells import NO_FLOW, FlowIds
 from builder.results.diff.index import DiffIndex, index_of
-from builder.results.diff.sides import SIDE_CELLS, from_cells
 from builder.results.manual.patches import Patches
 from builder.results.msprobe.file import MOST_PAIRS_OPEN, SOURCES, MsprobeFile
 from builder.results.msprobe.flow import passed_in
@@ -29,10 +28,11 @@ from builder.results.msprobe.graph import (
     verdict_of,
 )
 from builder.results.msprobe.node_cells import inputs_and_outputs, stack_of, values_of
-from builder.results.msprobe.node_rows import index_row, side_row
+from builder.results.msprobe.node_rows import row_of
 from builder.results.msprobe.values import messages, pair_values, path_of, value_ids
 from builder.results.pair_index.cells import by_column
 from builder.results.pair_index.index import PairIndex
+from builder.results.pair_index.sides import SideNodes, from_cells
 from builder.results.records import (
     Across,
     AcrossCell,
@@ -204,9 +204,7 @@ class MsprobeDatabase:
 
     def pair_index(self, step: int, rank: int) -> PairIndex:
         """All nodes of a pair as lists and searches need them."""
-        nodes = self._stored.load(step, rank).nodes.values()
-        sides = [[index_row(n) for n in nodes if n.side == side] for side in SOURCES]
-        return PairIndex.from_cells(*(by_column(rows) for rows in sides))
+        return PairIndex.of(*_sides(self._stored.load(step, rank)))
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed, told by equal values."""
@@ -255,11 +253,7 @@ class MsprobeDatabase:
     def diff_index(self, step: int, rank: int) -> DiffIndex:
         """Both sides of a pair as one list of rows, the first error as where it begins."""
         pair = self._stored.load(step, rank)
-        nodes = pair.nodes.values()
-        problem, benchmark = (
-            from_cells(by_column([side_row(n) for n in nodes if n.side == side], SIDE_CELLS))
-            for side in SOURCES
-        )
+        problem, benchmark = _sides(pair)
         causes = [one.node.id for one in self.findings(step, rank).findings[:1]]
         threshold = THRESHOLD if self.comparison else None
         return index_of(problem, benchmark, causes, threshold, lambda: self._flows(pair))
@@ -302,6 +296,12 @@ def _cell(place: tuple[int, int], row: Any) -> AcrossCell:  # noqa: ANN401 - a r
     id_, precision, level = row
     score = score_of(precision)
     return AcrossCell(*place, id_, score, None, verdict_of(score), overflow_of(level))
+
+
+def _sides(pair: MsprobePair) -> list[SideNodes]:
+    """The nodes of both sides as lists, searches and rows need them."""
+    nodes = pair.nodes.values()
+    return [from_cells(by_column([row_of(n) for n in nodes if n.side == s])) for s in SOURCES]
 
 
 def _flow_ids(passed: Sequence[Passed]) -> FlowIds:
