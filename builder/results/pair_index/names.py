@@ -1,7 +1,7 @@
 """Searches the names of a pair: by text in one scan over all names at once, or by expression.
 
 A million names are some 40 MB of text, in which NumPy finds every place of a text in milliseconds.
-A text without digits is looked for in their shapes instead, of which there are a few dozen.
+Where case does not matter they are looked for in the shapes of names first.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from builder.errors import ExpressionError
+from builder.results.pair_index.shapes import Bools, Indices, NameShapes
 
 if TYPE_CHECKING:
     import regex
@@ -26,12 +26,8 @@ _LONGEST_ON_ONE_NAME = 0.05
 _WORD = 8
 # Names that are changed in one piece; a larger one would hold other threads up.
 _CHUNK = 16_384
-_DIGITS = frozenset("0123456789")
-_ALIKE = str.maketrans("123456789", "0" * 9)
 # One byte in so many tells how frequent each is.
 _SAMPLED = 61
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 class NameIndex:
@@ -73,13 +69,8 @@ class NameIndex:
             yield "\n".join(self._names[start : start + _CHUNK])
 
     @cached_property
-    def _shapes(self) -> tuple[list[str], Indices]:
-        """The names in lower case with all digits alike, each once, and which of them each is."""
-        shapes: dict[str, int] = {}
-        pieces = (piece.lower().translate(_ALIKE).split("\n") for piece in self._pieces())
-        numbers = (shapes.setdefault(shape, len(shapes)) for piece in pieces for shape in piece)
-        shape = np.fromiter(numbers, np.int64, len(self._names))
-        return list(shapes), shape
+    def _shapes(self) -> NameShapes:
+        return NameShapes((piece.lower() for piece in self._pieces()), len(self._names))
 
     @cached_property
     def _starts(self) -> Indices:
@@ -106,14 +97,10 @@ class NameIndex:
         """For each name, as `place` counts them, whether it contains a text."""
         if case:
             return self._exact.containing(text)
-        if _DIGITS.isdisjoint(text):
-            return self._of_shape(text.lower())
-        return self._lower.containing(text.lower())
-
-    def _of_shape(self, text: str) -> Bools:
-        shapes, shape = self._shapes
-        fits = np.array([text in one for one in shapes], dtype=bool)
-        return np.asarray(fits[shape])
+        wanted = text.lower()
+        raw = wanted.encode("utf-8", "replace")
+        hit = self._shapes.containing(raw, self._lower.bytes, self._lower.starts)
+        return self._lower.containing(wanted) if hit is None else hit
 
     def matching(self, pattern: str, *, case: bool) -> Bools:
         """For each name, as `place` counts them, whether it matches an expression somewhere.
