@@ -89,9 +89,8 @@ class Library:
         """A database through the manual pairs that `pairs` gives for it."""
         file = self.file(token)
         bare = self._open.get(file.version, lambda: open_results(file.path))
-        if not isinstance(bare, ResultDatabase) or bare.is_split:
-            return OpenDatabase(file, bare, Overlay())
-        return self.seen_through(OpenDatabase(file, bare, Overlay()), pairs(file))
+        opened = OpenDatabase(file, bare, Overlay())
+        return self.seen_through(opened, pairs(file)) if opened.writable else opened
 
     def seen_through(self, opened: OpenDatabase, pairs: Sequence[MappedPair]) -> OpenDatabase:
         """The same database through other pairs; only one of our own takes any."""
