@@ -193,6 +193,17 @@ class ResultDatabase:
             by_id |= {n.id: n for n in self._select(engine, node.c.id.in_(part))}
         return by_id
 
+    def names_by_id(self, ids: Iterable[int]) -> dict[int, str]:
+        """The names of nodes alone, by their ids; unknown ones are left out."""
+        names: dict[int, str] = {}
+        for engine, part in self._stored.by_volume([id_ for id_ in ids if id_ <= _LARGEST]):
+            with engine.connect() as connection:
+                for start in range(0, len(part), _MOST_PARAMETERS):
+                    wanted = node.c.id.in_(part[start : start + _MOST_PARAMETERS])
+                    rows = connection.execute(select(node.c.id, node.c.name).where(wanted))
+                    names |= {row.id: row.name for row in rows}
+        return names
+
     def children(self, id_: int, offset: int, limit: int) -> Children:
         """A page of a node's children."""
         parent = self.node(id_)

@@ -124,6 +124,10 @@ class MsprobeDatabase:
                 nodes.append(pair.nodes[id_])
         return nodes
 
+    def names_by_id(self, ids: Iterable[int]) -> dict[int, str]:
+        """The names of nodes alone, by their ids; unknown ones are left out."""
+        return {node.id: node.name for node in self.nodes_by_id(ids)}
+
     def children(self, id_: int, offset: int, limit: int) -> Children:
         """A page of a node's children."""
         pair = self._stored.pair_of(id_)
