@@ -6,7 +6,7 @@ They stay as they are: scores are the file's own precision index (0, 0.5, 1), an
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from builder.results.msprobe.graph import (
 from builder.results.msprobe.node_cells import inputs_and_outputs, stack_of, values_of
 from builder.results.msprobe.node_rows import row_of
 from builder.results.msprobe.values import messages, pair_values, path_of, value_ids
+from builder.results.msprobe.way_back import way_back
 from builder.results.pair_index.cells import by_column
 from builder.results.pair_index.index import PairIndex
 from builder.results.pair_index.sides import SideNodes, from_cells
@@ -53,7 +54,7 @@ from builder.results.records import (
     Summary,
     Task,
 )
-from builder.results.trace import Hop, Trace
+from builder.results.trace import Trace
 
 _TASKS: dict[str, Task] = {"summary": "statistics", "all": "tensor", "md5": "md5"}
 _MOST_FINDINGS = 100
@@ -66,6 +67,15 @@ _FINDINGS = """
         SELECT 1 FROM tb_nodes AS c WHERE c.step = n.step AND c.rank = n.rank
         AND c.data_source = 'NPU' AND c.up_node = n.node_name AND c.precision_index >= 0.6)
     ORDER BY step, rank, node_order LIMIT :most
+"""
+_FIND = """
+    SELECT rowid FROM tb_nodes WHERE node_name = :name
+    AND (:step IS NULL OR step = :step) AND (:rank IS NULL OR rank = :rank)
+    ORDER BY data_source <> 'NPU', step, rank, rowid LIMIT 1
+"""
+_NAMES_LIKE = """
+    SELECT node_name FROM tb_nodes WHERE instr(lower(node_name), lower(:part))
+    GROUP BY node_name ORDER BY min(rowid) LIMIT :most
 """
 
 
@@ -144,30 +154,41 @@ class MsprobeDatabase:
         return NodePath(path[::-1])
 
     def trace(self, id_: int) -> Trace:
-        """The node alone: such a file does not say which output fed which input."""
+        """The way from a node back to where it began to differ, told by equal values.
+
+        Its finding is the number among those of the step and rank.
+        """
         pair = self._stored.pair_of(id_)
-        own = pair.nodes[id_]
-        facts = (own.id, own.name, own.side, own.order, own.score, own.input_score)
-        step, rank = self._stored.place_of(pair)
-        differs = max(own.score or 0.0, own.input_score or 0.0) > THRESHOLD
-        start = Hop(*facts, "start", matched=own.match is not None)
-        return Trace(step, rank, None, differs, [start])
+        place = self._stored.place_of(pair)
+        findings = {one.node.id: one.id for one in self.findings(*place).findings}
+        passed = partial(self._passed, pair)
+        return way_back(pair, pair.nodes[id_], place, passed, findings)
+
+    def find(self, name: str, step: int | None, rank: int | None) -> int | None:
+        """The first node of a name, in the problem run if it is there; None without one."""
+        given = {"name": name, "step": step, "rank": rank}
+        with self._stored.engine.connect() as connection:
+            return connection.execute(text(_FIND), given).scalar()
+
+    def names_like(self, part: str, most: int) -> list[str]:
+        """Names that contain a text, in any case."""
+        with self._stored.engine.connect() as connection:
+            rows = connection.execute(text(_NAMES_LIKE), {"part": part, "most": most})
+            return [str(row[0]) for row in rows]
 
     def details(self, id_: int) -> NodeDetails:
         """A node with its partner, values and stacks."""
         pair = self._stored.pair_of(id_)
         own = pair.nodes[id_]
-        partner = pair.nodes.get(own.match) if own.match is not None else None
-        problem, benchmark = (own, partner) if own.side == "problem" else (partner, own)
+        problem, benchmark = _both(pair, own)
         with self._stored.engine.connect() as connection:
             ours, theirs = values_of(connection, problem), values_of(connection, benchmark)
             stacks = Stacks(stack_of(connection, problem), stack_of(connection, benchmark))
         said = messages(ours) if own.side == "problem" else []
-        names = (problem.name if problem else "", benchmark.name if benchmark else "")
         return NodeDetails(
             node=msgspec.structs.replace(own, reasons=[*own.reasons, *said]),
-            partner=partner,
-            values=pair_values(ours, theirs, names),
+            partner=benchmark if own.side == "problem" else problem,
+            values=pair_values(ours, theirs, _names(problem, benchmark)),
             stack=stacks,
             communication=list[CommunicationLink](),
         )
@@ -226,21 +247,21 @@ class MsprobeDatabase:
     ) -> list[FlowLink]:
         """Links to the other ends, in execution order."""
         links = []
+        readers = {one.consumer: pair.nodes[one.consumer] for one in passed}
+        ids = {id_: self._value_ids(pair, reader) for id_, reader in readers.items()}
         for one, end in zip(passed, ends, strict=True):
-            reader = pair.nodes[one.consumer]
-            value = self._value_ids(pair, reader).get(one.key, 0)
-            path = path_of(one.key, reader.name)
+            value = ids[one.consumer].get(one.key, 0)
+            path = path_of(one.key, readers[one.consumer].name)
             links.append(FlowLink(pair.nodes[end], path, value, exact=False))
         return sorted(links, key=lambda link: link.node.order)
 
     def _value_ids(self, pair: MsprobePair, node: Node) -> dict[str, int]:
         """The ids that the values of a node have in its details, by full name."""
-        partner = pair.nodes.get(node.match) if node.match is not None else None
-        problem, benchmark = (node, partner) if node.side == "problem" else (partner, node)
+        problem, benchmark = _both(pair, node)
         with self._stored.engine.connect() as connection:
             ours, theirs = values_of(connection, problem), values_of(connection, benchmark)
-        names = (problem.name if problem else "", benchmark.name if benchmark else "")
-        return value_ids(ours, theirs, names)[0 if node.side == "problem" else 1]
+        ids = value_ids(ours, theirs, _names(problem, benchmark))
+        return ids[0 if node.side == "problem" else 1]
 
     def _passed(self, pair: MsprobePair, side: Side) -> list[Passed]:
         """What passed between the nodes of a side; read and told once."""
@@ -300,6 +321,16 @@ def _cell(place: tuple[int, int], row: Any) -> AcrossCell:  # noqa: ANN401 - a r
     id_, precision, level = row
     score = score_of(precision)
     return AcrossCell(*place, id_, score, None, verdict_of(score), overflow_of(level))
+
+
+def _both(pair: MsprobePair, node: Node) -> tuple[Node | None, Node | None]:
+    """A node and its partner, the problem's first."""
+    partner = pair.nodes.get(node.match) if node.match is not None else None
+    return (node, partner) if node.side == "problem" else (partner, node)
+
+
+def _names(problem: Node | None, benchmark: Node | None) -> tuple[str, str]:
+    return problem.name if problem else "", benchmark.name if benchmark else ""
 
 
 def _sides(pair: MsprobePair) -> list[SideNodes]:
