@@ -87,6 +87,7 @@ class Parallel(msgspec.Struct, frozen=True):
     cp_order: str | None = None
     layouts: dict[str, ParameterLayout] = {}
     tied: tuple[tuple[str, ...], ...] = ()
+    groups: dict[str, str] = {}
 
 
 Inputs: TypeAlias = dict[str, dict[str, FedInput]]

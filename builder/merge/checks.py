@@ -30,6 +30,7 @@ from builder.merge.parts import Floats, RunValues, indices
 from builder.merge.schedule import number_micro_batches
 from builder.merge.statistics import disagreement
 from builder.merge.ties import tied_names
+from msprobe_core.format import group_id
 
 Check = Literal["replica", "collective", "group", "partial", "update"]
 _SAME = 1e-6
@@ -289,7 +290,10 @@ def check_groups(step: int, values: RunValues) -> Iterator[CheckFinding]:
 
 
 def axis_of(layout: RunLayout, ranks: Sequence[int]) -> str | None:
-    """The axis along which some ranks lie; None where it is none alone."""
+    """What a group of ranks is for, else the axis along which they lie; None for several axes."""
+    named = layout.groups.get(group_id(ranks))
+    if named is not None:
+        return named
     places = [layout.places[rank].at for rank in ranks if rank in layout.places]
     if len(places) < 2:
         return None

@@ -16,6 +16,7 @@ from builder.merge.coordinates import RunLayout
 from builder.merge.layouts import AXIS_NAMES
 from builder.merge.names import LogicalNames, Ties
 from builder.merge.parts import fingerprint
+from msprobe_core.format import EntryName
 
 _STAGE = AXIS_NAMES.index("pp")
 Side = tuple[Mapping[int, Dump], RunLayout]
@@ -26,7 +27,7 @@ def tied_names(*sides: Side) -> Ties:
     """The names of tied parameters in two runs, each with the one that stands for all.
 
     Nothing where no run has stages. A run that does not record ties shows them by an embedding and
-    another module of one rank that hold the same numbers.
+    another module that hold the same numbers.
     """
     if all(layout.size("pp") == 1 for _, layout in sides):
         return {}
@@ -56,25 +57,30 @@ def _groups(dumps: Mapping[int, Dump], names: Mapping[int, LogicalNames]) -> Ite
     if shared:
         yield list(shared)
     elif not is_recorded:
-        for rank, dump in dumps.items():
-            yield from _by_value(dump, names[rank])
+        yield from _by_value(dumps, names)
 
 
-def _by_value(dump: Dump, names: LogicalNames) -> Iterator[Group]:
+def _by_value(dumps: Mapping[int, Dump], names: Mapping[int, LogicalNames]) -> Iterator[Group]:
     embeddings: dict[object, str] = {}
     others: dict[object, str] = {}
-    for name, (start, stop) in dump.ranges.items():
-        entry = parse(name)
-        if entry is None or entry.kind != "module" or entry.direction != "forward" or entry.call:
-            continue
-        found = embeddings if "Embedding" in (entry.type_name or "") else others
-        for index in range(start, stop):
-            role, _, last = dump.values.keys[index].partition(".")
-            record = dump.values.records[index]
-            if role == "parameters" and fingerprint(record):
-                key = (record.shape, *fingerprint(record))
-                found.setdefault(key, names.parameter(f"{entry.path}.{last}"))
+    for rank, dump in dumps.items():
+        for name, entry in _first_calls(dump):
+            found = embeddings if "Embedding" in entry.type_name else others
+            for index in range(*dump.ranges[name]):
+                role, _, last = dump.values.keys[index].partition(".")
+                record = dump.values.records[index]
+                if role == "parameters" and fingerprint(record):
+                    key = (record.shape, *fingerprint(record))
+                    found.setdefault(key, names[rank].parameter(f"{entry.path}.{last}"))
     yield from ([name, others[key]] for key, name in embeddings.items() if key in others)
+
+
+def _first_calls(dump: Dump) -> Iterator[tuple[str, EntryName]]:
+    for name in dump.ranges:
+        entry = parse(name)
+        is_module = entry is not None and entry.kind == "module"
+        if entry is not None and is_module and entry.direction == "forward" and not entry.call:
+            yield name, entry
 
 
 def _apart(

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from msprobe_core.errors import LifecycleError
+from msprobe_core.torch.layout.groups import group_names
 
 _VERSION = 1
 # What Megatron sets on parameters, and how it is called here.
@@ -50,6 +51,7 @@ def parallel_header(model: Model | None, given: Mapping[str, object] | None) -> 
         "rank": distributed.get_rank(),
         "source": source,
         "axes": axes,
+        "groups": group_names(axes),
     }
     chunks = _chunks(modules)
     layouts = _parameter_layouts(modules)
