@@ -1,7 +1,7 @@
 """The `parallel` member of dump.json: the axes of the run and this process's place on them.
 
-Sources in order of trust: what the user gives, Megatron's parallel state, the device meshes of the
-model's parameters, DDP's process group.
+Sources in order of trust: what the user gives, the parallel state of Megatron, vLLM or SGLang, the
+device meshes of the model's parameters, DDP's process group.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from msprobe_core.errors import LifecycleError
+from msprobe_core.torch.layout.engines import engine_axes
 from msprobe_core.torch.layout.groups import group_names
 
 _VERSION = 1
@@ -63,6 +64,9 @@ def _recorded(modules: Sequence[torch.nn.Module]) -> tuple[str, Axes]:
     axes = _megatron_axes()
     if axes:
         return "megatron", axes
+    engine, axes = engine_axes()
+    if axes:
+        return engine, axes
     axes = _mesh_axes(modules)
     return ("device_mesh", axes) if axes else ("groups", _data_parallel_axis(modules))
 
