@@ -23,11 +23,12 @@ Array = NDArray[Any]
 class Variant:
     """How cut parts lie behind each other where it is not simply in their order.
 
-    `pieces` fused pieces are each cut; `zigzag` parts hold chunks r and 2n-1-r; `rows` is the
-    extent of a dimension in front of the cut one that was flattened into it.
+    `pieces` are the proportions of fused pieces that are each cut; `zigzag` parts hold chunks r
+    and 2n-1-r; `rows` is the extent of a dimension in front of the cut one that was flattened into
+    it.
     """
 
-    pieces: int = 1
+    pieces: tuple[int, ...] = (1,)
     zigzag: bool = False
     rows: int = 1
 
@@ -138,11 +139,20 @@ def _concatenated(parts: list[Array], join: Join) -> Array:
     if variant.zigzag:
         halves = [np.array_split(part, 2, dim) for part in parts]
         return np.concatenate([h[0] for h in halves] + [h[1] for h in halves[::-1]], dim)
-    if variant.pieces > 1:
-        shares = [np.array_split(part, variant.pieces, dim) for part in parts]
-        ordered = [share[piece] for piece in range(variant.pieces) for share in shares]
+    if len(variant.pieces) > 1:
+        shares = [_split(part, variant.pieces, dim) for part in parts]
+        ordered = [share[piece] for piece in range(len(variant.pieces)) for share in shares]
         return np.concatenate(ordered, dim)
     return np.concatenate(parts, dim)
+
+
+def _split(part: Array, pieces: tuple[int, ...], dim: int) -> list[Array]:
+    """A part's share of each piece; raises TensorFileError where it does not divide so."""
+    unit, rest = divmod(part.shape[dim], sum(pieces))
+    if rest:
+        said = "+".join(map(str, pieces))
+        raise TensorFileError(f"an extent of {part.shape[dim]} has no pieces of {said}")
+    return np.split(part, np.cumsum(pieces)[:-1] * unit, dim)
 
 
 def _unflattened(part: Array, dim: int, rows: int) -> Array:

@@ -207,6 +207,8 @@ class RoleJoin:
                 worth = (sum(fits), any(fits[:1]))
                 if worth[0] and (best is None or worth > best[0]):
                     best = worth, place, variants
+                if worth[0] == len(rows):
+                    break
             if best is not None and best[0][0] == len(rows):
                 break
         self._read_as(*self.role.options[best[1] if best is not None else 0])
@@ -245,8 +247,9 @@ class RoleJoin:
     def _variant_options(self, side: int) -> list[tuple[Variant, ...]]:
         order, rows = self.owner.runs[side].layout.cp_order, self.owner.rows[side]
         told = dict(self.role.grids[side].variants)
+        shapes = self.role.grids[side].shapes
         listed = [
-            ways_of(axis, order, rows)
+            ways_of(axis, order, rows, (shape[axis.dim] for shape in shapes))
             if axis.kind == "S" and axis.axis not in told
             else (told.get(axis.axis, Variant()),)
             for axis in self.sides[side].axes

@@ -26,7 +26,8 @@ from tests.parallel.layout import Mesh
 class Size:
     """What is trained: sizes that no one can mistake for each other.
 
-    `clip` limits gradients, `tied` lets embedding and head share their weight.
+    `clip` limits gradients, `tied` lets embedding and head share their weight, `grouped` lets two
+    heads share a key and a value.
     """
 
     vocabulary: int = 56
@@ -39,10 +40,11 @@ class Size:
     experts: int = 0
     clip: bool = False
     tied: bool = False
+    grouped: bool = False
 
     def __str__(self) -> str:
         """What is unusual about it, for the names of cases."""
-        return (" clipped" if self.clip else "") + (" tied" if self.tied else "")
+        return "".join(f" {n}" for n in ("clip", "tied", "grouped") if getattr(self, n))
 
 
 class Attention(nn.Module):
@@ -52,14 +54,20 @@ class Attention(nn.Module):
         super().__init__()
         self.heads, self.width = size.heads, size.hidden // size.heads
         self.norm_q = nn.LayerNorm(self.width)
-        self.qkv: nn.Module = nn.Linear(size.hidden, 3 * size.hidden)
+        self.sharing = 2 if size.grouped else 1
+        self.fused = [size.hidden, size.hidden // self.sharing, size.hidden // self.sharing]
+        self.qkv: nn.Module = nn.Linear(size.hidden, sum(self.fused))
         self.out: nn.Module = nn.Linear(size.hidden, size.hidden)
         self.spread_keys: Operation = same
         self.spread_positions: Operation = same
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
-        q, k, v = self.qkv(x).chunk(3, -1)
+        qkv = self.qkv(x)
+        own = [extent * qkv.shape[-1] // sum(self.fused) for extent in self.fused]
+        q, k, v = qkv.split(own, -1)
         q, k, v = (t.unflatten(-1, (-1, self.width)).transpose(1, 2) for t in (q, k, v))
+        if self.sharing > 1:
+            k, v = (t.repeat_interleave(self.sharing, 1) for t in (k, v))
         q = self.norm_q(q)
         k, v = self.spread_keys(k), self.spread_keys(v)
         known = self.spread_positions(positions)
@@ -186,10 +194,10 @@ def _cut_tensors(model: Transformer, mesh: Mesh) -> None:
     for block in model.layers:
         assert isinstance(block, Block)
         attention, mlp = block.attention, block.mlp
-        attention.qkv = ColumnParallelLinear(_linear(attention.qkv), mesh, pieces=3)
+        attention.qkv = ColumnParallelLinear(_linear(attention.qkv), mesh, attention.fused)
         attention.out = RowParallelLinear(_linear(attention.out), mesh)
         assert isinstance(mlp, Mlp)
-        mlp.up = ColumnParallelLinear(_linear(mlp.up), mesh, pieces=2)
+        mlp.up = ColumnParallelLinear(_linear(mlp.up), mesh, (1, 1))
         mlp.down = RowParallelLinear(_linear(mlp.down), mesh)
     if model.first:
         assert isinstance(model.embedding, nn.Embedding)

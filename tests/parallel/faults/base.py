@@ -26,6 +26,7 @@ TRANSPOSED = Layout(transposed=True)
 EXPERTS = Size(experts=4)
 CLIPPED = Size(clip=True)
 TIED = Size(tied=True)
+GROUPED = Size(grouped=True)
 FAULTS: list[Fault] = []
 Change = Callable[[Experiment], None]
 
