@@ -31,8 +31,8 @@ export const MAX_ROW = 40;
 /** Below this height rows bear no text. */
 export const TEXT_ROW = 13;
 const INDENT = 14;
-export const LANE = 7;
-export const LANES = 8;
+const LANE = 7;
+const LANES = 8;
 const RAILS = 26 + LANE * LANES;
 const NARROW = 760;
 /** At 200 % zoom, with the lists beside it: names need all there is. */

@@ -69,7 +69,7 @@ function paintPhases(context: CanvasRenderingContext2D, scene: ProfileScene, bar
   }
 }
 
-export function xOf(bin: number, bins: number, width: number): number {
+function xOf(bin: number, bins: number, width: number): number {
   return (bin / bins) * width;
 }
 

@@ -6,15 +6,16 @@ import { useTranslation } from "react-i18next";
 import type { DiffRow } from "../api/rows";
 import { DiffCanvas, type DiffHit, type DiffLook, type Window } from "../graph/diffcanvas";
 import { attachDiffPointer } from "../graph/diffpointer";
-import { type Held, heldNode } from "../graph/mapdrag";
+import type { Held } from "../graph/mapdrag";
 import { attachMapPointer } from "../graph/mappointer";
 import { selectNode } from "../state/actions";
 import { useLitRails } from "../state/litrails";
 import { mapGestures, useMapDrag } from "../state/mapdrag";
 import { useDiffSettings } from "../state/diffsettings";
 import type { DiffView } from "../state/diffview";
+import { pickedNode } from "../state/mapping";
 import type { GraphSession } from "../state/session";
-import { type AppState, useApp } from "../state/store";
+import { useApp } from "../state/store";
 import { useDatabase } from "./useDatabase";
 import { useDiffPalette } from "./useDiffPalette";
 import { textsOf } from "../i18n/difftexts";
@@ -101,7 +102,7 @@ function onClick(diff: DiffView, { row, side, chevron }: DiffHit): void {
 }
 
 /** Select a row's node of a side, or of the one that has it. */
-export function selectRow(row: DiffRow, side: "problem" | "benchmark"): void {
+function selectRow(row: DiffRow, side: "problem" | "benchmark"): void {
   const node = row[side] ?? row.problem ?? row.benchmark;
   if (node) void selectNode(node.id, { keepView: true });
 }
@@ -121,7 +122,7 @@ function useLook(session: GraphSession): DiffLook {
   const { data: database } = useDatabase();
   const [look, setLook] = useState<{ of: readonly unknown[]; look: DiffLook }>();
   const { comparison } = session;
-  const mappable = comparison && database?.writable === true && !database.read_only;
+  const mappable = comparison && database?.writable === true;
   const of = [palette, highlights, recolour, selected, picks, dragged, over, mappable, microStep, comparison, folded, lit, t];
   if (look?.of.every((part, index) => part === of[index])) return look.look;
   const next: DiffLook = {
@@ -133,7 +134,7 @@ function useLook(session: GraphSession): DiffLook {
     folded,
     lit,
     mappable,
-    mapping: mappingOf(dragged, over, picks),
+    mapping: mappingOf(dragged, over, pickedNode(picks)),
     picked: [picks.problem?.id ?? null, picks.benchmark?.id ?? null],
     hit: (name) => highlights({ name }),
     texts: textsOf(t),
@@ -143,10 +144,9 @@ function useLook(session: GraphSession): DiffLook {
 }
 
 /** What is dragged, else the one node whose partner is still to be picked. */
-function mappingOf(dragged: Held | null, over: number, { problem, benchmark }: AppState["picks"]): DiffLook["mapping"] {
+function mappingOf(dragged: Held | null, over: number, picked: Held | null): DiffLook["mapping"] {
   if (dragged) return { held: dragged, over };
-  const picked = problem && benchmark ? null : (problem ?? benchmark);
-  return picked && { held: heldNode(picked), over: -1 };
+  return picked && { held: picked, over: -1 };
 }
 
 function observeSize(frame: HTMLElement, view: DiffCanvas): () => void {

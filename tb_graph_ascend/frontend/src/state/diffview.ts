@@ -126,10 +126,6 @@ export class DiffView {
     this.pane?.show(0);
   }
 
-  setOpen(open: string): void {
-    this.shut(Openness.parse(open));
-  }
-
   /** Open a text written for other ids, where its nodes exist here. */
   adopt(other: DiffView, shift: (key: number) => number | null): void {
     this.openness = other.openness.shifted(shift);

@@ -22,7 +22,7 @@ export function DiffHeads({ session, columns }: { session: GraphSession; columns
     <div className="diff-heads">
       <div className="diff-head rails" style={at(columns.rails)}>
         <Popup label={t("diff.flowLegend")} className="link" face={<>{t("diff.flow")} <Info aria-hidden size={12} /></>}>
-          <p className="flow-known">{t(`diff.flowKnown.${session.diff.pages.flowKnown()}`)}</p>
+          <FlowKnown session={session} />
           <LegendKeys />
         </Popup>
       </div>
@@ -45,6 +45,12 @@ export function DiffHeads({ session, columns }: { session: GraphSession; columns
       )}
     </div>
   );
+}
+
+/** Looks through the rails only while the popup is open. */
+function FlowKnown({ session }: { session: GraphSession }) {
+  const { t } = useTranslation();
+  return <p className="flow-known">{t(`diff.flowKnown.${session.diff.pages.flowKnown()}`)}</p>;
 }
 
 function SideHead({ session, side, name, column }: { session: GraphSession; side: Side; name: string; column: Column }) {
