@@ -64,6 +64,13 @@ export function columnsOf(width: number, { comparison, folded }: Shape): Columns
   };
 }
 
+/** The size of a text as a share of its row, in whole pixels up to the largest: while one zooms, each
+ * new size has all widths to be measured and all letters to be drawn anew. */
+export function textSize(rowHeight: number, share: number, largest: number): number {
+  const size = rowHeight * share;
+  return size < largest ? Math.floor(size) : largest;
+}
+
 /** Where the dots of rows stand, and the rails of a lane beside them. */
 export function laneX({ rails }: Columns, lane: number): number {
   const shown = Math.floor((rails.width - 26) / LANE);

@@ -3,7 +3,7 @@
 import type { DiffRow } from "../api/rows";
 import { OVERFLOW_SCORE } from "./appearance";
 import type { DiffScene, DiffTexts } from "./scene";
-import { type Column, TEXT_ROW } from "./grid";
+import { type Column, TEXT_ROW, textSize } from "./grid";
 import { inkOn, rampColor } from "./ramp";
 import { measure, shorten } from "./textwidth";
 import { differs, scoreText } from "./words";
@@ -13,7 +13,7 @@ export function paintGutter(context: CanvasRenderingContext2D, scene: DiffScene,
   const { columns, rowHeight, palette } = scene;
   if (rowHeight < TEXT_ROW) return;
   const middle = y + rowHeight / 2 + 0.5;
-  const font = `${Math.min(11.5, rowHeight * 0.58)}px ${palette.font}`;
+  const font = `${textSize(rowHeight, 0.58, 11.5)}px ${palette.font}`;
   context.textBaseline = "middle";
   if (row.fold >= 0 && row.depth > 0) {
     paintNumber(context, scene, row.input_score, columns.input, middle, font);

@@ -24,6 +24,11 @@ import { useHighlights } from "./useHighlights";
 /** How long the view rests before those who read it by ear are told. */
 const REST_MS = 120;
 
+/** What is in view for those who read it by ear, and the version of the rows in it. */
+export interface Shown extends Window {
+  version: number;
+}
+
 export function useDiffView(session: GraphSession) {
   const { diff } = session;
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -32,7 +37,7 @@ export function useDiffView(session: GraphSession) {
   const view = useRef<DiffCanvas | null>(null);
   const look = useLook(session);
   const latest = useRef(look);
-  const [shown, setShown] = useState<Window | null>(null);
+  const [shown, setShown] = useState<Shown | null>(null);
   const [hovered, setHovered] = useState<DiffHit | null>(null);
 
   useEffect(() => {
@@ -41,9 +46,11 @@ export function useDiffView(session: GraphSession) {
     const created = new DiffCanvas(canvas.current, scroller.current, spacer.current, diff.pages, latest.current, {
       showing: (first, last) => diff.want(first, last),
       painted: (window_) => {
+        const rests = diff.window !== null && isSame(diff.window, window_);
         diff.moved(window_);
         window.clearTimeout(resting);
-        resting = window.setTimeout(() => setShown(window_), REST_MS);
+        const read: Shown = { ...window_, version: diff.version };
+        resting = window.setTimeout(() => setShown((before) => (before && isSame(before, read) ? before : read)), rests ? 0 : REST_MS);
       },
     });
     view.current = created;
@@ -78,6 +85,11 @@ export function useDiffView(session: GraphSession) {
   }, [look]);
 
   return { canvas, scroller, spacer, view, shown, hovered, look };
+}
+
+/** Two views, or two that were read out, are the same where all that they say is. */
+function isSame<View extends Window>(before: View, now: View): boolean {
+  return (Object.keys(now) as (keyof View)[]).every((key) => before[key] === now[key]);
 }
 
 function paneOf(view: DiffCanvas, element: HTMLElement) {

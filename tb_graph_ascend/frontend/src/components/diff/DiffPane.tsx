@@ -1,6 +1,6 @@
 /* The rows: headings over the columns, the canvas, and the same rows for those who do not see it. */
 
-import { type KeyboardEvent } from "react";
+import { type KeyboardEvent, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 
 import { columnsOf } from "../../graph/grid";
@@ -18,7 +18,9 @@ export function DiffPane({ session }: { session: GraphSession }) {
   const diff = useDiff(session);
   const { canvas, scroller, spacer, shown, hovered, look } = useDiffView(session);
   const { data } = useDatabase();
-  const columns = columnsOf(shown?.width ?? 0, look);
+  const width = shown?.width ?? 0;
+  const { comparison, folded } = look;
+  const columns = useMemo(() => columnsOf(width, { comparison, folded }), [width, comparison, folded]);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (moveInRows(event.key, diff)) {
