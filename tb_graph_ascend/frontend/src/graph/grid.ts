@@ -44,7 +44,7 @@ export function columnsOf(width: number, { comparison, folded }: Shape): Columns
   const tight = width < TIGHT;
   const rails = { x: 0, width: RAILS - LANE * (tight ? 5 : narrow ? 3 : 0) };
   const numbers = tight ? 32 : narrow ? 38 : 46;
-  const words = tight ? 76 : narrow ? 108 : 132;
+  const words = tight ? 90 : narrow ? 108 : 132;
   const gutterWidth = comparison ? 2 * numbers + words + 16 : 0;
   const rest = Math.max(0, width - rails.width - gutterWidth);
   const half = comparison && !folded ? Math.floor(rest / 2) : rest;

@@ -55,7 +55,8 @@ function paintWord(
   const begins = row.word === "begins";
   const text = wordOf(row, texts);
   if (text === "") return;
-  const font = `${begins ? "700" : "400"} 11.5px ${palette.font}`;
+  const room = begins && !row.inside ? width - 12 : width;
+  const font = fitting(context, palette.font, begins ? 700 : 400, text, room);
   context.font = font;
   context.textAlign = "left";
   if (begins && !row.inside) {
@@ -70,6 +71,18 @@ function paintWord(
   }
   context.fillStyle = begins ? palette.bad : differs(row) ? palette.ink : palette.muted;
   context.fillText(shorten(context, font, text, width), x, middle);
+}
+
+/** Sizes of a word, of which the first is taken that shows it whole. */
+const WORD_SIZES = [11.5, 10.5, 9.5];
+
+function fitting(context: CanvasRenderingContext2D, family: string, weight: number, text: string, room: number): string {
+  const fonts = WORD_SIZES.map((size) => `${weight} ${size}px ${family}`);
+  const fits = fonts.find((font) => {
+    context.font = font;
+    return measure(context, font, text) <= room;
+  });
+  return fits ?? fonts[fonts.length - 1] ?? "";
 }
 
 /** What the word of a row reads; where both sides agree but do not both have all, it says so. */

@@ -69,7 +69,7 @@ function paintTitle(
   let x = column.x + 14 + row.depth * scene.columns.indent;
   const end = column.x + column.width - 10;
   if (row.children > 0 || row.fold !== 0) paintChevron(context, scene, row, x, middle);
-  x += 14;
+  x += row.fold > 0 ? 18 : 14;
   const bold = row.kind !== "api" || row.fold !== 0 || row.word === "begins";
   const font = `${bold ? 600 : 400} ${textSize(rowHeight, 0.62, 12.5)}px ${palette.font}`;
   const title = row.kind === "collection" ? texts.calls(row.children) : titleOf(row, side);

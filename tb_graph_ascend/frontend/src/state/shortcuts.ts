@@ -17,6 +17,7 @@ import {
 import { acceptProposal, mapHeld, pickedNode, rebuildWithPairs, redoMapping, undoMapping } from "./mapping";
 import { moveInRows } from "./diffkeys";
 import { useDiffSettings } from "./diffsettings";
+import { useLayout } from "./layout";
 import { ranksAt, stepsOf } from "./pairs";
 import { LEFT_TABS, useApp } from "./store";
 
@@ -37,6 +38,8 @@ export function runShortcut(
   const tab = LEFT_TABS[Number(chord) - 1];
   if (tab) {
     state().set({ leftTab: tab });
+    // The list may be the one that was put away.
+    useLayout.getState().setLists(true);
     return true;
   }
   if (!onControl && moveInGraph(chord)) return true;
