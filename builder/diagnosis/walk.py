@@ -235,10 +235,9 @@ class _Walk:
     def _open_other_integers(self, node: TreeNode) -> Finding | None:
         """Name a node whose integers differ inside the tolerance: they are not to be rounded."""
         ledger = self.ledger
-        if ledger.findings or ledger.reselected or phase_of(node) != "forward":
+        if ledger.reselected or phase_of(node) != "forward":
             return None
-        changed = self.facts.changed_integers(node)
-        foreign = next((row for row in changed if not ledger.is_made_by_partners(row)), None)
+        foreign = next(filter(ledger.is_foreign, self.facts.changed_integers(node)), None)
         if foreign is None:
             return None
         key = self.facts.comparison.keys[foreign]
