@@ -45,8 +45,7 @@ class PairIndex:
     @classmethod
     def of(cls, problem: SideNodes, benchmark: SideNodes) -> PairIndex:
         """An index of both sides."""
-        names = NameIndex([*problem.names, *benchmark.names])
-        return cls(_columns(problem, benchmark), names)
+        return cls(_columns(problem, benchmark), NameIndex(problem.names, benchmark.names))
 
     def select(self, wanted: NodeFilter, patches: Patches, threshold: float | None) -> Ints:
         """The ids of the nodes that a filter lets through, in its order."""
