@@ -64,3 +64,10 @@ def test_nearest_are_the_parts_of_names_written_most_alike() -> None:
     assert names.nearest("sofmax") == ["softmax"]
     assert names.nearest("Self_Atn") == ["self_attn"]
     assert names.nearest("convolution") == []
+
+
+def test_sides_with_the_same_names_share_them() -> None:
+    alike, other = NameIndex(["a", "b", "a"], ["a", "b", "a"]), NameIndex(["a", "b"], ["c", "b"])
+    assert alike.place.tolist() == [0, 1, 0, 0, 1, 0]
+    assert other.place.tolist() == [0, 1, 2, 1]
+    assert other.containing("c", case=False)[other.place].tolist() == [False, False, True, False]
