@@ -61,12 +61,13 @@ export const diff = {
   },
   help: {
     title: "Keys",
+    wheelKey: "Wheel",
     groups: { go: "Go", graph: "Graph", view: "View", edit: "Mapping" },
     keys: {
       start: "go to where it begins",
-      next: "next / previous finding",
-      search: "search",
-      hits: "next / previous hit",
+      next: "next / previous cause",
+      search: "query the nodes",
+      hits: "next / previous node that fits",
       step: "previous / next step",
       rank: "previous / next rank",
       tabs: "left list: causes … mapping",

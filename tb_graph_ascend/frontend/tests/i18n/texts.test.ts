@@ -44,6 +44,17 @@ describe("texts", () => {
   });
 });
 
+describe("sides in Chinese", () => {
+  it("are named once, by their names", async () => {
+    const i18n = createI18n();
+    await changeLanguage(i18n, "zh");
+    const picked = i18n.t("notice.picked", { name: "gelu", side: "problem", other: "benchmark" });
+    expect(picked).toMatch(/已选中问题侧的 gelu。请到标杆侧选中/);
+    expect(reasonText(i18n.t, { code: "surplus", value: "output.1", side: "problem" })).toBe("output.1：只存在于问题侧");
+    for (const [key, text] of leaves(zh)) expect([key, text]).not.toEqual([key, expect.stringMatching(/侧侧|\)侧/)]);
+  });
+});
+
 describe("numbers in reasons", () => {
   const { t } = createI18n();
   const differs = (problem: string, benchmark: string) => ({ code: "argument_differs", value: "input.1", problem, benchmark });

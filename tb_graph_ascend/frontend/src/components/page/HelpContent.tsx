@@ -51,7 +51,7 @@ export function HelpContent() {
               <div key={name}>
                 <dt>
                   {shown.split("  ").map((key) => (
-                    <kbd key={key}>{key}</kbd>
+                    <kbd key={key}>{key.replace("Wheel", t("help.wheelKey"))}</kbd>
                   ))}
                 </dt>
                 <dd>{t(`help.keys.${name}`)}</dd>
