@@ -83,7 +83,7 @@ describe("nodes table", () => {
       await stateIs(page, "sort", "score");
       await page.reload();
       await graphsShown(page);
-      await expect.poll(() => count(page)).toBe(`${total} hits`);
+      await expect.poll(() => count(page)).toBe(`${total} nodes`);
       expect(await page.getByLabel("Order", { exact: true }).inputValue()).toBe("score");
     }));
 
@@ -140,7 +140,7 @@ describe("nodes table", () => {
         expect(await page.getByRole("button", { name: form, exact: true }).isDisabled()).toBe(true);
       }
       await page.getByRole("button", { name: "softmax", exact: true }).click();
-      await expect.poll(() => count(page)).toMatch(/^[1-9]\d* hits?$/);
+      await expect.poll(() => count(page)).toMatch(/^[1-9]\d* nodes?$/);
       expect(await page.locator("#search").inputValue()).toBe("softmax forward");
       await expect.poll(() => page.getByRole("button", { name: "CSV", exact: true }).isDisabled()).toBe(false);
     }));

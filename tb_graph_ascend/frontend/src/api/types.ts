@@ -321,6 +321,8 @@ export interface Failure {
   error: string;
   /** What to do next. */
   hint: string | null;
+  /** Of a refused query: both as a code with facts, for the words of the interface's language. */
+  reason?: Reason;
 }
 
 /** GET api/databases/{db}/nodes/{id}/across – the same node in every step and rank. */

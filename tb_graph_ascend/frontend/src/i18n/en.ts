@@ -3,6 +3,7 @@
 import { formsEn } from "./forms.en";
 import { noticesEn } from "./notices.en";
 import { reasonsEn } from "./reasons.en";
+import { searchEn } from "./search.en";
 import { diff } from "./diff.en";
 
 export const en = {
@@ -40,21 +41,7 @@ export const en = {
     more: "Legend and settings",
     build: "Build a comparison",
   },
-  search: {
-    label: "Nodes that fit a query",
-    placeholder: "Nodes: softmax score>0.5  ( / )",
-    language:
-      "Words of the name, /regular expression/, \"two words\", score>0.5 input<0.1 introduced>0.2,\nside:problem kind:api verdict:error overflow:high, forward backward unmatched matched divergent overflow,\n-word for what shall not hold. All of them must hold.",
-    previous: "Previous node that fits (Shift+Enter)",
-    next: "Next node that fits (Enter)",
-    count_one: "{{count}} node",
-    count_other: "{{count}} nodes",
-    position: "{{position}} of {{count}}",
-    none: "No node fits all terms of the query.",
-    unknown: "Nothing in this step and rank has “{{word}}” in its name.",
-    nearest: "Nearest names:",
-    clear: "Clear the query",
-  },
+  search: searchEn,
   legend: {
     score: "Score",
     scoreHelp: "0: inside the tolerance of the number formats. 1: 100 % error. Half-way on the log scale in between.",

@@ -49,6 +49,13 @@ export function refusalText(t: TFunction, reason: Reason): string {
   return t(`refusals.${code}`, { ...facts, defaultValue: reasonText(t, reason) });
 }
 
+/** Why a query cannot be asked; null where no words are known for it. */
+export function refusedQuery(t: TFunction, reason: Reason | null): string | null {
+  if (reason === null) return null;
+  const { code, ...facts } = reason;
+  return t(`search.refused.${code}`, { ...facts, defaultValue: "" }) || null;
+}
+
 /** Why a node matched or not; `renamed:<name>` names the candidate. */
 export function matchText(t: TFunction, reason: string): string {
   const [code = "", ...name] = reason.split(":");
