@@ -1,5 +1,6 @@
 /* English texts of the interface; zh.ts has the same keys. Database content is never translated. */
 
+import { factsEn } from "./facts.en";
 import { formsEn } from "./forms.en";
 import { noticesEn } from "./notices.en";
 import { reasonsEn } from "./reasons.en";
@@ -380,6 +381,7 @@ export const en = {
     },
   },
   reasons: reasonsEn,
+  facts: factsEn,
 };
 
 /** Every language has exactly these keys. */

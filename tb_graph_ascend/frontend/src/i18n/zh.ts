@@ -1,6 +1,7 @@
 /* Chinese texts of the interface, loaded on demand; the keys are those of en.ts. */
 
 import type { Texts } from "./en";
+import { factsZh } from "./facts.zh";
 import { formsZh } from "./forms.zh";
 import { noticesZh } from "./notices.zh";
 import { reasonsZh } from "./reasons.zh";
@@ -380,4 +381,5 @@ export const zh: Texts = {
     },
   },
   reasons: reasonsZh,
+  facts: factsZh,
 };
