@@ -151,7 +151,11 @@ export interface ValuePair {
   measures: Record<string, Measure>;
   /** What differs besides the numbers: "dtype", "shape", "requires_grad", "type". */
   differs: string[];
+  /** What `error` is of; "sketch": of the elements, estimated. Null: of a dtype, a checksum or the like. */
+  error_of: ErrorOf | null;
 }
+
+export type ErrorOf = "max" | "min" | "mean" | "norm" | "elements" | "sketch";
 
 export interface Value {
   id: number;
