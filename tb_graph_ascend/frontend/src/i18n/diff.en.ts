@@ -90,6 +90,7 @@ export const diff = {
       escape: "close, clear",
     },
     score: "What the score means",
+    query: "What a query of the nodes understands",
     rails: "What the rails mean",
     levels: "Overflow levels",
   },

@@ -90,6 +90,7 @@ export const diff = {
       escape: "关闭、清除",
     },
     score: "分数的含义",
+    query: "节点查询的写法",
     rails: "连线的含义",
     levels: "溢出等级",
   },

@@ -4,6 +4,7 @@ import { factsEn } from "./facts.en";
 import { formsEn } from "./forms.en";
 import { noticesEn } from "./notices.en";
 import { reasonsEn } from "./reasons.en";
+import { measuresEn, scoreEn } from "./score.en";
 import { searchEn } from "./search.en";
 import { diff } from "./diff.en";
 
@@ -43,9 +44,11 @@ export const en = {
     build: "Build a comparison",
   },
   search: searchEn,
+  score: scoreEn,
+  measures: measuresEn,
   legend: {
     score: "Score",
-    scoreHelp: "0: inside the tolerance of the number formats. 1: 100 % error. Half-way on the log scale in between.",
+    scoreHelp: "0: within the rounding of the number formats. 1: 100 % error or more. In between every tenfold error adds the same.",
     unmatched: "unmatched",
     unmatchedCount: "{{count}} unmatched",
     divergent: "{{count}} divergent",
@@ -231,14 +234,13 @@ export const en = {
     problemValue: "problem",
     benchmarkValue: "benchmark",
     difference: "difference",
-    relative: "relative",
+    normDifference: "norm difference",
+    relative: "relative error",
+    ofBenchmark: "÷ benchmark",
     score: "score",
     scoreIs: "score {{score}}",
-    estimate: "Estimated from the norms: the tensors themselves were not dumped",
     libraryFrames_one: "{{count}} frame of a library",
     libraryFrames_other: "{{count}} frames of libraries",
-    estimateError:
-      "Estimated from the sketches of both sides where they were dumped, else from their statistics: the tensors themselves were not dumped",
     cosine: "cosine",
     maxAbs: "max abs. err.",
     checksum: "checksum",
@@ -248,6 +250,7 @@ export const en = {
     expand: "All measures of {{value}}",
     measure: "measure",
     reasons: "Why",
+    rules: "By msprobe's rules",
     partner: "Partner",
     noPartner: "no partner",
     copyName: "Copy the name",

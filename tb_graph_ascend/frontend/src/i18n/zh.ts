@@ -5,6 +5,7 @@ import { factsZh } from "./facts.zh";
 import { formsZh } from "./forms.zh";
 import { noticesZh } from "./notices.zh";
 import { reasonsZh } from "./reasons.zh";
+import { measuresZh, scoreZh } from "./score.zh";
 import { searchZh } from "./search.zh";
 import { diff } from "./diff.zh";
 
@@ -44,9 +45,11 @@ export const zh: Texts = {
     build: "新建比对",
   },
   search: searchZh,
+  score: scoreZh,
+  measures: measuresZh,
   legend: {
     score: "分数",
-    scoreHelp: "0：在数值格式的容差之内。1：100% 误差。两者之间按对数刻度。",
+    scoreHelp: "0：在数值格式的舍入误差之内。1：误差 100% 及以上。两者之间误差每增大十倍，分数增加相同。",
     unmatched: "未匹配",
     unmatchedCount: "{{count}} 个未匹配",
     divergent: "{{count}} 个有差异",
@@ -232,13 +235,13 @@ export const zh: Texts = {
     problemValue: "问题侧",
     benchmarkValue: "标杆侧",
     difference: "差值",
+    normDifference: "norm 差值",
     relative: "相对误差",
+    ofBenchmark: "÷ 标杆侧",
     score: "分数",
     scoreIs: "分数 {{score}}",
-    estimate: "由范数估计：未转储张量本身",
     libraryFrames_one: "{{count}} 个库函数帧",
     libraryFrames_other: "{{count}} 个库函数帧",
-    estimateError: "未转储张量本身：两侧都有摘要草图时由其估计，否则由统计量估计",
     cosine: "余弦",
     maxAbs: "最大绝对误差",
     checksum: "校验和",
@@ -248,6 +251,7 @@ export const zh: Texts = {
     expand: "{{value}} 的全部度量",
     measure: "度量",
     reasons: "原因",
+    rules: "按 msprobe 的规则",
     partner: "对应节点",
     noPartner: "无对应",
     copyName: "复制名称",

@@ -62,7 +62,11 @@ export function HelpContent() {
       ))}
       <section className="wide">
         <h3>{t("help.score")}</h3>
-        <p>{t("legend.scoreHelp")}</p>
+        <p>{t("score.help")}</p>
+      </section>
+      <section className="wide">
+        <h3>{t("help.query")}</h3>
+        <p className="lines">{t("search.language")}</p>
       </section>
       <section>
         <h3>{t("help.rails")}</h3>
