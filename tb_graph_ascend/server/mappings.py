@@ -94,9 +94,9 @@ def resource(place: Workplace) -> Resource:
     )
     def proposals(db: str, step: int, rank: int) -> Proposals:
         """Unmatched modules that seem to be the same under another name."""
-        database = _open(place, db).database
-        assert isinstance(database, ResultDatabase)
-        return Proposals(propose(database, step, rank))
+        opened = _open(place, db)
+        assert isinstance(opened.database, ResultDatabase)
+        return Proposals(propose(opened.database, place.library.index(opened, step, rank)))
 
     @routes.route(
         "/pair-sets", method="POST", body=ReplaceRequest, answer=PairSet, failures=(400, 403, 415)
