@@ -34,7 +34,11 @@ SENTENCES = {
     "(score {score:.2f})",
     "extra_calls": "calls that only the problem run makes: {names}",
     "missing_calls": "calls that only the benchmark run makes: {names}",
-    "in_place_of": "in their place the other run calls {names}",
+    "extra_replaced": "calls without a partner in the benchmark run: {names}; in their place it "
+    "calls {instead}",
+    "missing_replaced": "calls without a partner in the problem run: {names}; in their place it "
+    "calls {instead}",
+    "in_place_of": "in their place the other run calls {names}",  # of earlier releases
     "input_differs": "the input {value} differs (score {score:.2f}) and no recorded call before "
     "it explains that",
     "batch_differs": "the model's own input {value} differs (score {score:.2f}): the two runs "

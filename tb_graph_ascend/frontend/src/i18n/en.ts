@@ -1,5 +1,6 @@
 /* English texts of the interface; zh.ts has the same keys. Database content is never translated. */
 
+import { answerEn } from "./answer.en";
 import { formsEn } from "./forms.en";
 import { noticesEn } from "./notices.en";
 import { reasonsEn } from "./reasons.en";
@@ -170,21 +171,8 @@ export const en = {
   },
   direction: { forward: "forward", backward: "backward" },
   kind: { root: "root", module: "module", api: "API", collection: "collection" },
-  findingKind: {
-    introduced: "introduced here",
-    input_differs: "input already differs",
-    parameter_differs: "parameter differs",
-    non_finite: "NaN or Inf",
-    argument_differs: "argument differs",
-    precision: "other precision",
-    communication: "communication",
-    msprobe_error: "msprobe: error",
-    drift: "drift",
-    extra_calls: "extra call",
-    missing_calls: "missing call",
-    batch_differs: "other data",
-    optimizer: "optimizer",
-  },
+  findingKind: answerEn.findingKind,
+  notes: answerEn.notes,
   outline: {
     label: "Modules of both runs",
     unloaded: "…",

@@ -34,6 +34,10 @@ export const reasonsEn: Record<string, string> = {
     "its output is read as {{value}} by {{reader}}, whose output differs; the infinities in it hide from statistics whether it agrees",
   extra_calls: "calls that only the problem run makes: {{names}}",
   missing_calls: "calls that only the benchmark run makes: {{names}}",
+  extra_replaced:
+    "calls without a partner in the benchmark run: {{names}}; in their place it calls {{instead}}",
+  missing_replaced:
+    "calls without a partner in the problem run: {{names}}; in their place it calls {{instead}}",
   in_place_of: "in their place the other run calls {{names}}",
   input_differs:
     "the input {{value}} differs (score {{score, score}}) and no recorded call before it explains that",

@@ -26,6 +26,8 @@ export const reasonsZh: Record<string, string> = {
     "其输出被 {{reader}} 作为 {{value}} 读取，而后者的输出不同；其中的无穷大使统计量无法判断它是否一致",
   extra_calls: "只有问题侧执行的调用：{{names}}",
   missing_calls: "只有标杆侧执行的调用：{{names}}",
+  extra_replaced: "标杆侧没有对应的调用：{{names}}；标杆侧在同一位置执行的是：{{instead}}",
+  missing_replaced: "问题侧没有对应的调用：{{names}}；问题侧在同一位置执行的是：{{instead}}",
   in_place_of: "另一侧在同一位置执行的是：{{names}}",
   input_differs: "输入 {{value}} 不同（分数 {{score, score}}），且之前没有已记录的调用能解释",
   batch_differs: "模型自身的输入 {{value}} 不同（分数 {{score, score}}）：两次运行的数据不同",
