@@ -5,9 +5,11 @@ import { useTranslation } from "react-i18next";
 
 import type { Answer } from "../../api/answertypes";
 import { useApp } from "../../state/store";
+import { AnswerNotes } from "./AnswerNotes";
 
-export function NothingDiverges({ answer: { threshold, coverage } }: { answer: Answer }) {
+export function NothingDiverges({ answer }: { answer: Answer }) {
   const { t } = useTranslation();
+  const { threshold, coverage } = answer;
   const set = useApp((state) => state.set);
   const { pairs, matched, one_sided: oneSided, failed } = coverage;
   const unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark;
@@ -48,6 +50,7 @@ export function NothingDiverges({ answer: { threshold, coverage } }: { answer: A
             ))}
           </ul>
         )}
+        <AnswerNotes answer={answer} />
       </div>
     </section>
   );
