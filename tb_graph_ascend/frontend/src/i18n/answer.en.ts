@@ -8,6 +8,14 @@ export const answerEn = {
     proposed_one: "{{unmatched}} nodes have no partner; {{count}} renaming is likely.",
     proposed_other: "{{unmatched}} nodes have no partner; {{count}} renamings are likely.",
     look: "Look",
+    followHelp:
+      "Nodes to which the difference passed on: also those that differ too little to be divergent, and those that cannot be compared.",
+    listThem: "List them",
+    notCompared: "Not compared",
+    unmatched_one: "{{count}} node here has no partner.",
+    unmatched_other: "{{count}} nodes here have no partner.",
+    withoutValues_one: "{{count}} call here has a partner, but no value that could be compared.",
+    withoutValues_other: "{{count}} calls here have partners, but no values that could be compared.",
   },
   findingKind: {
     introduced: "introduced here",

@@ -10,6 +10,13 @@ export const answerZh: typeof answerEn = {
     proposed_one: "{{unmatched}} 个节点没有对应节点；其中可能有 {{count}} 处改名。",
     proposed_other: "{{unmatched}} 个节点没有对应节点；其中可能有 {{count}} 处改名。",
     look: "查看",
+    followHelp: "差异传到的节点：也包括差异太小而不算有差异的，以及无法比对的。",
+    listThem: "列出",
+    notCompared: "未比对",
+    unmatched_one: "此处 {{count}} 个节点没有对应节点。",
+    unmatched_other: "此处 {{count}} 个节点没有对应节点。",
+    withoutValues_one: "此处 {{count}} 个调用有对应节点，但没有可比对的数值。",
+    withoutValues_other: "此处 {{count}} 个调用有对应节点，但没有可比对的数值。",
   },
   findingKind: {
     introduced: "在此引入",

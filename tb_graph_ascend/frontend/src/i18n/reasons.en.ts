@@ -88,7 +88,7 @@ export const reasonsEn: Record<string, string> = {
   not_merged: "compared rank by rank, not as one logical run: {{why}}",
   merged_little: "fewer than half of the values could be compared: {{compared}} of {{total}}",
   merged_values:
-    "{{compared}} values compared, {{bounded}} of them by what a sum preserves, {{assumed}} by an assumed layout; {{set_aside}} set aside ({{reasons}})",
+    "{{compared}} values were compared, of these {{assumed}} by a guess of how the ranks share them and {{bounded}} by their mean alone; {{set_aside}} were not ({{reasons}})",
   msprobe_file: "written by msprobe's own builder: scores are its precision index",
   msprobe_error: "msprobe's own rules call this node an error, and none of those below it",
   msprobe_message: "{{value}}: {{text}}",

@@ -68,7 +68,7 @@ export const reasonsZh: Record<string, string> = {
   not_merged: "按 rank 逐一比较，未合并为一次逻辑运行：{{why}}",
   merged_little: "能比较的值不到一半：{{total}} 个中的 {{compared}} 个",
   merged_values:
-    "比较了 {{compared}} 个值，其中 {{bounded}} 个按求和所保持的量比较，{{assumed}} 个按假定的布局比较；{{set_aside}} 个未比较（{{reasons}}）",
+    "比对了 {{compared}} 个值，其中 {{assumed}} 个按推测的各 rank 分布比对，{{bounded}} 个只比对了均值；{{set_aside}} 个未比对（{{reasons}}）",
   msprobe_file: "由 msprobe 自身的构建器写成：分数为其精度指标",
   msprobe_error: "按 msprobe 自身的规则此节点为错误，而其下没有错误的节点",
   msprobe_message: "{{value}}：{{text}}",

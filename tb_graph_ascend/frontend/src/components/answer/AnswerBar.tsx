@@ -50,7 +50,7 @@ function Causes({ answer }: { answer: Answer }) {
           {causes.length > 1 && <Pager number={number} count={causes.length} go={setNumber} />}
           <Tools cause={cause} first={number === 0} />
         </div>
-        <p className="muted">
+        <p className="muted" title={t("notes.followHelp")}>
           {t("answer.causes", { count })} · {followText(t, cause)}
         </p>
       </div>

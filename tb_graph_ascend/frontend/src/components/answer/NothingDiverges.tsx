@@ -4,6 +4,7 @@ import { CircleCheck, TriangleAlert } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import type { Answer } from "../../api/answertypes";
+import { listNodes } from "../../state/listing";
 import { useApp } from "../../state/store";
 import { AnswerNotes } from "./AnswerNotes";
 
@@ -33,7 +34,7 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
                 <button
                   type="button"
                   className="link"
-                  onClick={() => set({ leftTab: "nodes", query: "unmatched" })}
+                  onClick={() => listNodes("unmatched", "all")}
                 >
                   {t("answer.list")}
                 </button>{" "}
