@@ -1,5 +1,6 @@
 /* English texts of the interface; zh.ts has the same keys. Database content is never translated. */
 
+import { answerEn } from "./answer.en";
 import { factsEn } from "./facts.en";
 import { formsEn } from "./forms.en";
 import { noticesEn } from "./notices.en";
@@ -158,21 +159,8 @@ export const en = {
     error: "msprobe's verdict: error – one of its rules speaks against this node",
   },
   direction: { backward: "backward" },
-  findingKind: {
-    introduced: "introduced here",
-    input_differs: "input already differs",
-    parameter_differs: "parameter differs",
-    non_finite: "NaN or Inf",
-    argument_differs: "argument differs",
-    precision: "other precision",
-    communication: "communication",
-    msprobe_error: "msprobe: error",
-    drift: "drift",
-    extra_calls: "extra call",
-    missing_calls: "missing call",
-    batch_differs: "other data",
-    optimizer: "optimizer",
-  },
+  findingKind: answerEn.findingKind,
+  notes: answerEn.notes,
   outline: {
     label: "Modules of both runs",
     unloaded: "…",

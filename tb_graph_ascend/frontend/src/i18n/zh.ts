@@ -1,6 +1,7 @@
 /* Chinese texts of the interface, loaded on demand; the keys are those of en.ts. */
 
 import type { Texts } from "./en";
+import { answerZh } from "./answer.zh";
 import { factsZh } from "./facts.zh";
 import { formsZh } from "./forms.zh";
 import { noticesZh } from "./notices.zh";
@@ -159,21 +160,8 @@ export const zh: Texts = {
     error: "msprobe 的判定：错误 – 有一条规则认为此节点有问题",
   },
   direction: { backward: "反向" },
-  findingKind: {
-    introduced: "在此引入",
-    input_differs: "输入已不同",
-    parameter_differs: "参数不同",
-    non_finite: "NaN 或 Inf",
-    argument_differs: "实参不同",
-    precision: "精度不同",
-    communication: "通信",
-    msprobe_error: "msprobe：错误",
-    drift: "逐渐偏离",
-    extra_calls: "多余的调用",
-    missing_calls: "缺少的调用",
-    batch_differs: "数据不同",
-    optimizer: "优化器",
-  },
+  findingKind: answerZh.findingKind,
+  notes: answerZh.notes,
   outline: {
     label: "两次运行的模块",
     unloaded: "…",
