@@ -83,7 +83,7 @@ class PairColumns:
 
     def patched(self, patches: Mapping[int, NodePatch]) -> PairColumns:
         """The columns with other states of some nodes."""
-        place = {id_: index for index, id_ in enumerate(self.id.tolist()) if id_ in patches}
+        places = np.flatnonzero(np.isin(self.id, np.array(list(patches), dtype=np.int64)))
         changed = replace(
             self,
             matched=self.matched.copy(),
@@ -93,8 +93,8 @@ class PairColumns:
             input=self.input.copy(),
             match=self.match.copy(),
         )
-        for id_, index in place.items():
-            patch = patches[id_]
+        for index in places.tolist():
+            patch = patches[int(self.id[index])]
             changed.matched[index] = patch.match is not None
             changed.score[index] = _number(patch.score)
             changed.introduced[index] = _number(patch.introduced)
