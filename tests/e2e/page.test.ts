@@ -80,14 +80,14 @@ describe("language, theme, keys", () => {
       await page.keyboard.press("m");
       await expect.poll(() => notice.innerText()).toContain("Select a row of one side first");
       await page.locator("#search").fill("ln1 forward");
-      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^\d+ hits/);
+      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^\d+ nodes/);
       await page.keyboard.press("Enter");
       await expect.poll(() => selectedName(page)).toContain("ln1");
       await page.locator(".diff-scroll").focus();
       await page.keyboard.press("m");
       await expect.poll(() => notice.innerText()).toMatch(/is matched already, with .*ln1.*56 nodes here have no partner/);
       await page.locator("#search").fill("unmatched mlp.MLP.forward");
-      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^\d+ hits/);
+      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^\d+ nodes/);
       await page.keyboard.press("Enter");
       await expect.poll(() => selectedName(page)).toContain("mlp");
       await page.locator(".diff-scroll").focus();
@@ -124,7 +124,7 @@ describe("language, theme, keys", () => {
       await page.locator(".stacks").waitFor();
       await page.keyboard.press("/");
       await page.locator("#search:focus").fill("linear score>0.5");
-      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^[1-9]\d* hits/);
+      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^[1-9]\d* nodes/);
       await page.getByRole("button", { name: "CSV", exact: true }).focus();
       const saved = await downloaded(page, () => page.keyboard.press("Enter"));
       expect(saved.content.toString()).toContain("linear");

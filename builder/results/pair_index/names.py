@@ -122,13 +122,16 @@ class NameIndex:
             raise ExpressionError(
                 f"{pattern[:100]!r} is no regular expression ({error})",
                 "escape special characters with \\, or search for plain text",
+                {"code": "no_expression", "pattern": pattern[:100], "error": str(error)},
             ) from None
         try:
             hit = self._matching_at_once(expression)
             return self._matching_each(expression) if hit is None else hit
         except TimeoutError:
             raise ExpressionError(
-                f"{pattern[:100]!r} takes too long", "simplify it, or search for plain text"
+                f"{pattern[:100]!r} takes too long",
+                "simplify it, or search for plain text",
+                {"code": "too_slow", "pattern": pattern[:100]},
             ) from None
 
     def _matching_at_once(self, expression: regex.Pattern[str]) -> Bools | None:

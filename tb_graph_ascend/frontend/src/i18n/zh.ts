@@ -1,9 +1,13 @@
 /* Chinese texts of the interface, loaded on demand; the keys are those of en.ts. */
 
 import type { Texts } from "./en";
+import { answerZh } from "./answer.zh";
+import { factsZh } from "./facts.zh";
 import { formsZh } from "./forms.zh";
 import { noticesZh } from "./notices.zh";
 import { reasonsZh } from "./reasons.zh";
+import { measuresZh, scoreZh } from "./score.zh";
+import { searchZh } from "./search.zh";
 import { diff } from "./diff.zh";
 
 export const zh: Texts = {
@@ -40,24 +44,12 @@ export const zh: Texts = {
     more: "图例与设置",
     build: "新建比对",
   },
-  search: {
-    label: "符合查询的节点",
-    placeholder: "节点：softmax score>0.5  ( / )",
-    language:
-      "名称中的词、/正则表达式/、\"两个 词\"、score>0.5 input<0.1 introduced>0.2、\nside:problem kind:api verdict:error overflow:high、forward backward unmatched matched divergent overflow、\n-词 表示不含。各项须同时成立。",
-    previous: "上一个结果",
-    next: "下一个结果",
-    count_one: "{{count}} 个结果",
-    count_other: "{{count}} 个结果",
-    position: "第 {{position}} 个，共 {{count}} 个",
-    none: "没有节点同时符合查询的所有条件。",
-    unknown: "此 step 与 rank 中没有名称含“{{word}}”的节点。",
-    nearest: "最接近的名称：",
-    clear: "清除搜索",
-  },
+  search: searchZh,
+  score: scoreZh,
+  measures: measuresZh,
   legend: {
     score: "分数",
-    scoreHelp: "0：在数值格式的容差之内。1：100% 误差。两者之间按对数刻度。",
+    scoreHelp: "0：在数值格式的舍入误差之内。1：误差 100% 及以上。两者之间误差每增大十倍，分数增加相同。",
     unmatchedCount: "{{count}} 个未匹配",
     divergent: "{{count}} 个有差异",
     noScore: "无分数",
@@ -147,8 +139,8 @@ export const zh: Texts = {
     propagated_one: "传播到 {{count}} 个节点",
     propagated_other: "传播到 {{count}} 个节点",
     more: "还有 {{count}} 个",
-    previous: "上一处差异 (P)",
-    next: "下一处差异 (N)",
+    previous: "上一个起因 (P)",
+    next: "下一个起因 (N)",
     ranks_one: "rank {{ranks}}，自 step {{step}} 起",
     ranks_other: "{{count}} 个 rank（{{ranks}}），自 step {{step}} 起",
     places_one: "出现在 {{count}} 处",
@@ -168,21 +160,8 @@ export const zh: Texts = {
     error: "msprobe 的判定：错误 – 有一条规则认为此节点有问题",
   },
   direction: { backward: "反向" },
-  findingKind: {
-    introduced: "在此引入",
-    input_differs: "输入已不同",
-    parameter_differs: "参数不同",
-    non_finite: "NaN 或 Inf",
-    argument_differs: "实参不同",
-    precision: "精度不同",
-    communication: "通信",
-    msprobe_error: "msprobe：错误",
-    drift: "逐渐偏离",
-    extra_calls: "多余的调用",
-    missing_calls: "缺少的调用",
-    batch_differs: "数据不同",
-    optimizer: "优化器",
-  },
+  findingKind: answerZh.findingKind,
+  notes: answerZh.notes,
   outline: {
     label: "两次运行的模块",
     unloaded: "…",
@@ -234,13 +213,13 @@ export const zh: Texts = {
     problemValue: "问题侧",
     benchmarkValue: "标杆侧",
     difference: "差值",
+    normDifference: "norm 差值",
     relative: "相对误差",
+    ofBenchmark: "÷ 标杆侧",
     score: "分数",
     scoreIs: "分数 {{score}}",
-    estimate: "由范数估计：未转储张量本身",
     libraryFrames_one: "{{count}} 个库函数帧",
     libraryFrames_other: "{{count}} 个库函数帧",
-    estimateError: "未转储张量本身：两侧都有摘要草图时由其估计，否则由统计量估计",
     cosine: "余弦",
     maxAbs: "最大绝对误差",
     checksum: "校验和",
@@ -250,6 +229,7 @@ export const zh: Texts = {
     expand: "{{value}} 的全部度量",
     measure: "度量",
     reasons: "原因",
+    rules: "按 msprobe 的规则",
     partner: "对应节点",
     copyName: "复制名称",
     pick: "映射… (M)",
@@ -361,17 +341,18 @@ export const zh: Texts = {
     slide: "答案图片，1920 × 1080",
     slidePng: "答案幻灯片 (PNG)",
     slideSvg: "答案幻灯片 (SVG)",
-    report: "差异导出为 HTML 报告",
+    report: "起因导出为 HTML 报告",
     pngView: "当前可见的行导出为 PNG",
     compare: "此 step 与 rank 的全部数值导出为 {{form}}（与 msprobe compare 相同）",
     csv: "{{table}}导出为 CSV",
     json: "{{table}}导出为 JSON",
     table: {
-      findings: "差异",
+      findings: "起因",
       values: "所选节点的数值",
       pairs: "step 与 rank 矩阵",
       across: "所选节点在各 step 与 rank 的分数",
     },
   },
   reasons: reasonsZh,
+  facts: factsZh,
 };

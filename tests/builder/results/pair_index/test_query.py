@@ -83,11 +83,22 @@ def test_quotes_keep_words_together() -> None:
     assert parse_query('"a b" -"c d"') == (Word("a b"), Word("c d", negated=True))
 
 
-@pytest.mark.parametrize("text", ["score>high", "side:left", "verdict:", "colour:red", "score>nan"])
-def test_wrong_term_is_named_with_what_would_do(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("score>high", "no_number"),
+        ("score>nan", "no_number"),
+        ("side:left", "no_choice"),
+        ("verdict:", "no_choice"),
+        ("colour:red", "no_field"),
+    ],
+)
+def test_wrong_term_is_named_with_what_would_do(text: str, code: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         parse_query(f"softmax {text}")
     assert text.split(">")[0].split(":")[0] in str(caught.value)
+    assert caught.value.reason is not None
+    assert caught.value.reason["code"] == code
 
 
 @pytest.fixture(scope="module")

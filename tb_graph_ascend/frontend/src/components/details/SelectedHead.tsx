@@ -10,6 +10,8 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { matchText, reasonText } from "../../i18n/reason";
 import { pickNode, selectNode } from "../../state/actions";
 import { unmap } from "../../state/mapping";
+import { scoreText } from "../../text/numbers";
+import { nodeScoreSentence } from "../../text/scores";
 import { CopyButton } from "../parts/CopyButton";
 import { ScoreChip } from "../parts/ScoreChip";
 
@@ -38,8 +40,10 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
 }
 
 /** The score in words; msprobe's verdict stands here only, with what it means and what it rests on. */
-function scoreTitle(t: TFunction, { node }: NodeDetails): string {
-  const score = node.score === null ? t("legend.noScore") : t("details.scoreIs", { score: String(node.score) });
+function scoreTitle(t: TFunction, details: NodeDetails): string {
+  const { node } = details;
+  const alone = node.score === null ? t("legend.noScore") : t("details.scoreIs", { score: scoreText(node.score) });
+  const score = nodeScoreSentence(t, details) ?? alone;
   if (node.verdict === null) return score;
   const rules = node.reasons.map((reason) => reasonText(t, reason));
   return [score, t(`verdictMeans.${node.verdict}`), ...rules].join("\n");
