@@ -18,6 +18,8 @@ describe("outline", () => {
     on("tensor", async (page) => {
       await page.keyboard.press("2");
       const tree = page.getByRole("tree");
+      // What is selected takes the keys along; until it is, they would be taken away again.
+      await page.getByRole("treeitem", { selected: true }).waitFor();
       await tree.focus();
       await page.keyboard.press("Home");
       await expect.poll(() => onRow(page)).toMatch(/^DefaultModel/);

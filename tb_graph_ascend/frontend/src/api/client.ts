@@ -76,7 +76,7 @@ async function sendOnce(url: string, init: RequestInit): Promise<Response> {
 }
 
 /** Fetch a file that the server makes, to be handed to the person. */
-export async function requestFile(url: string): Promise<Blob> {
+async function requestFile(url: string): Promise<Blob> {
   const response = await send(url);
   if (!response.ok) throw failure(response, await response.json().catch(() => null));
   return response.blob();

@@ -273,6 +273,8 @@ export interface Mappings {
   saved: boolean;
   file: string;
   pairs: MappedPair[];
+  /** How many of them came or went since the build. */
+  changed: number;
 }
 
 /** One manual pair; the same shape in <name>.mapping.json. Names are entry names of the dump. */

@@ -1,5 +1,6 @@
 /* English texts of the interface; zh.ts has the same keys. Database content is never translated. */
 
+import { answerEn } from "./answer.en";
 import { factsEn } from "./facts.en";
 import { formsEn } from "./forms.en";
 import { noticesEn } from "./notices.en";
@@ -15,7 +16,6 @@ export const en = {
   close: "Close",
   copy: "Copy",
   copied: "Copied",
-  download: "Download",
   side: { problem: "Problem", benchmark: "Benchmark", single: "Graph" },
   frame: {
     lists: "Width of the lists",
@@ -49,7 +49,6 @@ export const en = {
   legend: {
     score: "Score",
     scoreHelp: "0: within the rounding of the number formats. 1: 100 % error or more. In between every tenfold error adds the same.",
-    unmatched: "unmatched",
     unmatchedCount: "{{count}} unmatched",
     divergent: "{{count}} divergent",
     noScore: "no score",
@@ -159,23 +158,9 @@ export const en = {
     warning: "msprobe's verdict: warning – one of its weaker rules speaks against this node",
     error: "msprobe's verdict: error – one of its rules speaks against this node",
   },
-  direction: { forward: "forward", backward: "backward" },
-  kind: { root: "root", module: "module", api: "API", collection: "collection" },
-  findingKind: {
-    introduced: "introduced here",
-    input_differs: "input already differs",
-    parameter_differs: "parameter differs",
-    non_finite: "NaN or Inf",
-    argument_differs: "argument differs",
-    precision: "other precision",
-    communication: "communication",
-    msprobe_error: "msprobe: error",
-    drift: "drift",
-    extra_calls: "extra call",
-    missing_calls: "missing call",
-    batch_differs: "other data",
-    optimizer: "optimizer",
-  },
+  direction: { backward: "backward" },
+  findingKind: answerEn.findingKind,
+  notes: answerEn.notes,
   outline: {
     label: "Modules of both runs",
     unloaded: "…",
@@ -208,20 +193,13 @@ export const en = {
     total_other: "{{count}} nodes",
   },
   graph: {
-    label: "{{side}} graph {{name}}",
-    hint: "Arrow keys move, Enter opens or closes, + and − zoom, 0 fits. The outline lists the same nodes.",
     tools: "Graph tools",
     path: "Where the selected node stands",
-    fit: "Zoom to fit (0)",
-    zoomIn: "Zoom in (+)",
-    zoomOut: "Zoom out (−)",
     expandAll: "Expand all below the selected node (E)",
     collapseAll: "Collapse all (C)",
     nodes: "{{count}} nodes",
     failed: "This step and rank could not be compared",
     missing: "This step and rank exists on one side only",
-    noBenchmark: "Single graph",
-    pagesFailed: "Some nodes could not be loaded.",
   },
   ...diff,
   details: {
@@ -252,12 +230,10 @@ export const en = {
     reasons: "Why",
     rules: "By msprobe's rules",
     partner: "Partner",
-    noPartner: "no partner",
     copyName: "Copy the name",
     pick: "Map… (M)",
     unmap: "Unmap",
     worst: "worst",
-    grad: "requires_grad",
     madeBy: "Made by {{name}}: go there",
     readBy: "Read by {{name}}: go there",
     allMakers_one: "Show the call that made it",
@@ -291,12 +267,6 @@ export const en = {
     tensor: "whole tensors",
     md5: "checksums",
     structure: "structure only",
-  },
-  role: {
-    input: "input",
-    parameters: "parameters",
-    parameters_grad: "parameters_grad",
-    output: "output",
   },
   match: {
     name: "same name",
@@ -360,7 +330,6 @@ export const en = {
     unreadable: "No result file here can be opened",
   },
   failure: {
-    title: "This did not work",
     unreachable: "The server does not answer. Is it still running?",
     request: "Request: {{url}}",
     http: "status {{status}}",

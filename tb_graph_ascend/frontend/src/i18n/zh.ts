@@ -1,6 +1,7 @@
 /* Chinese texts of the interface, loaded on demand; the keys are those of en.ts. */
 
 import type { Texts } from "./en";
+import { answerZh } from "./answer.zh";
 import { factsZh } from "./facts.zh";
 import { formsZh } from "./forms.zh";
 import { noticesZh } from "./notices.zh";
@@ -16,7 +17,6 @@ export const zh: Texts = {
   close: "关闭",
   copy: "复制",
   copied: "已复制",
-  download: "下载",
   side: { problem: "问题侧", benchmark: "标杆侧", single: "图" },
   frame: {
     lists: "列表宽度",
@@ -50,7 +50,6 @@ export const zh: Texts = {
   legend: {
     score: "分数",
     scoreHelp: "0：在数值格式的舍入误差之内。1：误差 100% 及以上。两者之间误差每增大十倍，分数增加相同。",
-    unmatched: "未匹配",
     unmatchedCount: "{{count}} 个未匹配",
     divergent: "{{count}} 个有差异",
     noScore: "无分数",
@@ -160,23 +159,9 @@ export const zh: Texts = {
     warning: "msprobe 的判定：警告 – 有一条较弱的规则认为此节点有问题",
     error: "msprobe 的判定：错误 – 有一条规则认为此节点有问题",
   },
-  direction: { forward: "前向", backward: "反向" },
-  kind: { root: "根", module: "模块", api: "API", collection: "集合" },
-  findingKind: {
-    introduced: "在此引入",
-    input_differs: "输入已不同",
-    parameter_differs: "参数不同",
-    non_finite: "NaN 或 Inf",
-    argument_differs: "实参不同",
-    precision: "精度不同",
-    communication: "通信",
-    msprobe_error: "msprobe：错误",
-    drift: "逐渐偏离",
-    extra_calls: "多余的调用",
-    missing_calls: "缺少的调用",
-    batch_differs: "数据不同",
-    optimizer: "优化器",
-  },
+  direction: { backward: "反向" },
+  findingKind: answerZh.findingKind,
+  notes: answerZh.notes,
   outline: {
     label: "两次运行的模块",
     unloaded: "…",
@@ -209,20 +194,13 @@ export const zh: Texts = {
     total_other: "{{count}} 个节点",
   },
   graph: {
-    label: "{{side}}图 {{name}}",
-    hint: "方向键移动，Enter 展开或收起，+ 与 − 缩放，0 适应窗口。大纲列出相同的节点。",
     tools: "图工具",
     path: "所选节点的位置",
-    fit: "适应窗口 (0)",
-    zoomIn: "放大 (+)",
-    zoomOut: "缩小 (−)",
     expandAll: "展开所选节点之下的全部 (E)",
     collapseAll: "全部收起 (C)",
     nodes: "{{count}} 个节点",
     failed: "此 step 与 rank 比对失败",
     missing: "此 step 与 rank 只存在于一侧",
-    noBenchmark: "单图",
-    pagesFailed: "部分节点未能加载。",
   },
   ...diff,
   details: {
@@ -253,12 +231,10 @@ export const zh: Texts = {
     reasons: "原因",
     rules: "按 msprobe 的规则",
     partner: "对应节点",
-    noPartner: "无对应",
     copyName: "复制名称",
     pick: "映射… (M)",
     unmap: "取消映射",
     worst: "最差",
-    grad: "requires_grad",
     madeBy: "由 {{name}} 产生：前往",
     readBy: "由 {{name}} 读取：前往",
     allMakers_one: "显示产生它的调用",
@@ -292,12 +268,6 @@ export const zh: Texts = {
     tensor: "完整张量",
     md5: "校验和",
     structure: "仅结构",
-  },
-  role: {
-    input: "input",
-    parameters: "parameters",
-    parameters_grad: "parameters_grad",
-    output: "output",
   },
   match: {
     name: "同名",
@@ -361,7 +331,6 @@ export const zh: Texts = {
     unreadable: "这里的结果文件都无法打开",
   },
   failure: {
-    title: "操作未成功",
     unreachable: "服务器没有响应。它还在运行吗？",
     request: "请求：{{url}}",
     http: "状态 {{status}}",

@@ -8,18 +8,7 @@ import { fullReason, reasonText, refusedQuery } from "../../src/i18n/reason";
 import { reasonsEn } from "../../src/i18n/reasons.en";
 import { changeLanguage, createI18n } from "../../src/i18n/setup";
 import { zh } from "../../src/i18n/zh";
-
-interface Tree {
-  [key: string]: string | Tree;
-}
-
-function leaves(tree: Tree, prefix = ""): [string, string][] {
-  return Object.entries(tree).flatMap(([key, value]) =>
-    typeof value === "string"
-      ? [[prefix + key, value] as [string, string]]
-      : leaves(value, `${prefix}${key}.`),
-  );
-}
+import { leaves } from "./leaves";
 
 function placeholders(text: string): string[] {
   return [...text.matchAll(/\{\{\s*(\w+)/g)].map((match) => match[1] ?? "").sort();
