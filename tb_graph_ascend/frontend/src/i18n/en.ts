@@ -170,7 +170,7 @@ export const en = {
     divergent_other: "{{count}} with differences",
     filter: "only those that differ",
     module: "module",
-    calls: "calls",
+    nodes: "nodes",
     differ: "differ",
     worst: "worst",
     none: "No module differs.",

@@ -171,7 +171,7 @@ export const zh: Texts = {
     divergent_other: "{{count}} 个有差异",
     filter: "只看有差异的",
     module: "模块",
-    calls: "调用",
+    nodes: "节点",
     differ: "差异",
     worst: "最差",
     none: "没有模块有差异。",
