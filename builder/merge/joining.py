@@ -107,7 +107,7 @@ class RoleJoin:
             # Of a sum only bounds are known: one that the benchmark breaks stands in for it.
             table = np.where(np.isnan(table), self.exceeded[:, at] * factor, table)
         recorded = np.asarray(self.numbers.recorded[side][:, at].all(axis=-1)).tolist()
-        first = run.records[parts[0].record]
+        first = run.records[parts.records[0]]
         cells = [
             float(number) if known and not (np.isnan(number) and candidate.sums) else None
             for number, known in zip((table / factor).tolist(), recorded, strict=True)

@@ -77,7 +77,7 @@ def _reduced_over(values: RunValues) -> dict[Fingerprint, tuple[int, ...]]:
 
 
 def _print_of(values: RunValues, row: int) -> Fingerprint:
-    return fingerprint(values.run.records[values.run.parts[row][0].record])
+    return fingerprint(values.run.records[values.run.parts[row].records[0]])
 
 
 def _outputs_by_role(values: RunValues) -> Mapping[tuple[object, ...], list[int]]:

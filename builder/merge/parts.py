@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -15,8 +15,8 @@ from builder.dump.sketches import sketches_of
 from builder.dump.values import Record
 from builder.errors import InputError
 from builder.merge.alignment import parse
-from builder.merge.assemble import LogicalRun, Part
 from builder.merge.layouts import Shape, ValueClass
+from builder.merge.logical_run import LogicalRun, Parts
 from builder.merge.told import LayoutFile, LayoutRule, ToldAxis, names_of
 from msprobe_core.format import SKETCH_VERSION
 
@@ -80,7 +80,7 @@ class RunValues:
 
     def records(self, index: int) -> list[Record]:
         """The records of a value's parts."""
-        return [self.run.records[part.record] for part in self.run.parts[index]]
+        return [self.run.records[number] for number in self.run.parts[index].records]
 
     def class_of(self, index: int) -> ValueClass:
         """What kind of value it is, which says what layouts are usual."""
@@ -94,7 +94,7 @@ class RunValues:
         entry = parse(owner)
         if entry is None or entry.direction == "forward":
             return "forward"
-        shape = self.run.records[self.run.parts[index][0].record].shape
+        shape = self.run.records[self.run.parts[index].records[0]].shape
         if entry.kind != "api":
             # A bias that layers return for others to add has its gradient among theirs.
             return "gradient" if shape in self._biases else "backward"
@@ -107,7 +107,7 @@ class RunValues:
     def _biases(self) -> frozenset[Shape]:
         """The shapes of all parameters of one dimension."""
         shapes = (
-            self.run.records[parts[0].record].shape
+            self.run.records[parts.records[0]].shape
             for key, parts in zip(self.keys, self.run.parts, strict=True)
             if key.startswith("parameters.")
         )
@@ -123,29 +123,28 @@ class RunValues:
         if known is None:
             start, stop = self.run.dump.ranges.get(forward, (0, 0))
             chosen = (i for i in range(start, stop) if self.keys[i].startswith("parameters."))
-            known = frozenset(self.run.records[self.run.parts[i][0].record].shape for i in chosen)
+            known = frozenset(self.run.records[self.run.parts[i].records[0]].shape for i in chosen)
             self._shapes[forward] = known
         return known
 
     def grid(self, index: int) -> Grid | None:
-        """The grid of a value's parts, brought into its order; None where parts are missing."""
-        parts = self.run.parts[index]
-        first = self.run.records[parts[0].record]
-        if len(parts) == 1:
+        """The grid of a value's parts; None where parts are missing."""
+        parts, records = self.run.parts[index], self.run.records
+        first = records[parts.records[0]]
+        if len(parts.records) == 1:
             return _alone(first.shape or ())
-        parts.sort(key=_outermost_first)
-        sizes = tuple(len({part.at[axis] for part in parts}) for axis in range(4))
-        if sizes[0] * sizes[1] * sizes[2] * sizes[3] != len(parts):
+        sizes = parts.places.sizes
+        if sizes is None:
             return None
-        shapes = tuple(self.run.records[part.record].shape or () for part in parts)
-        placements = _placements(first) or self._of_parameter(index)
+        shapes = tuple([records[number].shape or () for number in parts.records])
+        placements = (first.mesh and _placements(first)) or self._of_parameter(index)
         rule = self.rule(index)
         if placements or rule is None or not rule.axes:
-            return Grid(sizes, shapes, placements)  # type: ignore[arg-type]
+            return _grid(sizes, shapes, placements)
         axes = self._told_axes(index, rule, shapes[0])
         told = tuple((axis.axis, _text(axis)) for axis in axes)
         variants = tuple((axis.axis, axis.variant) for axis in axes if axis.kind == "S")
-        return Grid(sizes, shapes, told, variants, is_told=True)  # type: ignore[arg-type]
+        return Grid(sizes, shapes, told, variants, is_told=True)
 
     def _of_parameter(self, index: int) -> tuple[tuple[str, str], ...]:
         """Where the parameters themselves say how tp cuts them, as Megatron's do."""
@@ -196,7 +195,7 @@ class RunValues:
 
     def feeds_reduction(self, index: int) -> bool:
         """Whether a collective that sums reads the value."""
-        record = self.run.records[self.run.parts[index][0].record]
+        record = self.run.records[self.run.parts[index].records[0]]
         # Few have the norm of one that was reduced; looking for it alone is the quicker half.
         if () not in self.reduced and record.Norm not in self._reduced_norms:
             return False
@@ -218,9 +217,9 @@ def fingerprint(record: Record) -> tuple[Any, ...]:
     return (record.Max, record.Min, record.Mean, record.Norm)
 
 
-def indices(parts: Sequence[Iterable[Part]]) -> NDArray[np.int64]:
+def indices(parts: Sequence[Parts]) -> NDArray[np.int64]:
     """Record numbers [values, parts]."""
-    return np.array([[part.record for part in own] for own in parts], dtype=np.int64)
+    return np.array([own.records for own in parts], dtype=np.int64)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -229,8 +228,13 @@ def _alone(shape: Shape) -> Grid:
     return Grid((1, 1, 1, 1), (shape,), ())
 
 
-def _outermost_first(part: Part) -> tuple[int, ...]:
-    return part.at[::-1]
+@lru_cache(maxsize=1 << 12)
+def _grid(
+    sizes: tuple[int, int, int, int],
+    shapes: tuple[Shape, ...],
+    placements: tuple[tuple[str, str], ...],
+) -> Grid:
+    return Grid(sizes, shapes, placements)
 
 
 def _placements(record: Record) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from builder.dump.values import Record
-from builder.merge.assemble import LogicalRun
+from builder.merge.logical_run import LogicalRun
 from builder.merge.parts import RunValues
 from builder.merge.roles import Reading
 from builder.merge.told import LayoutFile

@@ -11,8 +11,8 @@ from itertools import product
 
 import numpy as np
 
-from builder.merge.assemble import LogicalRun
 from builder.merge.joining import RoleJoin
+from builder.merge.logical_run import LogicalRun
 from builder.merge.resolution import Conflict, Resolution, Sides
 from builder.merge.roles import (
     Numbers,
@@ -89,7 +89,7 @@ class _Resolver:
 
     def _is_tensor_pair(self, ours: int, theirs: int) -> bool:
         return all(
-            values.run.records[values.run.parts[index][0].record].dtype is not None
+            values.run.records[values.run.parts[index].records[0]].dtype is not None
             for values, index in zip(self.sides.values, (ours, theirs), strict=True)
         )
 

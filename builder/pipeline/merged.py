@@ -10,12 +10,13 @@ from builder.compare.unread import unread_rows
 from builder.dump.reader import Dump, Parallel, read_dump, read_parallel
 from builder.dump.sources import Source, SourceSet
 from builder.dump.stored_dump import load_dump
+from builder.dump.twins import Twins
 from builder.errors import InputError
 from builder.match.layout_calls import mark_layout_calls
 from builder.match.nodes import Matching, MatchRules, match_trees
 from builder.match.tree import build_tree
 from builder.match.values import SURPLUS, pair_values
-from builder.merge.assemble import LogicalRun, assemble, micro_batches_of
+from builder.merge.assemble import assemble
 from builder.merge.batches import Fed, Share, fed_to, moved_shares
 from builder.merge.coordinates import (
     MissingRanksError,
@@ -27,7 +28,9 @@ from builder.merge.coordinates import (
     ordered,
     replica_layout,
 )
+from builder.merge.logical_run import LogicalRun
 from builder.merge.options import MergeOptions, MicroBatches
+from builder.merge.peers import micro_batches_of
 from builder.merge.resolve import Resolution, resolve
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.plan import Missing, PairPlan, Plan, plan_pairs
@@ -184,7 +187,7 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
     Raises DumpError for a rank that cannot be read, InputError for a layout that does not fit.
     """
     assert plan.benchmark is not None
-    read = _Reading(dict(plan.columns))
+    read = _Reading(dict(plan.columns), Twins())
     dumps = read.all(plan.problem_ranks), read.all(plan.benchmark_ranks)
     ours = _Side(plan.problem, dumps[0], options.problem, options)
     theirs = _Side(plan.benchmark, dumps[1], options.benchmark, options)
@@ -210,13 +213,15 @@ class _Reading:
     """Reads the ranks of a step, from the columns of those that were read before."""
 
     columns: Mapping[Path, Path]
+    twins: Twins
 
     def all(self, ranks: Sequence[Source]) -> dict[int, Dump]:
         return {source.rank: self._one(source.path) for source in ranks}
 
     def _one(self, folder: Path) -> Dump:
         file = self.columns.get(folder)
-        return read_dump(folder) if file is None else load_dump(file, folder)
+        dump = read_dump(folder) if file is None else load_dump(file, folder)
+        return self.twins.shared(dump)
 
 
 class _Side:

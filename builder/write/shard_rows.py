@@ -14,9 +14,9 @@ from math import isnan
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import number_of
 from builder.match.values import SURPLUS
-from builder.merge.assemble import LogicalRun
 from builder.merge.guilt import guilty_ranks
 from builder.merge.layouts import AXIS_NAMES, Candidate
+from builder.merge.logical_run import LogicalRun
 from builder.pipeline.merged import MergedMatch
 from builder.pipeline.pair import PairResult
 
