@@ -118,7 +118,7 @@ def _role_conflicts(
     known: dict[tuple[str, int], bool],
 ) -> Iterator[CheckFinding]:
     name, key, sizes = role
-    table = values.table[:, indices([values.run.parts[row] for row in rows])]
+    table, _ = values.numbers(indices([values.run.parts[row] for row in rows]))
     axes = tuple(AxisLayout(a, s, "R") for a, s in zip(AXIS_NAMES, sizes, strict=True) if s > 1)
     placements = dict(values.grid(rows[0]).placements)  # type: ignore[union-attr]
     for place, axis in enumerate(axes):
@@ -162,7 +162,7 @@ def _parameter_agrees(
     parts = [values.run.parts[i] for i in beside]
     if not parts or any(len(p) != len(parts[0]) for p in parts):
         return False
-    apart = disagreement(values.table[:, indices(parts)], axes, place)
+    apart = disagreement(values.numbers(indices(parts))[0], axes, place)
     return float((apart <= _SAME).mean()) >= 0.5
 
 

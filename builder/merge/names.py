@@ -15,6 +15,7 @@ from msprobe_core.format import EntryName
 
 _WRAPPERS = frozenset(("module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"))
 _LAYERS = frozenset(("layers", "layer", "h", "blocks", "block"))
+_NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 _EXPERTS = frozenset(("experts", "local_experts"))
 
 
@@ -180,6 +181,7 @@ def _behind_each_other(
     }
 
 
+@lru_cache(maxsize=1 << 16)
 def role_of(name: str) -> str:
     """A logical name without layer and expert numbers: what all instances of a value share."""
-    return re.sub(r"(?<=\.)\d+(?=\.)", "*", name)
+    return _NUMBER.sub("*", name)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from builder.compare.unread import unread_rows
 from builder.dump.reader import Dump, Parallel, read_dump, read_parallel
 from builder.dump.sources import Source, SourceSet
@@ -198,12 +200,9 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
     matching = match_trees(*trees, replace(rules, any_class=True))
     weak = mark_layout_calls(matching)
     rows = pair_values(matching)
-    unread = set(unread_rows(matching, rows))
-    pairs = [
-        (left, right)
-        for row, (left, right) in enumerate(zip(rows.problem.tolist(), rows.benchmark.tolist()))
-        if SURPLUS not in (left, right) and row not in unread
-    ]
+    is_pair = (rows.problem != SURPLUS) & (rows.benchmark != SURPLUS)
+    is_pair[unread_rows(matching, rows)] = False
+    pairs = np.stack((rows.problem[is_pair], rows.benchmark[is_pair]), axis=1)
     resolution = resolve(problem, benchmark, pairs, weak, options.layouts)
     return MergedMatch(matching, problem, benchmark, resolution)
 
