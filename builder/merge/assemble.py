@@ -7,8 +7,9 @@ when the other side is known.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import msgspec
 
@@ -48,10 +49,37 @@ def assemble(
     for group in grouping.ordered(peers_of(dumps, layout, logical, micro_batches)):
         assembly.add(group)
     _add_optimizer(run, dumps, layout, logical)
-    for rank, dump in dumps.items():
-        for name, told in (dump.parallel.layouts if dump.parallel is not None else {}).items():
-            run.cut[logical[rank].parameter(name)] = told.dim if told.tp else None
+    run.cut = _cuts(dumps, logical)
     return run
+
+
+def assemble_like(other: LogicalRun, dumps: Mapping[int, Dump]) -> LogicalRun:
+    """Bring ranks together that make the calls that another run's make, in the same places.
+
+    Names, order and parts are those of the other run; only the records are theirs.
+    """
+    run = _empty(dumps, other.layout, other.joins_micro_batches)
+    _gather_records(run, dumps)
+    run.records += [found.record for found in _optimizer_records(dumps)]
+    for name in ("ranges", "parents", "micro_steps", "stacks", "frames"):
+        setattr(run.dump, name, getattr(other.dump, name))
+    run.parts, run.origin, run.blank = other.parts, other.origin, other.blank
+    run.dump.values.keys = other.dump.values.keys
+    for parts in run.parts:
+        first = parts.places.first
+        record = run.records[parts.records[first]]
+        run.dump.values.records.append(_placeholder(run, record, parts.places.ranks[first]))
+    run.cut = _cuts(dumps, names_of_ranks(dumps, other.layout))
+    return run
+
+
+def _cuts(dumps: Mapping[int, Dump], names: Mapping[int, LogicalNames]) -> dict[str, int | None]:
+    return {
+        names[rank].parameter(name): told.dim if told.tp else None
+        for rank, dump in dumps.items()
+        if dump.parallel is not None
+        for name, told in dump.parallel.layouts.items()
+    }
 
 
 def _empty(dumps: Mapping[int, Dump], layout: RunLayout, join: bool) -> LogicalRun:
@@ -175,6 +203,22 @@ def _stage_of(key: str, call: Call, stages: Iterable[int]) -> int:
     return min(stages) if enters else max(stages)
 
 
+class _Updated(NamedTuple):
+    rank: int
+    step: int
+    key: str
+    parameter: str
+    record: Record
+
+
+def _optimizer_records(dumps: Mapping[int, Dump]) -> Iterator[_Updated]:
+    for rank in sorted(dumps):
+        for number, step in enumerate(dumps[rank].optimizer.values()):
+            for role, key in _ROLES:
+                for parameter, record in step.get(role, {}).items():
+                    yield _Updated(rank, number, key, parameter, record)
+
+
 def _add_optimizer(
     run: LogicalRun,
     dumps: Mapping[int, Dump],
@@ -183,16 +227,12 @@ def _add_optimizer(
 ) -> None:
     """What the optimizers read and wrote, a node a parameter, under the node `optimizer`."""
     nodes: dict[str, dict[str, list[Part]]] = {}
-    for rank in sorted(dumps):
-        place = layout.places[rank]
-        for number, step in enumerate(dumps[rank].optimizer.values()):
-            for role, key in _ROLES:
-                for parameter, record in step.get(role, {}).items():
-                    logical = names[rank].parameter(parameter)
-                    at = (*coordinates(place, is_expert(logical)), 0)
-                    values = nodes.setdefault(f"Optimizer.{logical}.{number}.forward", {})
-                    values.setdefault(key, []).append(Part(at, rank, len(run.records)))
-                    run.records.append(record)
+    for rank, number, key, parameter, record in _optimizer_records(dumps):
+        logical = names[rank].parameter(parameter)
+        at = (*coordinates(layout.places[rank], is_expert(logical)), 0)
+        values = nodes.setdefault(f"Optimizer.{logical}.{number}.forward", {})
+        values.setdefault(key, []).append(Part(at, rank, len(run.records)))
+        run.records.append(record)
     if nodes and run.dump.parents:
         run.dump.parents.setdefault(OPTIMIZER, None)
         run.dump.micro_steps[OPTIMIZER] = max(run.dump.micro_steps.values(), default=0)

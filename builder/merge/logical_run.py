@@ -32,6 +32,11 @@ class Places:
         self.ranks = tuple(rank for _, rank in listed)
 
     @cached_property
+    def first(self) -> int:
+        """Which of them is the lowest rank's."""
+        return self.ranks.index(min(self.ranks))
+
+    @cached_property
     def sizes(self) -> tuple[int, int, int, int] | None:
         """How many places there are along each axis; None where some of them have no part."""
         tp, cp, dp, micro = (len({at[axis] for at in self.at}) for axis in range(4))

@@ -94,6 +94,25 @@ def peers_of(
     return list(known.values())
 
 
+def make_alike(ours: Mapping[int, Dump], theirs: Mapping[int, Dump]) -> bool:
+    """Whether the ranks of two runs make the same calls and update the same parameters.
+
+    Only what `Twins` has seen of both is known to be the same.
+    """
+    return ours.keys() == theirs.keys() and all(
+        _identity(dump) == _identity(theirs[rank])
+        and _optimizer_names(dump) == _optimizer_names(theirs[rank])
+        for rank, dump in ours.items()
+    )
+
+
+def _optimizer_names(dump: Dump) -> list[list[tuple[str, list[str]]]]:
+    return [
+        [(role, list(records)) for role, records in step.items()]
+        for step in dump.optimizer.values()
+    ]
+
+
 def _identity(dump: Dump) -> tuple[int, ...]:
     """What is the same for dumps that share all that tells their calls."""
     values = dump.values

@@ -18,7 +18,7 @@ from builder.match.layout_calls import mark_layout_calls
 from builder.match.nodes import Matching, MatchRules, match_trees
 from builder.match.tree import build_tree
 from builder.match.values import SURPLUS, pair_values
-from builder.merge.assemble import assemble
+from builder.merge.assemble import assemble, assemble_like
 from builder.merge.batches import Fed, Share, fed_to, moved_shares
 from builder.merge.coordinates import (
     MissingRanksError,
@@ -32,7 +32,7 @@ from builder.merge.coordinates import (
 )
 from builder.merge.logical_run import LogicalRun
 from builder.merge.options import MergeOptions, MicroBatches
-from builder.merge.peers import micro_batches_of
+from builder.merge.peers import make_alike, micro_batches_of
 from builder.merge.resolve import Resolution, resolve
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.plan import Missing, PairPlan, Plan, plan_pairs
@@ -195,7 +195,9 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
     theirs = _Side(plan.benchmark, dumps[1], options.benchmark, options)
     join = _joins(options.micro_batches, ours, theirs)
     moved = moved_shares(ours.fed(), theirs.fed())
-    problem, benchmark = ours.assembled(join, moved), theirs.assembled(join, {})
+    problem = ours.assembled(join, moved)
+    alike = not moved and theirs.makes_the_calls_of(ours)
+    benchmark = assemble_like(problem, theirs.dumps) if alike else theirs.assembled(join, {})
     trees = build_tree(problem.dump), build_tree(benchmark.dump)
     matching = match_trees(*trees, replace(rules, any_class=True))
     weak = mark_layout_calls(matching)
@@ -245,6 +247,11 @@ class _Side:
 
     def fed(self) -> Fed:
         return fed_to(self.dumps, self.layout, self.micro_batches)
+
+    def makes_the_calls_of(self, other: _Side) -> bool:
+        """Whether another side's ranks make the same calls, and stand where these do."""
+        places = self.layout == other.layout and self.micro_batches == other.micro_batches
+        return places and make_alike(self.dumps, other.dumps)
 
     def assembled(self, join: bool, moved: Mapping[Share, Share]) -> LogicalRun:
         return assemble(self.dumps, self.layout, self.micro_batches, join, moved)
