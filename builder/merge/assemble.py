@@ -151,7 +151,9 @@ class _Assembly:
         run.dump.values.keys += entry.keys
         base = starts[places.ranks.index(rank)]
         records = run.records[base + own.start : base + own.stop]
-        run.dump.values.records += [_placeholder(run, record, rank) for record in records]
+        run.dump.values.records += [
+            r if r.source is r.data_name is None else _placeholder(run, r, rank) for r in records
+        ]
 
     def _add_several(self, group: Group) -> None:
         """The values of calls that ranks make in several ways, on several stages, or repeat."""
@@ -170,6 +172,8 @@ class _Assembly:
 
 
 def _origin(group: Group) -> dict[int, str]:
+    if len(group.made) == 1:
+        return dict.fromkeys(group.made[0].spot.places.ranks, group.made[0].call.name)
     return {rank: made.call.name for made in group.made for rank in made.spot.places.ranks}
 
 

@@ -17,20 +17,17 @@ from builder.merge.peers import Entry, Peers
 class Spot:
     """The ranks of some peers whose calls belong to one micro-batch, and where their parts stand.
 
-    `starts` are the first records of these ranks, in the order of the places.
+    `starts` are the first records of these ranks, in the order of the places; `first_rank` is the
+    lowest of them.
     """
 
     micro: int
     places: Places
     starts: tuple[int, ...]
-
-    @property
-    def first_rank(self) -> int:
-        """The lowest rank."""
-        return min(self.places.ranks)
+    first_rank: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Made:
     """A call of some peers, at a spot."""
 
@@ -115,7 +112,8 @@ class Grouping:
                 if group is None:
                     group = groups[key, spot.micro] = Group(spot.micro, pair)
                 group.made.append(Made(peers, number, spot))
-                of_rank.update(dict.fromkeys(spot.places.ranks, group))
+                for rank in spot.places.ranks:
+                    of_rank[rank] = group
             made_by.append(of_rank)
 
     def _spots(self, ranks: Sequence[int], expert: bool, own: bool, micro: int) -> list[Spot]:
@@ -136,7 +134,8 @@ class Grouping:
         for logical, listed in by_micro.items():
             listed.sort(key=lambda place: place[0][::-1])
             starts = tuple(self._starts[rank] for _, rank in listed)
-            found.append(Spot(logical, Places(tuple(listed)), starts))
+            lowest = min(rank for _, rank in listed)
+            found.append(Spot(logical, Places(tuple(listed)), starts, lowest))
         return found
 
 

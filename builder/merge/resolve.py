@@ -94,13 +94,18 @@ class _Resolver:
         Those are compared as they are, unless something tells of a factor between gradients.
         """
         alone = [
-            np.array([len(parts) == 1 for parts in run.parts], dtype=bool)
+            np.array([len(parts.records) == 1 for parts in run.parts], dtype=bool)
             for run in self.sides.runs
         ]
         values = self.sides.values[0]
         weak = {values.role(owner) for owner in self.sides.weak}
         ranges = values.run.dump.ranges
-        wanted = [values.role(owner) in weak or (votes and has_vote(owner)) for owner in ranges]
+        weak_calls = {_call(owner) for owner in self.sides.weak}
+        wanted = [
+            (_call(owner) in weak_calls and values.role(owner) in weak)
+            or (votes and has_vote(owner))
+            for owner in ranges
+        ]
         lengths = [stop - start for start, stop in ranges.values()]
         is_wanted = np.repeat(np.array(wanted, dtype=bool), lengths)
         whole = alone[0][tensors[:, 0]] & alone[1][tensors[:, 1]]
@@ -164,6 +169,11 @@ class _Resolver:
             return
         decide(role, numbers, listed, self.result.factor, is_reduced)
         RoleJoin(self.sides, role, numbers).write()
+
+
+def _call(owner: str) -> str:
+    """A call without its number and direction."""
+    return owner.rsplit(".", 2)[0]
 
 
 __all__ = ["Conflict", "Resolution", "resolve"]

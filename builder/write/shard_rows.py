@@ -41,12 +41,15 @@ def layout_rows(merged: MergedMatch, pairs: dict[int, int], bases: Indices) -> I
 
 
 def shard_rows(
-    result: PairResult, merged: MergedMatch, bases: Indices, threshold: float
+    result: PairResult,
+    merged: MergedMatch,
+    pairs: dict[int, int],
+    bases: Indices,
+    threshold: float,
 ) -> Iterator[Row]:
     """Rows of the table `shard`, by the order of the problem's values."""
     comparison = result.pair.comparison
     assert comparison is not None
-    pairs = paired(comparison)
     conflicts = _conflicts(merged)
     of_findings = _of_findings(result)
     differing = set(comparison.pairs.problem[comparison.score > threshold].tolist())
