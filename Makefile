@@ -144,7 +144,7 @@ coverage: venv build  ## lines that the Python tests reach; 90 % at least in the
 lower-bounds: $(STAMP)/python  ## the tests of builder and server with the oldest dependencies allowed
 	$(BIN)/python build_backend/lower_bounds.py build/lower-bounds
 
-screenshots: venv build | $(CHROMIUM)  ## the pictures below docs/screenshots, in two sizes, light and dark
+screenshots: venv build | $(CHROMIUM)  ## the page at three sizes, light and dark, in both languages: docs/screenshots, build/screenshots
 	CHROMIUM=$(CHROMIUM) npm run --silent screenshots
 
 parallel: venv  ## sound parallel layouts and seeded bugs in them against one process

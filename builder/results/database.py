@@ -27,11 +27,10 @@ from builder.errors import UnknownNodeError
 from builder.results.across import find_everywhere
 from builder.results.diff.flow_cells import NO_FLOW, FlowIds, read_flow
 from builder.results.diff.index import DiffIndex, index_of
-from builder.results.diff.sides import SIDE_CELLS, SideNodes, from_cells
 from builder.results.manual.patches import NodeSource, Patches
-from builder.results.pair_index.cells import Cells, read_cells
-from builder.results.pair_index.columns import SQL_CELLS
+from builder.results.pair_index.cells import read_cells
 from builder.results.pair_index.index import PairIndex
+from builder.results.pair_index.sides import SideNodes, from_cells
 from builder.results.records import (
     Across,
     Children,
@@ -194,6 +193,17 @@ class ResultDatabase:
             by_id |= {n.id: n for n in self._select(engine, node.c.id.in_(part))}
         return by_id
 
+    def names_by_id(self, ids: Iterable[int]) -> dict[int, str]:
+        """The names of nodes alone, by their ids; unknown ones are left out."""
+        names: dict[int, str] = {}
+        for engine, part in self._stored.by_volume([id_ for id_ in ids if id_ <= _LARGEST]):
+            with engine.connect() as connection:
+                for start in range(0, len(part), _MOST_PARAMETERS):
+                    wanted = node.c.id.in_(part[start : start + _MOST_PARAMETERS])
+                    rows = connection.execute(select(node.c.id, node.c.name).where(wanted))
+                    names |= {row.id: row.name for row in rows}
+        return names
+
     def children(self, id_: int, offset: int, limit: int) -> Children:
         """A page of a node's children."""
         parent = self.node(id_)
@@ -309,30 +319,35 @@ class ResultDatabase:
 
     def pair_index(self, step: int, rank: int) -> PairIndex:
         """All nodes of a pair as lists and searches need them, to be kept by the caller."""
-        return PairIndex.from_cells(*self._cells(step, rank, SQL_CELLS))
+        return PairIndex.of(*self._sides(step, rank))
 
     def diff_index(self, step: int, rank: int) -> DiffIndex:
         """Both sides of a pair as one list of rows, to be kept by the caller."""
-        sides = [from_cells(cells) for cells in self._cells(step, rank, SIDE_CELLS)]
+        sides = self._sides(step, rank)
         problem, benchmark = (side.patched(self.patches.nodes) for side in sides)
         causes = [one.node.id for one in self.findings(step, rank).findings]
         threshold = self.threshold if self.comparison else None
         return index_of(problem, benchmark, causes, threshold, lambda: self._flows(sides))
 
-    def _cells(self, step: int, rank: int, wanted: Sequence[str]) -> list[Cells]:
-        """The cells of both sides, read side by side: SQLite works without Python's lock."""
+    def _sides(self, step: int, rank: int) -> list[SideNodes]:
+        """The nodes of both sides; lists, searches and rows read them once."""
         graphs = {row.side: row.id for row in self._pair_rows(step, rank)}
-        engine = self.engine_at(max(graphs.values()))
+        ids = [graphs.get(side) for side in SIDES]
+        return self._stored.nodes_of.get((step, rank), lambda: self._read_sides(ids))
 
-        def read(side: Side) -> Cells:
+    def _read_sides(self, graphs: Sequence[int | None]) -> list[SideNodes]:
+        """Side by side: SQLite works without Python's lock."""
+        engine = self.engine_at(max(id_ for id_ in graphs if id_ is not None))
+
+        def read(id_: int | None) -> SideNodes:
             with engine.connect() as connection:
                 # The driver's own cursor: what is read is text, not records.
                 cursor = cast("sqlite3.Cursor", connection.connection.cursor())
                 with closing(cursor):
-                    return read_cells(cursor, graphs.get(side), wanted)
+                    return from_cells(read_cells(cursor, id_))
 
         with ThreadPoolExecutor(len(SIDES)) as threads:
-            return list(threads.map(read, SIDES))
+            return list(threads.map(read, graphs))
 
     def _flows(self, sides: Sequence[SideNodes]) -> list[FlowIds]:
         if not self._stored.has_flow:

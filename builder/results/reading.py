@@ -54,6 +54,9 @@ class Results(Protocol):
     def nodes_by_id(self, ids: Iterable[int]) -> list[Node]:
         """The nodes with these ids in the order given; unknown ones are left out."""
 
+    def names_by_id(self, ids: Iterable[int]) -> dict[int, str]:
+        """The names of nodes alone, by their ids; unknown ones are left out."""
+
     def children(self, id_: int, offset: int, limit: int) -> Children:
         """A page of the nodes directly below one."""
 

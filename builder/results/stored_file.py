@@ -11,12 +11,15 @@ from typing import Any
 
 from sqlalchemy import Engine, Row, Select, case, inspect, literal, null, select
 
+from builder.results.cache import Cache
 from builder.results.engine import open_engine
+from builder.results.pair_index.sides import SideNodes
 from builder.results.records import Side
 from builder.results.schema import graph, meta
 from builder.results.stored_rows import object_of
 from builder.results.volumes import Volume, Volumes
 
+_MOST_PAIRS = 4
 _MOST_VOLUMES = 16  # open at a time; each is a few files and some memory
 
 
@@ -29,6 +32,7 @@ class StoredFile:
         self._path = path
         self._opened: OrderedDict[Volume, Engine] = OrderedDict()
         self._lock = Lock()
+        self.nodes_of: Cache[list[SideNodes]] = Cache(_MOST_PAIRS)
 
     def close(self) -> None:
         self.engine.dispose()

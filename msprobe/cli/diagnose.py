@@ -72,28 +72,39 @@ def run(options: argparse.Namespace) -> Exit:
 def _explain(options: argparse.Namespace) -> Exit:
     import msgspec
 
-    from builder import diagnose
-    from builder.results.trace import explain
+    from builder.results.explain import explain
 
     trace = explain(options.database, options.explain, options.step, options.rank)
     if options.json:
         shown = {"version": 1, "database": str(options.database), **msgspec.to_builtins(trace)}
         print(json.dumps(shown, indent=1, ensure_ascii=False))
     else:
-        findings = diagnose(options.database, trace.finding or 0).findings
-        print("\n".join(_way(trace, findings[-1] if trace.finding else None)))
+        print("\n".join(_way(trace, _reasons(options.database, trace.finding))))
     return Exit.DONE
 
 
-def _way(trace: Trace, cause: Suspect | None) -> list[str]:
+def _reasons(database: Path, finding: int | None) -> list[str]:
+    """Why a finding is one; none without one."""
+    from builder import diagnose
+    from builder.reasons import sentence
+    from builder.results.opening import format_of
+
+    if finding is None:
+        return []
+    if format_of(database) == "msprobe":
+        return [sentence({"code": "msprobe_error"})]
+    return diagnose(database, finding).findings[-1].reasons
+
+
+def _way(trace: Trace, reasons: list[str]) -> list[str]:
     lines = [f"step {trace.step}, rank {trace.rank}"]
     for hop in trace.hops:
         told = _LINKS[hop.link].format(value=hop.value)
         lines.append(f"{told:<28} {hop.name} ({_compared(hop)})")
     if any(hop.link == "input" and not hop.exact for hop in trace.hops):
         lines.append("note: who made an input is told by equal numbers where the dump does not say")
-    if cause is not None:
-        lines.append(f"there begins finding {trace.finding}: {'; '.join(cause.reasons)}")
+    if trace.finding is not None:
+        lines.append(f"there begins finding {trace.finding}: {'; '.join(reasons)}")
     else:
         lines.append(_open_end(trace))
     return lines

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from builder.errors import DatabaseError
 from builder.match.manual_file import MappedPair
 from builder.results.answer import Answer, answer
+from builder.results.cache import Cache
 from builder.results.database import ResultDatabase
 from builder.results.diff.index import DiffIndex
 from builder.results.open_results import open_results
@@ -20,7 +21,6 @@ from builder.results.pair_index.node_filter import NodeFilter
 from builder.results.reading import Results
 from builder.results.records import NodeList
 from tb_graph_ascend.logdirs import LogDirs, ResultFile
-from tb_graph_ascend.server.cache import Cache
 from tb_graph_ascend.server.drawing import Picture
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.messages import DatabaseEntry
@@ -89,9 +89,8 @@ class Library:
         """A database through the manual pairs that `pairs` gives for it."""
         file = self.file(token)
         bare = self._open.get(file.version, lambda: open_results(file.path))
-        if not isinstance(bare, ResultDatabase) or bare.is_split:
-            return OpenDatabase(file, bare, Overlay())
-        return self.seen_through(OpenDatabase(file, bare, Overlay()), pairs(file))
+        opened = OpenDatabase(file, bare, Overlay())
+        return self.seen_through(opened, pairs(file)) if opened.writable else opened
 
     def seen_through(self, opened: OpenDatabase, pairs: Sequence[MappedPair]) -> OpenDatabase:
         """The same database through other pairs; only one of our own takes any."""

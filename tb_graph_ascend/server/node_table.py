@@ -79,6 +79,8 @@ def find_hits(
             break
     if not places:
         return TableHits(np.empty(0, np.int64), np.empty(0, np.int64), (), 0, 0)
+    if len(ids) == 1:
+        return TableHits(ids[0], origin[0], places, 1, len(places))
     everything = np.concatenate(ids), np.concatenate(origin)
     if query.sort in ("score", "introduced"):
         # Names and execution order mean nothing from one step and rank to the next; scores do.
@@ -101,10 +103,7 @@ def table(opened: OpenDatabase, hits: TableHits, offset: int, limit: int) -> Nod
     places = [hits.places[number] for number in hits.place[window].tolist()]
     nodes = opened.database.nodes_by_id(hits.ids[window].tolist())
     modules = modules_of(opened.database, nodes)
-    partners = {
-        n.id: n.name
-        for n in opened.database.nodes_by_id([n.match for n in nodes if n.match is not None])
-    }
+    partners = opened.database.names_by_id([n.match for n in nodes if n.match is not None])
     rows = [
         _row(node, place, modules, partners)
         for node, place in zip(nodes, places, strict=len(nodes) == len(places))

@@ -39,7 +39,7 @@ def resource(place: Workplace) -> Resource:
         index = place.library.index(opened, step, rank)
         if not query.q:
             # What the interface asks for before the first letter is typed.
-            index.names.prepare()
+            index.prepare()
             return SearchHits(0, query.offset, [])
         ids = index.search(query.q, expression=query.regex, case=query.case, side=query.side)
         page = ids[query.offset : query.offset + query.limit].tolist()

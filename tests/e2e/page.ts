@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, type Frame, type Page, chromium } from "playwright-core";
 import { afterAll, beforeAll, expect, inject } from "vitest";
 
+import { en } from "../../tb_graph_ascend/frontend/src/i18n/en";
+
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
 
@@ -110,9 +112,10 @@ export async function query(page: Page, text: string): Promise<void> {
 }
 
 /** Choose an unmatched node for a mapping. */
-export async function pick(page: Page, name: string): Promise<void> {
+export async function pick(page: Page, name: string, texts = en): Promise<void> {
   await query(page, `unmatched ${name}`);
-  await page.getByRole("button", { name: `Use ${name}`, exact: false }).first().click();
+  const label = texts.mapping.pick.replace("{{name}}", name);
+  await page.getByRole("button", { name: label, exact: false }).first().click();
 }
 
 /** Wait for an address that holds a state. */

@@ -1,21 +1,27 @@
-/* Takes the pictures of the documentation, at two sizes, light and dark. */
+/* Takes pictures of the page at three sizes, light and dark, in both languages. Those in English at two
+ * sizes are the documentation's; the others go to build/screenshots, to be looked at. */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, describe, inject, it } from "vitest";
 
+import { en } from "../../tb_graph_ascend/frontend/src/i18n/en";
+import { zh } from "../../tb_graph_ascend/frontend/src/i18n/zh";
 import { leave, neutralise } from "./neutral";
 import { addressOf, graphsShown, openBlank, pick, withBrowser } from "./page";
 import { ROOT, python } from "./setup";
 
 withBrowser();
 const places = inject("places");
-const FOLDER = join(ROOT, "docs/screenshots");
+const DOCUMENTATION = join(ROOT, "docs/screenshots");
+const OTHERS = join(ROOT, "build/screenshots");
 const SETTLE_MS = 900;
 
 interface Screen {
   database: string;
-  enter: (page: Page) => Promise<void>;
+  /** What the address says beside the database. */
+  state?: string;
+  enter: (page: Page, texts: typeof en) => Promise<void>;
 }
 
 const SCREENS: Record<string, Screen> = {
@@ -31,24 +37,24 @@ const SCREENS: Record<string, Screen> = {
   },
   pictures: {
     database: "tensor",
-    enter: async (page) => {
+    enter: async (page, texts) => {
       await page.keyboard.press("f");
       await page.locator(".value-table").waitFor();
       await page.keyboard.press("ArrowDown");
       await page.waitForTimeout(SETTLE_MS);
-      await page.getByRole("tab", { name: "Pictures" }).click();
+      await page.getByRole("tab", { name: texts.tabs.pictures }).click();
       await page.locator("figure").first().waitFor();
     },
   },
   mapping: {
     database: "mapping",
-    enter: async (page) => {
-      await pick(page, "Module.layers.0.mlp.MLP.forward.0");
-      await pick(page, "Module.layers.0.ffn.MLP.forward.0");
-      await page.getByRole("button", { name: "Map", exact: true }).click();
+    enter: async (page, texts) => {
+      await pick(page, "Module.layers.0.mlp.MLP.forward.0", texts);
+      await pick(page, "Module.layers.0.ffn.MLP.forward.0", texts);
+      await page.getByRole("button", { name: texts.mapping.map, exact: true }).click();
       await page.locator(".mapped li button").first().click();
-      await pick(page, "Module.layers.1.mlp.MLP.forward.0");
-      await pick(page, "Module.layers.1.ffn.MLP.forward.0");
+      await pick(page, "Module.layers.1.mlp.MLP.forward.0", texts);
+      await pick(page, "Module.layers.1.ffn.MLP.forward.0", texts);
     },
   },
   search: {
@@ -70,38 +76,50 @@ const SCREENS: Record<string, Screen> = {
     },
   },
   single: { database: "single", enter: (page) => page.keyboard.press("e") },
-  failed: {
-    database: "failed",
-    enter: (page) => page.getByRole("gridcell", { name: "step 1, rank 1: failed" }).click(),
-  },
+  failed: { database: "failed", state: "&step=1&rank=1", enter: () => Promise.resolve() },
   empty: { database: "", enter: () => Promise.resolve() },
 };
 
 const SIZES = [
   { width: 1440, height: 900 },
   { width: 1024, height: 700 },
+  { width: 2560, height: 1440 },
+];
+const LANGUAGES = [
+  { locale: "en-US", texts: en },
+  { locale: "zh-CN", texts: zh },
 ];
 
-afterAll(() => void python(["-m", "tests.e2e.shrink", FOLDER]));
+afterAll(() => {
+  for (const folder of [DOCUMENTATION, OTHERS]) python(["-m", "tests.e2e.shrink", folder]);
+});
 
 describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
-  it.each(Object.entries(SCREENS))("%s", async (name, { database, enter }) => {
-    for (const viewport of SIZES) {
-      const url = database
-        ? await addressOf(places.standalone, database)
-        : `${places.empty}index.html`;
-      rmSync(join(places.logdir, "mapping/mapping.mapping.json"), { force: true });
-      const page = await openBlank({ colorScheme, viewport });
-      await neutralise(page, places);
-      await page.goto(url);
-      if (database) await graphsShown(page);
-      else await page.locator(".empty").waitFor();
-      await enter(page);
-      await page.waitForTimeout(SETTLE_MS);
-      const folder = join(FOLDER, `${viewport.width}-${colorScheme}`);
-      mkdirSync(folder, { recursive: true });
-      await page.screenshot({ path: join(folder, `${name}.png`) });
-      await leave(page);
-    }
+  describe.each(LANGUAGES)("$locale", ({ locale, texts }) => {
+    it.each(Object.entries(SCREENS))("%s", async (name, { database, state, enter }) => {
+      for (const viewport of SIZES) {
+        const page = await shown(database, state, { colorScheme, locale, viewport });
+        await enter(page, texts);
+        await page.waitForTimeout(SETTLE_MS);
+        const documented = locale === "en-US" && viewport.width < 2000;
+        const size = `${viewport.width}-${colorScheme}`;
+        const folder = documented ? join(DOCUMENTATION, size) : join(OTHERS, `${size}-${locale}`);
+        mkdirSync(folder, { recursive: true });
+        await page.screenshot({ path: join(folder, `${name}.png`) });
+        await leave(page);
+      }
+    });
   });
 });
+
+async function shown(database: string, state: string | undefined, options: BrowserContextOptions): Promise<Page> {
+  rmSync(join(places.logdir, "mapping/mapping.mapping.json"), { force: true });
+  const page = await openBlank(options);
+  await neutralise(page, places);
+  await page.goto(
+    database ? await addressOf(places.standalone, database, state) : `${places.empty}index.html`,
+  );
+  if (database) await graphsShown(page);
+  else await page.locator(".empty").waitFor();
+  return page;
+}

@@ -8,8 +8,8 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
-from builder.results.diff.sides import Bools, Ints
 from builder.results.opening import limit_time
+from builder.results.pair_index.sides import Bools, Ints
 
 FlowIds: TypeAlias = tuple[Ints, Ints, Bools]
 """The ids of producers and consumers, and whether the dump says so."""

@@ -15,10 +15,10 @@ from builder.results.diff.modules import ModuleTree, module_tree
 from builder.results.diff.openness import parse_openness
 from builder.results.diff.profile import Profile, edges_of, profile_of
 from builder.results.diff.rails import Edges, Rails, rails_of
-from builder.results.diff.sides import NOTHING, Bools, Ints, SideNodes
 from builder.results.diff.visible import Shown, VisibleRows, visible_rows
 from builder.results.diff.way import off_the_way
 from builder.results.diff.words import RowWords, words_of
+from builder.results.pair_index.sides import NOTHING, Bools, Ints, SideNodes
 
 _MOST_LISTS = 8
 FlowReader = Callable[[], Sequence[tuple[Ints, Ints, Bools]]]

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from builder.results.diff.sides import NOTHING, Ints, SideNodes
+from builder.results.pair_index.sides import NOTHING, Ints, SideNodes
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def merge(problem: SideNodes, benchmark: SideNodes) -> MergedRows:
     # What has lost its parent is shown below the first row rather than not at all.
     parent[1:] = np.where(parent[1:] < 0, 0, parent[1:])
     parent = np.where(parent < np.arange(count), parent, NOTHING)
-    return MergedRows(problem, benchmark, ours, theirs, parent, _last_below(parent))
+    return MergedRows(problem, benchmark, ours, theirs, parent, last_below(parent))
 
 
 def _partners(problem: SideNodes, benchmark: SideNodes) -> Ints:
@@ -111,7 +111,7 @@ def _anchors(problem: SideNodes, benchmark: SideNodes, row_of_partner: Ints) -> 
     """The problem's index behind which each node of the benchmark stands, were it alone."""
     if not (row_of_partner < 0).any():
         return row_of_partner
-    last = _last_below(problem.parent).tolist()
+    last = last_below(problem.parent).tolist()
     above, mine = problem.parent.tolist(), row_of_partner.tolist()
     anchors: list[int] = []
     reached: list[int] = []  # below each node so far: where its next child stands
@@ -127,7 +127,8 @@ def _anchors(problem: SideNodes, benchmark: SideNodes, row_of_partner: Ints) -> 
     return np.array(anchors, dtype=np.int64)
 
 
-def _last_below(parent: Ints) -> Ints:
+def last_below(parent: Ints) -> Ints:
+    """The last row below each, itself where it has none; rows stand in pre-order."""
     last = np.arange(len(parent))
     for level in deepest_first(parent):
         np.maximum.at(last, parent[level], last[level])

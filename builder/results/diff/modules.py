@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from builder.results.diff.merge import MergedRows
-from builder.results.diff.sides import NOTHING, Floats, Ints
-from builder.results.diff.words import RowWords
+from builder.results.diff.merge import MergedRows, deepest_first, last_below
+from builder.results.diff.words import RowWords, kinds_of
 from builder.results.pair_index.columns import KINDS
+from builder.results.pair_index.sides import NOTHING, Floats, Ints
 
 MODULE = re.compile(r"(?:Module|Cell)\.(.+)\.([^.]+)\.(?:forward|backward)(?:\.(\d+))?$")
 """The path, class and call of a module's entry."""
@@ -76,17 +76,23 @@ class _Entries:
 
 def module_tree(rows: MergedRows, words: RowWords) -> ModuleTree:
     """The tree of a pair's modules with their sums."""
-    entries, kind = _Entries(), _kinds(rows)
-    differs = (words.cause | words.divergent | (words.divergent_below > 0)).tolist()
-    owner = [0] * len(rows)
-    for row, (above, of_kind) in enumerate(zip(rows.parent.tolist(), kind.tolist(), strict=True)):
-        path = _path(_names(rows, row)[0]) if of_kind == _MODULE else ""
+    entries, kind = _Entries(), kinds_of(rows)
+    differs = words.cause | words.divergent | (words.divergent_below > 0)
+    own = np.full(len(rows), NOTHING, dtype=np.int64)
+    for row in np.flatnonzero(kind == _MODULE).tolist():
+        path = _path(_names(rows, row)[0])
         if path:
-            entry = owner[row] = entries.of(path)
-            entries.meet(entry, row, differs[row])
-        elif above >= 0:
-            owner[row] = owner[above]
-    return _in_order(rows, words, entries, np.array(owner, dtype=np.int64), kind)
+            own[row] = entries.of(path)
+            entries.meet(int(own[row]), row, bool(differs[row]))
+    return _in_order(rows, words, entries, _owners(rows.parent, own), kind)
+
+
+def _owners(parent: Ints, own: Ints) -> Ints:
+    """The entry that each row is, else that of the row above, else the first."""
+    owner = np.maximum(own, 0)
+    for level in reversed(deepest_first(parent)):
+        owner[level] = np.where(own[level] >= 0, own[level], owner[parent[level]])
+    return owner
 
 
 def _path(name: str) -> str:
@@ -100,12 +106,6 @@ def _type_name(name: str) -> str:
     return match[2] if match is not None else ""
 
 
-def _kinds(rows: MergedRows) -> Ints:
-    ours, theirs = rows.problem.kind, rows.benchmark.kind
-    cells = np.concatenate([ours, theirs])
-    return np.asarray(cells[np.where(rows.ours >= 0, rows.ours, len(ours) + rows.theirs)])
-
-
 def _names(rows: MergedRows, row: int) -> tuple[str, str]:
     """The row's name, and what the benchmark calls it where it does so differently."""
     ours, theirs = int(rows.ours[row]), int(rows.theirs[row])
@@ -117,26 +117,29 @@ def _names(rows: MergedRows, row: int) -> tuple[str, str]:
 def _in_order(
     rows: MergedRows, words: RowWords, entries: _Entries, owner: Ints, kind: Ints
 ) -> ModuleTree:
-    order, last = _preorder(entries.parent)
+    order = _preorder(entries.parent)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    parent = np.array([place[p] if p >= 0 else NOTHING for p in np.array(entries.parent)[order]])
+    above = np.array(entries.parent)[order]
+    parent = np.where(above >= 0, place[above], NOTHING)
+    last = last_below(parent)
     owner = place[owner]
     paths = np.array(list(entries.known), dtype=object)[order].tolist()
-    to_go = _rows_to_go(np.array(entries.row)[order], last)
+    ran = np.array(entries.row)[order]
+    to_go = _rows_to_go(ran)
     named = [_names(rows, row) for row in to_go.tolist()]
     count = len(order)
     worst = np.full(count, -np.inf)
     known = ~np.isnan(words.score)
     np.maximum.at(worst, owner[known], words.score[known])
-    for entry in range(count - 1, 0, -1):
-        worst[parent[entry]] = max(worst[parent[entry]], worst[entry])
+    for level in deepest_first(parent):
+        np.maximum.at(worst, parent[level], worst[level])
 
     def summed(flags: Ints) -> Ints:
         sums = np.append(0, np.cumsum(np.bincount(owner[flags > 0], minlength=count)))
         return np.asarray(sums[last + 1] - sums[np.arange(count)])
 
-    own = np.array(entries.row)[order] != NOTHING
+    own = ran != NOTHING
     return ModuleTree(
         title=[_title(path) or named[0][0] for path in paths],
         type_name=[
@@ -158,8 +161,8 @@ def _in_order(
     )
 
 
-def _preorder(parent: Sequence[int]) -> tuple[Ints, Ints]:
-    """Entries in pre-order, and the place of the last below each."""
+def _preorder(parent: Sequence[int]) -> Ints:
+    """Entries in pre-order."""
     below: list[list[int]] = [[] for _ in parent]
     for entry, above in enumerate(parent):
         if above >= 0:
@@ -168,20 +171,14 @@ def _preorder(parent: Sequence[int]) -> tuple[Ints, Ints]:
     while stack:
         order.append(stack.pop())
         stack.extend(reversed(below[order[-1]]))
-    size = [1] * len(parent)
-    for entry in range(len(parent) - 1, 0, -1):
-        size[parent[entry]] += size[entry]
-    return np.array(order), np.arange(len(order)) + np.array(size)[order] - 1
+    return np.array(order)
 
 
-def _rows_to_go(row: Ints, last: Ints) -> Ints:
+def _rows_to_go(row: Ints) -> Ints:
     """Of a list of modules that never ran itself: the row of the first that did."""
-    to_go: Ints = row.copy()
-    for entry in range(len(row) - 1, -1, -1):
-        if to_go[entry] == NOTHING:
-            below = to_go[entry + 1 : last[entry] + 1]
-            to_go[entry] = below[0] if len(below) else 0
-    return to_go
+    # Whatever has an entry ran, or something below it did, which stands next in pre-order.
+    ran = np.flatnonzero(row != NOTHING)
+    return np.asarray(row[ran[np.searchsorted(ran, np.arange(len(row)))]])
 
 
 def _title(path: str) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 
 from builder.results.diff.index import DiffIndex
 from builder.results.diff.modules import ModuleTree
-from builder.results.diff.sides import NOTHING, Bools, Ints
+from builder.results.diff.visible import covered
+from builder.results.pair_index.sides import NOTHING, Bools, Ints
 from builder.results.records import Count
 
 
@@ -79,7 +80,9 @@ def outline_of(index: DiffIndex, wish: OutlineWish, offset: int, limit: int) -> 
     is_open[:1] = True
     toggled = [entry for entry in wish.toggled if entry < len(tree)]
     is_open[toggled] ^= True
-    seen = np.flatnonzero(kept & ~_covered(tree, ~is_open))
+    closed = np.flatnonzero(~is_open)
+    below_closed = covered(len(tree), closed + 1, tree.last[closed] + 1)
+    seen = np.flatnonzero(kept & ~below_closed)
     shown = seen[offset : offset + limit]
     return OutlineWindow(
         total=len(seen),
@@ -90,15 +93,6 @@ def outline_of(index: DiffIndex, wish: OutlineWish, offset: int, limit: int) -> 
         here=_here(index, seen, wish.here),
         found=_found(tree, seen, wish.prefix, wish.after),
     )
-
-
-def _covered(tree: ModuleTree, closed: Bools) -> Bools:
-    """Which entries lie below a closed one."""
-    steps = np.zeros(len(tree) + 1, dtype=np.int64)
-    entries = np.flatnonzero(closed)
-    np.add.at(steps, entries + 1, 1)
-    np.add.at(steps, tree.last[entries] + 1, -1)
-    return np.asarray(np.cumsum(steps)[:-1] > 0)
 
 
 def _rows(

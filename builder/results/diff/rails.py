@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from builder.results.diff.merge import MergedRows
-from builder.results.diff.sides import NOTHING, Bools, Ints
 from builder.results.diff.visible import VisibleRows
+from builder.results.pair_index.sides import NOTHING, Bools, Ints
 
 # Lane 0 is for what the next row reads; what is more than these share the last one.
 MOST_LANES = 8

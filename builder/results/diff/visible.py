@@ -10,7 +10,7 @@ import numpy as np
 from builder.results.diff.folds import Runs
 from builder.results.diff.merge import MergedRows
 from builder.results.diff.openness import Opening
-from builder.results.diff.sides import NOTHING, Bools, Ints
+from builder.results.pair_index.sides import NOTHING, Bools, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def visible_rows(rows: MergedRows, runs: Runs, shown: Shown) -> VisibleRows:
     """The list as it looks with the given openness; the first row is always open."""
     is_open, unfolded = _opened(rows, shown.openings)
     closed = (rows.children > 0) & ~is_open
-    hidden = _covered(len(rows), np.flatnonzero(closed) + 1, rows.last[closed] + 1)
+    hidden = covered(len(rows), np.flatnonzero(closed) + 1, rows.last[closed] + 1)
     if shown.hidden is not None:
         hidden |= shown.hidden
     first, size, folded = _segments(
@@ -85,7 +85,7 @@ def _flags(rows: MergedRows, kept: Sequence[int]) -> Bools:
     return flags
 
 
-def _covered(count: int, start: Ints, stop: Ints) -> Bools:
+def covered(count: int, start: Ints, stop: Ints) -> Bools:
     """Which of `count` places lie in one of the ranges."""
     steps = np.zeros(count + 1, dtype=np.int64)
     np.add.at(steps, np.minimum(start, count), 1)

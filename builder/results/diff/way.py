@@ -6,7 +6,7 @@ import numpy as np
 
 from builder.results.diff.merge import MergedRows
 from builder.results.diff.rails import Edges
-from builder.results.diff.sides import Bools, Ints
+from builder.results.pair_index.sides import Bools, Ints
 
 
 def off_the_way(rows: MergedRows, edges: Edges, cause: int, target: int) -> Bools:

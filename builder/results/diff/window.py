@@ -13,10 +13,10 @@ import numpy as np
 from builder.results.diff.index import DiffIndex, OpenList, Wanted
 from builder.results.diff.merge import MergedRows
 from builder.results.diff.modules import MODULE
-from builder.results.diff.sides import NOTHING, Floats, SideNodes
 from builder.results.diff.visible import VisibleRows
 from builder.results.diff.words import WORDS, Word
 from builder.results.pair_index.columns import DIRECTIONS, KINDS, LEVELS, VERDICTS
+from builder.results.pair_index.sides import NOTHING, Floats, SideNodes
 from builder.results.records import Count, Direction, Kind, Overflow, Verdict
 
 T = TypeVar("T", bound=str)

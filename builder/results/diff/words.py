@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from builder.results.diff.merge import MergedRows, deepest_first
-from builder.results.diff.sides import Bools, Floats, Ints
 from builder.results.pair_index.columns import KINDS
+from builder.results.pair_index.sides import Bools, Floats, Ints
 
 Word = Literal[
     "none", "agrees", "carries", "begins", "cannot_tell", "only_problem", "only_benchmark"

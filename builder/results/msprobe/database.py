@@ -6,7 +6,7 @@ They stay as they are: scores are the file's own precision index (0, 0.5, 1), an
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from sqlalchemy import text
 
 from builder.results.diff.flow_cells import NO_FLOW, FlowIds
 from builder.results.diff.index import DiffIndex, index_of
-from builder.results.diff.sides import SIDE_CELLS, from_cells
 from builder.results.manual.patches import Patches
 from builder.results.msprobe.file import MOST_PAIRS_OPEN, SOURCES, MsprobeFile
 from builder.results.msprobe.flow import passed_in
@@ -29,10 +28,12 @@ from builder.results.msprobe.graph import (
     verdict_of,
 )
 from builder.results.msprobe.node_cells import inputs_and_outputs, stack_of, values_of
-from builder.results.msprobe.node_rows import index_row, side_row
+from builder.results.msprobe.node_rows import row_of
 from builder.results.msprobe.values import messages, pair_values, path_of, value_ids
+from builder.results.msprobe.way_back import way_back
 from builder.results.pair_index.cells import by_column
 from builder.results.pair_index.index import PairIndex
+from builder.results.pair_index.sides import SideNodes, from_cells
 from builder.results.records import (
     Across,
     AcrossCell,
@@ -53,7 +54,7 @@ from builder.results.records import (
     Summary,
     Task,
 )
-from builder.results.trace import Hop, Trace
+from builder.results.trace import Trace
 
 _TASKS: dict[str, Task] = {"summary": "statistics", "all": "tensor", "md5": "md5"}
 _MOST_FINDINGS = 100
@@ -66,6 +67,15 @@ _FINDINGS = """
         SELECT 1 FROM tb_nodes AS c WHERE c.step = n.step AND c.rank = n.rank
         AND c.data_source = 'NPU' AND c.up_node = n.node_name AND c.precision_index >= 0.6)
     ORDER BY step, rank, node_order LIMIT :most
+"""
+_FIND = """
+    SELECT rowid FROM tb_nodes WHERE node_name = :name
+    AND (:step IS NULL OR step = :step) AND (:rank IS NULL OR rank = :rank)
+    ORDER BY data_source <> 'NPU', step, rank, rowid LIMIT 1
+"""
+_NAMES_LIKE = """
+    SELECT node_name FROM tb_nodes WHERE instr(lower(node_name), lower(:part))
+    GROUP BY node_name ORDER BY min(rowid) LIMIT :most
 """
 
 
@@ -124,6 +134,10 @@ class MsprobeDatabase:
                 nodes.append(pair.nodes[id_])
         return nodes
 
+    def names_by_id(self, ids: Iterable[int]) -> dict[int, str]:
+        """The names of nodes alone, by their ids; unknown ones are left out."""
+        return {node.id: node.name for node in self.nodes_by_id(ids)}
+
     def children(self, id_: int, offset: int, limit: int) -> Children:
         """A page of a node's children."""
         pair = self._stored.pair_of(id_)
@@ -140,30 +154,41 @@ class MsprobeDatabase:
         return NodePath(path[::-1])
 
     def trace(self, id_: int) -> Trace:
-        """The node alone: such a file does not say which output fed which input."""
+        """The way from a node back to where it began to differ, told by equal values.
+
+        Its finding is the number among those of the step and rank.
+        """
         pair = self._stored.pair_of(id_)
-        own = pair.nodes[id_]
-        facts = (own.id, own.name, own.side, own.order, own.score, own.input_score)
-        step, rank = self._stored.place_of(pair)
-        differs = max(own.score or 0.0, own.input_score or 0.0) > THRESHOLD
-        start = Hop(*facts, "start", matched=own.match is not None)
-        return Trace(step, rank, None, differs, [start])
+        place = self._stored.place_of(pair)
+        findings = {one.node.id: one.id for one in self.findings(*place).findings}
+        passed = partial(self._passed, pair)
+        return way_back(pair, pair.nodes[id_], place, passed, findings)
+
+    def find(self, name: str, step: int | None, rank: int | None) -> int | None:
+        """The first node of a name, in the problem run if it is there; None without one."""
+        given = {"name": name, "step": step, "rank": rank}
+        with self._stored.engine.connect() as connection:
+            return connection.execute(text(_FIND), given).scalar()
+
+    def names_like(self, part: str, most: int) -> list[str]:
+        """Names that contain a text, in any case."""
+        with self._stored.engine.connect() as connection:
+            rows = connection.execute(text(_NAMES_LIKE), {"part": part, "most": most})
+            return [str(row[0]) for row in rows]
 
     def details(self, id_: int) -> NodeDetails:
         """A node with its partner, values and stacks."""
         pair = self._stored.pair_of(id_)
         own = pair.nodes[id_]
-        partner = pair.nodes.get(own.match) if own.match is not None else None
-        problem, benchmark = (own, partner) if own.side == "problem" else (partner, own)
+        problem, benchmark = _both(pair, own)
         with self._stored.engine.connect() as connection:
             ours, theirs = values_of(connection, problem), values_of(connection, benchmark)
             stacks = Stacks(stack_of(connection, problem), stack_of(connection, benchmark))
         said = messages(ours) if own.side == "problem" else []
-        names = (problem.name if problem else "", benchmark.name if benchmark else "")
         return NodeDetails(
             node=msgspec.structs.replace(own, reasons=[*own.reasons, *said]),
-            partner=partner,
-            values=pair_values(ours, theirs, names),
+            partner=benchmark if own.side == "problem" else problem,
+            values=pair_values(ours, theirs, _names(problem, benchmark)),
             stack=stacks,
             communication=list[CommunicationLink](),
         )
@@ -204,9 +229,7 @@ class MsprobeDatabase:
 
     def pair_index(self, step: int, rank: int) -> PairIndex:
         """All nodes of a pair as lists and searches need them."""
-        nodes = self._stored.load(step, rank).nodes.values()
-        sides = [[index_row(n) for n in nodes if n.side == side] for side in SOURCES]
-        return PairIndex.from_cells(*(by_column(rows) for rows in sides))
+        return PairIndex.of(*_sides(self._stored.load(step, rank)))
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed, told by equal values."""
@@ -224,21 +247,21 @@ class MsprobeDatabase:
     ) -> list[FlowLink]:
         """Links to the other ends, in execution order."""
         links = []
+        readers = {one.consumer: pair.nodes[one.consumer] for one in passed}
+        ids = {id_: self._value_ids(pair, reader) for id_, reader in readers.items()}
         for one, end in zip(passed, ends, strict=True):
-            reader = pair.nodes[one.consumer]
-            value = self._value_ids(pair, reader).get(one.key, 0)
-            path = path_of(one.key, reader.name)
+            value = ids[one.consumer].get(one.key, 0)
+            path = path_of(one.key, readers[one.consumer].name)
             links.append(FlowLink(pair.nodes[end], path, value, exact=False))
         return sorted(links, key=lambda link: link.node.order)
 
     def _value_ids(self, pair: MsprobePair, node: Node) -> dict[str, int]:
         """The ids that the values of a node have in its details, by full name."""
-        partner = pair.nodes.get(node.match) if node.match is not None else None
-        problem, benchmark = (node, partner) if node.side == "problem" else (partner, node)
+        problem, benchmark = _both(pair, node)
         with self._stored.engine.connect() as connection:
             ours, theirs = values_of(connection, problem), values_of(connection, benchmark)
-        names = (problem.name if problem else "", benchmark.name if benchmark else "")
-        return value_ids(ours, theirs, names)[0 if node.side == "problem" else 1]
+        ids = value_ids(ours, theirs, _names(problem, benchmark))
+        return ids[0 if node.side == "problem" else 1]
 
     def _passed(self, pair: MsprobePair, side: Side) -> list[Passed]:
         """What passed between the nodes of a side; read and told once."""
@@ -255,11 +278,7 @@ class MsprobeDatabase:
     def diff_index(self, step: int, rank: int) -> DiffIndex:
         """Both sides of a pair as one list of rows, the first error as where it begins."""
         pair = self._stored.load(step, rank)
-        nodes = pair.nodes.values()
-        problem, benchmark = (
-            from_cells(by_column([side_row(n) for n in nodes if n.side == side], SIDE_CELLS))
-            for side in SOURCES
-        )
+        problem, benchmark = _sides(pair)
         causes = [one.node.id for one in self.findings(step, rank).findings[:1]]
         threshold = THRESHOLD if self.comparison else None
         return index_of(problem, benchmark, causes, threshold, lambda: self._flows(pair))
@@ -302,6 +321,22 @@ def _cell(place: tuple[int, int], row: Any) -> AcrossCell:  # noqa: ANN401 - a r
     id_, precision, level = row
     score = score_of(precision)
     return AcrossCell(*place, id_, score, None, verdict_of(score), overflow_of(level))
+
+
+def _both(pair: MsprobePair, node: Node) -> tuple[Node | None, Node | None]:
+    """A node and its partner, the problem's first."""
+    partner = pair.nodes.get(node.match) if node.match is not None else None
+    return (node, partner) if node.side == "problem" else (partner, node)
+
+
+def _names(problem: Node | None, benchmark: Node | None) -> tuple[str, str]:
+    return problem.name if problem else "", benchmark.name if benchmark else ""
+
+
+def _sides(pair: MsprobePair) -> list[SideNodes]:
+    """The nodes of both sides as lists, searches and rows need them."""
+    nodes = pair.nodes.values()
+    return [from_cells(by_column([row_of(n) for n in nodes if n.side == s])) for s in SOURCES]
 
 
 def _flow_ids(passed: Sequence[Passed]) -> FlowIds:

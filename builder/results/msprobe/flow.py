@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -83,7 +84,6 @@ def _prints(cells: Cells) -> Iterator[tuple[str, ...]]:
 
 
 def _latest(made: list[tuple[int, int]], before: int) -> int | None:
-    for order, id_ in reversed(made):
-        if order < before:
-            return id_
-    return None
+    """The last of those in order of time that ended before a moment."""
+    place = bisect_left(made, (before,))
+    return made[place - 1][1] if place else None

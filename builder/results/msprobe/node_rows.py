@@ -8,17 +8,12 @@ from builder.results.pair_index.columns import packed
 from builder.results.records import Node
 
 
-def index_row(n: Node) -> tuple[Any, ...]:
-    """A node as a row of what lists and searches read."""
-    match = -1 if n.match is None else n.match
-    return n.id, n.order, _state(n), n.score, None, -1, None, match, n.name
-
-
-def side_row(n: Node) -> tuple[Any, ...]:
-    """A node as a row of its side in the list of both sides."""
+def row_of(n: Node) -> tuple[Any, ...]:
+    """A node as a row of what is listed, searched and merged."""
     parent = -1 if n.parent is None else n.parent
     match = -1 if n.match is None else n.match
-    return n.id, parent, match, n.micro_step, _state(n), n.score, None, -1, n.name
+    state = _state(n)
+    return n.id, parent, match, n.micro_step, state, n.score, None, -1, n.order, None, n.name
 
 
 def _state(n: Node) -> int:

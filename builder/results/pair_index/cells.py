@@ -10,17 +10,15 @@ read row by row, whatever they are.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from builder.results.opening import limit_time
-from builder.results.pair_index.columns import SQL_CELLS
-
-Cells: TypeAlias = list[Sequence[Any]]
-"""As SQL_CELLS says, then the names."""
+from builder.results.pair_index.columns import Floats, Ints
+from builder.results.pair_index.sides import SIDE_CELLS, Cells
 
 # Names of this many nodes stay below the longest row that is read.
 _CHUNK = 16_384
@@ -34,74 +32,67 @@ _NUMBER = (
     "WHEN 'null' THEN 'null' ELSE '?' END)"
 )
 _INTEGER = "group_concat({0})"
+_GATHERED_CELLS = [(_NUMBER if c in _NUMBER_CELLS else _INTEGER).format(c) for c in SIDE_CELLS]
 # The range of ids, for there is no need of an index where the rows of a graph stand together.
 _OF_GRAPH = "FROM node WHERE +graph = ? AND id BETWEEN ? AND ?"
+_GATHERED = (
+    f"SELECT count(*), {', '.join(_GATHERED_CELLS)}, group_concat(name, char(10)) {_OF_GRAPH}"
+)
+_ROW = ", ".join((*SIDE_CELLS, "name"))
 
 
 class _OddCellsError(ValueError):
     """Cells that are not what the builder writes."""
 
 
-def read_cells(
-    cursor: sqlite3.Cursor, graph: int | None, wanted: Sequence[str] = SQL_CELLS
-) -> Cells:
+def read_cells(cursor: sqlite3.Cursor, graph: int | None) -> Cells:
     """The cells of all nodes of a graph by id, then their names; none without a graph."""
     row = cursor.execute(
         "SELECT node.id, node.last FROM graph JOIN node ON node.id = root WHERE graph.id = ?",
         (graph,),
     ).fetchone()
     if row is None:
-        return _empty(wanted)
+        return by_column([])
     try:
-        return _gathered(cursor, graph, wanted, *row)
-    except (ValueError, TypeError, sqlite3.Error):
+        return _gathered(cursor, graph, *row)
+    except (ValueError, TypeError, OverflowError, sqlite3.Error):
         limit_time(cursor.connection)
-        names = ", ".join((*wanted, "name"))
-        rows = cursor.execute(f"SELECT {names} {_OF_GRAPH} ORDER BY id", (graph, *row)).fetchall()
-        return by_column(rows, wanted)
+        rows = cursor.execute(f"SELECT {_ROW} {_OF_GRAPH} ORDER BY id", (graph, *row)).fetchall()
+        return by_column(rows)
 
 
-def by_column(rows: Sequence[Sequence[Any]], wanted: Sequence[str] = SQL_CELLS) -> Cells:
-    """Rows with the wanted cells and the name, turned round."""
-    return list(zip(*rows)) if rows else _empty(wanted)
+def by_column(rows: Sequence[Sequence[Any]]) -> Cells:
+    """Rows of the cells and the name, turned round."""
+    return list(zip(*rows)) if rows else [[] for _ in (*SIDE_CELLS, "name")]
 
 
-def _empty(wanted: Sequence[str]) -> list[Any]:
-    return [[] for _ in (*wanted, "name")]
-
-
-def _gathering(wanted: Sequence[str]) -> str:
-    texts = [(_NUMBER if cell in _NUMBER_CELLS else _INTEGER).format(cell) for cell in wanted]
-    return ", ".join(["count(*)", *texts, "group_concat(name, char(10))"])
-
-
-def _gathered(
-    cursor: sqlite3.Cursor, graph: int | None, wanted: Sequence[str], first: int, last: int
-) -> Cells:
+def _gathered(cursor: sqlite3.Cursor, graph: int | None, first: int, last: int) -> Cells:
     if last - first > _MOST_NODES:
         raise _OddCellsError
-    cells: list[list[Any]] = _empty(wanted)
-    decoders: list[Callable[[str], list[Any]]] = [
-        _numbers if cell in _NUMBER_CELLS else _integers for cell in wanted
-    ]
-    gathering = _gathering(wanted)
+    names: list[str] = []
+    pieces: list[list[Ints | Floats]] = []
     for start in range(first, last + 1, _CHUNK):
         # Each window is a query of its own; a million nodes may take as long as they take.
         limit_time(cursor.connection)
         window = (graph, start, min(start + _CHUNK - 1, last))
-        row = cursor.execute(f"SELECT {gathering} {_OF_GRAPH}", window).fetchone()
-        count, *texts, names = row
+        count, *texts, lines = cursor.execute(_GATHERED, window).fetchone()
         if not count:
             continue
-        columns: list[list[Any]] = [
-            decode(f"[{text}]") for decode, text in zip(decoders, texts, strict=True)
-        ]
-        columns.append(str(names).split("\n"))
-        if any(len(column) != count for column in columns):
+        # Arrays at once: a list of millions, turned in one piece, would hold other threads up.
+        pieces.append([_array(cell, text) for cell, text in zip(SIDE_CELLS, texts, strict=True)])
+        names.extend(str(lines).split("\n"))
+        if any(len(column) != count for column in pieces[-1]):
             raise _OddCellsError
-        for known, column in zip(cells, columns, strict=True):
-            known.extend(column)
+    if not pieces:
+        return by_column([])
+    cells: Cells = [np.concatenate(column) for column in zip(*pieces, strict=True)]
     # That SQLite puts rows together in the order in which it reads them is custom, no promise.
-    if (np.diff(cells[0]) <= 0).any():
+    if len(names) != len(cells[0]) or (np.diff(cells[0]) <= 0).any():
         raise _OddCellsError
-    return list(cells)
+    return [*cells, names]
+
+
+def _array(cell: str, text: str) -> Ints | Floats:
+    if cell in _NUMBER_CELLS:
+        return np.array(_numbers(f"[{text}]"), dtype=np.float64)
+    return np.array(_integers(f"[{text}]"), dtype=np.int64)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,17 +61,6 @@ def _packing() -> str:
 
 # The number of `packed`, in SQL.
 PACKED_STATE = _packing()
-# What `from_cells` wants of each node, in SQL.
-SQL_CELLS = (
-    "id",
-    "coalesce(exec_order, -1)",
-    PACKED_STATE,
-    "score",
-    "introduced",
-    "coalesce(source, -1)",
-    "input_score",
-    "coalesce(match, -1)",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,27 +132,27 @@ class PairColumns:
             keep &= self.score >= wanted.min_score
         return keep if wanted.show is None else keep & self.shown(wanted.show, threshold)
 
-    def ordered(self, chosen: Bools, wanted: NodeFilter, name_rank: Ints | None) -> Ints:
-        """The ids of the chosen nodes in the order wanted; those without a value come last."""
-        return self.ordered_with_keys(chosen, wanted, name_rank)[0]
+    def ordered(self, places: Ints, wanted: NodeFilter, name_rank: Ints | None) -> Ints:
+        """The ids of the nodes at places in the order wanted; those without a value come last."""
+        return self.ordered_with_keys(places, wanted, name_rank)[0]
 
     def ordered_with_keys(
-        self, chosen: Bools, wanted: NodeFilter, name_rank: Ints | None
+        self, places: Ints, wanted: NodeFilter, name_rank: Ints | None
     ) -> tuple[Ints, Floats]:
         """The same, with the numbers that rise along that order."""
-        places = np.flatnonzero(chosen)
-        key = self._key(wanted, name_rank)[places]
+        key = self._key(wanted, name_rank)[places].astype(np.float64)
         missing = np.isnan(key)
         ranked = np.where(missing, np.inf, -key if wanted.descending else key)
         order = np.argsort(ranked, kind="stable")
         return self.id[places[order]], ranked[order]
 
-    def _key(self, wanted: NodeFilter, name_rank: Ints | None) -> Floats:
+    def _key(self, wanted: NodeFilter, name_rank: Ints | None) -> Ints | Floats:
         if wanted.sort == "name":
             assert name_rank is not None
-            return name_rank.astype(np.float64)
-        column = {"order": self.order, "score": self.score, "introduced": self.introduced}
-        return np.asarray(column[wanted.sort], dtype=np.float64)
+            return name_rank
+        if wanted.sort == "order":
+            return self.order
+        return self.score if wanted.sort == "score" else self.introduced
 
     def shown(self, show: Show, threshold: float | None) -> Bools:
         """Which nodes a list is about."""
@@ -178,37 +168,19 @@ class PairColumns:
         return np.asarray(~self.matched & ~views)
 
 
-def from_cells(cells: Sequence[Sequence[object]], problem: int) -> PairColumns:
-    """Columns of the cells of SQL_CELLS; the first `problem` nodes are the problem's."""
-    state = integers(cells[2])
-    words = unpacked(state)
-    return PairColumns(
-        id=integers(cells[0]),
-        problem=np.arange(len(state)) < problem,
-        order=integers(cells[1]),
-        matched=state >= _MATCHED,
-        score=numbers(cells[3]),
-        introduced=numbers(cells[4]),
-        source=integers(cells[5]),
-        input=numbers(cells[6]),
-        match=integers(cells[7]),
-        **words,
-    )
-
-
-def integers(cells: Sequence[object]) -> Ints:
+def integers(cells: Sequence[object] | NDArray[Any]) -> Ints:
     """Cells as integers; -1 for what is none."""
     try:
-        return np.array(cells, dtype=np.int64)
+        return np.asarray(cells, dtype=np.int64)
     except (TypeError, ValueError, OverflowError):
         # A file made by hand may hold anything: what is no number is none.
         return np.array([c if type(c) is int and abs(c) < 2**62 else -1 for c in cells], np.int64)
 
 
-def numbers(cells: Sequence[object]) -> Floats:
+def numbers(cells: Sequence[object] | NDArray[Any]) -> Floats:
     """Cells as numbers; NaN for what is none."""
     try:
-        return np.array(cells, dtype=np.float64)
+        return np.asarray(cells, dtype=np.float64)
     except (TypeError, ValueError):
         return np.array([_number(cell) for cell in cells], np.float64)
 

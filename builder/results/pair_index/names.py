@@ -1,20 +1,21 @@
 """Searches the names of a pair: by text in one scan over all names at once, or by expression.
 
-A million names are some 40 MB of text; NumPy finds every place of a text in it in milliseconds.
+A million names are some 40 MB of text, in which NumPy finds every place of a text in milliseconds.
+Where case does not matter they are looked for in the shapes of names first.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from builder.errors import ExpressionError
+from builder.results.pair_index.shapes import Bools, Indices, NameShapes
 
 if TYPE_CHECKING:
     import regex
@@ -23,16 +24,22 @@ LONGEST_SECONDS = 3.0
 # No honest expression takes this long on one name; one that backtracks without end does.
 _LONGEST_ON_ONE_NAME = 0.05
 _WORD = 8
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+# Names that are changed in one piece; a larger one would hold other threads up.
+_CHUNK = 16_384
+# One byte in so many tells how frequent each is.
+_SAMPLED = 61
 
 
 class NameIndex:
-    """The names of the nodes of one pair; both sides share most of them, so each is kept once."""
+    """The names of the nodes of one pair; both sides share most of them, so each is kept once.
+
+    `place` holds for each node the place of its name among them.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
         places: dict[str, int] = {}
-        self._place = np.array([places.setdefault(n, len(places)) for n in names], np.int64)
+        numbers = (places.setdefault(name, len(places)) for name in names)
+        self.place = np.fromiter(numbers, np.int64, len(names))
         self._names = list(places)
         self._joined = "\n".join(self._names)
         if self._joined.count("\n") >= max(1, len(self._names)):
@@ -45,15 +52,25 @@ class NameIndex:
         order = sorted(range(len(self._names)), key=self._names.__getitem__)
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
-        return np.asarray(rank[self._place])
+        return np.asarray(rank[self.place])
 
     @cached_property
     def _exact(self) -> _Text:
-        return _Text(self._joined, len(self._names))
+        return _Text(self._joined.encode("utf-8", "replace"), len(self._names))
 
     @cached_property
     def _lower(self) -> _Text:
-        return _Text(self._joined.lower(), len(self._names))
+        pieces = (piece.lower().encode("utf-8", "replace") for piece in self._pieces())
+        return _Text(b"\n".join(pieces), len(self._names))
+
+    def _pieces(self) -> Iterator[str]:
+        """The names in order, one a line, some thousands at a time."""
+        for start in range(0, len(self._names), _CHUNK):
+            yield "\n".join(self._names[start : start + _CHUNK])
+
+    @cached_property
+    def _shapes(self) -> NameShapes:
+        return NameShapes((piece.lower() for piece in self._pieces()), len(self._names))
 
     @cached_property
     def _starts(self) -> Indices:
@@ -63,7 +80,9 @@ class NameIndex:
     @cached_property
     def _parts(self) -> list[str]:
         """What stands between the dots of all names, without numbers."""
-        parts = set(self._joined.lower().replace("\n", ".").split("."))
+        parts: set[str] = set()
+        for piece in self._pieces():
+            parts.update(piece.lower().replace("\n", ".").split("."))
         return sorted(part for part in parts if not part.isdigit())
 
     def nearest(self, word: str) -> list[str]:
@@ -72,15 +91,19 @@ class NameIndex:
 
     def prepare(self) -> None:
         """Lay out now what the first search by text needs, and one that finds nothing."""
-        _ = self._lower, self._parts
+        _ = self._lower, self._shapes, self._parts
 
     def containing(self, text: str, *, case: bool) -> Bools:
-        """For each node whether its name contains a text."""
-        hit = self._exact.containing(text) if case else self._lower.containing(text.lower())
-        return np.asarray(hit[self._place])
+        """For each name, as `place` counts them, whether it contains a text."""
+        if case:
+            return self._exact.containing(text)
+        wanted = text.lower()
+        raw = wanted.encode("utf-8", "replace")
+        hit = self._shapes.containing(raw, self._lower.bytes, self._lower.starts)
+        return self._lower.containing(wanted) if hit is None else hit
 
     def matching(self, pattern: str, *, case: bool) -> Bools:
-        """For each node whether its name matches a regular expression somewhere.
+        """For each name, as `place` counts them, whether it matches an expression somewhere.
 
         Raises ExpressionError when it is none, or takes longer than LONGEST_SECONDS.
         """
@@ -96,12 +119,11 @@ class NameIndex:
             ) from None
         try:
             hit = self._matching_at_once(expression)
-            hit = self._matching_each(expression) if hit is None else hit
+            return self._matching_each(expression) if hit is None else hit
         except TimeoutError:
             raise ExpressionError(
                 f"{pattern[:100]!r} takes too long", "simplify it, or search for plain text"
             ) from None
-        return np.asarray(hit[self._place])
 
     def _matching_at_once(self, expression: regex.Pattern[str]) -> Bools | None:
         """For each name whether it matches; None where a match would run over several names."""
@@ -133,14 +155,13 @@ class NameIndex:
 class _Text:
     """Names, one a line, in one piece of UTF-8, with the place where each begins."""
 
-    def __init__(self, lines: str, count: int) -> None:
-        text = lines.encode("utf-8", "replace") + b"\n" if count else b""
-        raw = text + bytes(_WORD)
-        self.bytes = np.frombuffer(raw, dtype=np.uint8)[: len(text)]
+    def __init__(self, lines: bytes, count: int) -> None:
+        raw = (lines + b"\n" if count else b"") + bytes(_WORD)
+        self.bytes = np.frombuffer(raw, dtype=np.uint8)[:-_WORD]
         self.starts = np.append(0, np.flatnonzero(self.bytes == ord("\n")) + 1)[:-1]
         # Every place of the text as eight bytes at once: one look instead of eight.
         self.words = np.ndarray(len(self.bytes), dtype="<u8", buffer=raw, strides=(1,))
-        self.frequency = np.bincount(self.bytes, minlength=256)
+        self.frequency = np.bincount(self.bytes[::_SAMPLED], minlength=256)
 
     def containing(self, text: str) -> Bools:
         """For each name whether it contains a text."""

@@ -6,6 +6,7 @@ The difference of two sketches estimates how far apart two tensors are that nobo
 from __future__ import annotations
 
 from functools import lru_cache
+from operator import add
 from struct import pack
 
 import torch
@@ -28,29 +29,42 @@ def sketch(tensor: torch.Tensor, extreme: float, double: bool = False) -> torch.
     taken in float32, with `double` and for integers in float64. The signs stand in
     docs/formats.md: they never change within a version.
     """
+    first, *others = _sums(tensor, extreme, double)
+    return sum(others, start=first)
+
+
+def sketch_now(tensor: torch.Tensor, extreme: float, double: bool = False) -> list[float]:
+    """The projections of a tensor on the CPU as numbers, equal to those of `sketch`."""
+    # Eight numbers are added faster in Python than by torch, which widens the last row first.
+    first, *others = (part.tolist() for part in _sums(tensor, extreme, double))
+    for part in others:
+        first = list(map(add, first, part))
+    return first
+
+
+def _sums(tensor: torch.Tensor, extreme: float, double: bool) -> list[torch.Tensor]:
+    """The projections of each part of the elements: chunks of whole rows, then the last row."""
     flat = _as_floats(tensor, double)
     limit = zero_from(tensor.dtype)
     if limit is not None and not extreme < limit:
         flat = torch.where(flat.abs() < limit, flat, 0.0)
     size, kind = flat.numel(), (flat.dtype, flat.device)
     if size <= _COLUMNS:
-        return torch.mv(_last_row(0, size, *kind), flat)
+        return [torch.mv(_last_row(0, size, *kind), flat)]
     rows, rest = divmod(size, _COLUMNS)
-    total = _project(flat[: size - rest].view(rows, _BLOCKS, _BLOCK).transpose(0, 1), 0)
-    for start in range(_CHUNK, rows, _CHUNK):
-        table = flat[start * _COLUMNS : size - rest].view(-1, _BLOCKS, _BLOCK).transpose(0, 1)
-        total = total + _project(table, start)
+    sums = [_project(flat, start, min(rows - start, _CHUNK)) for start in range(0, rows, _CHUNK)]
     if rest:
-        total = total + torch.mv(_last_row(rows, rest, *kind), flat[size - rest :])
-    return total
+        sums.append(torch.mv(_last_row(rows, rest, *kind), flat[-rest:]))
+    return sums
 
 
-def _project(table: torch.Tensor, start: int) -> torch.Tensor:
-    """The projections of a table (block × row × column) whose first row is `start`."""
-    count = min(table.shape[1], _CHUNK)
-    kind = (table.dtype, table.device)
-    folded = torch.bmm(_row_signs(start, count, *kind), table[:, :count]).view(-1)
-    return torch.mv(_columns(torch.float64, table.device), folded.double())
+def _project(flat: torch.Tensor, start: int, count: int) -> torch.Tensor:
+    """The projections of `count` whole rows from row `start` on."""
+    # One view instead of three: a step has thousands of tensors, most of them small.
+    place = flat.storage_offset() + start * _COLUMNS
+    table = flat.as_strided((_BLOCKS, count, _BLOCK), (_BLOCK, _COLUMNS, 1), place)
+    folded = torch.bmm(_row_signs(start, count, flat.dtype, flat.device), table).view(-1)
+    return torch.mv(_columns(torch.float64, flat.device), folded.double())
 
 
 def sketch_text(projections: list[float]) -> str:

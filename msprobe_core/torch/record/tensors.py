@@ -19,7 +19,7 @@ from msprobe_core.torch.record.groups import group_or_operation
 from msprobe_core.torch.record.numbers import Measured, measure_now, measure_sparse
 from msprobe_core.torch.record.on_devices import DeviceNumbers, Pending, is_deferred
 from msprobe_core.torch.record.placement import placement_text
-from msprobe_core.torch.record.sketch import sketch, sketch_text
+from msprobe_core.torch.record.sketch import sketch_now, sketch_text
 from msprobe_core.torch.record.storages import Storage, StorageBook
 from msprobe_core.torch.record.strided import Unreadable, elements_of, is_simple, shape_of
 from msprobe_core.torch.record.unwritten import Overwritten, UnwrittenMemory
@@ -256,7 +256,7 @@ class TensorBook:
         # Of one element the statistics tell all there is to know.
         if not self.options.sketch or tensor.numel() < 2:
             return ""
-        return sketch_text(sketch(tensor, measured.extreme, self.options.double).tolist())
+        return sketch_text(sketch_now(tensor, measured.extreme, self.options.double))
 
     def _sketch_once(
         self, tensor: torch.Tensor, measured: Measured, storage: Storage | None

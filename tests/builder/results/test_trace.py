@@ -11,7 +11,8 @@ import pytest
 
 from builder import build
 from builder.errors import DatabaseError, UnknownNodeError
-from builder.results.trace import Trace, explain
+from builder.results.explain import explain
+from builder.results.trace import Trace
 from builder.results.trace import trace as by_id
 from tests.builder.dumps import backward, forward, tensor, write_dump
 

@@ -196,3 +196,11 @@ def test_explain_takes_part_of_a_name_for_a_question(run: Run, compared: Path) -
 def test_explain_names_what_it_cannot_find(run: Run, compared: Path) -> None:
     answer = run("diagnose", compared, "--explain", "Torch.nothing.0.forward")
     assert answer.code != 0 and "Torch.nothing.0.forward" in answer.err
+
+
+def test_explain_reads_files_of_msprobes_own_builder(run: Run, samples: Path) -> None:
+    file = samples / "vis-db" / "ranks.vis.db"
+    lines = run("diagnose", file, "--explain", "Module.layers.1.Block.backward.0").out.splitlines()
+    assert lines[0] == "step 0, rank 0"
+    assert "Module.layers.1.mlp.MLP.forward.0" in lines[-2]
+    assert lines[-1].startswith("there begins finding 1: msprobe's own rules call this node an err")

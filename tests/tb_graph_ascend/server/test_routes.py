@@ -222,6 +222,10 @@ def test_file_of_msprobe_is_served_and_takes_no_mapping(samples: Path, tmp_path:
         assert client.get(f"{base}/{path}").status_code == 200
     listed: Any = client.get(f"{base}/pairs/1/1/nodes?show=divergent&sort=score").json
     assert listed["total"] == answer["pairs"][3]["divergent"]
+    block = next(n for n in listed["nodes"] if n["name"] == "Module.layers.1.Block.backward.0")
+    way: Any = client.get(f"{base}/nodes/{block['id']}/trace").json
+    assert [hop["link"] for hop in way["hops"]] == ["start", "inside", "forward"]
+    assert (way["step"], way["rank"], way["finding"]) == (1, 1, 1)
     assert client.get(f"{base}/mappings").status_code == 409
     assert client.get(f"{base}/nodes/{node}/values/0/picture").status_code in (404, 409)
 

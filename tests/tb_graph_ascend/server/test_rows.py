@@ -70,6 +70,27 @@ def test_what_stands_above_a_window_comes_with_it(statistics: Site) -> None:
     assert all(whole["rows"][one["place"]] == one["row"] for one in above)
 
 
+def test_the_outline_opens_its_modules_and_finds_what_is_asked_for(statistics: Site) -> None:
+    closed = statistics.get("/pairs/0/0/outline")
+    assert closed["total"] == len(closed["rows"]) < closed["modules"]
+    layers = next(row for row in closed["rows"] if row["children"] and row["depth"] == 1)
+    assert not layers["open"]
+    opened = statistics.get("/pairs/0/0/outline", toggled=layers["entry"])
+    assert opened["total"] == closed["total"] + layers["children"]
+    inside = [row for row in opened["rows"] if row["depth"] == 2]
+    assert [row["position"] for row in inside] == list(range(layers["children"]))
+    node = statistics.named("Module.layers.1.mlp.fc2.Linear.forward.0")["id"]
+    whole = statistics.get("/pairs/0/0/outline", divergent=1, here=node, prefix="fc2")
+    assert whole["rows"][whole["here"]]["node"] == node
+    assert whole["rows"][whole["found"]]["title"] == "fc2"
+    window = statistics.get("/pairs/0/0/outline", divergent=1, offset=2, limit=3)
+    assert window["rows"] == whole["rows"][2:5]
+    refused = statistics.client.get(
+        f"/api/databases/{statistics.db}/pairs/0/0/outline", query_string={"toggled": "1,2"}
+    )
+    assert refused.status_code == 400
+
+
 def test_the_way_leaves_out_what_does_not_lead_to_the_target(statistics: Site) -> None:
     cause = statistics.named("Tensor.__mul__.0.forward")["id"]
     target = statistics.named("Module.layers.1.mlp.fc2.Linear.forward.0")["id"]

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from builder.results.diff.merge import MergedRows
-from builder.results.diff.sides import SIDE_CELLS, SideNodes, from_cells
 from builder.results.pair_index.cells import by_column
 from builder.results.pair_index.columns import packed
+from builder.results.pair_index.sides import SideNodes, from_cells
 
 
 class Entry(NamedTuple):
@@ -41,11 +41,13 @@ def side(entries: Sequence[Entry], first: int, other: int) -> SideNodes:
             entry.score,
             None,
             -1,
+            index,
+            None,
             entry.name,
         )
         for index, entry in enumerate(entries)
     ]
-    return from_cells(by_column(rows, SIDE_CELLS))
+    return from_cells(by_column(rows))
 
 
 def both(problem: Sequence[Entry], benchmark: Sequence[Entry]) -> tuple[SideNodes, SideNodes]:

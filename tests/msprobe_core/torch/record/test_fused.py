@@ -65,13 +65,14 @@ def check(tensor: torch.Tensor, found: dict[str, Any]) -> None:
         check_sketch(tensor, found)
 
 
-def check_sketch(tensor: torch.Tensor, found: dict[str, Any]) -> None:
+def check_sketch(tensor: torch.Tensor, found: dict[str, Any], rounding: float = 1e-7) -> None:
+    """The kernel sums in float64; torch's own sums round by 3e-7 (docs/formats.md)."""
     exact = by_definition(tensor.double().reshape(-1).tolist())
-    finest = 1e-7 * tensor.double().norm().item() * math.sqrt(8)
-    assert math.dist(projections(found["sketch"]), exact) <= finest
+    unit = tensor.double().norm().item() * math.sqrt(8)
+    assert math.dist(projections(found["sketch"]), exact) <= rounding * unit
     with torch.no_grad():
         on_the_cpu = sketch(tensor, math.inf).tolist()
-    assert math.dist(projections(found["sketch"]), on_the_cpu) <= 4 * finest
+    assert math.dist(projections(found["sketch"]), on_the_cpu) <= (rounding + 3e-7) * unit
 
 
 def some(shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -250,7 +251,7 @@ def test_a_kernel_that_fails_is_used_no_more(
     devices.read_back()
     assert not devices.waiting
     for each in found:
-        check_sketch(values, json.loads("{" + (each.found.text + each.sketch)[2:] + "}"))
+        check_sketch(values, json.loads("{" + (each.found.text + each.sketch)[2:] + "}"), 3e-7)
     said = capsys.readouterr().err
     assert said.count("Triton failed on cpu: no C compiler") == 1
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msprobe_core.torch.record.deferred import defer_measure, read_back
-from msprobe_core.torch.record.sketch import sketch, sketch_text
+from msprobe_core.torch.record.sketch import sketch, sketch_now, sketch_text
 from tests.msprobe_core.torch.record.test_tensors import record
 
 
@@ -71,6 +71,19 @@ def test_many_rows_are_summed_in_parts() -> None:
     last = [0.0] * 1016 * 700 + values[-5:].tolist()
     want = [a + b for a, b in zip(by_folded(folded), by_tail(last[-5:], 700))]
     assert exact.tolist() == want
+
+
+@pytest.mark.parametrize("size", [2, 1016, 1017, 2032, 1016 * 321, 1016 * 700 + 5])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_at_once_and_on_a_device_are_equal(size: int, dtype: torch.dtype) -> None:
+    values = torch.randn(size + 3).to(dtype)[3:]
+    assert sketch_now(values, math.inf) == sketch(values, math.inf).tolist()
+
+
+def test_a_lazily_negated_view_has_its_own_signs() -> None:
+    lazy = torch.randn(3000, dtype=torch.complex64).conj().imag
+    assert lazy.is_neg()
+    assert sketch_now(lazy, math.inf) == sketch_now(lazy.clone(), math.inf)
 
 
 def by_folded(folded: list[float]) -> list[float]:

@@ -1,10 +1,10 @@
-"""The nodes of one side as arrays in pre-order: what merging and colouring rows asks for."""
+"""The nodes of one side as arrays in pre-order: what is merged, coloured, searched and listed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +27,19 @@ SIDE_CELLS = (
     "score",
     "input_score",
     "coalesce(source, -1)",
+    "coalesce(exec_order, -1)",
+    "introduced",
 )
+Cells: TypeAlias = list[Sequence[Any] | NDArray[Any]]
+"""As SIDE_CELLS says, then the names."""
 
 
 @dataclass(frozen=True, slots=True)
 class SideNodes:
     """One side in pre-order; `parent` holds indices, `match` ids; NOTHING and NaN mean none.
 
-    `source` is an id, too. `kind`, `direction`, `verdict` and `overflow` are places in the words of
-    `pair_index.columns`.
+    `source` is an id, too; `order` is that of execution. `kind`, `direction`, `verdict` and
+    `overflow` are places in the words of `columns`.
     """
 
     id: Ints
@@ -49,6 +53,8 @@ class SideNodes:
     score: Floats
     input_score: Floats
     source: Ints
+    order: Ints
+    introduced: Floats
     names: Sequence[str]
 
     def __len__(self) -> int:
@@ -82,9 +88,10 @@ class SideNodes:
         return replace(self, match=match, score=score, input_score=before, verdict=verdict)
 
 
-def from_cells(cells: Sequence[Sequence[Any]]) -> SideNodes:
+def from_cells(cells: Cells) -> SideNodes:
     """A side of the cells of SIDE_CELLS and the names, which stand in pre-order."""
-    id_, parent, match, micro_step, state, score, input_score, source, names = cells
+    id_, parent, match, micro_step, state, score, input_score, source, *others = cells
+    order, introduced, names = others
     words = unpacked(integers(state))
     side = SideNodes(
         id=integers(id_),
@@ -98,6 +105,8 @@ def from_cells(cells: Sequence[Sequence[Any]]) -> SideNodes:
         score=numbers(score),
         input_score=numbers(input_score),
         source=integers(source),
+        order=integers(order),
+        introduced=numbers(introduced),
         names=[str(name) for name in names],
     )
     above = side.places(side.parent)

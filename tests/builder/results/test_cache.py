@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tb_graph_ascend.server.cache import Cache
+from builder.results.cache import Cache
 
 
 def test_threads_that_ask_together_get_one_thing() -> None:
