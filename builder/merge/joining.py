@@ -57,19 +57,26 @@ class RoleJoin:
             self.owner, self.role, self.numbers, self.reading, self.tables, self.factor
         ).conflicts()
         is_sketched = self._is_sketched()
-        cells = self._cells(0, chosen), self._cells(1, chosen)
+        cells = {side: self._cells(side, chosen) for side in (0, 1) if self._is_changed(side)}
         written = []
         for at, row in enumerate(self.role.rows):
             if self._is_unexplained(at, row, variants):
                 self.owner.set_aside(row, "inside what the layout rewrites")
                 continue
-            for side in (0, 1):
+            for side, table in cells.items():
                 picked = chosen.get((side, at))
-                self._write_record(side, row[side], cells[side][at], variants, picked)
-                if is_sketched:
-                    self._write_sketch(side, at, row[side], picked)
+                self._write_record(side, row[side], table[at], variants, picked)
+            if is_sketched:
+                for side in (0, 1):
+                    self._write_sketch(side, at, row[side], chosen.get((side, at)))
             written.append(row[0])
         self._note(written)
+
+    def _is_changed(self, side: int) -> bool:
+        """Whether the wholes of a side are anything else than what one rank has."""
+        factor = self.factor if side == 0 else 1.0
+        is_alone = len(self.role.grids[side].shapes) == 1
+        return not is_alone or factor != 1.0 or self._extents(side) is not None
 
     def _note(self, written: list[int]) -> None:
         """Say how far the reading of the problem's values can be trusted."""
@@ -133,8 +140,6 @@ class RoleJoin:
         run, candidate = self.owner.runs[side], self.sides[side]
         parts, extents = run.parts[index], self._extents(side)
         factor = self.factor if side == 0 else 1.0
-        if len(parts.records) == 1 and factor == 1.0 and extents is None:
-            return
         first = run.records[parts.records[0]]
         joined = None
         if variants is not None:
