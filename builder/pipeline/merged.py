@@ -9,10 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from builder.compare.unread import unread_rows
-from builder.dump.reader import Dump, Parallel, read_dump, read_parallel
+from builder.dump.reader import Dump, Parallel, read_parallel
 from builder.dump.sources import Source, SourceSet
-from builder.dump.stored_dump import load_dump
-from builder.dump.twins import Twins
 from builder.errors import InputError
 from builder.match.layout_calls import mark_layout_calls
 from builder.match.nodes import Matching, MatchRules, match_trees
@@ -34,9 +32,14 @@ from builder.merge.logical_run import LogicalRun
 from builder.merge.options import MergeOptions, MicroBatches
 from builder.merge.peers import make_alike, micro_batches_of
 from builder.merge.resolve import Resolution, resolve
+from builder.pipeline.memory import json_bytes
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.plan import Missing, PairPlan, Plan, plan_pairs
+from builder.pipeline.rank_reading import read_ranks
 from builder.reasons import Reason
+
+# Less JSON than this is read before another process has started.
+_MANY_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +186,15 @@ def _replicas(ranks: Sequence[Source], sizes: Sizes, folder: Path) -> list[list[
     return [by_place[place] for place in sorted(by_place)]
 
 
-def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> MergedMatch:
-    """Read all ranks of a step on both sides, join and match them.
+def match_merged(
+    plan: PairPlan, options: MergeOptions, rules: MatchRules, cores: int = 1
+) -> MergedMatch:
+    """Read all ranks of a step on both sides, in as many processes as `cores`, and match them.
 
     Raises DumpError for a rank that cannot be read, InputError for a layout that does not fit.
     """
     assert plan.benchmark is not None
-    read = _Reading(dict(plan.columns), Twins())
-    dumps = read.all(plan.problem_ranks), read.all(plan.benchmark_ranks)
+    dumps = _read_sides(plan, cores)
     ours = _Side(plan.problem, dumps[0], options.problem, options)
     theirs = _Side(plan.benchmark, dumps[1], options.benchmark, options)
     join = _joins(options.micro_batches, ours, theirs)
@@ -209,20 +213,16 @@ def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> Me
     return MergedMatch(matching, problem, benchmark, resolution)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """Reads the ranks of a step, from the columns of those that were read before."""
-
-    columns: Mapping[Path, Path]
-    twins: Twins
-
-    def all(self, ranks: Sequence[Source]) -> dict[int, Dump]:
-        return {source.rank: self._one(source.path) for source in ranks}
-
-    def _one(self, folder: Path) -> Dump:
-        file = self.columns.get(folder)
-        dump = read_dump(folder) if file is None else load_dump(file, folder)
-        return self.twins.shared(dump)
+def _read_sides(plan: PairPlan, cores: int) -> tuple[dict[int, Dump], dict[int, Dump]]:
+    """The dumps of both sides by rank."""
+    many = (json_bytes(plan) if plan.json_bytes is None else plan.json_bytes) >= _MANY_BYTES
+    dumps = read_ranks(plan.folders, dict(plan.columns), cores if many else 1)
+    count = len(plan.problem_ranks)
+    sides = (plan.problem_ranks, dumps[:count]), (plan.benchmark_ranks, dumps[count:])
+    ours, theirs = (
+        {source.rank: dump for source, dump in zip(ranks, own, strict=True)} for ranks, own in sides
+    )
+    return ours, theirs
 
 
 class _Side:
