@@ -186,6 +186,8 @@ describe("overflow", () => {
       expect(await page.locator(".row").first().innerText()).toContain("log");
     });
     await on("tensor", async (page) => {
+      await page.keyboard.press("o");
+      await expect.poll(() => page.locator(".legend").innerText()).toContain("no levels: build with -oc");
       await tab(page, "Overflow");
       expect(await page.locator(".command").innerText()).toContain("-oc");
     });
