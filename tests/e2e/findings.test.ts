@@ -180,6 +180,7 @@ const descending = {
 describe("overflow", () => {
   it("recolours and lists by level, or says how to get levels", async () => {
     await on("nan", async (page) => {
+      expect((await page.locator(".legend .ramp").boundingBox())?.width).toBeGreaterThan(40);
       await page.getByRole("switch", { name: "Colour by overflow level" }).click();
       await stateIs(page, "colour", "overflow");
       await tab(page, "Overflow");
