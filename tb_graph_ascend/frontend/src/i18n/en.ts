@@ -53,6 +53,7 @@ export const en = {
     divergent: "{{count}} divergent",
     noScore: "no score",
     overflow: "Overflow",
+    noLevels: "no levels: build with -oc",
     recolour: "Colour by overflow level",
     rails: {
       "flow-in": "feeds the selected row",

@@ -54,6 +54,7 @@ export const zh: Texts = {
     divergent: "{{count}} 个有差异",
     noScore: "无分数",
     overflow: "溢出",
+    noLevels: "没有等级：请用 -oc 构建",
     recolour: "按溢出等级着色",
     rails: {
       "flow-in": "输入所选行",
