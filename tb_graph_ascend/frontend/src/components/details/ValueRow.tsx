@@ -4,7 +4,7 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import type { FlowLink, Measure, Value, ValuePair } from "../../api/types";
-import type { Column } from "../../state/columns";
+import { type Column, isArgument } from "../../state/columns";
 import { NumberCell } from "../parts/NumberCell";
 import { ScoreChip } from "../parts/ScoreChip";
 import { lightRails } from "../../state/litrails";
@@ -57,7 +57,7 @@ export function ValueRow({ value, columns, ends, open, toggle }: Props) {
       <Attribute value={value} name="dtype" text={({ dtype, type }) => dtype ?? type} />
       <Attribute value={value} name="shape" text={shapeText} />
       {columns.map(({ key, of }) => (
-        <Cell key={key} shown={of(value)} />
+        <Cell key={key} shown={of(value)} itself={key.endsWith("Norm") && isArgument(value)} />
       ))}
       <td className="number">
         <ScoreChip score={value.score} />
@@ -95,7 +95,9 @@ function Attribute({ value, name, text }: AttributeProps) {
   return <td className="attribute">{one ? text(one) : ""}</td>;
 }
 
-function Cell({ shown }: { shown: Measure | { text: string } }) {
+/** `itself`: not a norm, as the head of the column says, but the argument. */
+function Cell({ shown, itself }: { shown: Measure | { text: string }; itself: boolean }) {
+  const { t } = useTranslation();
   if (shown !== null && typeof shown === "object") {
     return (
       <td className="number scalar" title={shown.text}>
@@ -103,7 +105,7 @@ function Cell({ shown }: { shown: Measure | { text: string } }) {
       </td>
     );
   }
-  return <NumberCell value={shown} />;
+  return <NumberCell value={shown} itself={itself ? t("notes.argument") : undefined} />;
 }
 
 function shapeText({ shape }: Value): string {

@@ -7,13 +7,19 @@ import { fullNumber, shortNumber } from "../../text/numbers";
 import { useApp } from "../../state/store";
 import { copyText } from "../../text/clipboard";
 
-export function NumberCell({ value }: { value: Measure | undefined }) {
+interface Props {
+  value: Measure | undefined;
+  /** Says that it is the value itself, where its column holds something made of values. */
+  itself?: string | undefined;
+}
+
+export function NumberCell({ value, itself }: Props) {
   const { t } = useTranslation();
   const set = useApp((state) => state.set);
   const full = fullNumber(value);
   if (full === "") return <td className="number muted">–</td>;
   return (
-    <td className="number">
+    <td className={itself === undefined ? "number" : "number itself"} title={itself}>
       <button
         type="button"
         className={typeof value === "string" ? "digits nonfinite" : "digits"}
