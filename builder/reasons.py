@@ -55,7 +55,7 @@ SENTENCES = {
     "first_inexact": "everything before agrees to the last digit; the output {value} is the first "
     "that does not, and {reader} makes the difference grow",
     "replica_differs": "{value} should be the same on all {axis} ranks and is not: rank {ranks} "
-    "({coordinates}) differs by {error:.3g}",
+    "({coordinates}), relative error between the ranks {error:.3g}",
     "misplaced": "{value} does not lie in the {order} order that the run says: rank {ranks} "
     "({coordinates}) holds other positions",
     "other_axis": "{text}",

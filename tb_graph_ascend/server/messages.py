@@ -14,11 +14,12 @@ from builder.results.answer import Answer
 from builder.results.records import Count, Node, Reason, Summary
 
 
-class Failure(msgspec.Struct, frozen=True):
-    """Every answer that is not 2xx."""
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Every answer that is not 2xx; `reason` says it again for pages in other languages."""
 
     error: str
     hint: str | None
+    reason: Reason | None = None
 
 
 class DatabaseEntry(msgspec.Struct, frozen=True):

@@ -16,11 +16,11 @@ from builder import BuildOptions, DatabaseError, UnknownNodeError
 from builder.cluster.running import join_build, plan_build, run_units
 from builder.pipeline.executor import LocalProcesses
 from builder.results.answer import answer
+from builder.results.explain import explain
 from builder.results.manual.patches import Patches
 from builder.results.pair_index.node_filter import NodeFilter
 from builder.results.reading import Results
 from builder.results.shards import node_shards
-from builder.results.trace import explain
 from builder.write.volumes import volumes_of
 from tests.builder.cluster.runs import GELU, LINEAR, REDUCE, layout, ranks
 

@@ -151,7 +151,11 @@ export interface ValuePair {
   measures: Record<string, Measure>;
   /** What differs besides the numbers: "dtype", "shape", "requires_grad", "type". */
   differs: string[];
+  /** What `error` is of; "sketch": of the elements, estimated. Null: of a dtype, a checksum or the like. */
+  error_of: ErrorOf | null;
 }
+
+export type ErrorOf = "max" | "min" | "mean" | "norm" | "elements" | "sketch";
 
 export interface Value {
   id: number;
@@ -323,6 +327,8 @@ export interface Failure {
   error: string;
   /** What to do next. */
   hint: string | null;
+  /** Of a refused query: both as a code with facts, for the words of the interface's language. */
+  reason?: Reason;
 }
 
 /** GET api/databases/{db}/nodes/{id}/across – the same node in every step and rank. */

@@ -16,7 +16,6 @@ export const answerEn = {
     otherReaders_one: "Show {{count}} other call that reads it",
     otherReaders_other: "Show {{count}} other calls that read it",
     less: "less",
-    argument: "The argument itself, not a norm",
     readers: "its output is read by",
     notCompared: "Not compared",
     unmatched_one: "{{count}} node here has no partner.",

@@ -17,7 +17,6 @@ export const answerZh: typeof answerEn = {
     otherReaders_one: "显示另外 {{count}} 个读取它的调用",
     otherReaders_other: "显示另外 {{count}} 个读取它的调用",
     less: "收起",
-    argument: "参数本身，而非范数",
     readers: "其输出被读取于",
     notCompared: "未比对",
     unmatched_one: "此处 {{count}} 个节点没有对应节点。",

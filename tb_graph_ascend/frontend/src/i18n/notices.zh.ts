@@ -13,7 +13,7 @@ export const noticesZh: typeof noticesEn = {
   matched_other: "{{name}} 已与 {{partner}} 匹配。此处有 {{count}} 个节点没有对应节点：查询 unmatched 可列出。",
   pickNothing: "请先选择仅一侧有的行，再按 M 映射。",
   notMappable: "只有调用和模块可以映射。",
-  picked: "已选中$t(side.{{side}})侧的 {{name}}。请到$t(side.{{other}})侧选中对应的行，再按 M；Esc 放弃。",
+  picked: "已选中$t(side.{{side}})的 {{name}}。请到$t(side.{{other}})选中对应的行，再按 M；Esc 放弃。",
   mapped_one: "已映射 {{problem}} ↔ {{benchmark}}：重新度量了 {{count}} 个节点。Ctrl+Z 撤销。",
   mapped_other: "已映射 {{problem}} ↔ {{benchmark}}：重新度量了 {{count}} 个节点。Ctrl+Z 撤销。",
   undone_one: "已撤销：{{count}} 个节点恢复原状。",

@@ -71,7 +71,7 @@ export const reasonsEn: Record<string, string> = {
   same_shapes: "same shapes in and out",
   same_inside: "{{count}} nodes inside on both sides",
   replica_differs:
-    "{{value}} should be the same on all {{axis}} ranks and is not: rank {{ranks}} ({{coordinates}}) differs by {{error, short}}",
+    "{{value}} should be the same on all {{axis}} ranks and is not: rank {{ranks}} ({{coordinates}}), relative error between the ranks {{error, short}}",
   misplaced:
     "{{value}} does not lie in the {{order}} order that the run says: rank {{ranks}} ({{coordinates}}) holds other positions",
   other_axis: "{{text}}",

@@ -9,7 +9,7 @@ export const reasonsZh: Record<string, string> = {
   attribute_differs: "{{value}}：{{attribute}} 在问题侧为 {{problem}}，在标杆侧为 {{benchmark}}",
   checksum_differs: "{{value}}：校验和不同",
   parameter_unmatched: "{{value}}：该参数在另一侧没有对应",
-  surplus: "{{value}}：只存在于 {{side}} 侧",
+  surplus: "{{value}}：只存在于$t(side.{{side}})",
   unreadable: "{{value}}：无法读取其张量文件：{{error}}",
   extension: "{{text}}",
   measure: "{{value}}：{{name}} {{number, short}}",
@@ -53,7 +53,7 @@ export const reasonsZh: Record<string, string> = {
   same_shapes: "输入输出形状相同",
   same_inside: "两侧内部都有 {{count}} 个节点",
   replica_differs:
-    "{{value}} 在所有 {{axis}} rank 上应当相同，实际不同：rank {{ranks}}（{{coordinates}}）相差 {{error, short}}",
+    "{{value}} 在所有 {{axis}} rank 上应当相同，实际不同：rank {{ranks}}（{{coordinates}}），各 rank 之间的相对误差为 {{error, short}}",
   misplaced:
     "{{value}} 未按运行记录的 {{order}} 顺序排列：rank {{ranks}}（{{coordinates}}）持有其他位置",
   other_axis: "{{text}}",
@@ -73,6 +73,6 @@ export const reasonsZh: Record<string, string> = {
   msprobe_error: "按 msprobe 自身的规则此节点为错误，而其下没有错误的节点",
   msprobe_message: "{{value}}：{{text}}",
   parallel_merge: "{{text}}",
-  only_in: "step {{step}} rank {{rank}} 只存在于 {{side}} 侧",
+  only_in: "step {{step}} rank {{rank}} 只存在于$t(side.{{side}})",
   nothing_comparable: "没有可以比较的值",
 };

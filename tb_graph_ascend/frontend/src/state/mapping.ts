@@ -11,7 +11,7 @@ import { keepPairs } from "../api/sessionpairs";
 import type { MappedPair, MappingResult, Side } from "../api/types";
 import { type Held, heldNode } from "../graph/mapdrag";
 import { guarded, selectNode } from "./actions";
-import { useApp } from "./store";
+import { type AppState, useApp } from "./store";
 
 /** What one change did to the pairs of a database. */
 export interface MappingChange {
@@ -81,8 +81,7 @@ export async function mapHeld(held: Held, other: Named): Promise<void> {
 }
 
 /** The one node that is picked while its partner is still to be chosen. */
-export function pickedNode(): Held | null {
-  const { problem, benchmark } = useApp.getState().picks;
+export function pickedNode({ problem, benchmark }: AppState["picks"]): Held | null {
   if (problem && benchmark) return null;
   const node = problem ?? benchmark;
   return node && heldNode(node);

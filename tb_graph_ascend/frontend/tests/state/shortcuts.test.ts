@@ -14,6 +14,9 @@ vi.mock("../../src/api/rows", () => ({
   fetchProfile: () => Promise.resolve(null),
 }));
 
+const layout = vi.hoisted(() => ({ setLists: vi.fn() }));
+vi.mock("../../src/state/layout", () => ({ useLayout: { getState: () => layout } }));
+
 const { answerQuery, queryClient } = await import("../../src/api/queries");
 const { GraphSession } = await import("../../src/state/session");
 const { runShortcut } = await import("../../src/state/shortcuts");
@@ -54,5 +57,15 @@ describe("G", () => {
     expect(press({ match: 9, divergent_below: 1 })).toEqual([{ cause: 7, target: 4 }, null]);
     places[0] = { step: 0, rank: 0, node: 4 };
     expect(press({ match: 9, score: 0.9 })).toEqual([null, "wayBegins"]);
+  });
+});
+
+describe("the number of a list", () => {
+  it("shows it, also where it is chosen but put away", () => {
+    useApp.getState().set({ leftTab: "causes" });
+    expect(runShortcut("1", [], false)).toBe(true);
+    expect(layout.setLists).toHaveBeenLastCalledWith(true);
+    expect(runShortcut("4", [], false)).toBe(true);
+    expect(useApp.getState().leftTab).toBe("overflow");
   });
 });

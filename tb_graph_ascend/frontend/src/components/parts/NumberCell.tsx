@@ -9,17 +9,18 @@ import { copyText } from "../../text/clipboard";
 
 interface Props {
   value: Measure | undefined;
-  /** Says that it is the value itself, where its column holds something made of values. */
-  itself?: string | undefined;
+  /** What the number is of, before it. */
+  note?: string | undefined;
 }
 
-export function NumberCell({ value, itself }: Props) {
+export function NumberCell({ value, note }: Props) {
   const { t } = useTranslation();
   const set = useApp((state) => state.set);
   const full = fullNumber(value);
   if (full === "") return <td className="number muted">–</td>;
   return (
-    <td className={itself === undefined ? "number" : "number itself"} title={itself}>
+    <td className="number">
+      {note !== undefined && <span className="muted">{note} </span>}
       <button
         type="button"
         className={typeof value === "string" ? "digits nonfinite" : "digits"}
