@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from builder.build import Request
-from builder.cluster.inputs import JSON_FILES, inputs_of
-from builder.dump.sources import Source, find_sources
+from builder.cluster.inputs import inputs_of
+from builder.dump.sources import JSON_FILES, Source, find_sources
 from builder.errors import BuilderError, InputError
 from builder.pipeline.memory import json_bytes
 from builder.pipeline.plan import Broken, PairPlan, Plan
@@ -71,9 +71,7 @@ class _Stands:
         return str(place)
 
     def named(self, text: str) -> str:
-        for place, address in self._address.items():
-            text = text.replace(place, address)
-        return text
+        return with_addresses(text, self._address)
 
     def renamed(self, plan: Plan) -> Plan:
         if not self._address:
@@ -107,6 +105,13 @@ class _Stands:
             elif name in JSON_FILES:
                 (place / name).touch()
                 os.truncate(place / name, size or 0)
+
+
+def with_addresses(text: str, addresses: Mapping[str, str]) -> str:
+    """A text that names addresses where it named the folders that stand for them."""
+    for place, address in addresses.items():
+        text = text.replace(place, address)
+    return text
 
 
 @dataclass(frozen=True, slots=True)

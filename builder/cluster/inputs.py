@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from builder.dump.sources import JSON_FILES
 from builder.pipeline.plan import InputFile, PairPlan
 from builder.storage.folder import Item, address_of
 from builder.storage.opening import open_folder
-from msprobe_core.format import CONSTRUCT_FILE, DEBUG_FILE, DUMP_FILE, STACK_FILE
 
-JSON_FILES = (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE, DEBUG_FILE)
 Listing = Callable[[str], Sequence[Item]]
 
 

@@ -16,7 +16,7 @@ from builder.cluster.options_text import FILES, options_of, plain_options
 from builder.dump.sources import Source
 from builder.errors import InputError, OutputError
 from builder.pipeline.memory import json_bytes
-from builder.pipeline.plan import Broken, Missing, PairPlan, Plan, Side
+from builder.pipeline.plan import Broken, InputFile, Missing, PairPlan, Plan, Side
 from builder.storage.folder import Folder, address_of
 
 PLAN_FILE = "plan.json"
@@ -92,11 +92,17 @@ def reading_of(pair: PairPlan) -> list[PairPlan]:
         ("problem", pair.problem_ranks),
         ("benchmark", pair.benchmark_ranks),
     )
-    return [_reading(pair, side, source) for side, ranks in sides for source in ranks]
+    files: dict[Path, list[InputFile]] = {}
+    for file in pair.inputs:
+        files.setdefault(file.path.parent, []).append(file)
+    return [
+        _reading(pair, side, source, tuple(files.get(source.path, ())))
+        for side, ranks in sides
+        for source in ranks
+    ]
 
 
-def _reading(pair: PairPlan, side: Side, source: Source) -> PairPlan:
-    inputs = tuple(file for file in pair.inputs if file.path.parent == source.path)
+def _reading(pair: PairPlan, side: Side, source: Source, inputs: tuple[InputFile, ...]) -> PairPlan:
     return PairPlan(
         pair.step,
         source.rank,

@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from builder.build import tool_version
-from builder.cluster.dump_places import Brought, brought
+from builder.cluster.dump_places import Brought, brought, with_addresses
 from builder.cluster.inputs import changed_input
 from builder.cluster.outcome_bytes import outcome_bytes
 from builder.cluster.parts import Marker, local_file, mark, state_of
@@ -67,10 +67,7 @@ class StoredParts:
             try:
                 store_dump(read_dump(here.pair.problem), file)
             except BuilderError as error:
-                text = str(error)
-                for local, address in here.addresses.items():
-                    text = text.replace(local, address)
-                return self._stored(plan, text)
+                return self._stored(plan, with_addresses(str(error), here.addresses))
             return self._put(plan, file, PairOutcome(plan.step, plan.rank))
 
     @contextmanager
@@ -95,9 +92,9 @@ class StoredParts:
                 outcome = work.attempt(here.pair, cores)
                 for local, address in here.addresses.items():
                     rename_folders(database, local, address)
-                    if outcome.error is not None:
-                        text = outcome.error.replace(local, address)
-                        outcome = replace(outcome, error=text)
+                if outcome.error is not None:
+                    text = with_addresses(outcome.error, here.addresses)
+                    outcome = replace(outcome, error=text)
                 return self._put_rows(plan, database, outcome)
             finally:
                 database.close()

@@ -20,7 +20,8 @@ from msprobe_core.format import (
     values_file,
 )
 
-_OWN_FILES = (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE, DEBUG_FILE)
+# What a rank's folder holds beside its tensors.
+JSON_FILES = (DUMP_FILE, CONSTRUCT_FILE, STACK_FILE, DEBUG_FILE)
 Granularity = Literal["rank", "step", "root"]
 
 
@@ -141,4 +142,4 @@ def _own_rank(path: Path) -> int:
 
 def is_rank_folder(path: Path) -> bool:
     """Whether a folder holds the files of one process."""
-    return any((path / name).is_file() for name in _OWN_FILES)
+    return any((path / name).is_file() for name in JSON_FILES)

@@ -7,18 +7,21 @@ when the other side is known.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
 import msgspec
 
 from builder.dump.reader import Dump
 from builder.dump.values import Record, Values
-from builder.merge.alignment import OPTIMIZER, Call, calls_of, parse
+from builder.merge.alignment import OPTIMIZER, Call
 from builder.merge.batches import Share
-from builder.merge.coordinates import Place, RunLayout
-from builder.merge.names import LogicalNames, Ties, first_experts, is_expert, renumbered_layers
+from builder.merge.coordinates import RunLayout
+from builder.merge.grouping import Group, Grouping, Made, coordinates
+from builder.merge.logical_run import LogicalRun, Part, Parts, Places
+from builder.merge.names import LogicalNames, Ties, is_expert
+from builder.merge.peers import Entry, names_of_ranks, peers_of
 from msprobe_core.format import TENSOR_DIR
 
 _ROLES = (
@@ -26,72 +29,6 @@ _ROLES = (
     ("parameters", "parameters.value"),
     ("output", "output.value"),
 )
-# Where a part of a value stands: tp, cp, dp, micro-batch and (of tied weights) pp, innermost first.
-Coordinates = tuple[int, int, int, int, int]
-
-
-@dataclass(slots=True)
-class Part:
-    """One rank's share of a logical value: where it stands and which of the run's records it is."""
-
-    at: Coordinates
-    rank: int
-    record: int
-
-
-@dataclass(slots=True)
-class LogicalRun:
-    """One step of one side as one dump; `parts` of each of its values, `records` of all ranks.
-
-    `origin` has the names that an entry has on the ranks, `folders` the folder of each rank,
-    `blank` the arguments of an entry that the dump leaves empty, such as operations of collectives.
-    `cut` has the dimension along which tp cuts a parameter, None for what it repeats, by name.
-    """
-
-    dump: Dump
-    layout: RunLayout
-    parts: list[list[Part]]
-    records: list[Record]
-    origin: dict[str, dict[int, str]]
-    folders: dict[int, Path]
-    joins_micro_batches: bool
-    blank: dict[str, frozenset[str]] = field(default_factory=dict)
-    cut: dict[str, int | None] = field(default_factory=dict)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether there is nothing to join."""
-        return len(self.layout.places) == 1 and not self.joins_micro_batches
-
-
-@dataclass(slots=True)
-class _Group:
-    """The same call on several ranks (and micro-batches, where they are joined)."""
-
-    first: Call
-    micro: int
-    stage: int
-    calls: list[tuple[Coordinates, int, Call]] = field(default_factory=list)
-    name: str = ""
-
-
-def micro_batches_of(dumps: Mapping[int, Dump], layout: RunLayout) -> int:
-    """How many micro-batches one rank runs in a step: recorded, or how often modules are called."""
-    if layout.micro_batches:
-        return layout.micro_batches
-    numbers = [n for dump in dumps.values() for n in dump.micro_batch.values() if n is not None]
-    if numbers:
-        return 1 + max(numbers)
-    counts: dict[int, int] = {}
-    for dump in dumps.values():
-        calls: dict[str, int] = {}
-        for name in dump.parents or dump.ranges:
-            entry = parse(name)
-            if entry is not None and entry.kind == "module" and entry.direction == "forward":
-                calls[entry.owner] = calls.get(entry.owner, 0) + 1
-        for count in calls.values():
-            counts[count] = counts.get(count, 0) + 1
-    return max(counts, key=lambda count: (counts[count], -count), default=1)
 
 
 def assemble(
@@ -108,142 +45,60 @@ def assemble(
     names of parameters that are one.
     """
     logical = names_of_ranks(dumps, layout, ties)
-    groups = _grouped(dumps, layout, logical, micro_batches, join, moved or {})
-    ordered = sorted(groups.values(), key=_logical_order)
-    _give_names(ordered)
-    first = dumps[min(dumps)]
-    run = LogicalRun(
-        dump=replace(
-            first,
-            path=first.path,
-            values=Values(),
-            ranges={},
-            parents={},
-            micro_steps={},
-            stacks={},
-            frames=[],
-            joined={},
-            sketch_version=_common_version(dumps),
-        ),
-        layout=layout,
-        parts=[],
-        records=[],
-        origin={},
-        folders={rank: dump.path for rank, dump in dumps.items()},
-        joins_micro_batches=join,
-    )
-    starts = _gather_records(run, dumps)
-    names = {(rank, call.name): g.name for g in ordered for _, rank, call in g.calls}
-    for group in ordered:
-        _add_entry(run, group, dumps, starts, names)
+    run = _empty(dumps, layout, join)
+    tied = frozenset((ties or {}).values())
+    grouping = Grouping(layout, join, moved or {}, _gather_records(run, dumps), tied)
+    assembly = _Assembly(run, grouping)
+    for group in grouping.ordered(peers_of(dumps, layout, logical, micro_batches)):
+        assembly.add(group)
     _add_optimizer(run, dumps, layout, logical)
-    for rank, dump in dumps.items():
-        for name, told in (dump.parallel.layouts if dump.parallel is not None else {}).items():
-            run.cut[logical[rank].parameter(name)] = told.dim if told.tp else None
+    run.cut = _cuts(dumps, logical)
     return run
 
 
-def _grouped(
-    dumps: Mapping[int, Dump],
-    layout: RunLayout,
-    names: Mapping[int, LogicalNames],
-    micro_batches: int,
-    join: bool,
-    moved: Mapping[Share, Share],
-) -> dict[Hashable, _Group]:
-    groups: dict[Hashable, _Group] = {}
-    for rank in sorted(dumps):
-        place = layout.places[rank]
-        stage, replicas = place.at.get("pp", 0), layout.size("dp")
-        for call in calls_of(dumps[rank], names[rank], stage, micro_batches):
-            tp, cp, dp = _coordinates(place, f"{call.parent} {call.owner}")
-            own = call.phase < 2 and not _is_gradient(call)
-            share = dp, call.micro
-            if own and share in moved and not is_expert(f"{call.parent} {call.owner}"):
-                share = moved[share]
-            copy = stage if names[rank].is_tied(call.parameter) else 0
-            if join or not own:
-                micro, coordinates = 0, (tp, cp, share[0], share[1] if own else 0, copy)
-            else:
-                micro, coordinates = share[1] * replicas + share[0], (tp, cp, 0, 0, copy)
-            key = (call.key, micro)
-            group = groups.get(key)
-            if group is None:
-                group = groups[key] = _Group(call, micro, stage)
-            group.calls.append((coordinates, rank, call))
-    return groups
+def assemble_like(other: LogicalRun, dumps: Mapping[int, Dump]) -> LogicalRun:
+    """Bring ranks together that make the calls that another run's make, in the same places.
+
+    Names, order and parts are those of the other run; only the records are theirs.
+    """
+    run = _empty(dumps, other.layout, other.joins_micro_batches)
+    _gather_records(run, dumps)
+    run.records += [found.record for found in _optimizer_records(dumps)]
+    for name in ("ranges", "parents", "micro_steps", "stacks", "frames"):
+        setattr(run.dump, name, getattr(other.dump, name))
+    run.parts, run.origin, run.blank = other.parts, other.origin, other.blank
+    run.dump.values.keys = other.dump.values.keys
+    for parts in run.parts:
+        first = parts.places.first
+        record = run.records[parts.records[first]]
+        run.dump.values.records.append(_placeholder(run, record, parts.places.ranks[first]))
+    run.cut = _cuts(dumps, names_of_ranks(dumps, other.layout))
+    return run
 
 
-def _coordinates(place: Place, name: str) -> tuple[int, int, int]:
-    at = place.at if place.expert_at is None else place.of(is_expert(name))
-    return at.get("tp", 0), at.get("cp", 0), at.get("dp", 0)
-
-
-def names_of_ranks(
-    dumps: Mapping[int, Dump], layout: RunLayout, ties: Ties | None = None
-) -> dict[int, LogicalNames]:
-    """How each rank's names become those of the whole model."""
-    paths = {
-        rank: [e.path for name in (dump.parents or dump.ranges) if (e := parse(name)) and e.path]
-        for rank, dump in dumps.items()
-    }
-    numbers, experts = renumbered_layers(layout, paths), first_experts(layout, paths)
+def _cuts(dumps: Mapping[int, Dump], names: Mapping[int, LogicalNames]) -> dict[str, int | None]:
     return {
-        rank: LogicalNames(layout.places[rank], layout, numbers[rank], experts[rank], ties)
-        for rank in dumps
+        names[rank].parameter(name): told.dim if told.tp else None
+        for rank, dump in dumps.items()
+        if dump.parallel is not None
+        for name, told in dump.parallel.layouts.items()
     }
 
 
-def _is_gradient(call: Call) -> bool:
-    return call.entry is not None and call.entry.kind == "parameters_grad"
-
-
-def _logical_order(group: _Group) -> tuple[object, ...]:
-    call = group.first
-    stage = -group.stage if call.phase == 1 else group.stage
-    place = (call.phase == 2, group.micro, call.phase)
-    if call.parameter is not None:
-        # Behind everything else, in an order of names that no layout changes.
-        return (*place, 1, natural(call.parameter), call.order)
-    return (*place, 0, [], stage, call.order)
-
-
-def natural(name: str) -> list[tuple[int, str]]:
-    """A key that sorts names with numbers in them as people do."""
-    return [(int(s), "") if s.isdigit() else (-1, s) for s in name.split(".")]
-
-
-def _give_names(ordered: Iterable[_Group]) -> None:
-    counts: dict[str, int] = {}
-    numbers: dict[Hashable, int] = {}
-    for group in ordered:
-        call = group.first
-        if call.entry is None:
-            group.name = call.owner
-            continue
-        if _is_gradient(call):
-            group.name = f"{call.owner}.parameters_grad.0"
-            continue
-        forward = _forward_key(call, group.micro)
-        number = numbers.get(forward)
-        if number is None:
-            number = numbers[forward] = counts.get(call.owner, 0)
-            counts[call.owner] = number + 1
-        direction = call.entry.direction
-        if call.entry.kind == "module":
-            group.name = f"{call.owner}.{direction}.{number}"
-        else:
-            group.name = f"{call.owner}.{number}.{direction}"
-
-
-def _forward_key(call: Call, micro: int) -> Hashable:
-    assert call.entry is not None
-    if call.entry.kind == "module":
-        assert isinstance(call.key, tuple)
-        return (call.owner, call.key[2], micro)
-    if isinstance(call.key, tuple) and len(call.key) == 2 and call.key[1] == "backward":
-        return (call.key[0], micro)
-    return (call.key, micro)
+def _empty(dumps: Mapping[int, Dump], layout: RunLayout, join: bool) -> LogicalRun:
+    dump = replace(
+        dumps[min(dumps)],
+        values=Values(),
+        ranges={},
+        parents={},
+        micro_steps={},
+        stacks={},
+        frames=[],
+        joined={},
+        sketch_version=_common_version(dumps),
+    )
+    folders = {rank: dump.path for rank, dump in dumps.items()}
+    return LogicalRun(dump, layout, [], [], {}, folders, join)
 
 
 def _gather_records(run: LogicalRun, dumps: Mapping[int, Dump]) -> dict[int, int]:
@@ -254,88 +109,94 @@ def _gather_records(run: LogicalRun, dumps: Mapping[int, Dump]) -> dict[int, int
     return starts
 
 
-def _add_entry(
-    run: LogicalRun,
-    group: _Group,
-    dumps: Mapping[int, Dump],
-    starts: Mapping[int, int],
-    names: Mapping[tuple[int, str], str],
-) -> None:
-    first = group.calls[0]
-    rank, call, dump = first[1], first[2], run.dump
-    own = dumps[rank]
-    if call.name in own.parents:
-        parent = call.parent
-        dump.parents[group.name] = None if parent is None else names.get((rank, parent), parent)
-        dump.micro_steps[group.name] = group.micro
-    frames = own.stacks.get(call.name)
-    if frames is not None:
-        dump.stacks[group.name] = len(dump.frames)
-        dump.frames.append(own.frames[frames])
-    run.origin[group.name] = {rank: call.name for _, rank, call in group.calls}
-    absent = own.values.absent.get(call.name)
-    if absent:
-        run.blank[group.name] = frozenset(key for _, key in absent)
-    start = len(dump.values.keys)
-    _add_values(run, group, dumps, starts)
-    if len(dump.values.keys) > start or call.name in own.ranges:
-        dump.ranges[group.name] = (start, len(dump.values.keys))
+class _Assembly:
+    """Adds the entries of groups to a run."""
+
+    def __init__(self, run: LogicalRun, grouping: Grouping) -> None:
+        self._run, self._grouping = run, grouping
+        self._frames: dict[str, int] = {}
+
+    def add(self, group: Group) -> None:
+        run, dump, first = self._run, self._run.dump, group.made[0]
+        entry, rank = first.entry, first.spot.first_rank
+        if entry.is_placed:
+            dump.parents[group.name] = self._parent(first, rank)
+            dump.micro_steps[group.name] = group.micro
+        if entry.frames is not None:
+            number = self._frames.setdefault(entry.frames, len(dump.frames))
+            if number == len(dump.frames):
+                dump.frames.append(entry.frames)
+            dump.stacks[group.name] = number
+        run.origin[group.name] = _origin(group)
+        if entry.absent:
+            run.blank[group.name] = entry.absent
+        start = len(dump.values.keys)
+        if len(group.made) == 1 and entry.has_distinct_keys:
+            self._add_once(first, entry, rank)
+        else:
+            self._add_several(group)
+        if len(dump.values.keys) > start or entry.has_values:
+            dump.ranges[group.name] = (start, len(dump.values.keys))
+
+    def _parent(self, made: Made, rank: int) -> str | None:
+        parent = made.call.parent
+        around = None if parent is None else self._grouping.group_of(made, rank, parent)
+        return parent if around is None else around.name
+
+    def _add_once(self, made: Made, entry: Entry, rank: int) -> None:
+        """The values of a call that ranks make alike, each once."""
+        run, places, starts = self._run, made.spot.places, made.spot.starts
+        own = range(entry.start, entry.start + len(entry.keys))
+        if len(starts) == 1:
+            run.parts += [Parts(places, (starts[0] + index,)) for index in own]
+        else:
+            run.parts += [Parts(places, tuple([s + index for s in starts])) for index in own]
+        run.dump.values.keys += entry.keys
+        base = starts[places.ranks.index(rank)]
+        records = run.records[base + own.start : base + own.stop]
+        run.dump.values.records += [
+            r if r.source is r.data_name is None else _placeholder(run, r, rank) for r in records
+        ]
+
+    def _add_several(self, group: Group) -> None:
+        """The values of calls that ranks make in several ways, on several stages, or repeat."""
+        listed: dict[str, list[Part]] = {}
+        stages = {made.peers.stage for made in group.made}
+        for made in group.made:
+            start, keys, call = made.entry.start, made.entry.keys, made.call
+            spot = made.spot
+            for at, rank, base in zip(spot.places.at, spot.places.ranks, spot.starts, strict=True):
+                for index, key in enumerate(keys, base + start):
+                    # A container on several stages has the first's inputs and the last's outputs.
+                    if len(stages) == 1 or made.peers.stage == _stage_of(key, call, stages):
+                        listed.setdefault(key, []).append(Part(at, rank, index))
+        for key, parts in listed.items():
+            _add_value(self._run, key, parts)
 
 
-def _add_values(
-    run: LogicalRun, group: _Group, dumps: Mapping[int, Dump], starts: Mapping[int, int]
-) -> None:
-    if len(group.calls) == 1:
-        _add_whole(run, group.calls[0], dumps, starts)
-        return
-    by_key: dict[str, list[Part]] = {}
-    stages = {run.layout.places[rank].at.get("pp", 0) for _, rank, _ in group.calls}
-    for coordinates, rank, call in group.calls:
-        a, b = dumps[rank].ranges.get(call.name, (0, 0))
-        keys, base = dumps[rank].values.keys, starts[rank]
-        stage = run.layout.places[rank].at.get("pp", 0)
-        for index in range(a, b):
-            key = keys[index]
-            # A container on several stages has the first's inputs and the last's outputs.
-            if len(stages) > 1 and stage != _stage_of(key, call, stages):
-                continue
-            by_key.setdefault(key, []).append(Part(coordinates, rank, base + index))
-    for key, parts in by_key.items():
-        run.dump.values.keys.append(key)
-        run.dump.values.records.append(_placeholder(run, parts[0]))
-        run.parts.append(parts)
+def _origin(group: Group) -> dict[int, str]:
+    if len(group.made) == 1:
+        return dict.fromkeys(group.made[0].spot.places.ranks, group.made[0].call.name)
+    return {rank: made.call.name for made in group.made for rank in made.spot.places.ranks}
 
 
-def _add_whole(
-    run: LogicalRun,
-    only: tuple[Coordinates, int, Call],
-    dumps: Mapping[int, Dump],
-    starts: Mapping[int, int],
-) -> None:
-    """The values of an entry that one rank alone has; of equal keys the first holds them all."""
-    coordinates, rank, call = only
-    a, b = dumps[rank].ranges.get(call.name, (0, 0))
-    base = starts[rank]
-    places: dict[str, list[Part]] = {}
-    for index, key in enumerate(dumps[rank].values.keys[a:b], base + a):
-        known = places.get(key)
-        if known is None:
-            places[key] = known = []
-        known.append(Part(coordinates, rank, index))
-    run.dump.values.keys += places
-    run.dump.values.records += [_placeholder(run, parts[0]) for parts in places.values()]
-    run.parts += places.values()
+def _add_value(run: LogicalRun, key: str, parts: list[Part]) -> None:
+    first = min(parts, key=lambda part: part.rank)
+    run.dump.values.keys.append(key)
+    run.dump.values.records.append(_placeholder(run, run.records[first.record], first.rank))
+    parts.sort(key=lambda part: (part.at[::-1], part.rank))
+    places = Places(tuple((part.at, part.rank) for part in parts))
+    run.parts.append(Parts(places, tuple(part.record for part in parts)))
 
 
-def _placeholder(run: LogicalRun, part: Part) -> Record:
+def _placeholder(run: LogicalRun, record: Record, rank: int) -> Record:
     """The record of one part; its tensor lies in the folder of its own rank."""
-    record, folder = run.records[part.record], run.folders[part.rank]
     if record.source is not None:
         record = msgspec.structs.replace(record, source=None)  # entries have other names there
-    if record.data_name is None or folder == run.dump.path:
+    if record.data_name is None or run.folders[rank] == run.dump.path:
         return record
-    name = f"rank{part.rank}/{record.data_name}"
-    run.dump.joined[name] = os.fspath(folder / TENSOR_DIR / record.data_name)
+    name = f"rank{rank}/{record.data_name}"
+    run.dump.joined[name] = os.fspath(run.folders[rank] / TENSOR_DIR / record.data_name)
     return msgspec.structs.replace(record, data_name=name)
 
 
@@ -349,6 +210,22 @@ def _stage_of(key: str, call: Call, stages: Iterable[int]) -> int:
     return min(stages) if enters else max(stages)
 
 
+class _Updated(NamedTuple):
+    rank: int
+    step: int
+    key: str
+    parameter: str
+    record: Record
+
+
+def _optimizer_records(dumps: Mapping[int, Dump]) -> Iterator[_Updated]:
+    for rank in sorted(dumps):
+        for number, step in enumerate(dumps[rank].optimizer.values()):
+            for role, key in _ROLES:
+                for parameter, record in step.get(role, {}).items():
+                    yield _Updated(rank, number, key, parameter, record)
+
+
 def _add_optimizer(
     run: LogicalRun,
     dumps: Mapping[int, Dump],
@@ -357,26 +234,20 @@ def _add_optimizer(
 ) -> None:
     """What the optimizers read and wrote, a node a parameter, under the node `optimizer`."""
     nodes: dict[str, dict[str, list[Part]]] = {}
-    for rank in sorted(dumps):
-        place = layout.places[rank]
-        for number, step in enumerate(dumps[rank].optimizer.values()):
-            for role, key in _ROLES:
-                for parameter, record in step.get(role, {}).items():
-                    logical = names[rank].updated(parameter)
-                    copy = place.at.get("pp", 0) if names[rank].is_tied(logical) else 0
-                    coordinates = (*_coordinates(place, logical), 0, copy)
-                    values = nodes.setdefault(f"Optimizer.{logical}.{number}.forward", {})
-                    values.setdefault(key, []).append(Part(coordinates, rank, len(run.records)))
-                    run.records.append(record)
+    for rank, number, key, parameter, record in _optimizer_records(dumps):
+        logical, place = names[rank].updated(parameter), layout.places[rank]
+        copy = place.at.get("pp", 0) if names[rank].is_tied(logical) else 0
+        at = (*coordinates(place, is_expert(logical)), 0, copy)
+        values = nodes.setdefault(f"Optimizer.{logical}.{number}.forward", {})
+        values.setdefault(key, []).append(Part(at, rank, len(run.records)))
+        run.records.append(record)
     if nodes and run.dump.parents:
         run.dump.parents.setdefault(OPTIMIZER, None)
         run.dump.micro_steps[OPTIMIZER] = max(run.dump.micro_steps.values(), default=0)
     for name, values in nodes.items():
         start = len(run.parts)
         for key, parts in values.items():
-            run.dump.values.keys.append(key)
-            run.dump.values.records.append(_placeholder(run, parts[0]))
-            run.parts.append(parts)
+            _add_value(run, key, parts)
         run.dump.ranges[name] = (start, len(run.parts))
         run.dump.parents[name] = OPTIMIZER
         run.dump.micro_steps[name] = run.dump.micro_steps[OPTIMIZER]

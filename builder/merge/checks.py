@@ -18,15 +18,18 @@ import numpy as np
 
 from builder.dump.reader import read_dump
 from builder.dump.sources import Source, SourceSet
+from builder.dump.twins import Twins
 from builder.errors import InputError
 from builder.merge.alignment import parse
-from builder.merge.assemble import LogicalRun, assemble, micro_batches_of
+from builder.merge.assemble import assemble
 from builder.merge.collectives import wrong_collectives
 from builder.merge.coordinates import RunLayout, Sizes, layout_of
 from builder.merge.layouts import AXIS_NAMES, AxisLayout
+from builder.merge.logical_run import LogicalRun
 from builder.merge.names import role_of
 from builder.merge.partial_sums import clip_factors, unlike_factors, unreduced_sums
 from builder.merge.parts import Floats, RunValues, indices
+from builder.merge.peers import micro_batches_of
 from builder.merge.schedule import number_micro_batches
 from builder.merge.statistics import disagreement
 from builder.merge.ties import tied_names
@@ -83,7 +86,8 @@ def check_step(step: int, run: LogicalRun) -> list[CheckFinding]:
 
 
 def _logical_run(folder: Path, ranks: Sequence[Source], sizes: Sizes) -> LogicalRun:
-    dumps = {source.rank: read_dump(source.path) for source in ranks}
+    twins = Twins()
+    dumps = {source.rank: twins.shared(read_dump(source.path)) for source in ranks}
     layout = layout_of(dumps, sizes, folder)
     number_micro_batches(dumps, layout)
     ties = tied_names((dumps, layout))
@@ -119,7 +123,7 @@ def _role_conflicts(
     known: dict[tuple[str, int], bool],
 ) -> Iterator[CheckFinding]:
     name, key, sizes = role
-    table = values.table[:, indices([values.run.parts[row] for row in rows])]
+    table, _ = values.numbers(indices([values.run.parts[row] for row in rows]))
     axes = tuple(AxisLayout(a, s, "R") for a, s in zip(AXIS_NAMES, sizes, strict=True) if s > 1)
     placements = dict(values.grid(rows[0]).placements)  # type: ignore[union-attr]
     for place, axis in enumerate(axes):
@@ -165,9 +169,7 @@ def _parameter_agrees(
     parts = [values.run.parts[i] for i in beside]
     if not parts or any(len(p) != len(parts[0]) for p in parts):
         return False
-    for index in beside:
-        values.grid(index)  # brings the parts into order
-    apart = disagreement(values.table[:, indices(parts)], axes, place)
+    apart = disagreement(values.numbers(indices(parts))[0], axes, place)
     return float((apart <= _SAME).mean()) >= 0.5
 
 

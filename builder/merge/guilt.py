@@ -14,8 +14,8 @@ from builder.dump.joined_tensors import (
 )
 from builder.dump.tensor_files import TensorFileError
 from builder.merge.alignment import parse
-from builder.merge.assemble import LogicalRun
 from builder.merge.layouts import AxisLayout
+from builder.merge.logical_run import LogicalRun
 from builder.merge.parts import REDUCING, fingerprint
 
 _CLEARLY = 10.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 
@@ -35,6 +36,7 @@ from builder.merge.statistics import join_statistics
 
 _CERTAIN = 1e-5  # what a weak value has to agree to, to be believed to be the same thing
 Variants = tuple[tuple[Variant, ...], tuple[Variant, ...]]
+Choice = tuple[int, int]  # an axis and the part along it that stands for all
 _SAMPLES = 4  # tensors of a role that are read to tell how fused or interleaved parts lie
 
 
@@ -48,7 +50,6 @@ class RoleJoin:
         self.factor = owner.result.factor if has_factor(role) else 1.0
         self.sides = (self.reading.problem, self.reading.benchmark)
         self.tables = self._join()
-        self.exceeded = self._exceeded()
 
     def write(self) -> None:
         variants = self._variants()
@@ -56,25 +57,41 @@ class RoleJoin:
             self.owner, self.role, self.numbers, self.reading, self.tables, self.factor
         ).conflicts()
         is_sketched = self._is_sketched()
-        result = self.owner.result
+        cells = {side: self._cells(side, chosen) for side in (0, 1) if self._is_changed(side)}
+        written = []
         for at, row in enumerate(self.role.rows):
             if self._is_unexplained(at, row, variants):
                 self.owner.set_aside(row, "inside what the layout rewrites")
                 continue
-            for side in (0, 1):
-                self._write_record(side, at, row[side], variants, chosen.get((side, at)))
-                if is_sketched:
+            for side, table in cells.items():
+                picked = chosen.get((side, at))
+                self._write_record(side, row[side], table[at], variants, picked)
+            if is_sketched:
+                for side in (0, 1):
                     self._write_sketch(side, at, row[side], chosen.get((side, at)))
-            result.readings[row[0]] = self.reading
-            result.compared += 1
-            if any(grid.is_told for grid in self.role.grids):
-                result.told.add(row[0])
-            if self.sides[0].sums or self.sides[1].sums:
-                result.bounded.add(row[0])
-            is_known = any(grid.placements for grid in self.role.grids)
-            few = len(self.role.rows) < 3 and not is_known
-            if not (self.role.error < FITS).any() or few:
-                result.assumed.add(row[0])
+            written.append(row[0])
+        self._note(written)
+
+    def _is_changed(self, side: int) -> bool:
+        """Whether the wholes of a side are anything else than what one rank has."""
+        factor = self.factor if side == 0 else 1.0
+        is_alone = len(self.role.grids[side].shapes) == 1
+        is_turned = side == 0 and self.reading.is_transposed
+        return not is_alone or factor != 1.0 or self._extents(side) is not None or is_turned
+
+    def _note(self, written: list[int]) -> None:
+        """Say how far the reading of the problem's values can be trusted."""
+        result = self.owner.result
+        result.compared += len(written)
+        result.readings.update(dict.fromkeys(written, self.reading))
+        if any(grid.is_told for grid in self.role.grids):
+            result.told.update(written)
+        if self.sides[0].sums or self.sides[1].sums:
+            result.bounded.update(written)
+        is_known = any(grid.placements for grid in self.role.grids)
+        few = len(self.role.rows) < 3 and not is_known
+        if not (self.role.error < FITS).any() or few:
+            result.assumed.update(written)
 
     def _is_unexplained(self, at: int, row: tuple[int, int], variants: Variants | None) -> bool:
         if not self.owner.is_weak(row[0]):
@@ -83,49 +100,59 @@ class RoleJoin:
             return True
         return variants is not None and self.owner.by_tensor and not self._fits(row, variants)
 
+    def _cells(
+        self, side: int, chosen: Mapping[tuple[int, int], Choice]
+    ) -> list[list[float | None]]:
+        """Max, Min, Mean, Norm of every instance; None where they cannot be told."""
+        table, candidate = self.tables[side].copy(), self.sides[side]
+        factor = self.factor if side == 0 else 1.0
+        for (of_side, at), (axis, part) in chosen.items():
+            if of_side == side:
+                table[:, at] = self._with_part(side, at, axis, part)
+        if side == 0:
+            # Of a sum only bounds are known: one that the benchmark breaks stands in for it.
+            exceeded = exceeded_bounds(self.reading, self.numbers, self.factor)[0]
+            table = np.where(np.isnan(table), exceeded * factor, table)
+        table = table / factor
+        known = self.numbers.recorded[side].all(axis=-1)
+        if candidate.sums:
+            known = known & ~np.isnan(table)
+        if self._extents(side) is not None:
+            known = np.zeros_like(known)  # the padding went into them
+        cells: list[list[float | None]] = np.asarray(np.where(known, table, None)).T.tolist()
+        return cells
+
+    def _with_part(self, side: int, at: int, axis: int, part: int) -> Floats:
+        """The statistics of an instance whose replicas differ, with one of them for all."""
+        axes = self.sides[side].axes
+        picked = parts_at(self.numbers.tables[side][:, at : at + 1], axes, axis, part)
+        counts = parts_at(self.numbers.counts[side][None, None], axes, axis, part)
+        others = (*axes[:axis], *axes[axis + 1 :])
+        return np.asarray(join_statistics(picked, counts[0, 0], others)[:, 0])
+
     def _write_record(
         self,
         side: int,
-        at: int,
         index: int,
+        cells: list[float | None],
         variants: Variants | None,
-        chosen: tuple[int, int] | None,
+        chosen: Choice | None,
     ) -> None:
-        run, candidate = self.owner.runs[side], self.sides[side]
-        parts = run.parts[index]
+        run = self.owner.runs[side]
         factor = self.factor if side == 0 else 1.0
-        is_turned = side == 0 and self.reading.is_transposed
-        if len(parts) == 1 and factor == 1.0 and self._extents(side) is None and not is_turned:
-            return
-        table = self.tables[side][:, at]
-        if chosen is not None:
-            axis, part = chosen
-            picked = parts_at(self.numbers.tables[side][:, at : at + 1], candidate.axes, axis, part)
-            axes = (*candidate.axes[:axis], *candidate.axes[axis + 1 :])
-            counts = parts_at(self.numbers.counts[side][None, None], candidate.axes, axis, part)
-            table = join_statistics(picked, counts[0, 0], axes)[:, 0]
-        if side == 0:
-            # Of a sum only bounds are known: one that the benchmark breaks stands in for it.
-            table = np.where(np.isnan(table), self.exceeded[:, at] * factor, table)
-        recorded = np.asarray(self.numbers.recorded[side][:, at].all(axis=-1)).tolist()
-        first = run.records[parts[0].record]
-        cells = [
-            float(number) if known and not (np.isnan(number) and candidate.sums) else None
-            for number, known in zip((table / factor).tolist(), recorded, strict=True)
-        ]
-        if self._extents(side) is not None:
-            cells = [None] * len(cells)  # the padding went into them
+        first = run.records[run.parts[index].records[0]]
         joined = None
         if variants is not None:
             joined = self._joined(side, index, variants[side], chosen, factor)
+        largest, least, mean, norm = cells
         run.dump.values.records[index] = Record(
             type=first.type,
             dtype=first.dtype,
             shape=self._shape(side) if first.shape is not None else None,
-            Max=cells[0],
-            Min=cells[1],
-            Mean=cells[2],
-            Norm=cells[3],
+            Max=largest,
+            Min=least,
+            Mean=mean,
+            Norm=norm,
             requires_grad=first.requires_grad,
             data_name=joined,
         )
@@ -155,7 +182,7 @@ class RoleJoin:
         errors = sketch_errors_of(self.reading, self.numbers, self.factor)
         return float(np.median(errors)) < FITS
 
-    def _write_sketch(self, side: int, at: int, index: int, chosen: tuple[int, int] | None) -> None:
+    def _write_sketch(self, side: int, at: int, index: int, chosen: Choice | None) -> None:
         assert self.numbers.sketches is not None
         table, axes = self.numbers.sketches[side][at : at + 1], self.sides[side].axes
         if chosen is not None:
@@ -172,7 +199,7 @@ class RoleJoin:
         side: int,
         index: int,
         variants: tuple[Variant, ...],
-        chosen: tuple[int, int] | None,
+        chosen: Choice | None,
         factor: float,
     ) -> str | None:
         run = self.owner.runs[side]
@@ -231,10 +258,6 @@ class RoleJoin:
         self.reading, self.role.reading, self.role.error = reading, reading, error
         self.sides = (reading.problem, reading.benchmark)
         self.tables = self._join()
-        self.exceeded = self._exceeded()
-
-    def _exceeded(self) -> Floats:
-        return exceeded_bounds(self.reading, self.numbers, self.factor)[0]
 
     def _join(self) -> tuple[Floats, ...]:
         return tuple(

@@ -6,7 +6,7 @@ Wrappers go, layers and experts get the numbers that they have in the whole mode
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
@@ -16,6 +16,7 @@ from msprobe_core.format import EntryName
 
 _WRAPPERS = frozenset(("module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"))
 _LAYERS = frozenset(("layers", "layer", "h", "blocks", "block"))
+_NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 _EXPERTS = frozenset(("experts", "local_experts"))
 
 
@@ -40,6 +41,11 @@ class LogicalNames:
         self._renumbered = renumbered
         self._first_expert = place.experts.first if place.experts is not None else first_expert
         self.path = lru_cache(maxsize=None)(self._path)
+
+    @property
+    def renaming(self) -> Hashable:
+        """What two of them have in common that rename alike."""
+        return self._in_chunks, frozenset(self._renumbered.items()), self._first_expert
 
     def owner(self, entry: EntryName) -> str:
         """The name of a module entry up to its class, in the whole model."""
@@ -192,6 +198,7 @@ def _behind_each_other(
     }
 
 
+@lru_cache(maxsize=1 << 16)
 def role_of(name: str) -> str:
     """A logical name without layer and expert numbers: what all instances of a value share."""
-    return re.sub(r"(?<=\.)\d+(?=\.)", "*", name)
+    return _NUMBER.sub("*", name)

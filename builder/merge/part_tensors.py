@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from builder.dump.joined_tensors import Join, JoinedTensor, Variant
-from builder.merge.assemble import LogicalRun
 from builder.merge.layouts import AxisLayout, Candidate
+from builder.merge.logical_run import LogicalRun
 from msprobe_core.format import TENSOR_DIR
 
 # Gate and value; query, key and value, of which heads may share the latter two.

@@ -15,6 +15,7 @@ from builder.merge.alignment import parse
 from builder.merge.layouts import AXIS_NAMES
 from builder.merge.names import role_of
 from builder.merge.parts import REDUCING, RunValues, fingerprint
+from builder.merge.told import names_of
 
 # Calls through which a sum of parts goes unharmed: they are linear, or move elements.
 _LINEAR = frozenset(
@@ -42,6 +43,8 @@ class Unreduced:
 def unreduced_sums(values: RunValues) -> Iterator[Unreduced]:
     """The sums that most layers form over ranks and one does not, by their first reader."""
     reduced = _reduced_over(values)
+    if not reduced:
+        return
     readers: dict[Fingerprint, list[str]] | None = None
     for rows in _outputs_by_role(values).values():
         groups = [reduced.get(_print_of(values, row), ()) for row in rows]
@@ -64,8 +67,8 @@ def _reduced_over(values: RunValues) -> dict[Fingerprint, tuple[int, ...]]:
     """By fingerprint of what is given to collectives that sum, the ranks of their group."""
     over: dict[Fingerprint, tuple[int, ...]] = {}
     for name, (start, stop) in values.run.dump.ranges.items():
-        entry = parse(name)
-        if entry is None or entry.prefix != "Distributed" or entry.type_name not in REDUCING:
+        entry = parse(name) if name.startswith("Distributed.") else None
+        if entry is None or entry.type_name not in REDUCING:
             continue
         given = [i for i in range(start, stop) if values.keys[i].startswith("input")]
         told = [r.group_ranks for i in given for r in values.records(i) if r.group_ranks]
@@ -77,7 +80,7 @@ def _reduced_over(values: RunValues) -> dict[Fingerprint, tuple[int, ...]]:
 
 
 def _print_of(values: RunValues, row: int) -> Fingerprint:
-    return fingerprint(values.run.records[values.run.parts[row][0].record])
+    return fingerprint(values.run.records[values.run.parts[row].records[0]])
 
 
 def _outputs_by_role(values: RunValues) -> Mapping[tuple[object, ...], list[int]]:
@@ -116,8 +119,8 @@ def _first_reader(
     values: RunValues, row: int, readers: Mapping[Fingerprint, Sequence[str]]
 ) -> str | None:
     """The first call that a sum's part does not go through unharmed."""
-    listed = readers.get(_print_of(values, row), ()) if _print_of(values, row) else ()
-    for name in listed:
+    made = _print_of(values, row)
+    for name in readers.get(made, ()) if made else ():
         entry = parse(name)
         if entry is not None and entry.prefix == "Distributed":
             return None
@@ -160,19 +163,13 @@ def clip_factors(values: RunValues) -> dict[int, float]:
     after: dict[tuple[int, str], float] = {}
     for index, key in enumerate(values.keys):
         owner = values.owner[index]
-        if key.startswith("parameters_grad."):
-            entry = parse(owner)
-            name = f"{entry.path}.{key.partition('.')[2]}" if entry is not None else key
-            before.update(
-                ((p.rank, name), _norm(values.run.records[p.record]))
-                for p in values.run.parts[index]
-            )
-        elif key == "input.gradient" and owner.startswith("Optimizer."):
-            name = owner.removeprefix("Optimizer.").rsplit(".", 2)[0]
-            after.update(
-                ((p.rank, name), _norm(values.run.records[p.record]))
-                for p in values.run.parts[index]
-            )
+        is_read = key == "input.gradient" and owner.startswith("Optimizer.")
+        if not is_read and not key.startswith("parameters_grad."):
+            continue
+        name = next(names_of(owner, key))
+        (after if is_read else before).update(
+            ((p.rank, name), _norm(values.run.records[p.record])) for p in values.run.parts[index]
+        )
     ratios: dict[int, list[float]] = defaultdict(list)
     for (rank, name), norm in after.items():
         if before.get((rank, name), 0.0) > 0.0:

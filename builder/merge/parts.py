@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from math import prod
+from functools import cached_property
+from sys import intern
 from typing import Any
 
 import numpy as np
@@ -16,29 +16,32 @@ from builder.dump.sketches import sketches_of
 from builder.dump.values import Record
 from builder.errors import InputError
 from builder.merge.alignment import parse
-from builder.merge.assemble import LogicalRun, Part
 from builder.merge.layouts import AXIS_NAMES, Shape, ValueClass
+from builder.merge.logical_run import LogicalRun, Parts
+from builder.merge.names import role_of
 from builder.merge.told import LayoutFile, LayoutRule, ToldAxis, names_of
-from msprobe_core.format import SKETCH_VERSION
+from msprobe_core.format import PROJECTIONS, SKETCH_VERSION
 
 Floats = NDArray[np.float64]
 Cell = float | bool | str | None
+Placements = tuple[tuple[str, str], ...]
 REDUCING = frozenset("all_reduce reduce reduce_scatter reduce_scatter_tensor".split()) | {
     "_reduce_scatter_base",
     "reduce_scatter_single",
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Grid:
     """What decides which layouts a value may have: sizes of its axes and shapes of its parts.
 
     `placements` are known by axis, recorded or told; `variants` are the told orders of cut parts.
+    Of one run there is one object for each such thing.
     """
 
     sizes: tuple[int, ...]
     shapes: tuple[Shape, ...]
-    placements: tuple[tuple[str, str], ...]
+    placements: Placements = ()
     variants: tuple[tuple[str, Variant], ...] = ()
     is_told: bool = False
 
@@ -54,34 +57,53 @@ class RunValues:
         self.used: set[tuple[str, int]] = set()
         self.keys = run.dump.values.keys
         self._shapes: dict[str, frozenset[Shape | None]] = {}
+        self._grids: dict[tuple[object, ...], Grid] = {}
+        self._roles: dict[str, str] = {}
         self.owner: list[str] = [""] * len(self.keys)
         for name, (start, stop) in run.dump.ranges.items():
-            for index in range(start, stop):
-                self.owner[index] = name
+            self.owner[start:stop] = [name] * (stop - start)
+
+    def numbers(self, chosen: NDArray[np.int64]) -> tuple[Floats, NDArray[np.bool_]]:
+        """Max, Min, Mean, Norm [4, …] of some records, NaN where not recorded, and what is."""
+        records = self.run.records
+        listed = [records[number] for number in chosen.ravel().tolist()]
+        # One pass over the records: fetching them from memory costs more than the copying.
+        cells: list[Cell] = [c for r in listed for c in (r.Max, r.Min, r.Mean, r.Norm)]
+        flat = _numbers(cells)
+        recorded = np.ones(len(flat), dtype=bool)
+        for index in np.flatnonzero(np.isnan(flat)).tolist():
+            recorded[index] = cells[index] is not None
+        shape = (4, *chosen.shape)
+        return flat.reshape(-1, 4).T.reshape(shape), recorded.reshape(-1, 4).T.reshape(shape)
 
     @cached_property
-    def table(self) -> Floats:
-        """Max, Min, Mean, Norm of every rank's records [4, records]; NaN where not recorded."""
-        return np.stack([_numbers(column) for column in self._cells])
-
-    @cached_property
-    def recorded(self) -> NDArray[np.bool_]:
-        """Which of them are recorded."""
-        return np.array([[c is not None for c in column] for column in self._cells], dtype=bool)
-
-    @property
-    def _cells(self) -> Iterator[list[Cell]]:
-        return ([getattr(r, name) for r in self.run.records] for name in _NAMES)
-
-    @cached_property
-    def sketches(self) -> Floats | None:
-        """Every rank's sketches [records, 8], NaN where there is none; None where none is known."""
+    def has_sketches(self) -> bool:
+        """Whether any rank has sketches that are known."""
         known = self.run.dump.sketch_version == SKETCH_VERSION
-        return sketches_of(self.run.records) if known else None
+        return known and any(record.sketch is not None for record in self.run.records)
+
+    def sketches(self, chosen: NDArray[np.int64]) -> Floats:
+        """The sketches of some records [..., 8], NaN where there is none."""
+        found = sketches_of([self.run.records[number] for number in chosen.ravel().tolist()])
+        if found is None:
+            return np.full((*chosen.shape, PROJECTIONS), np.nan)
+        return found.reshape(*chosen.shape, PROJECTIONS)
+
+    def role(self, owner: str) -> str:
+        """What all instances of an entry share over layers, experts and micro-batches."""
+        known = self._roles.get(owner)
+        if known is None:
+            parent = self.run.dump.parents.get(owner)
+            around = role_of(parent) if parent is not None else ""
+            name = role_of(f"{owner}.")
+            known = name if owner.startswith(("Module.", "Cell.")) else f"{around}/{name}"
+            # One text for each role: the next look at it is at the object alone.
+            known = self._roles[owner] = intern(known)
+        return known
 
     def records(self, index: int) -> list[Record]:
         """The records of a value's parts."""
-        return [self.run.records[part.record] for part in self.run.parts[index]]
+        return [self.run.records[number] for number in self.run.parts[index].records]
 
     def class_of(self, index: int) -> ValueClass:
         """What kind of value it is, which says what layouts are usual."""
@@ -95,7 +117,7 @@ class RunValues:
         entry = parse(owner)
         if entry is None or entry.direction == "forward":
             return "forward"
-        shape = self.run.records[self.run.parts[index][0].record].shape
+        shape = self.run.records[self.run.parts[index].records[0]].shape
         if entry.kind != "api":
             # A bias that layers return for others to add has its gradient among theirs.
             return "gradient" if shape in self._biases else "backward"
@@ -108,7 +130,7 @@ class RunValues:
     def _biases(self) -> frozenset[Shape]:
         """The shapes of all parameters of one dimension."""
         shapes = (
-            self.run.records[parts[0].record].shape
+            self.run.records[parts.records[0]].shape
             for key, parts in zip(self.keys, self.run.parts, strict=True)
             if key.startswith("parameters.")
         )
@@ -124,29 +146,45 @@ class RunValues:
         if known is None:
             start, stop = self.run.dump.ranges.get(forward, (0, 0))
             chosen = (i for i in range(start, stop) if self.keys[i].startswith("parameters."))
-            known = frozenset(self.run.records[self.run.parts[i][0].record].shape for i in chosen)
+            known = frozenset(self.run.records[self.run.parts[i].records[0]].shape for i in chosen)
             self._shapes[forward] = known
         return known
 
     def grid(self, index: int) -> Grid | None:
-        """The grid of a value's parts, brought into its order; None where parts are missing."""
-        parts = self.run.parts[index]
-        first = self.run.records[parts[0].record]
-        if len(parts) == 1:
-            return _alone(first.shape or ())
-        parts.sort(key=_outermost_first)
-        sizes = tuple(len(set(places)) for places in zip(*(part.at for part in parts)))
-        if prod(sizes) != len(parts):
+        """The grid of a value's parts; None where parts are missing."""
+        parts, records = self.run.parts[index], self.run.records
+        first = records[parts.records[0]]
+        if len(parts.records) == 1:
+            return self._grid(_ALONE, (first.shape or (),))
+        sizes = parts.places.sizes
+        if sizes is None:
             return None
-        shapes = tuple(self.run.records[part.record].shape or () for part in parts)
-        placements = _placements(first) or self._of_parameter(index)
+        shapes = tuple([records[number].shape or () for number in parts.records])
+        placements = (first.mesh and _placements(first)) or self._of_parameter(index)
         rule = self.rule(index)
         if placements or rule is None or not rule.axes:
-            return Grid(sizes, shapes, placements)
+            return self._grid(sizes, shapes, placements)
         axes = self._told_axes(index, rule, shapes[0])
         told = tuple((axis.axis, _text(axis)) for axis in axes)
         variants = tuple((axis.axis, axis.variant) for axis in axes if axis.kind == "S")
-        return Grid(sizes, shapes, told, variants, is_told=True)
+        return self._grid(sizes, shapes, told, variants, is_told=True)
+
+    def _grid(
+        self,
+        sizes: tuple[int, ...],
+        shapes: tuple[Shape, ...],
+        placements: Placements = (),
+        variants: tuple[tuple[str, Variant], ...] = (),
+        *,
+        is_told: bool = False,
+    ) -> Grid:
+        """One object for all values of which the same is known, which is compared as such."""
+        facts = (sizes, shapes, placements, variants, is_told)
+        known = self._grids.get(facts)
+        if known is None:
+            known = Grid(sizes, shapes, placements, variants, is_told)
+            self._grids[facts] = known
+        return known
 
     def _of_parameter(self, index: int) -> tuple[tuple[str, str], ...]:
         """Where the parameters themselves say how tp cuts them, as Megatron's do."""
@@ -197,7 +235,7 @@ class RunValues:
 
     def feeds_reduction(self, index: int) -> bool:
         """Whether a collective that sums reads the value."""
-        record = self.run.records[self.run.parts[index][0].record]
+        record = self.run.records[self.run.parts[index].records[0]]
         # Few have the norm of one that was reduced; looking for it alone is the quicker half.
         if () not in self.reduced and record.Norm not in self._reduced_norms:
             return False
@@ -208,7 +246,7 @@ class RunValues:
         return frozenset(numbers[-1] for numbers in self.reduced if numbers)
 
 
-_NAMES = ("Max", "Min", "Mean", "Norm")
+_ALONE = (1,) * len(AXIS_NAMES)
 _MESH_AXES = {"tp": "tp", "cp": "cp", "dp": "dp", "fsdp": "dp", "dp_shard": "dp"}
 
 
@@ -219,19 +257,9 @@ def fingerprint(record: Record) -> tuple[Any, ...]:
     return (record.Max, record.Min, record.Mean, record.Norm)
 
 
-def indices(parts: Sequence[Iterable[Part]]) -> NDArray[np.int64]:
+def indices(parts: Sequence[Parts]) -> NDArray[np.int64]:
     """Record numbers [values, parts]."""
-    return np.array([[part.record for part in own] for own in parts], dtype=np.int64)
-
-
-@lru_cache(maxsize=1 << 12)
-def _alone(shape: Shape) -> Grid:
-    """The grid of a value that one rank holds whole; one object serves all of its shape."""
-    return Grid((1,) * len(AXIS_NAMES), (shape,), ())
-
-
-def _outermost_first(part: Part) -> tuple[int, ...]:
-    return part.at[::-1]
+    return np.array([own.records for own in parts], dtype=np.int64)
 
 
 def _placements(record: Record) -> tuple[tuple[str, str], ...]:

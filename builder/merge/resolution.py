@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from builder.dump.values import Record
-from builder.merge.assemble import LogicalRun
+from builder.merge.logical_run import LogicalRun
 from builder.merge.parts import RunValues
 from builder.merge.roles import Reading
 from builder.merge.told import LayoutFile
@@ -46,10 +47,7 @@ class Resolution:
 
 
 class Sides:
-    """Both runs with their values; `weak` names entries that count only where a reading fits.
-
-    `rows` are extents that a flattened dimension may begin with, per side.
-    """
+    """Both runs with their values; `weak` names entries that count only where a reading fits."""
 
     def __init__(
         self,
@@ -63,8 +61,14 @@ class Sides:
         self.values = (RunValues(problem, told[0]), RunValues(benchmark, told[1]))
         self.weak = weak
         self.result = Resolution()
-        self.rows = (_leading_extents(problem), _leading_extents(benchmark))
+        self.are_told = bool(layouts)
         self.by_tensor = problem.dump.task == benchmark.dump.task == "tensor"
+
+    @cached_property
+    def rows(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Extents that a flattened dimension may begin with, per side."""
+        problem, benchmark = self.runs
+        return _leading_extents(problem), _leading_extents(benchmark)
 
     def is_weak(self, index: int) -> bool:
         """Whether one of the problem's values stands in an entry that the layout rewrites."""

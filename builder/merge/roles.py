@@ -7,14 +7,13 @@ another reading keeps the role's layout and differs, which is how a fault in one
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from builder.merge.layouts import Candidate, Shape, ValueClass, candidates
-from builder.merge.names import role_of
 from builder.merge.parts import Floats, Grid, RunValues, indices
 from builder.merge.sketches import (
     have_sketches,
@@ -41,7 +40,9 @@ _OPTIONS = 4
 # Whose extents may be padded, and by how much: Megatron pads to a multiple of 128 × tp.
 _VOCABULARY = re.compile(r"embed|wte|head\b|output_layer|vocab|logits", re.IGNORECASE)
 _MOST_PADDED = 1.5
-Pairs = Sequence[tuple[int, int]]
+_VOTERS = "Module."
+# Indices of values that belong together [n, 2]: the problem's, the benchmark's.
+Pairs = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,31 +86,24 @@ class Role:
         return all(len(grid.shapes) == 1 for grid in self.grids)
 
 
-def roles_of(problem: RunValues, benchmark: RunValues, pairs: Pairs) -> Iterator[Role]:
-    """Group pairs of value indices by role; those with missing parts are left out."""
+def roles_of(
+    problem: RunValues, benchmark: RunValues, pairs: Pairs
+) -> tuple[list[Role], list[tuple[int, int]]]:
+    """Group pairs of value indices by role; those with missing parts are listed apart."""
     roles: dict[tuple[object, ...], Role] = {}
-    names: dict[str, str] = {}
-    for ours, theirs in pairs:
-        grids = problem.grid(ours), benchmark.grid(theirs)
-        if grids[0] is None or grids[1] is None:
+    lost: list[tuple[int, int]] = []
+    for left, right in pairs.tolist():
+        ours, theirs = problem.grid(left), benchmark.grid(right)
+        if ours is None or theirs is None:
+            lost.append((left, right))
             continue
-        owner, key = problem.owner[ours], problem.keys[ours]
-        name = names.get(owner) or names.setdefault(owner, _role_name(problem, owner))
-        group = (name, key, grids[0], grids[1])
-        role = roles.get(group)
+        name, key = problem.role(problem.owner[left]), problem.keys[left]
+        role = roles.get((name, key, ours, theirs))
         if role is None:
-            value_class = problem.class_of(ours)
-            role = Role(name, key, value_class, (grids[0], grids[1]), [])
-            roles[group] = role
-        role.rows.append((ours, theirs))
-    yield from roles.values()
-
-
-def _role_name(values: RunValues, owner: str) -> str:
-    parent = values.run.dump.parents.get(owner)
-    around = role_of(parent) if parent is not None else ""
-    name = role_of(f"{owner}.")
-    return name if owner.startswith(("Module.", "Cell.")) else f"{around}/{name}"
+            role = Role(name, key, problem.class_of(left), (ours, theirs), [])
+            roles[name, key, ours, theirs] = role
+        role.rows.append((left, right))
+    return list(roles.values()), lost
 
 
 def readings(role: Role, may_sum: tuple[bool, bool]) -> list[Reading]:
@@ -172,12 +166,13 @@ def numbers_of(role: Role, sides: tuple[RunValues, RunValues], sketched: bool) -
     tables, recorded, counts, sketches = [], [], [], []
     for side, values in enumerate(sides):
         chosen = indices([values.run.parts[row[side]] for row in role.rows])
-        tables.append(values.table[:, chosen])
-        recorded.append(values.recorded[:, chosen])
+        table, known = values.numbers(chosen)
+        tables.append(table)
+        recorded.append(known)
         shapes = role.grids[side].shapes
         counts.append(np.array([np.prod(shape, dtype=float) for shape in shapes]))
-        if sketched and values.sketches is not None:
-            sketches.append(values.sketches[chosen])
+        if sketched and values.has_sketches:
+            sketches.append(values.sketches(chosen))
     return Numbers(
         (tables[0], tables[1]),
         (counts[0], counts[1]),
@@ -279,6 +274,11 @@ def has_factor(role: Role) -> bool:
     return role.value_class in ("backward", "gradient", "call_gradient")
 
 
+def has_vote(owner: str) -> bool:
+    """Whether an entry's values may tell the factor of the gradients."""
+    return owner.startswith(_VOTERS) and ".backward." in owner
+
+
 def gradient_factor(
     roles: Sequence[Role],
     sides: tuple[RunValues, RunValues],
@@ -289,7 +289,7 @@ def gradient_factor(
     DDP and FSDP average, so a rank's own loss weighs as much as the whole's; it is the option that
     most gradients of modules agree with, 1 in doubt.
     """
-    chosen = [r for r in roles if r.value_class == "backward" and r.name.startswith("Module.")]
+    chosen = [r for r in roles if r.value_class == "backward" and r.name.startswith(_VOTERS)]
     votes = dict.fromkeys(options, 0)
     for role in chosen[:60]:
         numbers = numbers_of(role, sides, sketched=False)

@@ -7,15 +7,15 @@ have to agree wherever an optimizer reads or writes them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from builder.dump.reader import Dump
 from builder.merge.alignment import parse
-from builder.merge.assemble import LogicalRun, Part, names_of_ranks
 from builder.merge.coordinates import RunLayout
 from builder.merge.layouts import AXIS_NAMES
+from builder.merge.logical_run import LogicalRun, Part, Parts, Places
 from builder.merge.names import LogicalNames, Ties
 from builder.merge.parts import fingerprint
+from builder.merge.peers import names_of_ranks
 from msprobe_core.format import EntryName
 
 _STAGE = AXIS_NAMES.index("pp")
@@ -117,9 +117,12 @@ def _join(run: LogicalRun, copies: Sequence[int]) -> None:
         for others in staged:
             known = {part.at[_STAGE] for part in joined}
             joined += [part for part in others if part.at[_STAGE] not in known]
-        run.parts[index] = joined
+        joined.sort(key=lambda part: (part.at[::-1], part.rank))
+        places = Places(tuple((part.at, part.rank) for part in joined))
+        run.parts[index] = Parts(places, tuple(part.record for part in joined))
 
 
 def _on_stage(run: LogicalRun, part: Part) -> Part:
     tp, cp, dp, micro, _ = part.at
-    return replace(part, at=(tp, cp, dp, micro, run.layout.places[part.rank].at.get("pp", 0)))
+    stage = run.layout.places[part.rank].at.get("pp", 0)
+    return part._replace(at=(tp, cp, dp, micro, stage))

@@ -9,10 +9,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from builder.merge.alignment import parse
 from builder.merge.layouts import Candidate
 from builder.merge.parts import RunValues
-from builder.merge.roles import Reading, Role, readings
+from builder.merge.resolution import Sides
+from builder.merge.roles import Pairs, Reading, Role, readings
 from builder.merge.told import names_of
 
 Classes = tuple[str, str]
@@ -44,6 +48,23 @@ class Transposition:
             classes.of(index) for classes, index in zip(self._modules, role.rows[0], strict=True)
         )
         return None if ours is None or theirs is None else (ours, theirs)
+
+
+def turned_matrices(sides: Sides, pairs: Pairs) -> NDArray[np.bool_]:
+    """Which pairs [n] are of matrices, if among parameters that are whole some are transposed."""
+    ours, theirs = (run.dump.values.records for run in sides.runs)
+    values = sides.values[0]
+    found = np.zeros(len(pairs), dtype=bool)
+    is_turned = False
+    for at, (left, right) in enumerate(pairs.tolist()):
+        own = values.keys[left].startswith("parameters")
+        if not own and not values.owner[left].startswith("Optimizer."):
+            continue
+        mine, other = ours[left].shape, theirs[right].shape
+        if mine is not None and other is not None and len(mine) == len(other) == 2:
+            found[at] = True
+            is_turned = is_turned or (mine != other and mine == other[::-1])
+    return found if is_turned else np.zeros_like(found)
 
 
 class _ModuleClasses:

@@ -30,11 +30,14 @@ _AGREES = 0.05  # a score: half of the usual threshold
 def with_layout_findings(walked: Walked, comparison: Comparison, merged: MergedMatch) -> Walked:
     """The walk's findings and those of the checks between ranks, in order."""
     findings = _with_conflicts(list(walked.findings), comparison, merged)
-    findings += _of_other_axes(findings, comparison, merged)
+    if not findings:
+        return replace(walked, findings=findings)
+    values = RunValues(merged.problem)
+    findings += _of_other_axes(comparison, values)
     findings.sort(key=Finding.sort_key)
     findings = _without_followers(findings)
     findings = _with_one_for_all(findings, comparison)
-    _explain_sums(findings, merged)
+    _explain_sums(findings, values)
     _explain_updates(findings, comparison)
     for finding in findings:
         finding.reasons += _places_of(finding, comparison, merged)
@@ -63,12 +66,8 @@ def _with_conflicts(
     return findings
 
 
-def _of_other_axes(
-    findings: list[Finding], comparison: Comparison, merged: MergedMatch
-) -> list[Finding]:
-    """Collectives over another axis than in the other layers, where something differs at all."""
-    if not findings:
-        return []
+def _of_other_axes(comparison: Comparison, values: RunValues) -> list[Finding]:
+    """Collectives over another axis than in the other layers."""
     by_name = comparison.matching.problem.by_name
     return [
         Finding(
@@ -79,17 +78,17 @@ def _of_other_axes(
             [{"code": "other_axis", "text": finding.text}],
             score=1.0,
         )
-        for finding in check_groups(0, RunValues(merged.problem))
+        for finding in check_groups(0, values)
         if finding.node in by_name
     ]
 
 
-def _explain_sums(findings: list[Finding], merged: MergedMatch) -> None:
+def _explain_sums(findings: list[Finding], values: RunValues) -> None:
     """Say of a module that its parts are used as the whole, where its peers add them up."""
     by_name = {f.node.name: f for f in findings if f.side == "problem"}
-    if not by_name or len(merged.problem.layout.places) == 1:
+    if not by_name or len(values.run.layout.places) == 1:
         return
-    for found in check_sums(0, RunValues(merged.problem)):
+    for found in check_sums(0, values):
         if found.node in by_name:
             by_name[found.node].reasons.append({"code": "partial_used", "text": found.text})
 

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from builder.compare.unread import unread_rows
-from builder.dump.reader import Dump, Parallel, read_dump, read_parallel
+from builder.dump.reader import Dump, Parallel, read_parallel
 from builder.dump.sources import Source, SourceSet
-from builder.dump.stored_dump import load_dump
 from builder.errors import InputError
 from builder.match.layout_calls import mark_layout_calls
 from builder.match.nodes import Matching, MatchRules, match_trees
 from builder.match.tree import build_tree
 from builder.match.values import SURPLUS, pair_values
-from builder.merge.assemble import LogicalRun, assemble, micro_batches_of
+from builder.merge.assemble import assemble, assemble_like
 from builder.merge.batches import Fed, Share, fed_to, moved_shares
 from builder.merge.coordinates import (
     MissingRanksError,
@@ -27,14 +28,21 @@ from builder.merge.coordinates import (
     ordered,
     replica_layout,
 )
+from builder.merge.logical_run import LogicalRun
 from builder.merge.names import Ties
 from builder.merge.options import MergeOptions, MicroBatches
+from builder.merge.peers import make_alike, micro_batches_of
 from builder.merge.resolve import Resolution, resolve
 from builder.merge.schedule import number_micro_batches
 from builder.merge.ties import join_gradients, tied_names
+from builder.pipeline.memory import json_bytes
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.plan import Missing, PairPlan, Plan, plan_pairs
+from builder.pipeline.rank_reading import read_ranks
 from builder.reasons import Reason
+
+# Less JSON than this is read before another process has started.
+_MANY_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,46 +189,44 @@ def _replicas(ranks: Sequence[Source], sizes: Sizes, folder: Path) -> list[list[
     return [by_place[place] for place in sorted(by_place)]
 
 
-def match_merged(plan: PairPlan, options: MergeOptions, rules: MatchRules) -> MergedMatch:
-    """Read all ranks of a step on both sides, join and match them.
+def match_merged(
+    plan: PairPlan, options: MergeOptions, rules: MatchRules, cores: int = 1
+) -> MergedMatch:
+    """Read all ranks of a step on both sides, in as many processes as `cores`, and match them.
 
     Raises DumpError for a rank that cannot be read, InputError for a layout that does not fit.
     """
     assert plan.benchmark is not None
-    read = _Reading(dict(plan.columns))
-    dumps = read.all(plan.problem_ranks), read.all(plan.benchmark_ranks)
+    dumps = _read_sides(plan, cores)
     ours = _Side(plan.problem, dumps[0], options.problem, options)
     theirs = _Side(plan.benchmark, dumps[1], options.benchmark, options)
     join = _joins(options.micro_batches, ours, theirs)
     moved = moved_shares(ours.fed(), theirs.fed())
     ties = tied_names((ours.dumps, ours.layout), (theirs.dumps, theirs.layout))
-    problem, benchmark = ours.assembled(join, moved, ties), theirs.assembled(join, {}, ties)
+    problem = ours.assembled(join, moved, ties)
+    alike = not moved and theirs.makes_the_calls_of(ours)
+    benchmark = theirs.like(problem) if alike else theirs.assembled(join, {}, ties)
     trees = build_tree(problem.dump), build_tree(benchmark.dump)
     matching = match_trees(*trees, replace(rules, any_class=True))
     weak = mark_layout_calls(matching)
     rows = pair_values(matching)
-    unread = set(unread_rows(matching, rows))
-    pairs = [
-        (left, right)
-        for row, (left, right) in enumerate(zip(rows.problem.tolist(), rows.benchmark.tolist()))
-        if SURPLUS not in (left, right) and row not in unread
-    ]
+    is_pair = (rows.problem != SURPLUS) & (rows.benchmark != SURPLUS)
+    is_pair[unread_rows(matching, rows)] = False
+    pairs = np.stack((rows.problem[is_pair], rows.benchmark[is_pair]), axis=1)
     resolution = resolve(problem, benchmark, pairs, weak, options.layouts)
     return MergedMatch(matching, problem, benchmark, resolution)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """Reads the ranks of a step, from the columns of those that were read before."""
-
-    columns: Mapping[Path, Path]
-
-    def all(self, ranks: Sequence[Source]) -> dict[int, Dump]:
-        return {source.rank: self._one(source.path) for source in ranks}
-
-    def _one(self, folder: Path) -> Dump:
-        file = self.columns.get(folder)
-        return read_dump(folder) if file is None else load_dump(file, folder)
+def _read_sides(plan: PairPlan, cores: int) -> tuple[dict[int, Dump], dict[int, Dump]]:
+    """The dumps of both sides by rank."""
+    many = (json_bytes(plan) if plan.json_bytes is None else plan.json_bytes) >= _MANY_BYTES
+    dumps = read_ranks(plan.folders, dict(plan.columns), cores if many else 1)
+    count = len(plan.problem_ranks)
+    sides = (plan.problem_ranks, dumps[:count]), (plan.benchmark_ranks, dumps[count:])
+    ours, theirs = (
+        {source.rank: dump for source, dump in zip(ranks, own, strict=True)} for ranks, own in sides
+    )
+    return ours, theirs
 
 
 class _Side:
@@ -246,6 +252,15 @@ class _Side:
 
     def fed(self) -> Fed:
         return fed_to(self.dumps, self.layout, self.micro_batches)
+
+    def makes_the_calls_of(self, other: _Side) -> bool:
+        """Whether another side's ranks make the same calls, and stand where these do."""
+        places = self.layout == other.layout and self.micro_batches == other.micro_batches
+        return places and make_alike(self.dumps, other.dumps)
+
+    def like(self, other: LogicalRun) -> LogicalRun:
+        """The run, where its ranks make the same calls as another's."""
+        return assemble_like(other, self.dumps)
 
     def assembled(self, join: bool, moved: Mapping[Share, Share], ties: Ties) -> LogicalRun:
         run = assemble(self.dumps, self.layout, self.micro_batches, join, moved, ties)

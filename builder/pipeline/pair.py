@@ -98,7 +98,8 @@ def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     options, rules = instructions.options, instructions.rules
     manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
     enter("reading")
-    merged = match_merged(plan, options.merging, replace(rules, manual=manual))
+    cores = instructions.cores
+    merged = match_merged(plan, options.merging, replace(rules, manual=manual), cores)
     problem, benchmark = merged.matching.problem, merged.matching.benchmark
     checked = options.overflow_check
     enter("comparing")
@@ -106,7 +107,7 @@ def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
         plan=plan,
         problem=problem,
         benchmark=benchmark,
-        comparison=compare(merged.matching, options.tolerance, cores=instructions.cores),
+        comparison=compare(merged.matching, options.tolerance, cores=cores),
         overflow=(
             overflow_levels(problem) if checked else [],
             overflow_levels(benchmark) if checked else [],

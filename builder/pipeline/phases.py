@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 Phase = Literal["reading", "matching", "comparing", "diagnosing", "writing"]
-PHASES: tuple[Phase, ...] = get_args(Phase)
 """In the order in which a pair goes through them; a single graph is read and written."""
 
 Hear = Callable[[Phase], None]

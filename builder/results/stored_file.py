@@ -21,7 +21,7 @@ from builder.results.schema import graph, meta
 from builder.results.stored_rows import object_of
 from builder.results.volumes import Volume, Volumes
 
-_MOST_PAIRS = 4
+_MOST_PAIRS = 2  # per file: rows are asked for first, then what lists and searches read
 _MOST_VOLUMES = 16  # open at a time; each is a few files and some memory
 # Made at once: msgspec crashes when two threads are the first to use a type.
 _decode_pairs = msgspec.json.Decoder(list[MappedPair]).decode

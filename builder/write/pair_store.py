@@ -57,8 +57,9 @@ def _of_ranks(
     if merged is None or comparison is None or benchmark is None:
         return [], []
     bases = problem.value_base, benchmark.value_base
-    layouts = layout_rows(merged, paired(comparison), bases)
-    return list(layouts), list(shard_rows(result, merged, bases, options.threshold))
+    pairs = paired(comparison)
+    shards = shard_rows(result, merged, pairs, bases, options.threshold)
+    return list(layout_rows(merged, pairs, bases)), list(shards)
 
 
 def store_failure(database: Database, plan: PairPlan, error: str) -> PairOutcome:

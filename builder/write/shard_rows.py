@@ -14,9 +14,9 @@ from math import isnan
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import number_of
 from builder.match.values import SURPLUS
-from builder.merge.assemble import LogicalRun
 from builder.merge.guilt import guilty_ranks
 from builder.merge.layouts import AXIS_NAMES, Candidate
+from builder.merge.logical_run import LogicalRun
 from builder.pipeline.merged import MergedMatch
 from builder.pipeline.pair import PairResult
 
@@ -41,20 +41,24 @@ def layout_rows(merged: MergedMatch, pairs: dict[int, int], bases: Indices) -> I
 
 
 def shard_rows(
-    result: PairResult, merged: MergedMatch, bases: Indices, threshold: float
+    result: PairResult,
+    merged: MergedMatch,
+    pairs: dict[int, int],
+    bases: Indices,
+    threshold: float,
 ) -> Iterator[Row]:
     """Rows of the table `shard`, by the order of the problem's values."""
     comparison = result.pair.comparison
     assert comparison is not None
-    pairs = paired(comparison)
     conflicts = _conflicts(merged)
     of_findings = _of_findings(result)
     differing = set(comparison.pairs.problem[comparison.score > threshold].tolist())
+    suspect = differing & of_findings
     problem, benchmark = _Side(merged.problem, bases[0]), _Side(merged.benchmark, bases[1])
     for ours in sorted((differing | of_findings | set(conflicts)) - {SURPLUS}):
         theirs = pairs.get(ours)
         guilty: tuple[int, ...] = conflicts.get(ours, ())
-        if not guilty and ours in differing & of_findings and theirs is not None:
+        if not guilty and ours in suspect and theirs is not None:
             reading = merged.resolution.readings.get(ours)
             axes = () if reading is None else reading.problem.axes
             guilty = guilty_ranks(merged.problem, merged.benchmark, (ours, theirs), axes)
@@ -101,11 +105,12 @@ class _Side:
         self._starts = [start for start, _ in run.dump.ranges.values()]
 
     def rows(self, index: int, guilty: tuple[int, ...]) -> Iterator[Row]:
-        # Of entries that begin at the same value the last one has it, the others have none.
-        run, entry = self._run, self._names[bisect_right(self._starts, index) - 1]
-        parts = sorted(run.parts[index], key=lambda part: (part.rank, part.at))
-        if len(parts) < 2:
+        run = self._run
+        if len(run.parts[index]) < 2:
             return
+        # Of entries that begin at the same value the last one has it, the others have none.
+        entry = self._names[bisect_right(self._starts, index) - 1]
+        parts = sorted(run.parts[index], key=lambda part: (part.rank, part.at))
         origin = run.origin.get(entry, {})
         spread = [axis for axis in range(len(AXIS_NAMES)) if len({p.at[axis] for p in parts}) > 1]
         for part in parts:

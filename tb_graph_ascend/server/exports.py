@@ -132,9 +132,9 @@ _NODE_COLUMNS = (
     "score",
     "input score",
     "introduced",
-    "verdict",
+    "msprobe verdict",
     "overflow",
-    "match",
+    "matched by",
     "reasons",
 )
 

@@ -32,16 +32,15 @@ FIELD_CODES: dict[str, Sequence[str]] = {
 # The words of a node in one number, from the lowest digit: 0 is none, n the n-th word.
 _BASE = 8
 _WORDS = (("kind", KINDS), ("direction", DIRECTIONS), ("verdict", VERDICTS), ("overflow", LEVELS))
-_MATCHED: int = _BASE ** len(_WORDS)
 
 
-def packed(words: Mapping[str, str | None], *, matched: bool) -> int:
+def packed(words: Mapping[str, str | None]) -> int:
     """The state of a node as one number; `words` by the names of its columns."""
     digits = [_code(codes, words[name]) + 1 for name, codes in _WORDS]
     number = 0
     for digit in reversed(digits):
         number = number * _BASE + digit
-    return number + _MATCHED * matched
+    return number
 
 
 def unpacked(state: Ints) -> dict[str, Ints]:
@@ -56,7 +55,7 @@ def _packing() -> str:
         + " ELSE 0 END"
         for place, (name, codes) in enumerate(_WORDS)
     ]
-    return " + ".join([*digits, f"{_MATCHED} * (match IS NOT NULL)"])
+    return " + ".join(digits)
 
 
 # The number of `packed`, in SQL.

@@ -7,9 +7,9 @@ from pathlib import Path
 from builder.dump.reader import Dump
 from builder.dump.values import Values
 from builder.merge.alignment import calls_of
-from builder.merge.assemble import micro_batches_of
 from builder.merge.coordinates import Place, RunLayout
 from builder.merge.names import LogicalNames
+from builder.merge.peers import micro_batches_of
 from builder.merge.schedule import number_micro_batches
 
 _STAGE = RunLayout({"pp": 2}, {0: Place(0, {"pp": 0})})

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from builder.dump.reader import Dump, Parallel, ParameterLayout
 from builder.dump.values import Record, Values
-from builder.merge.assemble import LogicalRun, assemble
+from builder.merge.assemble import assemble
 from builder.merge.coordinates import Place, RunLayout
+from builder.merge.logical_run import LogicalRun
 from builder.merge.ties import join_gradients, tied_names
 
 _EMBEDDING, _HEAD = "Module.embedding.Embedding", "Module.head.Linear"

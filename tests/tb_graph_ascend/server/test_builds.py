@@ -10,12 +10,12 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, get_args
 
 import pytest
 from flask.testing import FlaskClient
 
-from builder.pipeline.phases import PHASES
+from builder.pipeline.phases import Phase
 from tb_graph_ascend.server import Settings, build_jobs, create_app
 from tests.tb_graph_ascend.conftest import Site
 
@@ -140,7 +140,7 @@ pair.enter = pair_work.enter = enter
 """
 
 
-@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("phase", get_args(Phase))
 def test_one_pair_tells_its_phase_and_is_cancelled_in_it(
     client: FlaskClient, folder: Path, phase: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

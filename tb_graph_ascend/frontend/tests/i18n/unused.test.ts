@@ -15,14 +15,14 @@ const CODE = readdirSync(SOURCES, { recursive: true, encoding: "utf8" })
   .join("\n");
 
 /** Words that the server chooses: no source of the page has to name them. */
-const TOLD_BY_SERVER = /^(?:reasons|refusals|match|findingKind|verdictMeans)\./;
+const TOLD_BY_SERVER = /^(?:reasons|refusals|match|findingKind|verdictMeans|measures|search\.refused)\./;
 
 const WORDS = new Set(CODE.match(/[\w-]+/g));
 const WHOLE = new Set([...CODE.matchAll(/"([\w.-]+)"/g)].map(([, key]) => key));
 const TEMPLATES = [
   ...[...CODE.matchAll(/`([\w.-]+\.[\w.-]*\$\{[^`]+)`/g)].map(([, template = ""]) => template),
   ...[...CODE.matchAll(/wordOf\(t, "(\w+)"/g)].map(([, group]) => `${group}.$\{code}`),
-].map((template) => new RegExp(`^${template.replaceAll(".", "\\.").replace(/\$\{[^}]*\}/g, "([\\w-]+)")}$`));
+].map((template) => new RegExp(`^${template.replaceAll(".", "\\.").replace(/\$\{[^}]*\}/g, "([\\w -]+)")}$`));
 
 function isUsed(key: string): boolean {
   if (WHOLE.has(key)) return true;

@@ -20,7 +20,7 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
   const { node, partner } = details;
   return (
     <div className="selected-head">
-      <span className={`side-dot ${node.side}`} title={t(`side.${node.side}`)} />
+      <SideTag details={details} />
       <ScoreChip score={node.score} title={scoreTitle(t, details)} />
       <code className="selected-name" title={node.name}>
         {node.name}
@@ -37,6 +37,14 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
       <PartnerActions details={details} />
     </div>
   );
+}
+
+/** Which run alone has the node; of a pair both names are there. */
+function SideTag({ details: { node, partner } }: { details: NodeDetails }) {
+  const { t } = useTranslation();
+  const { data } = useDatabase();
+  if (partner || !data?.comparison) return null;
+  return <span className={`side-tag ${node.side}`}>{t(`side.${node.side}`)}</span>;
 }
 
 /** The score in words; msprobe's verdict stands here only, with what it means and what it rests on. */

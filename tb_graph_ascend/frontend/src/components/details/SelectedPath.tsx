@@ -23,7 +23,7 @@ export function SelectedPath({ session }: { session: GraphSession }) {
           aria-current={one === node ? "location" : undefined}
           onClick={() => void selectNode(one.id)}
         >
-          {labelOf(one, all[index - 1]).text}
+          {one.kind === "collection" ? t("diff.calls", { count: one.children }) : labelOf(one, all[index - 1]).text}
         </button>
       ))}
     </nav>

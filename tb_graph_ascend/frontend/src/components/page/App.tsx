@@ -95,7 +95,7 @@ function Workspace() {
           </Group>
         </Panel>
         <Separator className="separator horizontal" aria-label={t("frame.details")} />
-        <Panel id="details" defaultSize={compact ? "45%" : "30%"} minSize="90px">
+        <Panel id="details" defaultSize={compact ? "37%" : "30%"} minSize="90px">
           <BottomPanel />
         </Panel>
       </Group>

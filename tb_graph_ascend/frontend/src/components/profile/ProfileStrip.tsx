@@ -10,7 +10,7 @@ import type { DiffView } from "../../state/diffview";
 
 const HEIGHT = 52;
 const COMPACT_HEIGHT = 36;
-const LOW_HEIGHT = 20;
+const LOW_HEIGHT = 18;
 const STEP = 0.05;
 
 export function ProfileStrip({ diff }: { diff: DiffView }) {

@@ -1,0 +1,47 @@
+"""What the dumps of one run spell alike, kept once: ranks mostly make the same calls.
+
+Dumps that have the same object are alike without a look at what is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from builder.dump.reader import Dump
+
+_Kept = TypeVar("_Kept", bound=Iterable[object])
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Gives dumps in place of what they hold the equal objects of those that were seen before."""
+
+    _known: dict[str, list[object]] = field(default_factory=dict)
+
+    def shared(self, dump: Dump) -> Dump:
+        """The same dump; nobody may change in it what others have too."""
+        values = dump.values
+        return replace(
+            dump,
+            values=replace(
+                values,
+                keys=self._first("keys", values.keys),
+                absent=self._first("absent", values.absent),
+            ),
+            ranges=self._first("ranges", dump.ranges),
+            parents=self._first("parents", dump.parents),
+            micro_steps=self._first("micro_steps", dump.micro_steps),
+            stacks=self._first("stacks", dump.stacks),
+            frames=self._first("frames", dump.frames),
+        )
+
+    def _first(self, name: str, mine: _Kept) -> _Kept:
+        known = self._known.setdefault(name, [])
+        for other in known:
+            # Dicts that are equal may have their keys in another order, which is that of calls.
+            if other == mine and isinstance(other, type(mine)) and list(other) == list(mine):
+                return other
+        known.append(mine)
+        return mine
