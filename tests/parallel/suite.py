@@ -77,6 +77,7 @@ SOUND: tuple[tuple[Layout, Layout, Size], ...] = (
     (DP, TP, Size()),
     (TP, TRANSPOSED, Size()),
     (DP, TRANSPOSED, Size()),
+    (PP, TRANSPOSED, Size()),
     (TRANSPOSED, TP, Size()),
 )
 
