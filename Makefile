@@ -63,15 +63,17 @@ $(CHROMIUM):
 # --- the demo -----------------------------------------------------------------------------------
 
 demo: venv build  ## two runs of a small transformer, one wrong: compare, diagnose, show
-	rm -rf demo_output
+	rm -rf demo_output graph_output/demo
 	$(BIN)/python examples/small_transformer.py demo_output/benchmark
 	$(BIN)/python examples/small_transformer.py demo_output/problem --fault
-	$(BIN)/msprobe graph_visualize -tp demo_output/problem -gp demo_output/benchmark -o graph_output
-	$(BIN)/msprobe diagnose "$$(ls -t graph_output/*.vis.db | head -n 1)"
+	$(BIN)/msprobe graph_visualize -tp demo_output/problem -gp demo_output/benchmark -o graph_output/demo
+	$(BIN)/msprobe diagnose graph_output/demo/*.vis.db
 	@echo
-	@echo "Graphs: http://localhost:$(PORT)/#tb_graph_ascend"
 ifneq ($(SERVE),0)
+	@echo "Graphs: http://localhost:$(PORT)/#tb_graph_ascend"
 	$(BIN)/tensorboard --logdir graph_output --port $(PORT)
+else
+	@echo "Result: $$(ls graph_output/demo/*.vis.db) (to look at it: $(BIN)/msprobe serve graph_output)"
 endif
 
 # --- tests ----------------------------------------------------------------------------------------

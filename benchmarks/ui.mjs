@@ -12,7 +12,7 @@ import process from "node:process";
 
 import { chromium } from "playwright-core";
 
-import { addressOf, bundleKilobytes, heapOf, median, newPage, percentile, serve } from "./ui_browser.mjs";
+import { addressOf, bundleKilobytes, heapOf, median, newPage, percentile, serve, toFirstRow } from "./ui_browser.mjs";
 import { measureBeside } from "./ui_peer.mjs";
 
 const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
@@ -62,14 +62,7 @@ async function measureWide(browser, url) {
   const expansions = [];
   for (let run = 0; run < REPEATS; run += 1) {
     await page.goto(url);
-    await page.waitForLoadState("networkidle");
-    await page.keyboard.press("c");
-    await page.waitForTimeout(500);
-    await page.locator(".diff-scroll").focus();
-    await page.keyboard.press("Home");
-    await page.keyboard.press("ArrowDown");
-    await page.waitForFunction(() => document.querySelector(".selected-name"));
-    await page.waitForTimeout(500);
+    await toFirstRow(page);
     expansions.push(await page.evaluate(() => window.bench.until("__mul__", "Enter")));
   }
   report("open a module of 20,000 children", median(expansions), 100, "ms");

@@ -75,19 +75,16 @@ function installProbe() {
     },
     async search(query) {
       const input = document.querySelector("#search");
-      const entries = performance.getEntriesByType("resource").length;
       input.focus();
       const start = performance.now();
       const setter = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
       setter.call(input, query);
       input.dispatchEvent(new Event("input", { bubbles: true }));
-      const answered = () =>
-        performance
-          .getEntriesByType("resource")
-          .slice(entries)
-          .some(({ name, responseStatus }) => responseStatus === 200 && new URL(name).searchParams.get("q") === query);
-      while (!answered()) await frame();
-      await frame();
+      const count = () => document.querySelector(".search-count")?.textContent;
+      // The rows come into the page with their number, in place of the dots.
+      do await frame();
+      while (count() === "…");
+      if (count() === "!") throw new Error(`the search for ${query} was refused`);
       return performance.now() - start;
     },
     answers() {
@@ -112,13 +109,32 @@ export async function serve(folder) {
   const args = ["-m", "msprobe", "serve", folder, "--port", String(port)];
   const server = spawn(command, args, { cwd: ROOT, stdio: "ignore" });
   const base = `http://localhost:${port}/`;
-  for (let tries = 0; tries < 300; tries += 1) {
-    const answer = await fetch(`${base}api/databases`).catch(() => null);
-    if (answer?.ok) return { base, stop: () => server.kill("SIGKILL") };
+  if (await answering(`${base}api/databases`, server)) return { base, stop: () => server.kill("SIGKILL") };
+  throw new Error(`msprobe serve ${folder} did not answer at ${base}`);
+}
+
+/** Whether a server answers within a minute; one that does not is ended. */
+export async function answering(url, server) {
+  for (let tries = 0; tries < 300 && server.exitCode === null; tries += 1) {
+    const answer = await fetch(url).catch(() => null);
+    if (answer?.ok) return true;
     await new Promise((next) => setTimeout(next, 200));
   }
   server.kill("SIGKILL");
-  throw new Error(`msprobe serve ${folder} did not answer at ${base}`);
+  return false;
+}
+
+/** Close what is open and select the first row below the root. */
+export async function toFirstRow(page) {
+  await page.waitForLoadState("networkidle");
+  await page.keyboard.press("c");
+  await page.waitForTimeout(500);
+  await page.locator(".diff-scroll").focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowDown");
+  await page.waitForFunction(() => document.querySelector(".selected-name"));
+  // What is told of the selection is asked for and drawn by then.
+  await page.waitForTimeout(500);
 }
 
 /** Where a result file is opened. */

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
-import { bundleKilobytes, freePort, heapOf, median, newPage, percentile } from "./ui_browser.mjs";
+import { answering, bundleKilobytes, freePort, heapOf, median, newPage, percentile, toFirstRow } from "./ui_browser.mjs";
 
 const REPEATS = 3;
 const LIMIT_MS = 120_000;
@@ -45,13 +45,7 @@ export async function measureBeside(browser, place, peer, folder) {
 const OURS = {
   firstGraph: (page) => page.evaluate(() => window.bench.firstRows),
   async expand(page) {
-    await page.waitForLoadState("networkidle");
-    await page.keyboard.press("c");
-    await page.waitForTimeout(500);
-    await page.locator(".diff-scroll").focus();
-    await page.keyboard.press("Home");
-    await page.keyboard.press("ArrowDown");
-    await page.waitForTimeout(1000);
+    await toFirstRow(page);
     return page.evaluate(() => window.bench.until("__mul__", "Enter"));
   },
   async switchStep(page) {
@@ -175,12 +169,7 @@ async function servePeer(environment, folder) {
   const server = spawn(command, ["--logdir", folder, "--port", String(port)], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   server.stderr.on("data", (text) => (said = `${said}${text}`.slice(-400)));
-  for (let tries = 0; tries < 300 && server.exitCode === null; tries += 1) {
-    const answer = await fetch(`${base}data/plugins_listing`).catch(() => null);
-    if (answer?.ok) return { base, stop: () => server.kill("SIGKILL") };
-    await new Promise((next) => setTimeout(next, 200));
-  }
-  server.kill("SIGKILL");
+  if (await answering(`${base}data/plugins_listing`, server)) return { base, stop: () => server.kill("SIGKILL") };
   throw new Error(`the peer's TensorBoard did not answer: ${said.trim().split("\n").at(-1)}`);
 }
 

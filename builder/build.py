@@ -31,7 +31,7 @@ from builder.pipeline.outcome import (
 from builder.pipeline.pair import Instructions
 from builder.pipeline.phases import Phase, PhaseEntered
 from builder.pipeline.plan import PairPlan, Plan, plan_single
-from builder.pipeline.rules import check_rules, match_rules
+from builder.pipeline.rules import check_rules, manual_pairs, match_rules
 from builder.reasons import Reason
 from builder.write.database import Database, insert_rows, write_meta
 from builder.write.pair_store import store_failure, store_missing
@@ -137,7 +137,7 @@ def put_together(
         findings = order_findings(outcomes, discords)
         summary = _summary(plan, outcomes, request.is_comparison)
         mode = next((o.mode for o in outcomes if o.mode is not None), "structure")
-        facts = _meta(request, mode, summary) | merged_values(outcomes)
+        facts = _meta(request, mode, summary) | merged_values(outcomes) | manual_pairs(rules)
         _write_whole(database, findings, links, facts)
         path = database.finish()
     except sqlite3.OperationalError as error:

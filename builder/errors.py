@@ -12,6 +12,7 @@ BuilderError            what and where, and in `hint` the next step
 
 from __future__ import annotations
 
+from builder.reasons import Reason
 from msprobe_core.format.errors import MendableError
 
 
@@ -36,7 +37,11 @@ class DatabaseError(InputError):
 
 
 class ExpressionError(InputError):
-    """A search expression cannot be used."""
+    """A search expression cannot be used; `reason` says why for interfaces of other languages."""
+
+    def __init__(self, message: str, hint: str, reason: Reason | None = None) -> None:
+        super().__init__(message, hint)
+        self.reason = reason
 
 
 class UnknownNodeError(InputError, LookupError):

@@ -34,7 +34,11 @@ SENTENCES = {
     "(score {score:.2f})",
     "extra_calls": "calls that only the problem run makes: {names}",
     "missing_calls": "calls that only the benchmark run makes: {names}",
-    "in_place_of": "in their place the other run calls {names}",
+    "extra_replaced": "calls without a partner in the benchmark run: {names}; in their place it "
+    "calls {instead}",
+    "missing_replaced": "calls without a partner in the problem run: {names}; in their place it "
+    "calls {instead}",
+    "in_place_of": "in their place the other run calls {names}",  # of earlier releases
     "input_differs": "the input {value} differs (score {score:.2f}) and no recorded call before "
     "it explains that",
     "batch_differs": "the model's own input {value} differs (score {score:.2f}): the two runs "
@@ -51,7 +55,7 @@ SENTENCES = {
     "first_inexact": "everything before agrees to the last digit; the output {value} is the first "
     "that does not, and {reader} makes the difference grow",
     "replica_differs": "{value} should be the same on all {axis} ranks and is not: rank {ranks} "
-    "({coordinates}) differs by {error:.3g}",
+    "({coordinates}), relative error between the ranks {error:.3g}",
     "misplaced": "{value} does not lie in the {order} order that the run says: rank {ranks} "
     "({coordinates}) holds other positions",
     "other_axis": "{text}",
@@ -94,8 +98,8 @@ SENTENCES = {
     "merged": "the ranks are compared as one logical run: {problem} against {benchmark}",
     "not_merged": "compared rank by rank, not as one logical run: {why}",
     "merged_little": "fewer than half of the values could be compared: {compared} of {total}",
-    "merged_values": "{compared} values compared, {bounded} of them by what a sum preserves, "
-    "{assumed} by an assumed layout; {set_aside} set aside ({reasons})",
+    "merged_values": "{compared} values were compared, of these {assumed} by a guess of how the "
+    "ranks share them and {bounded} by their mean alone; {set_aside} were not ({reasons})",
     "only_in": "step {step} rank {rank} exists on the {side} side only",
     "nothing_comparable": "no values could be compared",
     # what speaks for a manual pair

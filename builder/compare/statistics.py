@@ -104,7 +104,16 @@ def relative_error(problem: Statistics, benchmark: Statistics) -> Floats:
     The largest of |ΔNorm|/Norm, |ΔMean|/rms, |ΔMax|/absmax and |ΔMin|/absmax of the benchmark
     side, rms = Norm/√n, absmax = max(|Max|, |Min|): each is scaled by the tensor as a whole, so a
     mean near zero does not explode. NaN or Inf on both sides agrees, on one side is infinite.
-    Means and norms that overflowed do not count, nor what masks of two formats make differ.
+    """
+    worst = error_parts(problem, benchmark).max(axis=0, initial=-1.0)
+    return np.where(worst < 0, np.nan, worst)
+
+
+def error_parts(problem: Statistics, benchmark: Statistics) -> Floats:
+    """What `relative_error` is the largest of: the parts of Max, Min, Mean and Norm, row by row.
+
+    -1 where a statistic does not count: one side lacks it, or it overflowed. What masks of two
+    formats make differ is no error.
     """
     norm = np.abs(benchmark.table[3])
     rms = norm / np.sqrt(np.maximum(benchmark.size, 1.0))
@@ -116,8 +125,7 @@ def relative_error(problem: Statistics, benchmark: Statistics) -> Floats:
     masked &= problem.table[1] != benchmark.table[1]
     errors[1:, masked] = 0.0
     errors[~both] = -1.0
-    worst = errors.max(axis=0, initial=-1.0)
-    return np.where(both.any(axis=0), worst, np.nan)
+    return errors
 
 
 def norm_relative_error(problem: Statistics, benchmark: Statistics) -> Floats:

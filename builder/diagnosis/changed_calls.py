@@ -55,7 +55,7 @@ def candidate_in_forward(case: Case) -> Candidate | None:
 def open_candidate(case: Case, candidate: Candidate, score: float) -> Finding:
     """Name what a difference points to; the node of the case is the first that shows it."""
     named = _outermost(candidate.node, case.matching)
-    names, instead = _names(case.candidates.run(candidate)), case.candidates.instead(candidate)
+    run, instead = case.candidates.run(candidate), case.candidates.instead(candidate)
     case.candidates.name(candidate)
     ledger, facts = case.ledger, case.facts
     if candidate.kind == "argument":
@@ -64,12 +64,18 @@ def open_candidate(case: Case, candidate: Candidate, score: float) -> Finding:
     if candidate.kind == "precision":
         return ledger.open(named, "precision", facts.precision_reason(named))
     is_extra = candidate.kind == "extra"
-    reason: Reason = {"code": "extra_calls" if is_extra else "missing_calls", "names": names}
     affected = None if is_extra else case.node
-    finding = ledger.open(named, "input_differs", reason, score, affected=affected)
+    return ledger.open(
+        named, "input_differs", _calls_reason(is_extra, run, instead), score, affected=affected
+    )
+
+
+def _calls_reason(is_extra: bool, run: list[TreeNode], instead: list[TreeNode]) -> Reason:
+    """What one run alone calls, or calls where the other calls something else."""
+    kind, names = "extra" if is_extra else "missing", _names(run)
     if instead:
-        finding.reasons.append({"code": "in_place_of", "names": _names(instead)})
-    return finding
+        return {"code": f"{kind}_replaced", "names": names, "instead": _names(instead)}
+    return {"code": f"{kind}_calls", "names": names}
 
 
 def _names(calls: list[TreeNode]) -> str:

@@ -9,6 +9,7 @@ from math import isnan
 import numpy as np
 
 from builder.compare.comparison import Comparison
+from builder.compare.score import score_of
 from builder.compare.statistics import Floats
 from builder.diagnosis.paired_values import PairedValues
 from builder.dump.values import Record
@@ -80,6 +81,17 @@ class Divergence(PairedValues):
             return []
         rows = [r for r in self.rows(node) if self._forgiven[r] and self.comparison.is_output[r]]
         return self.problem_values(rows)
+
+    def barely_agreeing(self) -> list[int]:
+        """The rows of outputs that agree at their depth and would not at the least depth there is.
+
+        Tolerances grow with depth, so that whether two numbers agree depends on where one asks.
+        """
+        comparison = self.comparison
+        least = np.full_like(comparison.limit, comparison.limit.min(initial=np.inf))
+        closest = score_of(comparison.error, least)
+        rows = comparison.is_output & ~self._is_divergent & (closest > self.threshold)
+        return list(np.flatnonzero(rows).tolist())
 
     def divergent(self, node: TreeNode) -> DivergentRows:
         """The rows of a node whose score exceeds the threshold."""

@@ -6,6 +6,7 @@ Rules read it and open findings in it; it decides nothing itself.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import cached_property
 from typing import Literal
 
 from builder.diagnosis.facts import Facts
@@ -135,10 +136,32 @@ class Ledger:
         """Whether a call put out the problem side's value of a row, as far as the dump tells."""
         return self.producers.of(self.facts.value_pair(row)[0]) is not None
 
-    def is_from_outside(self, row: int) -> bool:
-        """Whether a value of the problem side could be traced to a call, and no call made it."""
-        ours, _ = self.facts.value_pair(row)
-        return self.producers.prints.numbers[ours] != NO_PRINT and not self.is_made(row)
+    def is_foreign(self, row: int) -> bool:
+        """Whether an integer is data of the run: token ids, labels, masks that no call made.
+
+        Masks and indices behind a finding were computed, so that there it has to be certain.
+        """
+        if not self.facts.is_integer(row) or self.is_made_by_partners(row):
+            return False
+        return not self.findings or self._is_from_outside(row)
+
+    def _is_from_outside(self, row: int) -> bool:
+        """Whether a value of the problem side could be traced to a call, and no call made it.
+
+        A constant has no fingerprint. Of one, a dump that names the makers of inputs says that
+        nothing recorded made it by naming none.
+        """
+        ours, theirs = self.facts.value_pair(row)
+        if SURPLUS in (ours, theirs) or self.facts.ours[row].source or self.is_made(row):
+            return False
+        if self.producers.prints.numbers[ours] != NO_PRINT:
+            return True
+        return self._names_makers and not self.facts.theirs[row].source
+
+    @cached_property
+    def _names_makers(self) -> bool:
+        """Whether the problem side's dump says of inputs which output they are."""
+        return any(record.source for record in self._values.records)
 
     def moved_from(self, row: int) -> TreeNode | None:
         """The call whose two sides agree on a value that differs here: elements were moved.

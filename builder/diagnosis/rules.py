@@ -109,11 +109,7 @@ def reads_a_wrong_parameter(case: Case) -> Finding | None:
 
 def was_fed_other_data(case: Case) -> Finding | None:
     """The first node that reads anything reads other data, or integers that no call made."""
-    worst = case.facts.worst(case.rows.inputs)
-    is_foreign = case.facts.is_integer(worst) and not case.ledger.is_made_by_partners(worst)
-    if case.ledger.findings:
-        # Masks and indices behind a finding were computed, and constant ones cannot be traced.
-        is_foreign = is_foreign and case.ledger.is_from_outside(worst)
+    is_foreign = case.ledger.is_foreign(case.facts.worst(case.rows.inputs))
     if (case.ledger.compared and not is_foreign) or phase_of(case.node) != "forward":
         return None
     reason = case.facts.score_reason("batch_differs", case.rows.inputs)

@@ -62,6 +62,7 @@ def walk(comparison: Comparison, threshold: float = THRESHOLD) -> Walked:
     late = state.late_candidate() if not ledger.findings else None
     if not ledger.findings:
         state.find_drift(nodes)
+    state.hand_on_updates()
     for finding in ledger.findings:
         finding.propagated_to = len(finding.carriers)
     ordered = sorted(ledger.findings, key=Finding.sort_key)
@@ -235,10 +236,9 @@ class _Walk:
     def _open_other_integers(self, node: TreeNode) -> Finding | None:
         """Name a node whose integers differ inside the tolerance: they are not to be rounded."""
         ledger = self.ledger
-        if ledger.findings or ledger.reselected or phase_of(node) != "forward":
+        if ledger.reselected or phase_of(node) != "forward":
             return None
-        changed = self.facts.changed_integers(node)
-        foreign = next((row for row in changed if not ledger.is_made_by_partners(row)), None)
+        foreign = next(filter(ledger.is_foreign, self.facts.changed_integers(node)), None)
         if foreign is None:
             return None
         key = self.facts.comparison.keys[foreign]
@@ -298,6 +298,26 @@ class _Walk:
             rows = self.facts.divergent(steepest).outputs
             reason = self.facts.score_reason("drift", rows)
             self.ledger.open(steepest, "introduced", reason)
+
+    def hand_on_updates(self) -> None:
+        """Let the next step inherit what the optimizer put out apart, and agrees where it did.
+
+        Called alike on both sides, the optimizer only handed on what gradients differ by. The next
+        step reads the same numbers at another depth, with another tolerance.
+        """
+        order = self.facts.comparison.pairs.node
+        nodes = self.matching.problem.in_order
+        rows = [r for r in self.facts.barely_agreeing() if phase_of(nodes[order[r]]) == "after"]
+        if rows and self._updates_alike():
+            self.ledger.tolerate(self.facts.problem_values(rows))
+
+    def _updates_alike(self) -> bool:
+        """Whether both runs made the same calls after the backward pass, with equal arguments."""
+        trees, partner = (self.matching.problem, self.matching.benchmark), self.matching.partner
+        ours, theirs = ([n for n in tree.in_order if phase_of(n) == "after"] for tree in trees)
+        if not all(node in partner for node in (*ours, *theirs)):
+            return False
+        return not any(self.facts.divergent(node).arguments for node in ours)
 
     def _steepness(self, node: TreeNode) -> float:
         return (self.facts.scores(node)[0] or 0.0) - self.facts.reads(node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from builder.diagnosis.causes import Place, by_cause
@@ -92,8 +92,9 @@ def _finding(step: int, graph: int, discord: Discord) -> StoredFinding:
 def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
     listed: list[StoredFinding] = []
     previous: PairOutcome | None = None
+    let_pass: frozenset[Hashable] = frozenset()
     for outcome in outcomes:
-        significant = [f for f in outcome.findings if not _is_rounding(f, previous)]
+        significant = [f for f in outcome.findings if not _is_rounding(f, let_pass)]
         late = previous.late if previous is not None else None
         if significant and not listed and late is not None and not _is_fed(significant[0]):
             # Nothing showed while the optimizer ran; what its step left behind shows now.
@@ -104,17 +105,17 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
             if listed and listed[0].step < outcome.step and _is_inherited(finding):
                 count = listed[0].propagated_to + finding.propagated_to + 1
                 listed[0] = replace(listed[0], propagated_to=count)
-            elif not _is_rounding(finding, previous):
+            elif not _is_rounding(finding, let_pass):
                 listed.append(_with_optimizer(finding, previous))
-        previous = outcome
+        # A weight that no optimizer touched since is read again as it was.
+        inherited = (f.inherits for f in outcome.findings if _is_rounding(f, let_pass))
+        previous, let_pass = outcome, outcome.tolerated.union(*inherited)
     return listed
 
 
-def _is_rounding(finding: StoredFinding, previous: PairOutcome | None) -> bool:
-    """Whether all that differs is what rounding in the step before left, as Adam's may be."""
-    return (
-        previous is not None and bool(finding.inherits) and finding.inherits <= previous.tolerated
-    )
+def _is_rounding(finding: StoredFinding, let_pass: frozenset[Hashable]) -> bool:
+    """Whether all that differs is what the step before let pass, as Adam's rounding may be."""
+    return bool(finding.inherits) and finding.inherits <= let_pass
 
 
 def _is_fed(finding: StoredFinding) -> bool:

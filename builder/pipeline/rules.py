@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from builder.errors import InputError, MappingError
 from builder.match.manual_file import read_mapping
 from builder.match.nodes import MatchRules, ModuleMapping
@@ -29,6 +31,11 @@ def match_rules(options: BuildOptions, comparison: bool) -> MatchRules:
         manual=read_mapping(manual) if manual is not None else (),
         values=_data_mapping(options.data_mapping),
     )
+
+
+def manual_pairs(rules: MatchRules) -> dict[str, object]:
+    """The pairs made by hand that a result was built with, as its `meta` has them."""
+    return {"manual_pairs": msgspec.to_builtins(list(rules.manual))} if rules.manual else {}
 
 
 def check_rules(rules: MatchRules, options: BuildOptions, outcomes: Sequence[PairOutcome]) -> None:

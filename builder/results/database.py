@@ -24,6 +24,7 @@ from sqlalchemy import (
 
 from builder.diagnosis.walk import THRESHOLD
 from builder.errors import UnknownNodeError
+from builder.match.manual_file import MappedPair
 from builder.results.across import find_everywhere
 from builder.results.diff.flow_cells import NO_FLOW, FlowIds, read_flow
 from builder.results.diff.index import DiffIndex, index_of
@@ -134,6 +135,11 @@ class ResultDatabase:
     def options(self) -> dict[str, Any]:
         """The options of the build."""
         return self._stored.options
+
+    @property
+    def manual_pairs(self) -> tuple[MappedPair, ...]:
+        """The pairs made by hand that the build knew."""
+        return self._stored.manual_pairs
 
     @property
     def comparison(self) -> bool:

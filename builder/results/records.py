@@ -21,6 +21,8 @@ Overflow: TypeAlias = Literal["medium", "high", "critical"]
 Role: TypeAlias = Literal["input", "parameters", "parameters_grad", "output"]
 # JSON has no NaN and no infinity: they travel as "nan", "inf" and "-inf".
 Measure: TypeAlias = float | Literal["nan", "inf", "-inf"] | None
+# What the error of a value is of: a statistic, the elements, or the elements by their sketches.
+ErrorOf: TypeAlias = Literal["max", "min", "mean", "norm", "elements", "sketch"]
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 Reason: TypeAlias = dict[str, str | float | bool | None]
 
@@ -150,7 +152,11 @@ class Value(msgspec.Struct, frozen=True, gc=False):
 
 
 class ValuePair(msgspec.Struct, frozen=True):
-    """A value of both sides; a side is null where the value is surplus on the other."""
+    """A value of both sides; a side is null where the value is surplus on the other.
+
+    `error_of` is null where the error is of none of these: a dtype, a checksum, rounding set back
+    to the tolerance.
+    """
 
     role: Role
     path: str
@@ -161,6 +167,7 @@ class ValuePair(msgspec.Struct, frozen=True):
     worst: bool
     measures: dict[str, Measure]
     differs: list[str]
+    error_of: ErrorOf | None = None
 
 
 class Stacks(msgspec.Struct, frozen=True):

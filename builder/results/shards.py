@@ -13,7 +13,8 @@ from builder.results.database import ResultDatabase
 from builder.results.reading import Results
 from builder.results.records import Measure, Node, Role, Side
 from builder.results.schema import layout, shard, value
-from builder.results.value_pairs import measure_of, shape_of
+from builder.results.value_measures import measure_of
+from builder.results.value_pairs import shape_of
 
 Joined = Literal["R", "S", "P", "A", "D"]
 Trust = Literal["exact", "told", "bounded", "assumed"]

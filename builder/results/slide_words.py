@@ -50,7 +50,7 @@ WORDS: dict[Language, SlideWords] = {
         gap="not in this run",
         calls="{count} calls",
         score="score",
-        scale="1 = wholly different;  inputs → output",
+        scale="1 = 100 % error;  inputs → output",
         built="compared {date}, version {version}",
         rows={
             "agrees": "agrees",
@@ -76,7 +76,7 @@ WORDS: dict[Language, SlideWords] = {
         gap="此次运行没有",
         calls="{count} 个调用",
         score="分数",
-        scale="1 = 完全不同；  输入 → 输出",
+        scale="1 = 误差 100%；  输入 → 输出",
         built="比对于 {date}，版本 {version}",
         rows={
             "agrees": "一致",

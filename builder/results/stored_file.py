@@ -9,8 +9,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import msgspec
 from sqlalchemy import Engine, Row, Select, case, inspect, literal, null, select
 
+from builder.match.manual_file import MappedPair
 from builder.results.cache import Cache
 from builder.results.engine import open_engine
 from builder.results.pair_index.sides import SideNodes
@@ -19,8 +21,10 @@ from builder.results.schema import graph, meta
 from builder.results.stored_rows import object_of
 from builder.results.volumes import Volume, Volumes
 
-_MOST_PAIRS = 4
+_MOST_PAIRS = 2  # per file: rows are asked for first, then what lists and searches read
 _MOST_VOLUMES = 16  # open at a time; each is a few files and some memory
+# Made at once: msgspec crashes when two threads are the first to use a type.
+_decode_pairs = msgspec.json.Decoder(list[MappedPair]).decode
 
 
 class StoredFile:
@@ -112,6 +116,13 @@ class StoredFile:
     def has_flow(self) -> bool:
         # Seldom asked, and never of a file's own word: the tables are those of its schema.
         return inspect(self.engine).has_table("flow")
+
+    @cached_property
+    def manual_pairs(self) -> tuple[MappedPair, ...]:
+        try:
+            return tuple(_decode_pairs(self.meta.get("manual_pairs", "[]")))
+        except msgspec.MsgspecError:
+            return ()  # a file may come from anywhere
 
     @cached_property
     def options(self) -> dict[str, Any]:

@@ -1,26 +1,20 @@
-"""Puts the values of a node and of its partner side by side, with measures and what differs.
-
-Statistics measures are computed when asked for: the database keeps the statistics themselves.
-"""
+"""Puts the values of a node and of its partner side by side, with measures and what differs."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sqlalchemy import Row
 
 from builder.compare.attributes import differing_attributes
-from builder.compare.sketches import estimate_pairs
-from builder.compare.statistics import Bools, Floats, scaled_difference, statistics_of
 from builder.compare.tensors import TensorMeasures
 from builder.dump.values import Record
 from builder.results.manual.measured_pair import MeasuredValue
 from builder.results.records import ROLES, Measure, Value, ValuePair
+from builder.results.value_measures import ValueMeasures, measure_of, measure_values
 
 _TENSOR_NAMES = {
     "cosine": "Cosine",
@@ -30,7 +24,7 @@ _TENSOR_NAMES = {
     "one_thousandth": "One Thousandth Err Ratio",
     "five_thousandths": "Five Thousandths Err Ratio",
 }
-_STATISTICS = ("Max", "Min", "Mean", "Norm")
+_NONE = ValueMeasures()
 
 
 @dataclass(slots=True)
@@ -57,10 +51,9 @@ def pair_up(
         matched = _by_hand(problem, benchmark, measured)
     else:
         matched = _as_stored(problem, benchmark)
-    pairs_of_measures = zip(_statistics_measures(matched), _estimates(matched), strict=True)
-    measures = [statistics | estimated for statistics, estimated in pairs_of_measures]
     worst = max((m.score for m in matched if m.score), default=None)
-    pairs = [_value_pair(m, measures[i], worst) for i, m in enumerate(matched)]
+    measures = _measures(matched)
+    pairs = [_value_pair(m, measures.get(i, _NONE), worst) for i, m in enumerate(matched)]
     return sorted(pairs, key=lambda p: (ROLES.index(p.role), -(p.score or 0.0)))
 
 
@@ -91,19 +84,6 @@ def shape_of(text: str | None) -> list[int] | None:
     if text is None:
         return None
     return [int(size) for size in str(text).split(",") if size.strip().isdigit()]
-
-
-def measure_of(number: object) -> Measure:
-    """A number as it can be sent: what is not finite becomes text, what is no number nothing."""
-    if number == "nan":
-        return "nan"
-    if not isinstance(number, int | float):
-        return None
-    if math.isfinite(number):
-        return float(number)
-    if math.isnan(number):
-        return "nan"
-    return "inf" if number > 0 else "-inf"
 
 
 def _as_stored(problem: Sequence[Row[Any]], benchmark: Sequence[Row[Any]]) -> list[_Matched]:
@@ -138,56 +118,16 @@ def _tensor_measures(measures: TensorMeasures) -> dict[str, Measure]:
     return {name: measure_of(getattr(measures, key)) for key, name in _TENSOR_NAMES.items()}
 
 
-def _statistics_measures(matched: Sequence[_Matched]) -> list[dict[str, Measure]]:
-    """Differences and relative errors of Max, Min, Mean and Norm for every pair."""
-    both = [i for i, m in enumerate(matched) if m.problem is not None and m.benchmark is not None]
-    ours = statistics_of([record_of(matched[i].problem) for i in both])  # type: ignore[arg-type]
-    theirs = statistics_of([record_of(matched[i].benchmark) for i in both])  # type: ignore[arg-type]
-    recorded = ours.recorded & theirs.recorded
-    with np.errstate(all="ignore"):
-        difference = ours.table - theirs.table
-    relative = scaled_difference(ours.table, theirs.table, np.abs(theirs.table))
-    measures: list[dict[str, Measure]] = [{} for _ in matched]
-    for place, index in enumerate(both):
-        if recorded[:, place].any():
-            measures[index] = _named(difference[:, place], relative[:, place], recorded[:, place])
-    return measures
+def _measures(matched: Sequence[_Matched]) -> dict[int, ValueMeasures]:
+    """What compares the pairs that have both sides, by their place."""
+    both = [(i, m.problem, m.benchmark) for i, m in enumerate(matched)]
+    known = [(i, p, b) for i, p, b in both if p is not None and b is not None]
+    ours = [record_of(p) for _, p, _ in known]
+    theirs = [record_of(b) for _, _, b in known]
+    return {i: found for (i, *_), found in zip(known, measure_values(ours, theirs), strict=True)}
 
 
-def _estimates(matched: Sequence[_Matched]) -> list[dict[str, Measure]]:
-    """What the sketches of every pair estimate, where both sides have one."""
-    measures: list[dict[str, Measure]] = [{} for _ in matched]
-    both = [i for i, m in enumerate(matched) if m.problem is not None and m.benchmark is not None]
-    ours = [record_of(matched[i].problem) for i in both]  # type: ignore[arg-type]
-    theirs = [record_of(matched[i].benchmark) for i in both]  # type: ignore[arg-type]
-    estimates = estimate_pairs(ours, theirs)
-    if estimates is None:
-        return measures
-    for place, index in enumerate(both):
-        if not math.isnan(estimates.error[place]):
-            measures[index] = {
-                "Estimated Relative Error": measure_of(float(estimates.error[place])),
-                "Estimated Cosine": _cosine_of(float(estimates.cosine[place])),
-            }
-    return measures
-
-
-def _cosine_of(cosine: float) -> Measure:
-    return None if math.isnan(cosine) else measure_of(cosine)
-
-
-def _named(difference: Floats, relative: Floats, recorded: Bools) -> dict[str, Measure]:
-    named: dict[str, Measure] = {}
-    for suffix, column in ((" diff", difference), ("RelativeErr", relative)):
-        for row, name in enumerate(_STATISTICS):
-            known = bool(recorded[row])
-            named[name + suffix] = measure_of(float(column[row])) if known else None
-    return named
-
-
-def _value_pair(
-    matched: _Matched, statistics: dict[str, Measure], worst: float | None
-) -> ValuePair:
+def _value_pair(matched: _Matched, found: ValueMeasures, worst: float | None) -> ValuePair:
     p, b = matched.problem, matched.benchmark
     shown = p if p is not None else b
     assert shown is not None
@@ -199,8 +139,9 @@ def _value_pair(
         score=matched.score,
         error=measure_of(matched.error),
         worst=worst is not None and matched.score == worst,
-        measures=matched.tensor if matched.tensor is not None else statistics,
+        measures=matched.tensor if matched.tensor is not None else dict(found.named),
         differs=_differs(p, b) if p is not None and b is not None else [],
+        error_of="elements" if matched.tensor is not None else found.error_of(matched.error),
     )
 
 

@@ -52,7 +52,8 @@ def _table(place: Workplace, db: str, step: int, rank: int, form: SheetForm) -> 
     results = opened.database
     if not results.comparison:
         raise ConflictError("the file holds one run alone", "compare it with another run")
-    place.manual.seen_by(request).strictly(opened.file)  # a broken file of pairs is said
+    # A broken file of pairs is said.
+    place.manual.seen_by(request).strictly(opened.file, opened.built)
     pair = results.pair(step, rank)
     # The table is made anew from the dumps: it shows arguments and texts that the file leaves out.
     folders = _dump_of(results, pair.problem), _dump_of(results, pair.benchmark)

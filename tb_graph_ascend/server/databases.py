@@ -6,9 +6,8 @@ import os
 
 import msgspec
 
-from builder.results.answer import Answer
 from builder.results.rank_strip import RankStrip, rank_strip
-from tb_graph_ascend.server.messages import DatabaseAnswer, Databases
+from tb_graph_ascend.server.messages import DatabaseAnswer, Databases, StandingAnswer
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
@@ -35,8 +34,8 @@ def resource(place: Workplace) -> Resource:
             read_only=place.settings.read_only,
         )
 
-    @routes.route("/databases/<db>/answer", answer=Answer)
-    def where_it_begins(db: str) -> Answer:
+    @routes.route("/databases/<db>/answer", answer=StandingAnswer)
+    def where_it_begins(db: str) -> StandingAnswer:
         """Where it begins: the causes, and what was not compared."""
         return place.library.answer(place.open(db))
 

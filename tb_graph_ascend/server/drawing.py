@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from builder.dump.tensor_data import TensorData
 from builder.results.records import Count, Measure
-from builder.results.value_pairs import measure_of
+from builder.results.value_measures import measure_of
 
 BLOCK = 1 << 18
 Floats = NDArray[np.float64]

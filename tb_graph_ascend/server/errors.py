@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 
 from builder.errors import BuilderError, ExpressionError, UnknownNodeError
+from builder.reasons import Reason
 from tb_graph_ascend.server.answers import json_response
 from tb_graph_ascend.server.messages import Failure
 
@@ -79,9 +80,11 @@ def install(app: Flask) -> None:
     app.register_error_handler(Exception, _our_fault)
 
 
-def failure(status: int, error: str, hint: str | None = None) -> Response:
+def failure(
+    status: int, error: str, hint: str | None = None, reason: Reason | None = None
+) -> Response:
     """An answer that says what failed, in one line."""
-    return json_response(Failure(" ".join(error.split()), hint), status)
+    return json_response(Failure(" ".join(error.split()), hint, reason), status)
 
 
 def _requested_wrongly(error: RequestError) -> Response:
@@ -101,7 +104,7 @@ def _unknown(error: UnknownNodeError) -> Response:
 
 
 def _no_expression(error: ExpressionError) -> Response:
-    return failure(400, f"q: {error.message}", error.hint)
+    return failure(400, f"q: {error.message}", error.hint, error.reason)
 
 
 def _builder_refused(error: BuilderError) -> Response:

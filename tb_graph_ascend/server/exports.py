@@ -67,7 +67,7 @@ def resource(place: Workplace) -> Resource:
     def mappings(db: str, form: str) -> Response:
         """The manual pairs."""
         opened = place.open(db)
-        listed = place.manual.seen_by(request).strictly(opened.file)
+        listed = place.manual.seen_by(request).strictly(opened.file, opened.built)
         rows = [msgspec.structs.asdict(pair) for pair in listed]
         return _download("mappings", form, rows, MappedPair.__struct_fields__)
 
@@ -132,9 +132,9 @@ _NODE_COLUMNS = (
     "score",
     "input score",
     "introduced",
-    "verdict",
+    "msprobe verdict",
     "overflow",
-    "match",
+    "matched by",
     "reasons",
 )
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import asdict
+
 from builder.errors import DatabaseError
 from builder.match.manual_file import MappedPair
-from builder.results.answer import Answer, answer
+from builder.results.answer import answer
 from builder.results.cache import Cache
 from builder.results.database import ResultDatabase
 from builder.results.diff.index import DiffIndex
@@ -23,8 +25,12 @@ from builder.results.records import NodeList
 from tb_graph_ascend.logdirs import LogDirs, ResultFile
 from tb_graph_ascend.server.drawing import Picture
 from tb_graph_ascend.server.errors import NotFoundError
-from tb_graph_ascend.server.messages import DatabaseEntry
+from tb_graph_ascend.server.manual_pairs import Built, changed
+from tb_graph_ascend.server.messages import DatabaseEntry, StandingAnswer
 from tb_graph_ascend.server.overlay import Overlay, lay_over
+
+# The manual pairs of a file that was built with some.
+PairsOf = Callable[[ResultFile, Built], Sequence[MappedPair]]
 
 _MOST_OPEN = 16
 _MOST_SEEN = 32
@@ -36,12 +42,21 @@ _MOST_STATES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class OpenDatabase:
-    """A result file that was asked for, seen through its manual pairs."""
+    """A result file that was asked for, seen through its manual pairs.
+
+    `pairs` are all of them, those that the file was built with too.
+    """
 
     file: ResultFile
     database: Results
     overlay: Overlay
     pairs: tuple[MappedPair, ...] = ()
+
+    @property
+    def built(self) -> tuple[MappedPair, ...]:
+        """The manual pairs that the file was built with."""
+        bare = self.database
+        return bare.manual_pairs if isinstance(bare, ResultDatabase) and self.writable else ()
 
     @property
     def writable(self) -> bool:
@@ -59,7 +74,7 @@ class Library:
         self._indexes: Cache[PairIndex] = Cache(_MOST_INDEXES)
         self._diffs: Cache[DiffIndex] = Cache(_MOST_DIFFS)
         self.pictures: Cache[Picture] = Cache(_MOST_PICTURES)
-        self._answers: Cache[Answer] = Cache(_MOST_OPEN)
+        self._answers: Cache[StandingAnswer] = Cache(_MOST_OPEN)
         self._errors: Cache[str | None] = Cache(_MOST_STATES)
 
     def entries(self) -> list[DatabaseEntry]:
@@ -85,12 +100,14 @@ class Library:
             )
         return file
 
-    def open(self, token: str, pairs: Callable[[ResultFile], Sequence[MappedPair]]) -> OpenDatabase:
+    def open(self, token: str, pairs: PairsOf) -> OpenDatabase:
         """A database through the manual pairs that `pairs` gives for it."""
         file = self.file(token)
         bare = self._open.get(file.version, lambda: open_results(file.path))
         opened = OpenDatabase(file, bare, Overlay())
-        return self.seen_through(opened, pairs(file)) if opened.writable else opened
+        if not opened.writable:
+            return opened
+        return self.seen_through(opened, pairs(file, opened.built))
 
     def seen_through(self, opened: OpenDatabase, pairs: Sequence[MappedPair]) -> OpenDatabase:
         """The same database through other pairs; only one of our own takes any."""
@@ -103,10 +120,15 @@ class Library:
 
         return self._seen.get((file.version, tuple(pairs)), look)
 
-    def answer(self, opened: OpenDatabase) -> Answer:
+    def answer(self, opened: OpenDatabase) -> StandingAnswer:
         """Where it begins; kept, for it reads the stacks of all causes."""
         key = (opened.file.version, opened.pairs)
-        return self._answers.get(key, lambda: answer(opened.database))
+
+        def ask() -> StandingAnswer:
+            found = asdict(answer(opened.database))
+            return StandingAnswer(**found, changed_pairs=changed(opened.pairs, opened.built))
+
+        return self._answers.get(key, ask)
 
     def index(self, opened: OpenDatabase, step: int, rank: int) -> PairIndex:
         """All nodes of a pair, ready to be searched and listed."""

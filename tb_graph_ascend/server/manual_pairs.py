@@ -1,5 +1,8 @@
 """The manual pairs of a database: beside it in `<name>.mapping.json`, or in the client's session.
 
+They are all that a rebuild shall know: those that the result was built with, until somebody changes
+them, and from then on what the mapping file holds.
+
 The server stays stateless where a folder cannot be written: the client keeps its pairs, lays them
 down here once under a name made of their content, and its requests carry that name. A server that
 knows the name no more says so, and the client lays them down again.
@@ -27,6 +30,15 @@ from tb_graph_ascend.server.messages import Mappings
 SESSION_HEADER = "X-Manual-Pairs"
 _MOST_PAIRS = 10_000
 _MOST_SETS = 256
+
+
+# The pairs that a result was built with.
+Built = Sequence[MappedPair]
+
+
+def changed(pairs: Sequence[MappedPair], built: Built) -> int:
+    """How many pairs came or went since the build, whose diagnosis does not know of it."""
+    return len(set(pairs) ^ set(built))
 
 
 class PairSets:
@@ -74,14 +86,18 @@ class ManualPairs:
         session = self.sets.find(name) if name is not None else None
         return ReadPairs(self._logdirs, session)
 
-    def describe(self, request: Request, file: ResultFile, pairs: list[MappedPair]) -> Mappings:
+    def describe(
+        self, request: Request, file: ResultFile, pairs: list[MappedPair], built: Built
+    ) -> Mappings:
         """The pairs as a message; `saved` tells whether they are, or would be, in the file."""
         folder = file.path.parent
         writable = not self._read_only and os.access(folder, os.W_OK)
         saved = writable and SESSION_HEADER not in request.headers
-        return Mappings(saved, mapping_path(file.path).name, pairs)
+        return Mappings(saved, mapping_path(file.path).name, pairs, changed(pairs, built))
 
-    def save(self, request: Request, file: ResultFile, pairs: list[MappedPair]) -> Mappings:
+    def save(
+        self, request: Request, file: ResultFile, pairs: list[MappedPair], built: Built
+    ) -> Mappings:
         """Write the pairs beside the database where that is possible."""
         if len(pairs) > _MOST_PAIRS:
             raise BadArgumentError(
@@ -95,7 +111,7 @@ class ManualPairs:
                 write_mapping(path, pairs)
             except OSError:
                 saved = False
-        return Mappings(saved, path.name, pairs)
+        return Mappings(saved, path.name, pairs, changed(pairs, built))
 
 
 class ReadPairs:
@@ -105,20 +121,20 @@ class ReadPairs:
         self._logdirs = logdirs
         self._session = session
 
-    def for_reading(self, file: ResultFile) -> Sequence[MappedPair]:
+    def for_reading(self, file: ResultFile, built: Built) -> Sequence[MappedPair]:
         """The pairs; none where the mapping file is broken, which `strictly` reports."""
         try:
-            return self.strictly(file)
+            return self.strictly(file, built)
         except ConflictError:
             return ()
 
-    def strictly(self, file: ResultFile) -> list[MappedPair]:
+    def strictly(self, file: ResultFile, built: Built) -> list[MappedPair]:
         """The pairs; raises ConflictError for a mapping file that cannot be used."""
         if self._session is not None:
             return self._session
         path = mapping_path(file.path)
         if not path.exists():
-            return []
+            return list(built)
         if self._logdirs.confine(path) is None:
             raise ConflictError(f"{path.name}: is a link to outside the log folders", _REPAIR)
         try:

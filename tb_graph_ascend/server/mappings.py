@@ -38,8 +38,8 @@ def resource(place: Workplace) -> Resource:
     def show(db: str) -> Mappings:
         """The manual pairs of a database."""
         opened = _open(place, db)
-        pairs = place.manual.seen_by(request).strictly(opened.file)
-        return place.manual.describe(request, opened.file, pairs)
+        pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
+        return place.manual.describe(request, opened.file, pairs, opened.built)
 
     @routes.route(path, method="POST", body=MapRequest, answer=MappingResult, failures=_FAILURES)
     def add(db: str, wanted: MapRequest) -> MappingResult:
@@ -55,8 +55,8 @@ def resource(place: Workplace) -> Resource:
         """Undo the manual pair that a node of the problem side is part of."""
         with place.manual.lock:
             opened = _open(place, db)
-            pairs = place.manual.seen_by(request).strictly(opened.file)
-            index = opened.overlay.origin.get(wanted.problem)
+            pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
+            index = _index_of(opened, pairs, wanted.problem)
             if index is None:
                 raise ConflictError(
                     f"node {wanted.problem} is not paired by hand", "choose a manual pair"
@@ -76,7 +76,7 @@ def resource(place: Workplace) -> Resource:
         """Take pairs out and put pairs in; what anybody else mapped meanwhile stays."""
         with place.manual.lock:
             opened = _open(place, db)
-            pairs = place.manual.seen_by(request).strictly(opened.file)
+            pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
             gone = _absent(wanted.remove, pairs)
             if gone is not None:
                 raise ConflictError(
@@ -94,9 +94,9 @@ def resource(place: Workplace) -> Resource:
     )
     def proposals(db: str, step: int, rank: int) -> Proposals:
         """Unmatched modules that seem to be the same under another name."""
-        database = _open(place, db).database
-        assert isinstance(database, ResultDatabase)
-        return Proposals(propose(database, step, rank))
+        opened = _open(place, db)
+        assert isinstance(opened.database, ResultDatabase)
+        return Proposals(propose(opened.database, place.library.index(opened, step, rank)))
 
     @routes.route(
         "/pair-sets", method="POST", body=ReplaceRequest, answer=PairSet, failures=(400, 403, 415)
@@ -106,6 +106,26 @@ def resource(place: Workplace) -> Resource:
         return PairSet(place.manual.sets.keep(wanted.pairs))
 
     return routes
+
+
+def _index_of(opened: OpenDatabase, pairs: Sequence[MappedPair], problem: int) -> int | None:
+    """Which pair a node of the problem side was paired by, since the build or by it."""
+    index = opened.overlay.origin.get(problem)
+    if index is not None:
+        return index
+    database = opened.database
+    assert isinstance(database, ResultDatabase)
+    node, *_ = path = database.path(problem).path[::-1]
+    if node.match_reason != "manual":
+        return None
+    row = next(row for row in database.graphs if row.id == node.graph)
+    above = [one.name for one in path]
+    named = [
+        (above.index(pair.problem), index)
+        for index, pair in enumerate(pairs)
+        if pair.problem in above and pair.applies_to(row.step, row.rank)
+    ]
+    return min(named)[1] if named else None
 
 
 def _absent(wanted: Sequence[MappedPair], pairs: Sequence[MappedPair]) -> MappedPair | None:
@@ -132,7 +152,7 @@ def _open(place: Workplace, db: str) -> OpenDatabase:
 
 
 def _add(place: Workplace, opened: OpenDatabase, wanted: MapRequest) -> MappingResult:
-    pairs = place.manual.seen_by(request).strictly(opened.file)
+    pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
     pair = _named(opened, wanted)
     if isinstance(pair, Refused):
         return _unchanged(place, opened, pairs, [pair])
@@ -140,14 +160,14 @@ def _add(place: Workplace, opened: OpenDatabase, wanted: MapRequest) -> MappingR
     refused = [r for index, r in after.overlay.refused if index == len(pairs)]
     if len(pairs) not in after.overlay.origin.values():
         return _unchanged(place, opened, pairs, refused)
-    mappings = place.manual.save(request, opened.file, [*pairs, pair])
+    mappings = place.manual.save(request, opened.file, [*pairs, pair], opened.built)
     return MappingResult(mappings, _changed(opened, after), refused, [pair], [])
 
 
 def _unchanged(
     place: Workplace, opened: OpenDatabase, pairs: list[MappedPair], refused: list[Refused]
 ) -> MappingResult:
-    mappings = place.manual.describe(request, opened.file, pairs)
+    mappings = place.manual.describe(request, opened.file, pairs, opened.built)
     return MappingResult(mappings, [], refused, [], [])
 
 
@@ -173,9 +193,9 @@ def _named(opened: OpenDatabase, wanted: MapRequest) -> MappedPair | Refused:
 
 
 def _replace(place: Workplace, opened: OpenDatabase, pairs: Sequence[MappedPair]) -> MappingResult:
-    before = place.manual.seen_by(request).for_reading(opened.file)
+    before = place.manual.seen_by(request).for_reading(opened.file, opened.built)
     after = place.library.seen_through(opened, pairs)
-    mappings = place.manual.save(request, opened.file, list(pairs))
+    mappings = place.manual.save(request, opened.file, list(pairs), opened.built)
     return MappingResult(
         mappings,
         _changed(opened, after),

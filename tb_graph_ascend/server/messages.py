@@ -10,14 +10,16 @@ from typing import Annotated
 import msgspec
 
 from builder.match.manual_file import MappedPair
+from builder.results.answer import Answer
 from builder.results.records import Count, Node, Reason, Summary
 
 
-class Failure(msgspec.Struct, frozen=True):
-    """Every answer that is not 2xx."""
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Every answer that is not 2xx; `reason` says it again for pages in other languages."""
 
     error: str
     hint: str | None
+    reason: Reason | None = None
 
 
 class DatabaseEntry(msgspec.Struct, frozen=True):
@@ -49,6 +51,12 @@ class DatabaseAnswer(Summary, frozen=True):
     path: str
     writable: bool
     read_only: bool
+
+
+class StandingAnswer(Answer, frozen=True):
+    """Where it begins; `changed_pairs` manual pairs came or went since the build that said so."""
+
+    changed_pairs: Count
 
 
 class SearchHits(msgspec.Struct, frozen=True):
@@ -92,11 +100,15 @@ class NodeTable(msgspec.Struct, frozen=True):
 
 
 class Mappings(msgspec.Struct, frozen=True):
-    """The manual pairs of a database; `saved` is false where they live in the session only."""
+    """The manual pairs of a database; `saved` is false where they live in the session only.
+
+    `changed` of them came or went since the build, so the diagnosis does not know of it.
+    """
 
     saved: bool
     file: str
     pairs: list[MappedPair]
+    changed: Count
 
 
 class Refused(msgspec.Struct, frozen=True):

@@ -166,9 +166,10 @@ def tolerance_of(options: Mapping[str, Any]) -> Tolerance:
 def lay_over(database: ResultDatabase, pairs: Sequence[MappedPair]) -> Overlay:
     """Apply manual pairs to all steps and ranks that they are meant for.
 
-    Names that a graph does not have are refused only where the pair names its step and rank.
+    Names that a graph does not have are refused only where the pair names its step and rank; pairs
+    that the file was built with are in it already.
     """
-    if not pairs or not database.comparison:
+    if not database.comparison or set(pairs) <= set(database.manual_pairs):
         return Overlay()
     database = database.with_patches(Patches())
     with database.engine.connect() as connection:
@@ -188,7 +189,12 @@ def _apply_to_graph(
     problem: Row[Any],
     benchmark: Row[Any],
 ) -> None:
-    wanted = [(i, p) for i, p in enumerate(pairs) if p.applies_to(problem.step, problem.rank)]
+    built = set(application.database.manual_pairs)
+    wanted = [
+        (i, p)
+        for i, p in enumerate(pairs)
+        if p not in built and p.applies_to(problem.step, problem.rank)
+    ]
     if not wanted:
         return
     connection = application.connection

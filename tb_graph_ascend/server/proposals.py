@@ -13,6 +13,7 @@ from builder.match.manual_file import MappedPair
 from builder.results.database import ResultDatabase
 from builder.results.manual.patches import Patches
 from builder.results.module_path import module_path, type_name
+from builder.results.pair_index.index import PairIndex
 from builder.results.pair_index.node_filter import NodeFilter
 from builder.results.records import Node, Reason
 from tb_graph_ascend.server.messages import Proposal
@@ -34,10 +35,10 @@ class _Candidate:
     shapes: tuple[object, ...]
 
 
-def propose(database: ResultDatabase, step: int, rank: int) -> list[Proposal]:
-    """Proposals for a step and rank; the same two names in several places are one."""
+def propose(database: ResultDatabase, index: PairIndex) -> list[Proposal]:
+    """Proposals for the step and rank of an index; the same two names in several places are one."""
     groups: dict[tuple[str, str, str], list[tuple[Node, Node, list[Reason]]]] = {}
-    for ours, theirs, reasons in _pairs(database, step, rank):
+    for ours, theirs, reasons in _pairs(database, index):
         key = (ours.segment, theirs.segment, ours.type_name)
         groups.setdefault(key, []).append((ours.node, theirs.node, reasons))
     proposals = [
@@ -54,9 +55,9 @@ def propose(database: ResultDatabase, step: int, rank: int) -> list[Proposal]:
 
 
 def _pairs(
-    database: ResultDatabase, step: int, rank: int
+    database: ResultDatabase, index: PairIndex
 ) -> Iterator[tuple[_Candidate, _Candidate, list[Reason]]]:
-    for parent, partner in _parents(database, step, rank):
+    for parent, partner in _parents(database, index):
         ours, theirs = _unmatched_below(database, parent), _unmatched_below(database, partner)
         ranked = sorted(
             (
@@ -74,10 +75,9 @@ def _pairs(
                 yield ours[i], theirs[j], reasons
 
 
-def _parents(database: ResultDatabase, step: int, rank: int) -> list[tuple[Node, Node]]:
+def _parents(database: ResultDatabase, index: PairIndex) -> list[tuple[Node, Node]]:
     """Matched nodes with unmatched modules right below them, and their partners."""
     wanted = NodeFilter(show="unmatched", side="problem", kind="module", direction="forward")
-    index = database.pair_index(step, rank)
     ids = index.select(wanted, database.patches or Patches(), database.threshold)
     modules = database.nodes_by_id(ids[:_MOST_MODULES].tolist())
     above = dict.fromkeys(node.parent for node in modules if node.parent is not None)

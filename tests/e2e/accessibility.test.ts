@@ -52,7 +52,7 @@ const SCREENS: Record<string, (page: Page) => Promise<void>> = {
     await page.locator(".term").first().hover();
   },
   "refused query": async (page) => {
-    await page.locator("#search").fill("score>");
+    await page.locator("#search").fill("score>high");
     await page.locator("#search[aria-invalid=true]").waitFor();
   },
   notice: async (page) => {

@@ -36,7 +36,7 @@ describe("answer", () => {
       expect(said).toContain("56 nodes were not compared");
       expect(said).toContain("on one side only");
       await page.getByRole("button", { name: "List them" }).click();
-      await expect.poll(() => page.locator(".search-count").innerText()).toBe("56 hits");
+      await expect.poll(() => page.locator(".search-count").innerText()).toBe("56 nodes");
       expect(await page.locator(".table-row").count()).toBeGreaterThan(5);
     }));
 

@@ -20,7 +20,8 @@ describe("details", () => {
       expect(full.length).toBeGreaterThan((await number.innerText()).length);
       await page.getByRole("button", { name: /All measures of output/ }).click();
       const table = await page.locator(".measure-tables").innerText();
-      for (const name of ["max", "mean", "Cosine"]) expect(table).toContain(name);
+      for (const name of ["max", "mean", "cosine"]) expect(table).toContain(name);
+      expect(await page.locator(".score-told").innerText()).toMatch(/^score \d\.\d\d: relative error of the elements \d/);
     }));
 
   it("light the rail of the value that is pointed at, and go to the call that made it", () =>

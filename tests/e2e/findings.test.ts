@@ -42,7 +42,7 @@ describe("nodes table", () => {
     on("renamed", async (page) => {
       await page.keyboard.press("Control+k");
       await page.keyboard.type("qkv.Linear.forward");
-      await expect.poll(() => count(page)).toBe("2 hits");
+      await expect.poll(() => count(page)).toBe("2 nodes");
       expect(await page.locator(".table-row .side-dot").count()).toBe(0);
       await query(page, "mlp.fc1.Linear.forward");
       expect(await page.locator(".table-row .side-dot.benchmark").count()).toBe(2);
@@ -61,7 +61,7 @@ describe("nodes table", () => {
       // The count of the pair alone stands there until that of all pairs arrives.
       await page.waitForLoadState("networkidle");
       await page.waitForTimeout(2_000);
-      await expect.poll(() => count(page)).toMatch(/^\d+ hits/);
+      await expect.poll(() => count(page)).toMatch(/^\d+ nodes/);
       const total = Number.parseInt(await count(page), 10);
       const { name, content } = await downloaded(page, () => page.getByRole("button", { name: "CSV", exact: true }).click());
       expect(name).toBe("ranks-nodes.csv");
@@ -83,7 +83,7 @@ describe("nodes table", () => {
       await stateIs(page, "sort", "score");
       await page.reload();
       await graphsShown(page);
-      await expect.poll(() => count(page)).toBe(`${total} hits`);
+      await expect.poll(() => count(page)).toBe(`${total} nodes`);
       expect(await page.getByLabel("Order", { exact: true }).inputValue()).toBe("score");
     }));
 
@@ -91,7 +91,7 @@ describe("nodes table", () => {
     on("tensor", async (page) => {
       await page.keyboard.press("/");
       await page.keyboard.type("gelu forward");
-      await expect.poll(() => count(page)).toMatch(/^\d+ hits/);
+      await expect.poll(() => count(page)).toMatch(/^\d+ nodes/);
       await page.getByRole("grid", { name: "Nodes" }).focus();
       await page.keyboard.press("ArrowDown");
       await expect.poll(() => selectedName(page)).toMatch(/gelu\.0/i);
@@ -140,7 +140,7 @@ describe("nodes table", () => {
         expect(await page.getByRole("button", { name: form, exact: true }).isDisabled()).toBe(true);
       }
       await page.getByRole("button", { name: "softmax", exact: true }).click();
-      await expect.poll(() => count(page)).toMatch(/^[1-9]\d* hits?$/);
+      await expect.poll(() => count(page)).toMatch(/^[1-9]\d* nodes?$/);
       expect(await page.locator("#search").inputValue()).toBe("softmax forward");
       await expect.poll(() => page.getByRole("button", { name: "CSV", exact: true }).isDisabled()).toBe(false);
     }));
@@ -148,7 +148,7 @@ describe("nodes table", () => {
   it("says what is wrong with a query, and stops an expression that never ends on the server", () =>
     on("tensor", async (page, { complaints }) => {
       await query(page, "/fc[12].*forward/");
-      expect(await count(page)).toBe("4 hits");
+      expect(await count(page)).toBe("4 nodes");
       for (const [text, said] of [
         ["/fc[/", "no regular expression"],
         ["score>high", "score>0.5"],
@@ -161,7 +161,7 @@ describe("nodes table", () => {
       await page.locator("#search").fill("/((((\\w|\\.)+)+)+)+$%/");
       const began = Date.now();
       await page.locator("#search").fill("gelu");
-      await expect.poll(() => count(page)).toMatch(/^\d+ hits/);
+      await expect.poll(() => count(page)).toMatch(/^\d+ nodes/);
       expect(Date.now() - began).toBeLessThan(10_000);
       complaints.length = 0; // the refused queries are failed requests
     }));

@@ -80,14 +80,14 @@ describe("language, theme, keys", () => {
       await page.keyboard.press("m");
       await expect.poll(() => notice.innerText()).toContain("Select a row of one side first");
       await page.locator("#search").fill("ln1 forward");
-      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^\d+ hits/);
+      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^\d+ nodes/);
       await page.keyboard.press("Enter");
       await expect.poll(() => selectedName(page)).toContain("ln1");
       await page.locator(".diff-scroll").focus();
       await page.keyboard.press("m");
       await expect.poll(() => notice.innerText()).toMatch(/is matched already, with .*ln1.*56 nodes here have no partner/);
       await page.locator("#search").fill("unmatched mlp.MLP.forward");
-      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^\d+ hits/);
+      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^\d+ nodes/);
       await page.keyboard.press("Enter");
       await expect.poll(() => selectedName(page)).toContain("mlp");
       await page.locator(".diff-scroll").focus();
@@ -124,7 +124,7 @@ describe("language, theme, keys", () => {
       await page.locator(".stacks").waitFor();
       await page.keyboard.press("/");
       await page.locator("#search:focus").fill("linear score>0.5");
-      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^[1-9]\d* hits/);
+      await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^[1-9]\d* nodes/);
       await page.getByRole("button", { name: "CSV", exact: true }).focus();
       const saved = await downloaded(page, () => page.keyboard.press("Enter"));
       expect(saved.content.toString()).toContain("linear");
@@ -158,9 +158,69 @@ describe("language, theme, keys", () => {
         await expect.poll(() => page.locator(".finding").count()).toBe(0);
         await page.keyboard.press("3");
         await page.getByRole("tab", { name: "Nodes", selected: true }).waitFor();
+        await page.keyboard.press("1");
+        await page.locator(".finding").waitFor();
+        await page.getByRole("button", { name: "Put the lists away" }).click();
+        // The list is still the chosen one; its key brings it back.
+        await page.keyboard.press("1");
+        await page.locator(".finding").waitFor();
       },
       { viewport: { width: 720, height: 450 } },
     ));
+});
+
+describe("room", () => {
+  it.each([
+    [720, 450],
+    [720, 386],
+  ])("is left for values of the cause in a window of %i × %i", (width, height) =>
+    on(
+      "ranks",
+      async (page) => {
+        const value = page.locator(".value-table tbody tr").first();
+        await value.waitFor();
+        const box = await value.boundingBox();
+        expect((box?.y ?? height) + (box?.height ?? 0)).toBeLessThanOrEqual(height);
+        await page.getByRole("button", { name: "Legend and settings" }).click();
+        await page.getByRole("grid", { name: /^Worst score of every step and rank/ }).waitFor();
+      },
+      { viewport: { width, height } },
+    ));
+
+  it.each([
+    [1024, 700, "en-US"],
+    [720, 450, "en-US"],
+    [720, 450, "zh-CN"],
+  ])("is left for both sides' names in a window of %i × %i, %s", (width, height, locale) =>
+    on(
+      "ranks",
+      async (page) => {
+        const cut = page.locator(".diff-run > *, .diff-run-name").evaluateAll((parts) =>
+          parts.filter((part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 0).map((part) => part.textContent),
+        );
+        expect(await cut).toEqual([]);
+        expect(await page.locator(".diff-run-name").allInnerTexts()).toEqual(["problem", "bench"]);
+      },
+      { viewport: { width, height }, locale },
+    ));
+});
+
+describe("focus", () => {
+  it("stays in the rows over a switch, and comes back to them from an empty query", () =>
+    on("ranks", async (page) => {
+      const rows = page.getByRole("treegrid");
+      const focused = () => rows.evaluate((element) => element === document.activeElement);
+      await rows.focus();
+      await page.keyboard.press("l");
+      await expect.poll(() => page.getByLabel("Step", { exact: true }).locator("select").inputValue()).toBe("1");
+      await expect.poll(focused).toBe(true);
+      await page.keyboard.press("/");
+      await page.keyboard.type("mlp");
+      await page.keyboard.press("Escape");
+      expect(await focused()).toBe(false);
+      await page.keyboard.press("Escape");
+      await expect.poll(focused).toBe(true);
+    }));
 });
 
 describe("trouble", () => {

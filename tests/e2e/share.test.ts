@@ -45,11 +45,11 @@ describe("sharing", () => {
       await page.keyboard.press("f");
       await page.locator(".value-table").waitFor();
       for (const [item, start] of [
-        ["Findings as CSV", "\ufeffid,step,rank,kind"],
+        ["Causes as CSV", "\ufeffid,step,rank,kind"],
         ["Values of the selected node as CSV", "\ufeffrole,path,problem type"],
         ["Matrix of steps and ranks as CSV", "\ufeffstep,rank"],
         ["Selected node in all steps and ranks as CSV", "\ufeffstep,rank"],
-        ["Findings as an HTML report", "<!doctype html>"],
+        ["Causes as an HTML report", "<!doctype html>"],
       ] as const) {
         const { content } = await taken(page, item);
         expect([item, content.toString().slice(0, start.length)]).toEqual([item, start]);
@@ -57,7 +57,7 @@ describe("sharing", () => {
       const table = await taken(page, "All values of this step and rank as CSV, as msprobe compare writes them");
       expect(table.name).toBe("compare_result_step0_rank0.csv");
       expect(table.content.toString()).toContain("Tensor.__mul__.0.forward");
-      const findings = JSON.parse((await taken(page, "Findings as JSON")).content.toString()) as unknown[];
+      const findings = JSON.parse((await taken(page, "Causes as JSON")).content.toString()) as unknown[];
       expect(findings).toHaveLength(1);
       const slide = await downloaded(page, () => page.getByRole("button", { name: "Slide" }).click());
       const drawn = PNG.sync.read(slide.content);

@@ -38,7 +38,7 @@ class ModuleTree:
     last: Ints
     row: Ints
     owner: Ints
-    calls: Ints
+    nodes: Ints
     divergent: Ints
     alone: Ints
     causes: Ints
@@ -153,7 +153,7 @@ def _in_order(
         last=last,
         row=to_go,
         owner=owner,
-        calls=summed((kind == _API).astype(np.int64)),
+        nodes=summed(np.isin(kind, (_MODULE, _API)).astype(np.int64)),
         divergent=summed(words.divergent.astype(np.int64)),
         alone=summed(words.alone.astype(np.int64)),
         causes=summed(words.cause.astype(np.int64)),

@@ -35,7 +35,8 @@ class OutlineRow(msgspec.Struct, frozen=True, gc=False):
     """A module: `entry` is its number in the tree, `node` the node to go to.
 
     `other` is what the benchmark calls it where it does so differently, `above` the row of the
-    module it is in; the counts are of all that ran in it.
+    module it is in; the counts are of all that ran in it,
+    modules as well as calls.
     """
 
     entry: int
@@ -49,7 +50,7 @@ class OutlineRow(msgspec.Struct, frozen=True, gc=False):
     open: bool
     position: Count
     siblings: Count
-    calls: Count
+    nodes: Count
     divergent: Count
     alone: Count
     begins: bool
@@ -130,7 +131,7 @@ def _rows(
             open=bool(is_open[entry]),
             position=int(np.searchsorted(beside, entry)),
             siblings=len(beside),
-            calls=int(tree.calls[entry]),
+            nodes=int(tree.nodes[entry]),
             divergent=int(tree.divergent[entry]),
             alone=int(tree.alone[entry]),
             begins=bool(tree.causes[entry]),

@@ -18,4 +18,4 @@ def row_of(n: Node) -> tuple[Any, ...]:
 
 def _state(n: Node) -> int:
     words = {"kind": n.kind, "direction": n.direction, "verdict": n.verdict, "overflow": n.overflow}
-    return packed(words, matched=n.match is not None)
+    return packed(words)

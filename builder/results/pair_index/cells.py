@@ -26,10 +26,11 @@ _MOST_NODES = 20_000_000
 _integers = msgspec.json.Decoder(list[int]).decode
 _numbers = msgspec.json.Decoder(list[float | None]).decode
 _NUMBER_CELLS = frozenset({"score", "input_score", "introduced"})
-# A word that is no JSON sends a cell of another type to the slow way.
+# A word that is no JSON sends a cell of another type to the slow way; zeros need no printing.
 _NUMBER = (
-    "group_concat(CASE typeof({0}) WHEN 'real' THEN printf('%!.17g', {0}) WHEN 'integer' THEN {0} "
-    "WHEN 'null' THEN 'null' ELSE '?' END)"
+    "group_concat(CASE WHEN {0} IS NULL THEN 'null' WHEN {0} = 0 THEN 0 "
+    "WHEN typeof({0}) = 'real' THEN printf('%!.17g', {0}) "
+    "WHEN typeof({0}) = 'integer' THEN {0} ELSE '?' END)"
 )
 _INTEGER = "group_concat({0})"
 _GATHERED_CELLS = [(_NUMBER if c in _NUMBER_CELLS else _INTEGER).format(c) for c in SIDE_CELLS]

@@ -32,16 +32,15 @@ FIELD_CODES: dict[str, Sequence[str]] = {
 # The words of a node in one number, from the lowest digit: 0 is none, n the n-th word.
 _BASE = 8
 _WORDS = (("kind", KINDS), ("direction", DIRECTIONS), ("verdict", VERDICTS), ("overflow", LEVELS))
-_MATCHED: int = _BASE ** len(_WORDS)
 
 
-def packed(words: Mapping[str, str | None], *, matched: bool) -> int:
+def packed(words: Mapping[str, str | None]) -> int:
     """The state of a node as one number; `words` by the names of its columns."""
     digits = [_code(codes, words[name]) + 1 for name, codes in _WORDS]
     number = 0
     for digit in reversed(digits):
         number = number * _BASE + digit
-    return number + _MATCHED * matched
+    return number
 
 
 def unpacked(state: Ints) -> dict[str, Ints]:
@@ -56,7 +55,7 @@ def _packing() -> str:
         + " ELSE 0 END"
         for place, (name, codes) in enumerate(_WORDS)
     ]
-    return " + ".join([*digits, f"{_MATCHED} * (match IS NOT NULL)"])
+    return " + ".join(digits)
 
 
 # The number of `packed`, in SQL.
@@ -83,7 +82,7 @@ class PairColumns:
 
     def patched(self, patches: Mapping[int, NodePatch]) -> PairColumns:
         """The columns with other states of some nodes."""
-        place = {id_: index for index, id_ in enumerate(self.id.tolist()) if id_ in patches}
+        places = np.flatnonzero(np.isin(self.id, np.array(list(patches), dtype=np.int64)))
         changed = replace(
             self,
             matched=self.matched.copy(),
@@ -93,8 +92,8 @@ class PairColumns:
             input=self.input.copy(),
             match=self.match.copy(),
         )
-        for id_, index in place.items():
-            patch = patches[id_]
+        for index in places.tolist():
+            patch = patches[int(self.id[index])]
             changed.matched[index] = patch.match is not None
             changed.score[index] = _number(patch.score)
             changed.introduced[index] = _number(patch.introduced)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -35,18 +35,18 @@ from builder.results.pair_index.sides import SideNodes
 from builder.results.records import Side
 
 
-@dataclass(frozen=True)
+@dataclass
 class PairIndex:
     """The columns and names of the nodes of a pair, row by row."""
 
     columns: PairColumns
     names: NameIndex
+    _seen: tuple[Patches, Listed] | None = field(default=None, init=False)
 
     @classmethod
     def of(cls, problem: SideNodes, benchmark: SideNodes) -> PairIndex:
         """An index of both sides."""
-        names = NameIndex([*problem.names, *benchmark.names])
-        return cls(_columns(problem, benchmark), names)
+        return cls(_columns(problem, benchmark), NameIndex(problem.names, benchmark.names))
 
     def select(self, wanted: NodeFilter, patches: Patches, threshold: float | None) -> Ints:
         """The ids of the nodes that a filter lets through, in its order."""
@@ -65,9 +65,7 @@ class PairIndex:
         A matched pair is one hit, its problem node. With them come the numbers that rise along
         that order. Raises ExpressionError.
         """
-        listed = self._listed
-        if patches.nodes:
-            listed = Listed.of(self.columns.patched(patches.nodes), self.names)
+        listed = self._listed_through(patches)
         chosen = np.ones(len(listed.rows), dtype=bool)
         for term in terms:
             fits = listed.fitting(term, threshold)
@@ -83,6 +81,16 @@ class PairIndex:
     @cached_property
     def _listed(self) -> Listed:
         return Listed.of(self.columns, self.names)
+
+    def _listed_through(self, patches: Patches) -> Listed:
+        """The rows as patches have them; those of the last ones are kept while one types."""
+        if not patches.nodes:
+            return self._listed
+        seen = self._seen
+        if seen is None or seen[0] is not patches:
+            seen = patches, Listed.of(self.columns.patched(patches.nodes), self.names)
+            self._seen = seen
+        return seen[1]
 
     def prepare(self) -> None:
         """Lay out now what the first query needs."""

@@ -31,15 +31,21 @@ _SAMPLED = 61
 
 
 class NameIndex:
-    """The names of the nodes of one pair; both sides share most of them, so each is kept once.
+    """The names of the nodes of one pair; its sides share most of them, so each is kept once.
 
-    `place` holds for each node the place of its name among them.
+    `place` holds for each node the place of its name among them, one side after the other.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, *sides: Sequence[str]) -> None:
         places: dict[str, int] = {}
-        numbers = (places.setdefault(name, len(places)) for name in names)
-        self.place = np.fromiter(numbers, np.int64, len(names))
+        parts: list[Indices] = []
+        for names in sides:
+            if parts and names == sides[0]:
+                parts.append(parts[0])  # most runs of one model differ in no name
+                continue
+            numbers = (places.setdefault(name, len(places)) for name in names)
+            parts.append(np.fromiter(numbers, np.int64, len(names)))
+        self.place = np.concatenate(parts)
         self._names = list(places)
         self._joined = "\n".join(self._names)
         if self._joined.count("\n") >= max(1, len(self._names)):
@@ -116,13 +122,16 @@ class NameIndex:
             raise ExpressionError(
                 f"{pattern[:100]!r} is no regular expression ({error})",
                 "escape special characters with \\, or search for plain text",
+                {"code": "no_expression", "pattern": pattern[:100], "error": str(error)},
             ) from None
         try:
             hit = self._matching_at_once(expression)
             return self._matching_each(expression) if hit is None else hit
         except TimeoutError:
             raise ExpressionError(
-                f"{pattern[:100]!r} takes too long", "simplify it, or search for plain text"
+                f"{pattern[:100]!r} takes too long",
+                "simplify it, or search for plain text",
+                {"code": "too_slow", "pattern": pattern[:100]},
             ) from None
 
     def _matching_at_once(self, expression: regex.Pattern[str]) -> Bools | None:

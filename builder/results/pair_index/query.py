@@ -122,7 +122,12 @@ def _bound(match: re.Match[str], negated: bool) -> Bound:
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise ExpressionError(f"{match[0].strip()!r} compares with no number", "write score>0.5")
+        term = match[0].strip()
+        raise ExpressionError(
+            f"{term!r} compares with no number",
+            "write score>0.5",
+            {"code": "no_number", "term": term},
+        )
     column: NumberColumn = match["column"].lower()  # type: ignore[assignment]
     operator: Operator = match["operator"]  # type: ignore[assignment]
     return Bound(column, operator, number, negated)
@@ -131,8 +136,12 @@ def _bound(match: re.Match[str], negated: bool) -> Bound:
 def _field(match: re.Match[str], negated: bool) -> Field | Word:
     name, value = match["field"].lower(), match["choice"].lower()
     if name not in FIELDS:
-        raise ExpressionError(f"{name}: is no field", _NEXT)
+        raise ExpressionError(f"{name}: is no field", _NEXT, {"code": "no_field", "field": name})
     if value not in FIELDS[name]:
         choices = ", ".join(f"{name}:{choice}" for choice in FIELDS[name])
-        raise ExpressionError(f"{name}:{value} is unknown", f"write one of {choices}")
+        raise ExpressionError(
+            f"{name}:{value} is unknown",
+            f"write one of {choices}",
+            {"code": "no_choice", "term": f"{name}:{value}", "choices": choices},
+        )
     return Field(name, value, negated)

@@ -1,5 +1,5 @@
 /* Every pair of tokens that stands as text on a ground is readable, in both themes, hovered too. */
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
@@ -92,5 +92,19 @@ describe("hover", () => {
     for (const file of ["frame", "answer", "panels", "tables"]) {
       expect(readFileSync(`${STYLES}/${file}.css`, "utf8")).not.toMatch(/brightness\(/);
     }
+  });
+});
+
+describe("classes", () => {
+  it("are each set somewhere", () => {
+    const sheets = readdirSync(STYLES).map((file) => readFileSync(`${STYLES}/${file}`, "utf8").replace(/\/\*.*?\*\//gs, ""));
+    const sources = readdirSync(resolve(STYLES, ".."), { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.tsx?$/.test(file))
+      .map((file) => readFileSync(resolve(STYLES, "..", file), "utf8"))
+      .join();
+    const selectors = sheets.flatMap((sheet) => [...sheet.matchAll(/([^{}]+)\{/g)].map(([, selector = ""]) => selector));
+    const styled = new Set(selectors.flatMap((selector) => [...selector.matchAll(/\.([a-z][\w-]*)/gi)].map(([, name = ""]) => name)));
+    const set = new Set(sources.match(/[a-z][\w-]*/gi));
+    expect([...styled].filter((name) => !set.has(name) && name !== "uplot" && !name.startsWith("u-"))).toEqual([]);
   });
 });

@@ -84,7 +84,7 @@ def test_a_call_in_place_of_another_says_of_which(tmp_path: Path) -> None:
     mine, other = "Torch.gelu.0.forward", "Torch.silu.0.forward"
     (found,) = findings(tmp_path, replaced(mine, 3.4), replaced(other, 3))
     assert found.node.name == mine
-    assert found.reasons[1:] == [{"code": "in_place_of", "names": other}]
+    assert found.reasons == [{"code": "extra_replaced", "names": mine, "instead": other}]
 
 
 def test_of_two_calls_in_one_place_the_second_is_not_named_for_its_value(tmp_path: Path) -> None:

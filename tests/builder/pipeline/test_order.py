@@ -46,6 +46,14 @@ def test_a_weight_that_rounding_moved_is_no_finding() -> None:
     assert order_findings([outcome(0), outcome(1, INHERITED)], []) == []
 
 
+def test_a_weight_that_rounding_moved_is_none_while_no_optimizer_touches_it() -> None:
+    later = replace(INHERITED, step=2)
+    steps = [outcome(0), outcome(1, INHERITED, tolerated=False), outcome(2, later)]
+    assert order_findings(steps, []) == []
+    alone = [outcome(0), outcome(1, tolerated=False), outcome(2, later)]
+    assert [f.step for f in order_findings(alone, [])] == [2]
+
+
 def test_a_weight_that_nothing_moved_is_one() -> None:
     found = order_findings([outcome(0, tolerated=False), outcome(1, INHERITED)], [])
     assert [(f.step, f.kind) for f in found] == [(1, "parameter_differs")]

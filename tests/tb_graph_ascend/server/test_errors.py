@@ -111,6 +111,13 @@ def test_our_own_fault_is_one_line_too(
     assert "ZeroDivisionError" in caplog.text
 
 
+def test_refused_query_says_why_in_a_code_too(statistics: Site) -> None:
+    url = f"/api/databases/{statistics.db}/nodes?step=0&rank=0&q=score>high"
+    failure = statistics.client.get(url).json
+    assert failure["error"] == "q: 'score>high' compares with no number"  # type: ignore[index]
+    assert failure["reason"] == {"code": "no_number", "term": "score>high"}  # type: ignore[index]
+
+
 def test_body_above_the_limit_is_refused(statistics: Site) -> None:
     pairs = [{"problem": "x" * 4000, "benchmark": "y"}] * 1500
     url = f"/api/databases/{statistics.db}/mappings"

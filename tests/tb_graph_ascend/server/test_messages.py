@@ -18,6 +18,7 @@ STRUCTS: dict[str, type[msgspec.Struct]] = {
     "Path": records.NodePath,
     "MappedPair": MappedPair,
     "Failure": messages.Failure,
+    "Answer": messages.StandingAnswer,
     "Flow": records.NodeFlow,
     "MappingResult": messages.MappingResult,
 }

@@ -9,6 +9,8 @@ export interface Answer {
   cause_count: number;
   threshold: number;
   coverage: Coverage;
+  /** Manual pairs that came or went since the build that said so. */
+  changed_pairs: number;
 }
 
 export interface Cause {

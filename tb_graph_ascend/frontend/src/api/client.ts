@@ -20,6 +20,7 @@ import type {
   Path,
   Picture,
   Proposals,
+  Reason,
   SearchHits,
   Side,
   Trace,
@@ -34,6 +35,7 @@ export class RequestError extends Error {
     readonly hint: string | null,
     readonly status: number,
     readonly url: string,
+    readonly reason: Reason | null = null,
   ) {
     super(message);
     this.name = "RequestError";
@@ -74,7 +76,7 @@ async function sendOnce(url: string, init: RequestInit): Promise<Response> {
 }
 
 /** Fetch a file that the server makes, to be handed to the person. */
-export async function requestFile(url: string): Promise<Blob> {
+async function requestFile(url: string): Promise<Blob> {
   const response = await send(url);
   if (!response.ok) throw failure(response, await response.json().catch(() => null));
   return response.blob();
@@ -110,7 +112,7 @@ async function keepPairSet(pairs: MappedPair[]): Promise<string> {
 
 function failure(response: Response, body: unknown): RequestError {
   const told = isFailure(body) ? body : { error: response.statusText, hint: null };
-  return new RequestError(told.error, told.hint, response.status, response.url);
+  return new RequestError(told.error, told.hint, response.status, response.url, told.reason ?? null);
 }
 
 function isFailure(body: unknown): body is Failure {

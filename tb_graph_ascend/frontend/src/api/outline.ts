@@ -19,7 +19,7 @@ export interface OutlineRow {
   position: number;
   siblings: number;
   /** Of all that ran in it. */
-  calls: number;
+  nodes: number;
   divergent: number;
   alone: number;
   begins: boolean;

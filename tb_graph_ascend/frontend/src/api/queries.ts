@@ -61,6 +61,13 @@ export const nodesQuery = (db: string, step: number, rank: number, query: NodeQu
     queryFn: () => api.nodes(db, step, rank, query),
   });
 
+/** How many nodes of a step and rank fit a query. */
+export const countQuery = (db: string, step: number, rank: number, q: string) =>
+  queryOptions({
+    queryKey: ["db", db, "count", step, rank, q],
+    queryFn: () => api.table(db, { step, rank, q, scope: "pair", sort: "order", descending: false }, 0, 1),
+  });
+
 export const acrossQuery = (db: string, node: number) =>
   queryOptions({ queryKey: ["db", db, "across", node], queryFn: () => api.across(db, node) });
 

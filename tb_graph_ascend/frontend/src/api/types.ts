@@ -151,7 +151,11 @@ export interface ValuePair {
   measures: Record<string, Measure>;
   /** What differs besides the numbers: "dtype", "shape", "requires_grad", "type". */
   differs: string[];
+  /** What `error` is of; "sketch": of the elements, estimated. Null: of a dtype, a checksum or the like. */
+  error_of: ErrorOf | null;
 }
+
+export type ErrorOf = "max" | "min" | "mean" | "norm" | "elements" | "sketch";
 
 export interface Value {
   id: number;
@@ -269,6 +273,8 @@ export interface Mappings {
   saved: boolean;
   file: string;
   pairs: MappedPair[];
+  /** How many of them came or went since the build. */
+  changed: number;
 }
 
 /** One manual pair; the same shape in <name>.mapping.json. Names are entry names of the dump. */
@@ -321,6 +327,8 @@ export interface Failure {
   error: string;
   /** What to do next. */
   hint: string | null;
+  /** Of a refused query: both as a code with facts, for the words of the interface's language. */
+  reason?: Reason;
 }
 
 /** GET api/databases/{db}/nodes/{id}/across – the same node in every step and rank. */

@@ -54,6 +54,8 @@ interface Kept {
 }
 
 const MOST_STICKY = 4;
+/** Heads leave two thirds of a low view to the rows. */
+const STICKY_SHARE = 1 / 3;
 /** Heads over a row that is brought into view. */
 const HEADS = 2;
 const CHEVRON = 20;
@@ -195,7 +197,9 @@ export class DiffCanvas {
     const lowest = height - 2 * rowHeight;
     const highest = Math.min(HEADS * rowHeight, lowest);
     const wanted = y === "middle" ? (height - rowHeight) / 2 : Math.max(highest, Math.min(y, lowest));
-    this.setTop(place * rowHeight - wanted);
+    const exact = place * rowHeight - wanted;
+    // In the middle or a little beside it: then no row is cut in half below the heads.
+    this.setTop(y === "middle" ? Math.round(exact / rowHeight) * rowHeight : exact);
     this.kept = { place, y, top: this.top };
   }
 
@@ -240,15 +244,17 @@ export class DiffCanvas {
 
   /** The heads above the first row that they do not cover; the root is known anyway. */
   private heads(first: number): { place: number; row: DiffRow }[] {
+    const most = Math.min(MOST_STICKY, Math.floor((this.height * STICKY_SHARE) / this.rowHeight));
+    if (most === 0) return [];
     let count = 0;
-    for (let tries = 0; tries < MOST_STICKY + 1; tries += 1) {
+    for (let tries = 0; tries < most + 1; tries += 1) {
       const above = this.pages
         .above(first + count + (this.top > first * this.rowHeight ? 1 : 0))
         .filter(({ place, row }) => row.depth > 0 && place < first + count);
-      const shown = above.slice(-MOST_STICKY);
+      const shown = above.slice(-most);
       if (shown.length <= count) return shown.slice(0, Math.max(shown.length, 0));
       count = shown.length;
     }
-    return this.pages.above(first + count).filter(({ row }) => row.depth > 0).slice(-MOST_STICKY);
+    return this.pages.above(first + count).filter(({ row }) => row.depth > 0).slice(-most);
   }
 }

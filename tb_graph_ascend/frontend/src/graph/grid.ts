@@ -31,8 +31,8 @@ export const MAX_ROW = 40;
 /** Below this height rows bear no text. */
 export const TEXT_ROW = 13;
 const INDENT = 14;
-export const LANE = 7;
-export const LANES = 8;
+const LANE = 7;
+const LANES = 8;
 const RAILS = 26 + LANE * LANES;
 const NARROW = 760;
 /** At 200 % zoom, with the lists beside it: names need all there is. */
@@ -44,7 +44,7 @@ export function columnsOf(width: number, { comparison, folded }: Shape): Columns
   const tight = width < TIGHT;
   const rails = { x: 0, width: RAILS - LANE * (tight ? 5 : narrow ? 3 : 0) };
   const numbers = tight ? 32 : narrow ? 38 : 46;
-  const words = tight ? 76 : narrow ? 108 : 132;
+  const words = tight ? 90 : narrow ? 108 : 132;
   const gutterWidth = comparison ? 2 * numbers + words + 16 : 0;
   const rest = Math.max(0, width - rails.width - gutterWidth);
   const half = comparison && !folded ? Math.floor(rest / 2) : rest;
@@ -62,6 +62,13 @@ export function columnsOf(width: number, { comparison, folded }: Shape): Columns
     word: { x: output.x + numbers + 8, width: words - 8 },
     indent: tight ? 4 : INDENT,
   };
+}
+
+/** The size of a text as a share of its row, in whole pixels up to the largest: while one zooms, each
+ * new size has all widths to be measured and all letters to be drawn anew. */
+export function textSize(rowHeight: number, share: number, largest: number): number {
+  const size = rowHeight * share;
+  return size < largest ? Math.floor(size) : largest;
 }
 
 /** Where the dots of rows stand, and the rails of a lane beside them. */

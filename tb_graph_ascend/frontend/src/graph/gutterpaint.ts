@@ -3,7 +3,7 @@
 import type { DiffRow } from "../api/rows";
 import { OVERFLOW_SCORE } from "./appearance";
 import type { DiffScene, DiffTexts } from "./scene";
-import { type Column, TEXT_ROW } from "./grid";
+import { type Column, TEXT_ROW, textSize } from "./grid";
 import { inkOn, rampColor } from "./ramp";
 import { measure, shorten } from "./textwidth";
 import { differs, scoreText } from "./words";
@@ -13,7 +13,7 @@ export function paintGutter(context: CanvasRenderingContext2D, scene: DiffScene,
   const { columns, rowHeight, palette } = scene;
   if (rowHeight < TEXT_ROW) return;
   const middle = y + rowHeight / 2 + 0.5;
-  const font = `${Math.min(11.5, rowHeight * 0.58)}px ${palette.font}`;
+  const font = `${textSize(rowHeight, 0.58, 11.5)}px ${palette.font}`;
   context.textBaseline = "middle";
   if (row.fold >= 0 && row.depth > 0) {
     paintNumber(context, scene, row.input_score, columns.input, middle, font);
@@ -55,7 +55,8 @@ function paintWord(
   const begins = row.word === "begins";
   const text = wordOf(row, texts);
   if (text === "") return;
-  const font = `${begins ? "700" : "400"} 11.5px ${palette.font}`;
+  const room = begins && !row.inside ? width - 12 : width;
+  const font = fitting(context, palette.font, begins ? 700 : 400, text, room);
   context.font = font;
   context.textAlign = "left";
   if (begins && !row.inside) {
@@ -70,6 +71,18 @@ function paintWord(
   }
   context.fillStyle = begins ? palette.bad : differs(row) ? palette.ink : palette.muted;
   context.fillText(shorten(context, font, text, width), x, middle);
+}
+
+/** Sizes of a word, of which the first is taken that shows it whole. */
+const WORD_SIZES = [11.5, 10.5, 9.5];
+
+function fitting(context: CanvasRenderingContext2D, family: string, weight: number, text: string, room: number): string {
+  const fonts = WORD_SIZES.map((size) => `${weight} ${size}px ${family}`);
+  const fits = fonts.find((font) => {
+    context.font = font;
+    return measure(context, font, text) <= room;
+  });
+  return fits ?? fonts[fonts.length - 1] ?? "";
 }
 
 /** What the word of a row reads; where both sides agree but do not both have all, it says so. */

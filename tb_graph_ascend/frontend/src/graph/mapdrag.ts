@@ -2,12 +2,12 @@
 
 import type { DiffRow, RowSide } from "../api/rows";
 import type { Node, Reason, Side } from "../api/types";
+import { isMappable } from "./appearance";
 import { calledAs } from "./called";
 
 /** A node without a partner that was picked, or is being dragged. */
 export interface Held {
   id: number;
-  name: string;
   label: string;
   side: Side;
   kind: DiffRow["kind"];
@@ -15,7 +15,7 @@ export interface Held {
 }
 
 /** The node of a row that would be mapped, or why there is none. */
-export type Drop = { fits: true; id: number; name: string; label: string } | { fits: false; why: Reason };
+export type Drop = { fits: true; id: number; label: string } | { fits: false; why: Reason };
 
 export function otherSide(side: Side): Side {
   return side === "problem" ? "benchmark" : "problem";
@@ -25,16 +25,16 @@ export function otherSide(side: Side): Side {
 export function heldOf(row: DiffRow): Held | null {
   const { kind, direction, fold, problem, benchmark } = row;
   const node = problem ?? benchmark;
-  if (!node || (problem && benchmark) || fold !== 0 || !mappable(kind)) return null;
+  if (!node || (problem && benchmark) || fold !== 0 || !isMappable(kind)) return null;
   const side = problem ? "problem" : "benchmark";
   const label = labelOf(node);
-  return { id: node.id, name: node.name, label, side, kind, direction };
+  return { id: node.id, label, side, kind, direction };
 }
 
 /** A picked node as one that is held. */
 export function heldNode(node: Node): Held {
-  const { id, name, side, kind, direction } = node;
-  return { id, name, label: calledAs(node), side, kind, direction };
+  const { id, side, kind, direction } = node;
+  return { id, label: calledAs(node), side, kind, direction };
 }
 
 /** What becomes of a held node on a row. */
@@ -42,14 +42,14 @@ export function dropOn(held: Held, row: DiffRow | undefined): Drop {
   const objection = row ? objectionOf(held, row) : { code: "nowhere" };
   const node = row?.[otherSide(held.side)];
   if (objection || !row || !node) return { fits: false, why: objection ?? { code: "nowhere" } };
-  return { fits: true, id: node.id, name: node.name, label: labelOf(node) };
+  return { fits: true, id: node.id, label: labelOf(node) };
 }
 
 function objectionOf(held: Held, row: DiffRow): Reason | null {
   const side = otherSide(held.side);
   const node = row[side];
   const partner = row[held.side];
-  if (!mappable(row.kind)) return { code: "not_mappable" };
+  if (!isMappable(row.kind)) return { code: "not_mappable" };
   if (!node) return { code: "gap", side };
   if (partner) return { code: "already_matched", side, partner: partner.name };
   if (row.fold !== 0) return { code: "folded" };
@@ -62,10 +62,6 @@ function objectionOf(held: Held, row: DiffRow): Reason | null {
 
 function bySide(side: Side, own: string | null, other: string | null): Record<Side, string | null> {
   return side === "problem" ? { problem: own, benchmark: other } : { problem: other, benchmark: own };
-}
-
-function mappable(kind: DiffRow["kind"]): boolean {
-  return kind === "module" || kind === "api";
 }
 
 function labelOf({ title, call }: RowSide): string {

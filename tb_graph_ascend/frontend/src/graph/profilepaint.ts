@@ -15,6 +15,8 @@ export interface ProfileScene {
 }
 
 const LABELS = 14;
+/** A lower strip bears no labels. */
+const LABELLED = 30;
 
 /** Paint bars, the places where something begins, and where passes begin. */
 export function paintProfile(context: CanvasRenderingContext2D, scene: ProfileScene): void {
@@ -22,7 +24,7 @@ export function paintProfile(context: CanvasRenderingContext2D, scene: ProfileSc
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
   const bins = profile.worst.length;
-  const bars = height - LABELS;
+  const bars = height < LABELLED ? height : height - LABELS;
   if (bins === 0) return;
   context.fillStyle = palette.line;
   context.fillRect(0, bars - 1, width, 1);
@@ -51,25 +53,26 @@ function paintCause(context: CanvasRenderingContext2D, palette: DiffPalette, x: 
 }
 
 function paintPhases(context: CanvasRenderingContext2D, scene: ProfileScene, bars: number): void {
-  const { profile, width, palette, phase } = scene;
+  const { profile, width, height, palette, phase } = scene;
   const bins = profile.worst.length;
   context.font = `10.5px ${palette.font}`;
   context.textAlign = "left";
   context.textBaseline = "middle";
-  let free = 0;
-  for (const { name, bin } of profile.phases) {
+  profile.phases.forEach(({ name, bin }, index) => {
+    const end = xOf(profile.phases[index + 1]?.bin ?? bins, bins, width);
     const x = xOf(bin, bins, width);
     context.fillStyle = palette.line;
-    if (bin > 0) context.fillRect(x, 0, 1, bars + LABELS);
+    if (bin > 0) context.fillRect(x, 0, 1, height);
+    if (height < LABELLED) return;
     const text = phase(name);
-    if (x < free) continue;
+    // A label that does not fit would seem to be that of the next pass.
+    if (x + 4 + context.measureText(text).width > end) return;
     context.fillStyle = palette.muted;
     context.fillText(text, x + 4, bars + LABELS / 2 + 0.5);
-    free = x + context.measureText(text).width + 14;
-  }
+  });
 }
 
-export function xOf(bin: number, bins: number, width: number): number {
+function xOf(bin: number, bins: number, width: number): number {
   return (bin / bins) * width;
 }
 

@@ -3,7 +3,7 @@
 import type { RailEdge } from "../api/rows";
 import type { DiffScene } from "./scene";
 import { laneX, yOf } from "./grid";
-import { type Tie, endsOf, rowsWithDots, tieOf, trace } from "./railpaths";
+import { endsOf, rowsWithDots, tieOf, trace } from "./railpaths";
 import { differs } from "./words";
 
 /** Rails last, so that the ground of a row does not hide them. */
@@ -21,37 +21,50 @@ export function paintRails(
   context.beginPath();
   context.rect(columns.rails.x, 0, columns.rails.width, scene.height);
   context.clip();
-  for (const style of ["other", "producer", "consumer"] as const) {
-    for (const edge of edges) {
-      if (tieOf(edge, place) !== style) continue;
-      const other = style === "producer" ? edge.producer : edge.consumer;
-      paintRail(context, scene, edge, style, style !== "other" && lit.has(other));
-    }
-  }
+  const looks = LOOKS.map((look) => ({ look, edges: [] as RailEdge[] }));
+  for (const edge of edges) looks[lookOf(scene, edge, place, lit)]?.edges.push(edge);
+  for (const { look, edges: alike } of looks) paintAlike(context, scene, look, alike);
   if (rowHeight >= 7) paintDots(context, scene, edges, first, last);
   context.restore();
 }
 
-function paintRail(
-  context: CanvasRenderingContext2D,
-  scene: DiffScene,
-  edge: RailEdge,
-  style: Tie,
-  lit: boolean,
-): void {
+/** How rails look, those over others last. */
+const LOOKS = [
+  { colour: "rail", thick: 1.5 },
+  { colour: "railBad", thick: 1.5 },
+  { colour: "flowIn", thick: 2.6 },
+  { colour: "flowOut", thick: 2.6 },
+  { colour: "hit", thick: 5 },
+] as const;
+type Look = (typeof LOOKS)[number];
+
+function lookOf(scene: DiffScene, edge: RailEdge, selected: number, lit: ReadonlySet<number>): number {
+  const tie = tieOf(edge, selected);
+  if (tie === "other") {
+    const maker = scene.pages.at(edge.producer);
+    return maker !== undefined && differs(maker) && scene.comparison ? 1 : 0;
+  }
+  if (lit.has(tie === "producer" ? edge.producer : edge.consumer)) return 4;
+  return tie === "producer" ? 2 : 3;
+}
+
+/** Rails of one look in two strokes, of those the dump tells and of those told by equal values: seen
+ * from afar there are hundreds. */
+function paintAlike(context: CanvasRenderingContext2D, scene: DiffScene, { colour, thick }: Look, edges: readonly RailEdge[]): void {
   const { palette, rowHeight, height } = scene;
   const far = 4 * height;
   const middle = (place: number): number =>
     Math.min(far, Math.max(-far, yOf(scene, place) + rowHeight / 2));
-  const maker = scene.pages.at(edge.producer);
-  const bad = maker !== undefined && differs(maker) && scene.comparison;
-  const colours = { other: bad ? palette.railBad : palette.rail, producer: palette.flowIn, consumer: palette.flowOut };
-  context.strokeStyle = lit ? palette.hit : colours[style];
-  context.lineWidth = lit ? 5 : style === "other" ? 1.5 : 2.6;
-  context.setLineDash(edge.exact || lit ? [] : [3, 3]);
-  context.beginPath();
-  trace(context, endsOf(edge, scene.columns, middle));
-  context.stroke();
+  context.strokeStyle = palette[colour];
+  context.lineWidth = thick;
+  for (const solid of [true, false]) {
+    const alike = edges.filter(({ exact }) => solid === (exact || colour === "hit"));
+    if (alike.length === 0) continue;
+    context.setLineDash(solid ? [] : [3, 3]);
+    context.beginPath();
+    for (const edge of alike) trace(context, endsOf(edge, scene.columns, middle));
+    context.stroke();
+  }
   context.setLineDash([]);
 }
 

@@ -2,7 +2,7 @@
 
 import type { DiffRow, RowSide } from "../api/rows";
 import type { DiffPalette, DiffScene } from "./scene";
-import { type Column, TEXT_ROW } from "./grid";
+import { type Column, TEXT_ROW, textSize } from "./grid";
 import { measure, shorten } from "./textwidth";
 import { titleOf } from "./words";
 
@@ -69,10 +69,9 @@ function paintTitle(
   let x = column.x + 14 + row.depth * scene.columns.indent;
   const end = column.x + column.width - 10;
   if (row.children > 0 || row.fold !== 0) paintChevron(context, scene, row, x, middle);
-  x += 14;
+  x += row.fold > 0 ? 18 : 14;
   const bold = row.kind !== "api" || row.fold !== 0 || row.word === "begins";
-  const size = Math.min(12.5, rowHeight * 0.62);
-  const font = `${bold ? 600 : 400} ${size}px ${palette.font}`;
+  const font = `${bold ? 600 : 400} ${textSize(rowHeight, 0.62, 12.5)}px ${palette.font}`;
   const title = row.kind === "collection" ? texts.calls(row.children) : titleOf(row, side);
   context.font = font;
   const shown = shorten(context, font, title, Math.max(20, end - x));

@@ -17,7 +17,6 @@ const LONGEST_OPEN = 1500;
 export function useAddressBar(): void {
   useEffect(() => {
     let timer = 0;
-    let leave: (() => void) | undefined;
     let unfollow: (() => void) | undefined;
     let watched: GraphSession | null = null;
     let last: Visit | null = null;
@@ -37,8 +36,6 @@ export function useAddressBar(): void {
     const follow = (now: AppState, before: AppState): void => {
       const { session } = now;
       if (session !== watched) {
-        leave?.();
-        leave = session?.subscribe(later);
         unfollow?.();
         unfollow = session?.diff.onMoved(later);
         watched = session;
@@ -60,7 +57,6 @@ export function useAddressBar(): void {
     return () => {
       stay();
       window.clearTimeout(timer);
-      leave?.();
       unfollow?.();
       stop();
     };
@@ -78,8 +74,8 @@ function visit(): Visit | null {
 }
 
 /** What is open, unless it would make a link that mail programs break. */
-function openOf({ diff }: GraphSession) {
-  return { problem: diff.open.length > LONGEST_OPEN ? "" : diff.open, benchmark: "" };
+function openOf({ diff }: GraphSession): string {
+  return diff.open.length > LONGEST_OPEN ? "" : diff.open;
 }
 
 /** The first row in view, once the person has left the top. */

@@ -6,15 +6,16 @@ import { useTranslation } from "react-i18next";
 import type { DiffRow } from "../api/rows";
 import { DiffCanvas, type DiffHit, type DiffLook, type Window } from "../graph/diffcanvas";
 import { attachDiffPointer } from "../graph/diffpointer";
-import { type Held, heldNode } from "../graph/mapdrag";
+import type { Held } from "../graph/mapdrag";
 import { attachMapPointer } from "../graph/mappointer";
 import { selectNode } from "../state/actions";
 import { useLitRails } from "../state/litrails";
 import { mapGestures, useMapDrag } from "../state/mapdrag";
 import { useDiffSettings } from "../state/diffsettings";
 import type { DiffView } from "../state/diffview";
+import { pickedNode } from "../state/mapping";
 import type { GraphSession } from "../state/session";
-import { type AppState, useApp } from "../state/store";
+import { useApp } from "../state/store";
 import { useDatabase } from "./useDatabase";
 import { useDiffPalette } from "./useDiffPalette";
 import { textsOf } from "../i18n/difftexts";
@@ -22,6 +23,11 @@ import { useHighlights } from "./useHighlights";
 
 /** How long the view rests before those who read it by ear are told. */
 const REST_MS = 120;
+
+/** What is in view for those who read it by ear, and the version of the rows in it. */
+export interface Shown extends Window {
+  version: number;
+}
 
 export function useDiffView(session: GraphSession) {
   const { diff } = session;
@@ -31,7 +37,7 @@ export function useDiffView(session: GraphSession) {
   const view = useRef<DiffCanvas | null>(null);
   const look = useLook(session);
   const latest = useRef(look);
-  const [shown, setShown] = useState<Window | null>(null);
+  const [shown, setShown] = useState<Shown | null>(null);
   const [hovered, setHovered] = useState<DiffHit | null>(null);
 
   useEffect(() => {
@@ -40,9 +46,11 @@ export function useDiffView(session: GraphSession) {
     const created = new DiffCanvas(canvas.current, scroller.current, spacer.current, diff.pages, latest.current, {
       showing: (first, last) => diff.want(first, last),
       painted: (window_) => {
+        const rests = diff.window !== null && isSame(diff.window, window_);
         diff.moved(window_);
         window.clearTimeout(resting);
-        resting = window.setTimeout(() => setShown(window_), REST_MS);
+        const read: Shown = { ...window_, version: diff.version };
+        resting = window.setTimeout(() => setShown((before) => (before && isSame(before, read) ? before : read)), rests ? 0 : REST_MS);
       },
     });
     view.current = created;
@@ -79,6 +87,11 @@ export function useDiffView(session: GraphSession) {
   return { canvas, scroller, spacer, view, shown, hovered, look };
 }
 
+/** Two views, or two that were read out, are the same where all that they say is. */
+function isSame<View extends Window>(before: View, now: View): boolean {
+  return (Object.keys(now) as (keyof View)[]).every((key) => before[key] === now[key]);
+}
+
 function paneOf(view: DiffCanvas, element: HTMLElement) {
   return {
     show: (place: number, options?: { middle?: boolean }) => view.show(place, options?.middle ?? false),
@@ -101,7 +114,7 @@ function onClick(diff: DiffView, { row, side, chevron }: DiffHit): void {
 }
 
 /** Select a row's node of a side, or of the one that has it. */
-export function selectRow(row: DiffRow, side: "problem" | "benchmark"): void {
+function selectRow(row: DiffRow, side: "problem" | "benchmark"): void {
   const node = row[side] ?? row.problem ?? row.benchmark;
   if (node) void selectNode(node.id, { keepView: true });
 }
@@ -121,7 +134,7 @@ function useLook(session: GraphSession): DiffLook {
   const { data: database } = useDatabase();
   const [look, setLook] = useState<{ of: readonly unknown[]; look: DiffLook }>();
   const { comparison } = session;
-  const mappable = comparison && database?.writable === true && !database.read_only;
+  const mappable = comparison && database?.writable === true;
   const of = [palette, highlights, recolour, selected, picks, dragged, over, mappable, microStep, comparison, folded, lit, t];
   if (look?.of.every((part, index) => part === of[index])) return look.look;
   const next: DiffLook = {
@@ -133,7 +146,7 @@ function useLook(session: GraphSession): DiffLook {
     folded,
     lit,
     mappable,
-    mapping: mappingOf(dragged, over, picks),
+    mapping: mappingOf(dragged, over, pickedNode(picks)),
     picked: [picks.problem?.id ?? null, picks.benchmark?.id ?? null],
     hit: (name) => highlights({ name }),
     texts: textsOf(t),
@@ -143,10 +156,9 @@ function useLook(session: GraphSession): DiffLook {
 }
 
 /** What is dragged, else the one node whose partner is still to be picked. */
-function mappingOf(dragged: Held | null, over: number, { problem, benchmark }: AppState["picks"]): DiffLook["mapping"] {
+function mappingOf(dragged: Held | null, over: number, picked: Held | null): DiffLook["mapping"] {
   if (dragged) return { held: dragged, over };
-  const picked = problem && benchmark ? null : (problem ?? benchmark);
-  return picked && { held: heldNode(picked), over: -1 };
+  return picked && { held: picked, over: -1 };
 }
 
 function observeSize(frame: HTMLElement, view: DiffCanvas): () => void {

@@ -4,11 +4,12 @@
 
 import { useMemo } from "react";
 
+import { askable } from "../state/queryterms";
 import { useApp } from "../state/store";
 import { useNodeTable } from "./useNodeTable";
 
 export function useHighlights(): (node: { name: string }) => boolean {
-  const query = useApp((state) => state.query);
+  const query = useApp((state) => askable(state.query));
   const { answer } = useNodeTable(query !== "");
   const pages = query === "" ? undefined : answer.data?.pages;
   return useMemo(() => {

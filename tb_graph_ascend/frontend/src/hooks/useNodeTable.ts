@@ -4,6 +4,7 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 
 import { type TableQuery, api } from "../api/client";
 import type { NodeRow } from "../api/answertypes";
+import { askable } from "../state/queryterms";
 import { useApp } from "../state/store";
 
 const PAGE = 200;
@@ -12,7 +13,7 @@ const PAGE = 200;
 export function useTableQuery(): TableQuery | null {
   const step = useApp((state) => state.step);
   const rank = useApp((state) => state.rank);
-  const q = useApp((state) => state.query);
+  const q = useApp((state) => askable(state.query));
   const table = useApp((state) => state.table);
   return step === null || rank === null ? null : { step, rank, q, ...table };
 }

@@ -1,4 +1,4 @@
-/* The graph session on screen; re-renders when nodes are loaded, opened or coloured anew. */
+/* The graph session on screen; re-renders when nodes are loaded or coloured anew. */
 
 import { useSyncExternalStore } from "react";
 

@@ -25,7 +25,7 @@ function handle(event: KeyboardEvent, causes: readonly Cause[]): void {
 }
 
 /** Modifiers and key, e.g. "ctrl+shift+z"; Shift is left out where the key shows it ("?"). */
-export function chordOf(event: KeyboardEvent): string {
+function chordOf(event: KeyboardEvent): string {
   const key = event.key.toLowerCase();
   const ctrl = event.ctrlKey || event.metaKey ? "ctrl+" : "";
   const shift = event.shiftKey && (ctrl !== "" || key.startsWith("arrow")) ? "shift+" : "";

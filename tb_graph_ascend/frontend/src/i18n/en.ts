@@ -1,8 +1,12 @@
 /* English texts of the interface; zh.ts has the same keys. Database content is never translated. */
 
+import { answerEn } from "./answer.en";
+import { factsEn } from "./facts.en";
 import { formsEn } from "./forms.en";
 import { noticesEn } from "./notices.en";
 import { reasonsEn } from "./reasons.en";
+import { measuresEn, scoreEn } from "./score.en";
+import { searchEn } from "./search.en";
 import { diff } from "./diff.en";
 
 export const en = {
@@ -12,7 +16,6 @@ export const en = {
   close: "Close",
   copy: "Copy",
   copied: "Copied",
-  download: "Download",
   side: { problem: "Problem", benchmark: "Benchmark", single: "Graph" },
   frame: {
     lists: "Width of the lists",
@@ -40,25 +43,12 @@ export const en = {
     more: "Legend and settings",
     build: "Build a comparison",
   },
-  search: {
-    label: "Nodes that fit a query",
-    placeholder: "Nodes: softmax score>0.5  ( / )",
-    language:
-      "Words of the name, /regular expression/, \"two words\", score>0.5 input<0.1 introduced>0.2,\nside:problem kind:api verdict:error overflow:high, forward backward unmatched matched divergent overflow,\n-word for what shall not hold. All of them must hold.",
-    previous: "Previous hit",
-    next: "Next hit",
-    count_one: "{{count}} hit",
-    count_other: "{{count}} hits",
-    position: "{{position}} of {{count}}",
-    none: "No node fits all terms of the query.",
-    unknown: "Nothing in this step and rank has “{{word}}” in its name.",
-    nearest: "Nearest names:",
-    clear: "Clear the search",
-  },
+  search: searchEn,
+  score: scoreEn,
+  measures: measuresEn,
   legend: {
     score: "Score",
-    scoreHelp: "0: inside the tolerance of the number formats. 1: 100 % error. Half-way on the log scale in between.",
-    unmatched: "unmatched",
+    scoreHelp: "0: within the rounding of the number formats. 1: 100 % error or more. In between every tenfold error adds the same.",
     unmatchedCount: "{{count}} unmatched",
     divergent: "{{count}} divergent",
     noScore: "no score",
@@ -148,8 +138,8 @@ export const en = {
     propagated_one: "{{count}} propagated",
     propagated_other: "{{count}} propagated",
     more: "{{count}} more",
-    previous: "Previous finding (P)",
-    next: "Next finding (N)",
+    previous: "Previous cause (P)",
+    next: "Next cause (N)",
     ranks_one: "rank {{ranks}}, from step {{step}}",
     ranks_other: "{{count}} ranks ({{ranks}}), from step {{step}}",
     places_one: "in {{count}} place",
@@ -168,23 +158,9 @@ export const en = {
     warning: "msprobe's verdict: warning – one of its weaker rules speaks against this node",
     error: "msprobe's verdict: error – one of its rules speaks against this node",
   },
-  direction: { forward: "forward", backward: "backward" },
-  kind: { root: "root", module: "module", api: "API", collection: "collection" },
-  findingKind: {
-    introduced: "introduced here",
-    input_differs: "input already differs",
-    parameter_differs: "parameter differs",
-    non_finite: "NaN or Inf",
-    argument_differs: "argument differs",
-    precision: "other precision",
-    communication: "communication",
-    msprobe_error: "msprobe: error",
-    drift: "drift",
-    extra_calls: "extra call",
-    missing_calls: "missing call",
-    batch_differs: "other data",
-    optimizer: "optimizer",
-  },
+  direction: { backward: "backward" },
+  findingKind: answerEn.findingKind,
+  notes: answerEn.notes,
   outline: {
     label: "Modules of both runs",
     unloaded: "…",
@@ -194,7 +170,7 @@ export const en = {
     divergent_other: "{{count}} with differences",
     filter: "only those that differ",
     module: "module",
-    calls: "calls",
+    nodes: "nodes",
     differ: "differ",
     worst: "worst",
     none: "No module differs.",
@@ -217,20 +193,13 @@ export const en = {
     total_other: "{{count}} nodes",
   },
   graph: {
-    label: "{{side}} graph {{name}}",
-    hint: "Arrow keys move, Enter opens or closes, + and − zoom, 0 fits. The outline lists the same nodes.",
     tools: "Graph tools",
     path: "Where the selected node stands",
-    fit: "Zoom to fit (0)",
-    zoomIn: "Zoom in (+)",
-    zoomOut: "Zoom out (−)",
     expandAll: "Expand all below the selected node (E)",
     collapseAll: "Collapse all (C)",
     nodes: "{{count}} nodes",
     failed: "This step and rank could not be compared",
     missing: "This step and rank exists on one side only",
-    noBenchmark: "Single graph",
-    pagesFailed: "Some nodes could not be loaded.",
   },
   ...diff,
   details: {
@@ -243,14 +212,13 @@ export const en = {
     problemValue: "problem",
     benchmarkValue: "benchmark",
     difference: "difference",
-    relative: "relative",
+    normDifference: "norm difference",
+    relative: "relative error",
+    ofBenchmark: "÷ benchmark",
     score: "score",
     scoreIs: "score {{score}}",
-    estimate: "Estimated from the norms: the tensors themselves were not dumped",
     libraryFrames_one: "{{count}} frame of a library",
     libraryFrames_other: "{{count}} frames of libraries",
-    estimateError:
-      "Estimated from the sketches of both sides where they were dumped, else from their statistics: the tensors themselves were not dumped",
     cosine: "cosine",
     maxAbs: "max abs. err.",
     checksum: "checksum",
@@ -260,13 +228,12 @@ export const en = {
     expand: "All measures of {{value}}",
     measure: "measure",
     reasons: "Why",
+    rules: "By msprobe's rules",
     partner: "Partner",
-    noPartner: "no partner",
     copyName: "Copy the name",
     pick: "Map… (M)",
     unmap: "Unmap",
     worst: "worst",
-    grad: "requires_grad",
     madeBy: "Made by {{name}}: go there",
     readBy: "Read by {{name}}: go there",
     allMakers_one: "Show the call that made it",
@@ -300,12 +267,6 @@ export const en = {
     tensor: "whole tensors",
     md5: "checksums",
     structure: "structure only",
-  },
-  role: {
-    input: "input",
-    parameters: "parameters",
-    parameters_grad: "parameters_grad",
-    output: "output",
   },
   match: {
     name: "same name",
@@ -369,7 +330,6 @@ export const en = {
     unreadable: "No result file here can be opened",
   },
   failure: {
-    title: "This did not work",
     unreachable: "The server does not answer. Is it still running?",
     request: "Request: {{url}}",
     http: "status {{status}}",
@@ -380,19 +340,20 @@ export const en = {
     slide: "The answer as a picture of 1920 × 1080",
     slidePng: "Slide with the answer as PNG",
     slideSvg: "Slide with the answer as SVG",
-    report: "Findings as an HTML report",
+    report: "Causes as an HTML report",
     pngView: "The rows in view as PNG",
     compare: "All values of this step and rank as {{form}}, as msprobe compare writes them",
     csv: "{{table}} as CSV",
     json: "{{table}} as JSON",
     table: {
-      findings: "Findings",
+      findings: "Causes",
       values: "Values of the selected node",
       pairs: "Matrix of steps and ranks",
       across: "Selected node in all steps and ranks",
     },
   },
   reasons: reasonsEn,
+  facts: factsEn,
 };
 
 /** Every language has exactly these keys. */

@@ -4,6 +4,7 @@ import type { TFunction } from "i18next";
 
 import type { Finding, Reason } from "../api/types";
 import { shortNumber } from "../text/numbers";
+import { wordedFacts } from "./facts";
 import { reasonsEn } from "./reasons.en";
 
 /** The sentence of a reason; an unknown code (a newer file) is shown with its arguments. */
@@ -13,7 +14,7 @@ export function reasonText(t: TFunction, reason: Reason): string {
     const listed = Object.entries(facts).map(([key, value]) => `${key}: ${String(value)}`);
     return [code.replaceAll("_", " "), listed.join(", ")].filter(Boolean).join(" – ");
   }
-  return t(`reasons.${code}`, shortened(facts));
+  return t(`reasons.${code}`, wordedFacts(t, code, shortened(facts)));
 }
 
 /** Numbers of four digits, unless two that differ would read alike then. */
@@ -31,11 +32,11 @@ function shortFact<Fact>(fact: Fact): Fact | string {
 
 /** The sentence with every digit, for those who point at it. */
 export function fullReason(t: TFunction, { code, ...facts }: Reason): string {
-  return code in reasonsEn ? t(`reasons.${code}`, facts) : reasonText(t, { code, ...facts });
+  return code in reasonsEn ? t(`reasons.${code}`, wordedFacts(t, code, facts)) : reasonText(t, { code, ...facts });
 }
 
 /** Reasons that say more exactly than the kind of a finding what it is. */
-const TELLING = new Set(["extra_calls", "missing_calls", "batch_differs", "optimizer"]);
+const TELLING = new Set(["extra_calls", "missing_calls", "extra_replaced", "missing_replaced", "batch_differs", "optimizer"]);
 
 /** What a finding is, in a word or two. */
 export function kindText(t: TFunction, { kind, reasons }: Finding): string {
@@ -47,6 +48,13 @@ export function kindText(t: TFunction, { kind, reasons }: Finding): string {
 export function refusalText(t: TFunction, reason: Reason): string {
   const { code, ...facts } = reason;
   return t(`refusals.${code}`, { ...facts, defaultValue: reasonText(t, reason) });
+}
+
+/** Why a query cannot be asked; null where no words are known for it. */
+export function refusedQuery(t: TFunction, reason: Reason | null): string | null {
+  if (reason === null) return null;
+  const { code, ...facts } = reason;
+  return t(`search.refused.${code}`, { ...facts, defaultValue: "" }) || null;
 }
 
 /** Why a node matched or not; `renamed:<name>` names the candidate. */

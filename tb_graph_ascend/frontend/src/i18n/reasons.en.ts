@@ -34,6 +34,10 @@ export const reasonsEn: Record<string, string> = {
     "its output is read as {{value}} by {{reader}}, whose output differs; the infinities in it hide from statistics whether it agrees",
   extra_calls: "calls that only the problem run makes: {{names}}",
   missing_calls: "calls that only the benchmark run makes: {{names}}",
+  extra_replaced:
+    "calls without a partner in the benchmark run: {{names}}; in their place it calls {{instead}}",
+  missing_replaced:
+    "calls without a partner in the problem run: {{names}}; in their place it calls {{instead}}",
   in_place_of: "in their place the other run calls {{names}}",
   input_differs:
     "the input {{value}} differs (score {{score, score}}) and no recorded call before it explains that",
@@ -67,7 +71,7 @@ export const reasonsEn: Record<string, string> = {
   same_shapes: "same shapes in and out",
   same_inside: "{{count}} nodes inside on both sides",
   replica_differs:
-    "{{value}} should be the same on all {{axis}} ranks and is not: rank {{ranks}} ({{coordinates}}) differs by {{error, short}}",
+    "{{value}} should be the same on all {{axis}} ranks and is not: rank {{ranks}} ({{coordinates}}), relative error between the ranks {{error, short}}",
   misplaced:
     "{{value}} does not lie in the {{order}} order that the run says: rank {{ranks}} ({{coordinates}}) holds other positions",
   other_axis: "{{text}}",
@@ -84,7 +88,7 @@ export const reasonsEn: Record<string, string> = {
   not_merged: "compared rank by rank, not as one logical run: {{why}}",
   merged_little: "fewer than half of the values could be compared: {{compared}} of {{total}}",
   merged_values:
-    "{{compared}} values compared, {{bounded}} of them by what a sum preserves, {{assumed}} by an assumed layout; {{set_aside}} set aside ({{reasons}})",
+    "{{compared}} values were compared, of these {{assumed}} by a guess of how the ranks share them and {{bounded}} by their mean alone; {{set_aside}} were not ({{reasons}})",
   msprobe_file: "written by msprobe's own builder: scores are its precision index",
   msprobe_error: "msprobe's own rules call this node an error, and none of those below it",
   msprobe_message: "{{value}}: {{text}}",

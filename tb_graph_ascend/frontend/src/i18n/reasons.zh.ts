@@ -9,7 +9,7 @@ export const reasonsZh: Record<string, string> = {
   attribute_differs: "{{value}}：{{attribute}} 在问题侧为 {{problem}}，在标杆侧为 {{benchmark}}",
   checksum_differs: "{{value}}：校验和不同",
   parameter_unmatched: "{{value}}：该参数在另一侧没有对应",
-  surplus: "{{value}}：只存在于 {{side}} 侧",
+  surplus: "{{value}}：只存在于$t(side.{{side}})",
   unreadable: "{{value}}：无法读取其张量文件：{{error}}",
   extension: "{{text}}",
   measure: "{{value}}：{{name}} {{number, short}}",
@@ -26,6 +26,8 @@ export const reasonsZh: Record<string, string> = {
     "其输出被 {{reader}} 作为 {{value}} 读取，而后者的输出不同；其中的无穷大使统计量无法判断它是否一致",
   extra_calls: "只有问题侧执行的调用：{{names}}",
   missing_calls: "只有标杆侧执行的调用：{{names}}",
+  extra_replaced: "标杆侧没有对应的调用：{{names}}；标杆侧在同一位置执行的是：{{instead}}",
+  missing_replaced: "问题侧没有对应的调用：{{names}}；问题侧在同一位置执行的是：{{instead}}",
   in_place_of: "另一侧在同一位置执行的是：{{names}}",
   input_differs: "输入 {{value}} 不同（分数 {{score, score}}），且之前没有已记录的调用能解释",
   batch_differs: "模型自身的输入 {{value}} 不同（分数 {{score, score}}）：两次运行的数据不同",
@@ -51,7 +53,7 @@ export const reasonsZh: Record<string, string> = {
   same_shapes: "输入输出形状相同",
   same_inside: "两侧内部都有 {{count}} 个节点",
   replica_differs:
-    "{{value}} 在所有 {{axis}} rank 上应当相同，实际不同：rank {{ranks}}（{{coordinates}}）相差 {{error, short}}",
+    "{{value}} 在所有 {{axis}} rank 上应当相同，实际不同：rank {{ranks}}（{{coordinates}}），各 rank 之间的相对误差为 {{error, short}}",
   misplaced:
     "{{value}} 未按运行记录的 {{order}} 顺序排列：rank {{ranks}}（{{coordinates}}）持有其他位置",
   other_axis: "{{text}}",
@@ -66,11 +68,11 @@ export const reasonsZh: Record<string, string> = {
   not_merged: "按 rank 逐一比较，未合并为一次逻辑运行：{{why}}",
   merged_little: "能比较的值不到一半：{{total}} 个中的 {{compared}} 个",
   merged_values:
-    "比较了 {{compared}} 个值，其中 {{bounded}} 个按求和所保持的量比较，{{assumed}} 个按假定的布局比较；{{set_aside}} 个未比较（{{reasons}}）",
+    "比对了 {{compared}} 个值，其中 {{assumed}} 个按推测的各 rank 分布比对，{{bounded}} 个只比对了均值；{{set_aside}} 个未比对（{{reasons}}）",
   msprobe_file: "由 msprobe 自身的构建器写成：分数为其精度指标",
   msprobe_error: "按 msprobe 自身的规则此节点为错误，而其下没有错误的节点",
   msprobe_message: "{{value}}：{{text}}",
   parallel_merge: "{{text}}",
-  only_in: "step {{step}} rank {{rank}} 只存在于 {{side}} 侧",
+  only_in: "step {{step}} rank {{rank}} 只存在于$t(side.{{side}})",
   nothing_comparable: "没有可以比较的值",
 };

@@ -1,9 +1,13 @@
 /* Chinese texts of the interface, loaded on demand; the keys are those of en.ts. */
 
 import type { Texts } from "./en";
+import { answerZh } from "./answer.zh";
+import { factsZh } from "./facts.zh";
 import { formsZh } from "./forms.zh";
 import { noticesZh } from "./notices.zh";
 import { reasonsZh } from "./reasons.zh";
+import { measuresZh, scoreZh } from "./score.zh";
+import { searchZh } from "./search.zh";
 import { diff } from "./diff.zh";
 
 export const zh: Texts = {
@@ -13,7 +17,6 @@ export const zh: Texts = {
   close: "关闭",
   copy: "复制",
   copied: "已复制",
-  download: "下载",
   side: { problem: "问题侧", benchmark: "标杆侧", single: "图" },
   frame: {
     lists: "列表宽度",
@@ -41,25 +44,12 @@ export const zh: Texts = {
     more: "图例与设置",
     build: "新建比对",
   },
-  search: {
-    label: "符合查询的节点",
-    placeholder: "节点：softmax score>0.5  ( / )",
-    language:
-      "名称中的词、/正则表达式/、\"两个 词\"、score>0.5 input<0.1 introduced>0.2、\nside:problem kind:api verdict:error overflow:high、forward backward unmatched matched divergent overflow、\n-词 表示不含。各项须同时成立。",
-    previous: "上一个结果",
-    next: "下一个结果",
-    count_one: "{{count}} 个结果",
-    count_other: "{{count}} 个结果",
-    position: "第 {{position}} 个，共 {{count}} 个",
-    none: "没有节点同时符合查询的所有条件。",
-    unknown: "此 step 与 rank 中没有名称含“{{word}}”的节点。",
-    nearest: "最接近的名称：",
-    clear: "清除搜索",
-  },
+  search: searchZh,
+  score: scoreZh,
+  measures: measuresZh,
   legend: {
     score: "分数",
-    scoreHelp: "0：在数值格式的容差之内。1：100% 误差。两者之间按对数刻度。",
-    unmatched: "未匹配",
+    scoreHelp: "0：在数值格式的舍入误差之内。1：误差 100% 及以上。两者之间误差每增大十倍，分数增加相同。",
     unmatchedCount: "{{count}} 个未匹配",
     divergent: "{{count}} 个有差异",
     noScore: "无分数",
@@ -149,8 +139,8 @@ export const zh: Texts = {
     propagated_one: "传播到 {{count}} 个节点",
     propagated_other: "传播到 {{count}} 个节点",
     more: "还有 {{count}} 个",
-    previous: "上一处差异 (P)",
-    next: "下一处差异 (N)",
+    previous: "上一个起因 (P)",
+    next: "下一个起因 (N)",
     ranks_one: "rank {{ranks}}，自 step {{step}} 起",
     ranks_other: "{{count}} 个 rank（{{ranks}}），自 step {{step}} 起",
     places_one: "出现在 {{count}} 处",
@@ -169,23 +159,9 @@ export const zh: Texts = {
     warning: "msprobe 的判定：警告 – 有一条较弱的规则认为此节点有问题",
     error: "msprobe 的判定：错误 – 有一条规则认为此节点有问题",
   },
-  direction: { forward: "前向", backward: "反向" },
-  kind: { root: "根", module: "模块", api: "API", collection: "集合" },
-  findingKind: {
-    introduced: "在此引入",
-    input_differs: "输入已不同",
-    parameter_differs: "参数不同",
-    non_finite: "NaN 或 Inf",
-    argument_differs: "实参不同",
-    precision: "精度不同",
-    communication: "通信",
-    msprobe_error: "msprobe：错误",
-    drift: "逐渐偏离",
-    extra_calls: "多余的调用",
-    missing_calls: "缺少的调用",
-    batch_differs: "数据不同",
-    optimizer: "优化器",
-  },
+  direction: { backward: "反向" },
+  findingKind: answerZh.findingKind,
+  notes: answerZh.notes,
   outline: {
     label: "两次运行的模块",
     unloaded: "…",
@@ -195,7 +171,7 @@ export const zh: Texts = {
     divergent_other: "{{count}} 个有差异",
     filter: "只看有差异的",
     module: "模块",
-    calls: "调用",
+    nodes: "节点",
     differ: "差异",
     worst: "最差",
     none: "没有模块有差异。",
@@ -218,20 +194,13 @@ export const zh: Texts = {
     total_other: "{{count}} 个节点",
   },
   graph: {
-    label: "{{side}}图 {{name}}",
-    hint: "方向键移动，Enter 展开或收起，+ 与 − 缩放，0 适应窗口。大纲列出相同的节点。",
     tools: "图工具",
     path: "所选节点的位置",
-    fit: "适应窗口 (0)",
-    zoomIn: "放大 (+)",
-    zoomOut: "缩小 (−)",
     expandAll: "展开所选节点之下的全部 (E)",
     collapseAll: "全部收起 (C)",
     nodes: "{{count}} 个节点",
     failed: "此 step 与 rank 比对失败",
     missing: "此 step 与 rank 只存在于一侧",
-    noBenchmark: "单图",
-    pagesFailed: "部分节点未能加载。",
   },
   ...diff,
   details: {
@@ -244,13 +213,13 @@ export const zh: Texts = {
     problemValue: "问题侧",
     benchmarkValue: "标杆侧",
     difference: "差值",
+    normDifference: "norm 差值",
     relative: "相对误差",
+    ofBenchmark: "÷ 标杆侧",
     score: "分数",
     scoreIs: "分数 {{score}}",
-    estimate: "由范数估计：未转储张量本身",
     libraryFrames_one: "{{count}} 个库函数帧",
     libraryFrames_other: "{{count}} 个库函数帧",
-    estimateError: "未转储张量本身：两侧都有摘要草图时由其估计，否则由统计量估计",
     cosine: "余弦",
     maxAbs: "最大绝对误差",
     checksum: "校验和",
@@ -260,13 +229,12 @@ export const zh: Texts = {
     expand: "{{value}} 的全部度量",
     measure: "度量",
     reasons: "原因",
+    rules: "按 msprobe 的规则",
     partner: "对应节点",
-    noPartner: "无对应",
     copyName: "复制名称",
     pick: "映射… (M)",
     unmap: "取消映射",
     worst: "最差",
-    grad: "requires_grad",
     madeBy: "由 {{name}} 产生：前往",
     readBy: "由 {{name}} 读取：前往",
     allMakers_one: "显示产生它的调用",
@@ -300,12 +268,6 @@ export const zh: Texts = {
     tensor: "完整张量",
     md5: "校验和",
     structure: "仅结构",
-  },
-  role: {
-    input: "input",
-    parameters: "parameters",
-    parameters_grad: "parameters_grad",
-    output: "output",
   },
   match: {
     name: "同名",
@@ -369,7 +331,6 @@ export const zh: Texts = {
     unreadable: "这里的结果文件都无法打开",
   },
   failure: {
-    title: "操作未成功",
     unreachable: "服务器没有响应。它还在运行吗？",
     request: "请求：{{url}}",
     http: "状态 {{status}}",
@@ -380,17 +341,18 @@ export const zh: Texts = {
     slide: "答案图片，1920 × 1080",
     slidePng: "答案幻灯片 (PNG)",
     slideSvg: "答案幻灯片 (SVG)",
-    report: "差异导出为 HTML 报告",
+    report: "起因导出为 HTML 报告",
     pngView: "当前可见的行导出为 PNG",
     compare: "此 step 与 rank 的全部数值导出为 {{form}}（与 msprobe compare 相同）",
     csv: "{{table}}导出为 CSV",
     json: "{{table}}导出为 JSON",
     table: {
-      findings: "差异",
+      findings: "起因",
       values: "所选节点的数值",
       pairs: "step 与 rank 矩阵",
       across: "所选节点在各 step 与 rank 的分数",
     },
   },
   reasons: reasonsZh,
+  facts: factsZh,
 };

@@ -5,7 +5,6 @@ import { api } from "../api/client";
 import { answerQuery, databaseQuery, queryClient } from "../api/queries";
 import type { Cause, CausePlace } from "../api/answertypes";
 import type { Database, Finding, Node } from "../api/types";
-import { reopen, shapeOf } from "./openshape";
 import { prepareSearchSoon } from "./prepare";
 import { DiffView } from "./diffview";
 import { GraphSession, SIDES } from "./session";
@@ -13,6 +12,9 @@ import { type AppState, useApp } from "./store";
 import type { Linked } from "./url";
 
 const state = useApp.getState;
+
+/** Children of the root among which a micro-step is looked for. */
+const TOP_LEVEL = 500;
 
 /** Counts openings, so that a slow earlier one cannot overwrite a later one. */
 let opening = 0;
@@ -116,7 +118,7 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   const node = selected === null ? carried : previous?.get(selected);
   carried = node;
   const chosen = options.select ?? options.linked?.selected ?? null;
-  const diff = new DiffView(place, options.linked?.open.problem);
+  const diff = new DiffView(place, options.linked?.open);
   // Where nothing is carried over, rows and graphs are asked for at once.
   if (options.ok && (options.linked || !previous)) void diff.start(chosen);
   const session = new GraphSession(db, await api.pair(db, step, rank), diff);
@@ -128,7 +130,6 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   const microStep = options.linked?.microStep ?? null;
   state().set({ ...place, ...fresh, microStep, session, selected: null, gone: null, failure: null });
   prepareSearchSoon(session);
-  if (previous && !options.linked) void keepTreesOpen(session, previous);
   const view = options.linked?.view;
   // What the person selected since waits for this pair and comes after it: it keeps its ticket.
   if (select != null) await selectIn(session, select, { keepView: view != null, ticket: options.ticket ?? selecting });
@@ -149,7 +150,7 @@ interface SelectOptions {
   ticket?: number | undefined;
 }
 
-/** Select a node, open its ancestors on both sides and scroll both panes to it. */
+/** Select a node, open the rows around it and scroll to it. */
 export async function selectNode(id: number, options: SelectOptions = {}): Promise<void> {
   const { db } = state();
   const ticket = options.ticket ?? ++selecting;
@@ -165,7 +166,7 @@ export async function selectNode(id: number, options: SelectOptions = {}): Promi
 
 async function selectIn(session: GraphSession, id: number, options: SelectOptions): Promise<void> {
   const overtaken = (): boolean => options.ticket !== selecting || state().session !== session;
-  const node = await session.reveal(id);
+  const node = await session.load(id);
   if (!node || overtaken()) return;
   state().set({ selected: id });
   session.diff.setCursor(null);
@@ -234,13 +235,13 @@ export async function stepCause(causes: readonly Cause[], direction: 1 | -1): Pr
 export async function chooseMicroStep(microStep: number | null): Promise<void> {
   const { session, set } = state();
   set({ microStep });
-  const root = anyRoot(session);
-  if (microStep === null || !session || !root) return;
-  await guarded(() => chooseMicroStep(microStep), () => session.load(root.side, root.id, 0));
-  const tree = session.tree(root.side);
-  const places = Array.from({ length: root.children }, (_, at) => tree?.childAt(root.id, at));
-  const first = places.find((node) => node?.micro_step === microStep);
-  if (first) await selectNode(first.id);
+  if (microStep === null || !session?.root) return;
+  const { db, root } = session;
+  await guarded(() => chooseMicroStep(microStep), async () => {
+    const { children } = await api.children(db, root.id, 0, TOP_LEVEL);
+    const first = children.find((node) => node.micro_step === microStep);
+    if (first) await selectNode(first.id);
+  });
 }
 
 /** Remember a node as one half of a manual mapping. */
@@ -256,10 +257,6 @@ export async function guarded(retry: () => unknown, step: () => Promise<unknown>
   } catch (error) {
     state().set({ failure: { error, retry: () => void retry() } });
   }
-}
-
-function anyRoot(session: GraphSession | null): Node | undefined {
-  return session?.trees.problem?.root ?? session?.trees.benchmark?.root;
 }
 
 function isOk({ pairs }: Database, place: PairChoice): boolean {
@@ -279,23 +276,6 @@ function firstPair({ pairs }: Database, first: Finding | undefined) {
   const found = first && pairs.find(({ step, rank }) => step === first.step && rank === first.rank);
   const { step, rank } = found ?? pairs.find(({ status }) => status === "ok") ?? pairs[0] ?? {};
   return step === undefined || rank === undefined ? undefined : { step, rank };
-}
-
-/** Open in the outline what was open in it before; the rows need not wait for it. */
-async function keepTreesOpen(session: GraphSession, previous: GraphSession): Promise<void> {
-  await guarded(
-    () => keepTreesOpen(session, previous),
-    async () => {
-      await Promise.all(
-        SIDES.map(async (side) => {
-          const [tree, before] = [session.tree(side), previous.tree(side)];
-          const load = (parent: number, position: number): Promise<void> => session.load(side, parent, position);
-          if (tree && before) await reopen(tree, load, shapeOf(before));
-        }),
-      );
-      session.changed();
-    },
-  );
 }
 
 /** The node of the same name in another pair. */

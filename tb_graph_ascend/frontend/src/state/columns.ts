@@ -1,6 +1,6 @@
 /* Which numbers the table of values shows for a task, and where each comes from. */
 
-import type { Database, Measure, Value, ValuePair } from "../api/types";
+import type { Database, ErrorOf, Measure, Value, ValuePair } from "../api/types";
 import { difference, relativeError } from "../text/numbers";
 
 export interface Column {
@@ -8,17 +8,18 @@ export interface Column {
   key: string;
   /** A number, or a text such as a checksum or an argument. */
   of: (value: ValuePair) => Measure | { text: string };
-  /** Key of what says how it is estimated, as a difference of norms is one of the tensors'. */
-  estimate?: "estimate" | "estimateError";
+  /** What the number is of, where that changes from row to row. */
+  part?: (value: ValuePair) => ErrorOf | null;
 }
 
 const PROBLEM: Column = { key: "problemNorm", of: ({ problem }) => told(problem) };
 const BENCHMARK: Column = { key: "benchmarkNorm", of: ({ benchmark }) => told(benchmark) };
 const DIFFERENCE: Column = {
-  key: "difference",
+  key: "normDifference",
   of: ({ problem, benchmark }) => difference(numberOf(problem), numberOf(benchmark)),
 };
 const RELATIVE: Column = { key: "relative", of: relativeOf };
+const RELATIVE_PART: Column = { ...RELATIVE, part: ({ error, error_of: part }) => (error === 0 ? null : part) };
 const COSINE: Column = { key: "cosine", of: ({ measures }) => measures.Cosine ?? null };
 const MAX_ABS: Column = { key: "maxAbs", of: ({ measures }) => measures.MaxAbsErr ?? null };
 
@@ -29,7 +30,7 @@ export function columnsFor(task: Database["task"], comparison: boolean): Column[
   if (task === "structure") return [];
   return task === "tensor"
     ? [PROBLEM, BENCHMARK, COSINE, MAX_ABS, RELATIVE]
-    : [PROBLEM, BENCHMARK, { ...DIFFERENCE, estimate: "estimate" }, { ...RELATIVE, estimate: "estimateError" }];
+    : [PROBLEM, BENCHMARK, DIFFERENCE, RELATIVE_PART];
 }
 
 /** The error that the score uses; of two plain numbers, which have no tolerance, their own. */

@@ -44,6 +44,8 @@ export class DiffView {
   private openness: Openness;
   /** A node that stays out of its fold, because it was asked for by name. */
   private kept: number | undefined;
+  /** The row at the top before only a way was shown. */
+  private left = 0;
   private round = 0;
   /** Counts what was to be revealed: a slow earlier one overwrites no later one. */
   private revealing = 0;
@@ -126,21 +128,19 @@ export class DiffView {
     this.pane?.show(0);
   }
 
-  setOpen(open: string): void {
-    this.shut(Openness.parse(open));
-  }
-
   /** Open a text written for other ids, where its nodes exist here. */
   adopt(other: DiffView, shift: (key: number) => number | null): void {
     this.openness = other.openness.shifted(shift);
   }
 
-  /** Show only what is on the way from a cause to a node; null shows all again. */
+  /** Show only what is on the way from a cause to a node; null shows all again, where one was. */
   setWay(way: Way | null): void {
+    if (way && !this.way) this.left = this.pane?.top() ?? 0;
     this.way = way;
     this.giveUp();
-    this.restart();
-    this.pane?.show(0);
+    void this.restart(way ? 0 : Math.floor(this.left / PAGE)).then(() => {
+      if (this.way === way) this.pane?.setTop(way ? 0 : this.left);
+    });
   }
 
   /** Open the way to a node and bring its row into view.
@@ -197,13 +197,13 @@ export class DiffView {
 
   /** The pair itself changed: a mapping, for one. */
   refresh(): void {
-    this.restart();
+    void this.restart();
     void this.loadProfile();
   }
 
   retry(): void {
     this.error = null;
-    this.restart();
+    void this.restart();
     if (!this.profile) void this.loadProfile();
     this.changed();
   }
@@ -228,7 +228,7 @@ export class DiffView {
   private change(openness: Openness, near?: DiffRow): void {
     this.openness = openness;
     const place = near ? this.placeOf(near) : 0;
-    this.restart(Math.max(0, Math.floor(place / PAGE)));
+    void this.restart(Math.max(0, Math.floor(place / PAGE)));
   }
 
   /** Close something: what was to be revealed meanwhile would open it again. */
@@ -249,10 +249,10 @@ export class DiffView {
     return 0;
   }
 
-  private restart(page = Math.floor((this.pane?.top() ?? 0) / PAGE)): void {
+  private restart(page = Math.floor((this.pane?.top() ?? 0) / PAGE)): Promise<void> {
     this.round += 1;
     this.asked.clear();
-    void this.load(page, true);
+    return this.load(page, true);
   }
 
   private async firstRows(node: number | null): Promise<void> {

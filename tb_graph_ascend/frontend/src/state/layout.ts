@@ -7,16 +7,20 @@ import { useApp } from "./store";
 export interface Layout {
   /** Header in one line, the answer in few, the lists put away. */
   compact: boolean;
+  /** So little height that the values of what is selected would not be in view. */
+  low: boolean;
   /** Whether the lists stand beside the rows. */
   lists: boolean;
   setLists: (lists: boolean) => void;
 }
 
 const SMALL = "(max-width: 900px), (max-height: 560px)";
+const LOW = "(max-height: 480px)";
 const NARROW = "(max-width: 900px)";
 
 export const useLayout = create<Layout>()((set) => ({
   compact: window.matchMedia(SMALL).matches,
+  low: window.matchMedia(LOW).matches,
   lists: !window.matchMedia(NARROW).matches,
   setLists: (lists) => set({ lists }),
 }));
@@ -30,6 +34,7 @@ export function followWindow(): () => void {
     list.addEventListener("change", ({ matches }) => useLayout.setState(take(matches)), { signal: stop.signal });
   };
   follow(SMALL, (compact) => ({ compact }));
+  follow(LOW, (low) => ({ low }));
   follow(NARROW, (narrow) => ({ lists: !narrow }));
   const leave = useApp.subscribe((now, before) => {
     const asked = now.leftTab !== before.leftTab || now.query !== before.query;

@@ -11,7 +11,7 @@ import { keepPairs } from "../api/sessionpairs";
 import type { MappedPair, MappingResult, Side } from "../api/types";
 import { type Held, heldNode } from "../graph/mapdrag";
 import { guarded, selectNode } from "./actions";
-import { useApp } from "./store";
+import { type AppState, useApp } from "./store";
 
 /** What one change did to the pairs of a database. */
 export interface MappingChange {
@@ -24,9 +24,16 @@ export interface MappingHistory {
   redo: MappingChange[];
   /** The last answer: what was refused, how many nodes changed; null while one is awaited. */
   result: MappingResult | null;
+  /** What it answers. */
+  act: MappingAct;
 }
 
-const NOTHING: MappingHistory = { undo: [], redo: [], result: null };
+export type MappingAct = "made" | "undo" | "redo";
+
+const NOTHING: MappingHistory = { undo: [], redo: [], result: null, act: "made" };
+
+/** Changes that are on their way: what they do away with must not be asked for twice. */
+export const useMappingWork = create<{ pending: number }>()(() => ({ pending: 0 }));
 
 /** The histories of all databases that were mapped on this page. */
 export const useMappingHistory = create<Record<string, MappingHistory>>()(() => ({}));
@@ -74,8 +81,7 @@ export async function mapHeld(held: Held, other: Named): Promise<void> {
 }
 
 /** The one node that is picked while its partner is still to be chosen. */
-export function pickedNode(): Held | null {
-  const { problem, benchmark } = useApp.getState().picks;
+export function pickedNode({ problem, benchmark }: AppState["picks"]): Held | null {
   if (problem && benchmark) return null;
   const node = problem ?? benchmark;
   return node && heldNode(node);
@@ -105,8 +111,8 @@ export function rebuildWithPairs(): Promise<void> {
     await latest;
     const { db, set } = useApp.getState();
     if (db === null) return;
-    const { pairs, saved } = await queryClient.query(mappingsQuery(db));
-    if (pairs.length === 0) set({ notice: "noPairs" });
+    const { pairs, changed, saved } = await queryClient.query(mappingsQuery(db));
+    if (pairs.length + changed === 0) set({ notice: "noPairs" });
     else if (!saved) set({ notice: "pairsUnsaved" });
     else set({ wish: await api.buildWish(db), dialog: "build" });
   });
@@ -143,7 +149,9 @@ let latest: Promise<unknown> = Promise.resolve();
 
 /** One change after the other: undo pressed while a change is still on its way undoes that change. */
 function inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
-  const run = latest.then(task);
+  const count = (by: number): void => useMappingWork.setState(({ pending }) => ({ pending: pending + by }));
+  count(1);
+  const run = latest.then(task).finally(() => count(-1));
   latest = run.catch(() => undefined);
   return run;
 }
@@ -159,12 +167,15 @@ async function change(request: Request): Promise<MappingResult | null> {
       result = await inTurn(() => apply(request, (history, done) => {
         const did = { added: done.added, removed: done.removed };
         const empty = did.added.length + did.removed.length === 0;
-        return empty ? history : { ...history, undo: [...history.undo, did], redo: [] };
+        const now = { ...history, act: "made" as const };
+        return empty ? now : { ...now, undo: [...history.undo, did], redo: [] };
       }));
     },
   );
   return result;
 }
+
+const DONE = { undo: "undone", redo: "redone" } as const;
 
 /** Take back the last change, or make it again. What cannot be taken back any more is forgotten. */
 async function goBack(from: "undo" | "redo"): Promise<void> {
@@ -180,10 +191,12 @@ async function goBack(from: "undo" | "redo"): Promise<void> {
         const add = from === "undo" ? last.removed : last.added;
         const remove = from === "undo" ? last.added : last.removed;
         try {
-          await apply((of) => api.changeMappings(of, add, remove), (history) => {
+          const result = await apply((of) => api.changeMappings(of, add, remove), (history) => {
             const rest = without(history);
-            return { ...rest, [to]: [...rest[to], last] };
+            return { ...rest, [to]: [...rest[to], last], act: from };
           });
+          const facts = { count: result?.nodes.length ?? 0 };
+          useApp.getState().set({ notice: { code: DONE[from], facts } });
         } catch (error) {
           setHistory(db, without);
           throw error;

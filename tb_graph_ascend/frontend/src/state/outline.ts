@@ -22,6 +22,8 @@ export class OutlineView {
   version = 0;
   error: unknown = null;
   private node: number | null = null;
+  /** Counts what the person moved: an answer on its way then does not take the keys elsewhere. */
+  private moves = 0;
   private toggled = { all: new Set<number>(), divergent: new Set<number>() };
   private pages = new Map<number, OutlineRow[]>();
   private asked = new Set<number>();
@@ -59,11 +61,11 @@ export class OutlineView {
   async look(node: number | null): Promise<void> {
     if (node === this.node) return;
     this.node = node;
-    const { round } = this;
+    const { round, moves } = this;
     const here = node === null ? null : (await this.ask({ limit: 1 })).here;
     if (node !== this.node || round !== this.round) return;
     this.here = here;
-    this.cursor = here ?? this.cursor;
+    if (moves === this.moves) this.cursor = here ?? this.cursor;
     this.changed();
   }
 
@@ -92,8 +94,9 @@ export class OutlineView {
   }
 
   moveTo(row: number): void {
-    this.cursor = Math.min(this.total - 1, Math.max(0, row));
-    this.want(this.cursor, this.cursor);
+    this.moves += 1;
+    this.cursor = Math.max(0, Math.min(this.total - 1, row));
+    if (this.total > 0) this.want(this.cursor, this.cursor);
     this.changed();
   }
 

@@ -17,6 +17,7 @@ import {
 import { acceptProposal, mapHeld, pickedNode, rebuildWithPairs, redoMapping, undoMapping } from "./mapping";
 import { moveInRows } from "./diffkeys";
 import { useDiffSettings } from "./diffsettings";
+import { useLayout } from "./layout";
 import { ranksAt, stepsOf } from "./pairs";
 import { LEFT_TABS, useApp } from "./store";
 
@@ -37,6 +38,8 @@ export function runShortcut(
   const tab = LEFT_TABS[Number(chord) - 1];
   if (tab) {
     state().set({ leftTab: tab });
+    // The list may be the one that was put away.
+    useLayout.getState().setLists(true);
     return true;
   }
   if (!onControl && moveInGraph(chord)) return true;
@@ -53,7 +56,7 @@ const ACTIONS: Partial<Record<string, () => void>> = {
   escape: () => state().set({ notice: null, failure: null, picks: { problem: null, benchmark: null } }),
   e: openAllBelow,
   g: toggleWay,
-  c: collapseAll,
+  c: () => state().session?.diff.closeAll(),
   t: selectPartner,
   b: () => useDiffSettings.getState().setFolded(!useDiffSettings.getState().folded),
   o: () => state().set({ recolour: state().recolour === "score" ? "overflow" : "score" }),
@@ -108,8 +111,7 @@ function openAllBelow(): void {
   if (!session) return;
   const { pages } = session.diff;
   const row = pages.at(selected === null ? 0 : Math.max(0, pages.find(selected)));
-  const root = session.pair.problem?.root ?? session.pair.benchmark?.root;
-  const key = row?.key ?? root?.id;
+  const key = row?.key ?? session.root?.id;
   if (key !== undefined) session.diff.openAll(key, row);
 }
 
@@ -139,12 +141,6 @@ function focusSearch(): void {
   }
 }
 
-function collapseAll(): void {
-  const { session } = state();
-  session?.collapseAll();
-  session?.diff.closeAll();
-}
-
 function selectPartner(): void {
   const { session, selected } = state();
   const match = selected === null ? null : session?.get(selected)?.match;
@@ -171,7 +167,7 @@ async function pickSelected(): Promise<void> {
 
 /** The first of two picks waits for its partner; the second, on the other side, maps both. */
 function pickOrMap(node: Node): void {
-  const first = pickedNode();
+  const first = pickedNode(state().picks);
   if (first && first.side !== node.side) void mapHeld(first, { id: node.id, label: calledAs(node) });
   else {
     pickNode(node);

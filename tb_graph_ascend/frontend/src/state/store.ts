@@ -39,7 +39,6 @@ export interface AppState {
   rank: number | null;
   microStep: number | null;
   selected: number | null;
-  sync: boolean;
   recolour: Recolour;
   leftTab: LeftTab;
   bottomTab: BottomTab;
@@ -67,7 +66,6 @@ export const useApp = create<AppState>()((set) => ({
   rank: null,
   microStep: null,
   selected: null,
-  sync: true,
   recolour: "score",
   leftTab: "causes",
   bottomTab: "values",

@@ -30,8 +30,8 @@ export async function travelTo(linked: Linked): Promise<void> {
 }
 
 function takeOver(linked: Linked): void {
-  const { sync, recolour, leftTab, bottomTab, query, table } = linked;
-  useApp.getState().set({ sync, recolour, leftTab, bottomTab, query, table });
+  const { recolour, leftTab, bottomTab, query, table } = linked;
+  useApp.getState().set({ recolour, leftTab, bottomTab, query, table });
 }
 
 /** The path that a database's token stands for, as people know the file. */

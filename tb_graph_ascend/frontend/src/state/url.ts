@@ -1,6 +1,5 @@
 /* The whole state as a query string, and back. Defaults are left out, so links stay short. */
 
-import type { Side } from "../api/types";
 import { type AppState, BOTTOM_TABS, LEFT_TABS, TABLE_ORDER, type TableOrder } from "./store";
 
 /** What a link carries besides the store's own fields. */
@@ -12,14 +11,13 @@ export interface Linked {
   rank: number | null;
   microStep: number | null;
   selected: number | null;
-  sync: boolean;
   recolour: AppState["recolour"];
   leftTab: AppState["leftTab"];
   bottomTab: AppState["bottomTab"];
   query: string;
   table: TableOrder;
-  /** Open nodes of either side, as `openshape` writes them. */
-  open: Record<Side, string>;
+  /** Which rows are open, as the server writes it. */
+  open: string;
   /** Scale and top left corner of the problem pane. */
   view: { scale: number; x: number; y: number } | null;
 }
@@ -37,7 +35,6 @@ export function toQuery(linked: Linked): string {
     rank: linked.rank,
     micro: linked.microStep,
     node: linked.selected,
-    sync: linked.sync ? null : 0,
     colour: linked.recolour === "score" ? null : linked.recolour,
     list: linked.leftTab === "causes" ? null : linked.leftTab,
     panel: linked.bottomTab === "values" ? null : linked.bottomTab,
@@ -45,8 +42,7 @@ export function toQuery(linked: Linked): string {
     scope: table.scope === TABLE_ORDER.scope ? null : table.scope,
     sort: table.sort === TABLE_ORDER.sort ? null : table.sort,
     desc: table.descending ? 1 : null,
-    open: linked.open.problem || null,
-    openb: linked.open.benchmark || null,
+    open: linked.open || null,
     view: view && `${round(view.scale, 4)},${round(view.x, 1)},${round(view.y, 1)}`,
   };
   const query = new URLSearchParams();
@@ -67,7 +63,6 @@ export function fromQuery(text: string): Linked {
     rank: integer(query.get("rank")),
     microStep: integer(query.get("micro")),
     selected: integer(query.get("node")),
-    sync: query.get("sync") !== "0",
     recolour: word("colour") === "overflow" ? "overflow" : "score",
     leftTab: oneOf(LEFT_TABS, word("list"), "causes"),
     bottomTab: oneOf(BOTTOM_TABS, word("panel"), "values"),
@@ -77,7 +72,7 @@ export function fromQuery(text: string): Linked {
       sort: oneOf(SORTS, word("sort"), TABLE_ORDER.sort),
       descending: query.get("desc") === "1",
     },
-    open: { problem: word("open"), benchmark: word("openb") },
+    open: word("open"),
     view: viewOf(word("view")),
   };
 }

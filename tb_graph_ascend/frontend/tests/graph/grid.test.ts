@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { Scroll, columnsOf, laneX, rowsIn, yOf } from "../../src/graph/grid";
+import { MAX_ROW, MIN_ROW, Scroll, columnsOf, laneX, rowsIn, textSize, yOf } from "../../src/graph/grid";
 
 const WIDTH = fc.integer({ min: 420, max: 2600 });
 const SHAPE = fc.record({ comparison: fc.boolean(), folded: fc.boolean() });
@@ -61,6 +61,19 @@ describe("rows", () => {
         expect(scroll.toContent(0)).toBe(0);
         expect(scroll.toContent(scroll.height - view)).toBeCloseTo(most, 3);
         expect(scroll.toContent(scroll.fromContent(most / 2))).toBeCloseTo(most / 2, 3);
+      }),
+    );
+  });
+});
+
+describe("the size of a text", () => {
+  it("never grows beyond its row or the largest, and has few steps", () => {
+    const heights = fc.double({ min: MIN_ROW, max: MAX_ROW, noNaN: true });
+    fc.assert(
+      fc.property(heights, (height) => {
+        const size = textSize(height, 0.62, 12.5);
+        expect(size).toBeLessThanOrEqual(Math.min(12.5, height * 0.62));
+        expect(size === 12.5 || Number.isInteger(size)).toBe(true);
       }),
     );
   });

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { rowOfShare, shareOfRow } from "../../src/graph/profilepaint";
+import type { DiffPalette } from "../../src/graph/scene";
+import { paintProfile, rowOfShare, shareOfRow } from "../../src/graph/profilepaint";
 
 /** How many rows begin before each bin: never fewer than before. */
 const BINS = fc
@@ -32,5 +33,35 @@ describe("the profile's places", () => {
     );
     expect(shareOfRow(3, [])).toBe(0);
     expect(rowOfShare(0.5, [])).toBe(0);
+  });
+});
+
+/** A context that remembers its texts; each letter is 6 pixels wide. */
+function listening(): { context: CanvasRenderingContext2D; texts: [string, number][] } {
+  const texts: [string, number][] = [];
+  const known: Record<string, unknown> = {
+    fillText: (text: string, x: number) => void texts.push([text, x]),
+    measureText: (text: string) => ({ width: text.length * 6 }),
+  };
+  const context = new Proxy(known, { get: (target, name: string) => target[name] ?? (() => undefined), set: () => true });
+  return { context: context as unknown as CanvasRenderingContext2D, texts };
+}
+
+describe("the names of passes", () => {
+  const starts = [["forward", 0], ["backward", 40], ["forward", 44], ["optimizer", 46]] as const;
+  const phases = starts.map(([name, bin]) => ({ name, bin }));
+  const profile = { rows: 100, worst: Array.from({ length: 100 }, () => null), causes: [], alone: [], phases };
+  const paint = (height: number): [string, number][] => {
+    const { context, texts } = listening();
+    paintProfile(context, { profile, width: 500, height, ratio: 1, palette: {} as DiffPalette, phase: (name) => name });
+    return texts;
+  };
+
+  it("stand in the pass that they name, or not at all", () => {
+    expect(paint(52)).toEqual([["forward", 4], ["optimizer", 234]]);
+  });
+
+  it("are left out of a low strip", () => {
+    expect(paint(18)).toEqual([]);
   });
 });

@@ -4,22 +4,11 @@ import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
 import { en } from "../../src/i18n/en";
-import { fullReason, reasonText } from "../../src/i18n/reason";
+import { fullReason, reasonText, refusedQuery } from "../../src/i18n/reason";
 import { reasonsEn } from "../../src/i18n/reasons.en";
 import { changeLanguage, createI18n } from "../../src/i18n/setup";
 import { zh } from "../../src/i18n/zh";
-
-interface Tree {
-  [key: string]: string | Tree;
-}
-
-function leaves(tree: Tree, prefix = ""): [string, string][] {
-  return Object.entries(tree).flatMap(([key, value]) =>
-    typeof value === "string"
-      ? [[prefix + key, value] as [string, string]]
-      : leaves(value, `${prefix}${key}.`),
-  );
-}
+import { leaves } from "./leaves";
 
 function placeholders(text: string): string[] {
   return [...text.matchAll(/\{\{\s*(\w+)/g)].map((match) => match[1] ?? "").sort();
@@ -41,6 +30,38 @@ describe("texts", () => {
 
   it("are nowhere empty", () => {
     for (const text of [...english.values(), ...chinese.values()]) expect(text).not.toBe("");
+  });
+});
+
+describe("sides in Chinese", () => {
+  it("are named once, by their names", async () => {
+    const i18n = createI18n();
+    await changeLanguage(i18n, "zh");
+    const picked = i18n.t("notice.picked", { name: "gelu", side: "problem", other: "benchmark" });
+    expect(picked).toMatch(/已选中问题侧的 gelu。请到标杆侧选中/);
+    expect(reasonText(i18n.t, { code: "surplus", value: "output.1", side: "problem" })).toBe("output.1：只存在于问题侧");
+    for (const [key, text] of leaves(zh)) expect([key, text]).not.toEqual([key, expect.stringMatching(/侧侧|\)侧/)]);
+  });
+});
+
+describe("refused queries", () => {
+  const index = resolve(import.meta.dirname, "../../../../builder/results/pair_index");
+  const raised = ["query.py", "names.py"].map((file) => readFileSync(resolve(index, file), "utf8")).join("");
+  const codes = [...raised.matchAll(/"code": "(\w+)"/g)].map((match) => match[1] ?? "");
+
+  it("are explained in both languages, whatever the server raises", async () => {
+    expect([...new Set(codes)].sort()).toEqual(Object.keys(en.search.refused).sort());
+    const i18n = createI18n();
+    const reason = { code: "no_number", term: "score>high" };
+    expect(refusedQuery(i18n.t, reason)).toBe("“score>high” compares with no number: write score>0.5.");
+    await changeLanguage(i18n, "zh");
+    expect(refusedQuery(i18n.t, reason)).toBe("“score>high”没有可比较的数：请写成 score>0.5。");
+  });
+
+  it("are left to the server's words where the code is unknown", () => {
+    const { t } = createI18n();
+    expect(refusedQuery(t, { code: "brand_new" })).toBeNull();
+    expect(refusedQuery(t, null)).toBeNull();
   });
 });
 

@@ -227,25 +227,26 @@ describe("a selection", () => {
 });
 
 describe("a session", () => {
-  it("fetches the way to a node that is not loaded, opens it and tells its listeners once", async () => {
+  it("fetches the way to a node that is not known and tells its listeners once", async () => {
     const session = new GraphSession("db", pairOf(0));
     const heard = vi.fn();
     session.subscribe(heard);
-    expect((await session.reveal(9))?.id).toBe(9);
-    expect(session.tree("problem")?.isOpen(7)).toBe(true);
-    const calls = heard.mock.calls.length;
-    await session.reveal(9);
-    expect(heard.mock.calls.length).toBe(calls);
+    const found = await session.load(9);
+    expect(found?.id).toBe(9);
+    expect(session.ancestors(leaf(9)).map(({ id }) => id)).toEqual([1, 7]);
+    await session.load(9);
+    expect(heard).toHaveBeenCalledTimes(1);
   });
 
-  it("closes what it opened, and all of it at once", async () => {
+  it("takes no node of another graph in", async () => {
+    const session = new GraphSession("db", { ...pairOf(0), problem: { ...pairOf(0).problem, root: node({ id: 1, graph: 2 }) } as Graph });
+    expect(await session.load(9)).toBeUndefined();
+  });
+
+  it("takes over what a mapping changed of the nodes that it knows, and no others", async () => {
     const session = new GraphSession("db", pairOf(0));
-    await session.reveal(9);
-    await session.toggle(child(7), true);
-    expect(session.tree("problem")?.isOpen(7)).toBe(false);
-    await session.toggle(child(7), true);
-    expect(session.tree("problem")?.isOpen(7)).toBe(true);
-    session.collapseAll();
-    expect(session.tree("problem")?.isOpen(7)).toBe(false);
+    await session.load(9);
+    session.update([{ ...leaf(9), match: 12 }, leaf(5)]);
+    expect([session.get(9)?.match, session.get(5)]).toEqual([12, undefined]);
   });
 });

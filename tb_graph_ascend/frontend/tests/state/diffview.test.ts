@@ -168,4 +168,20 @@ describe("the list of rows", () => {
     await revealing;
     expect([diff.open, diff.pages.total, rowsAsked().length]).toEqual(["", 2, 3]);
   });
+
+  it("returns from a way to the row that was at the top before", async () => {
+    const diff = await started();
+    const tops: number[] = [];
+    diff.attach({ top: () => tops.at(-1) ?? 142, setTop: (row: number) => void tops.push(row) } as unknown as DiffPane);
+    diff.setWay({ cause: 1, target: 2 });
+    await settle();
+    rowsAsked()[1]?.answer(windowOf([row({ key: 1 })]));
+    await settle();
+    diff.setWay(null);
+    await settle();
+    expect(rowsAsked()[2]?.url.searchParams.get("offset")).toBe("100");
+    rowsAsked()[2]?.answer(windowOf([row({ key: 1 })], { offset: 100, total: 300 }));
+    await settle();
+    expect(tops).toEqual([0, 142]);
+  });
 });

@@ -16,7 +16,7 @@ function answer(db: string, next: MappedPair[]): MappingResult {
   const before = server.pairs[db] ?? [];
   server.pairs[db] = next;
   return {
-    mappings: { saved: true, file: "x.mapping.json", pairs: next },
+    mappings: { saved: true, file: "x.mapping.json", pairs: next, changed: next.length },
     nodes: [],
     refused: [],
     added: next.filter((one) => !before.includes(one)),
@@ -53,7 +53,7 @@ vi.mock("../../src/state/actions", async () => {
   };
 });
 
-const { addMappings, historyOf, redoMapping, undoMapping, useMappingHistory } = await import("../../src/state/mapping");
+const { addMappings, historyOf, redoMapping, undoMapping, useMappingHistory, useMappingWork } = await import("../../src/state/mapping");
 const { useApp } = await import("../../src/state/store");
 
 const pair = (problem: string): MappedPair => ({ step: null, rank: null, problem, benchmark: `b.${problem}`, descendants: true });
@@ -89,13 +89,27 @@ describe("undo", () => {
     expect(names("one")).toEqual([]);
   });
 
+  it("says that it takes back, not that something was mapped", async () => {
+    const act = () => historyOf(useMappingHistory.getState(), "one").act;
+    await addMappings([pair("mine")]);
+    expect(act()).toBe("made");
+    await undoMapping();
+    expect(act()).toBe("undo");
+    expect(useApp.getState().notice).toEqual({ code: "undone", facts: { count: 0 } });
+    await redoMapping();
+    expect(act()).toBe("redo");
+    expect(useApp.getState().notice).toEqual({ code: "redone", facts: { count: 0 } });
+  });
+
   it("pressed while a change is on its way undoes that change", async () => {
     let arrive: () => void = () => undefined;
     server.slow = new Promise((next) => (arrive = next));
     const change = addMappings([pair("mine")]);
     const undo = undoMapping();
+    expect(useMappingWork.getState().pending).toBe(2);
     arrive();
     await Promise.all([change, undo]);
+    expect(useMappingWork.getState().pending).toBe(0);
     expect(names("one")).toEqual([]);
   });
 

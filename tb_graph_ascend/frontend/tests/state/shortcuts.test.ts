@@ -13,6 +13,9 @@ vi.mock("../../src/api/rows", () => ({
   fetchProfile: () => Promise.resolve(null),
 }));
 
+const layout = vi.hoisted(() => ({ setLists: vi.fn() }));
+vi.mock("../../src/state/layout", () => ({ useLayout: { getState: () => layout } }));
+
 const { GraphSession } = await import("../../src/state/session");
 const { runShortcut } = await import("../../src/state/shortcuts");
 const { useApp } = await import("../../src/state/store");
@@ -29,5 +32,15 @@ describe("E", () => {
     expect(asked.map(({ open }) => open)).toEqual(["", "4a"]);
     asked[0]?.answer(windowOf([]));
     expect(session.diff.open).toBe("4a");
+  });
+});
+
+describe("the number of a list", () => {
+  it("shows it, also where it is chosen but put away", () => {
+    useApp.getState().set({ leftTab: "causes" });
+    expect(runShortcut("1", [], false)).toBe(true);
+    expect(layout.setLists).toHaveBeenLastCalledWith(true);
+    expect(runShortcut("4", [], false)).toBe(true);
+    expect(useApp.getState().leftTab).toBe("overflow");
   });
 });

@@ -35,8 +35,7 @@ def side(entries: Sequence[Entry], first: int, other: int) -> SideNodes:
                     "direction": "forward",
                     "verdict": None,
                     "overflow": None,
-                },
-                matched=entry.match is not None,
+                }
             ),
             entry.score,
             None,

@@ -44,7 +44,7 @@ def test_modules_stand_by_their_paths_whatever_ran_when() -> None:
 
 def test_each_module_sums_up_what_ran_in_it() -> None:
     rows = {row.title: row for row in outline_of(_index(), OutlineWish((1, 3)), 0, 100).rows}
-    assert [rows["layers.1"].divergent, rows["layers.1"].alone, rows["layers.1"].calls] == [3, 1, 1]
+    assert [rows["layers.1"].divergent, rows["layers.1"].alone, rows["layers.1"].nodes] == [3, 1, 4]
     assert rows["layers"].worst == 0.9
     assert rows["layers.0"].divergent == 0
     assert (rows["ffn"].other, rows["ffn"].type_name) == ("mlp", "MLP")

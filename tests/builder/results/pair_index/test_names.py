@@ -49,14 +49,17 @@ def test_rank_sorts_like_the_names(names: list[str]) -> None:
 def test_expression_without_end_is_given_up() -> None:
     index = NameIndex(["a" * 70 + "b"] * 3)
     # Unlimited it would take longer than the universe is old.
-    with pytest.raises(ExpressionError, match="takes too long"):
+    with pytest.raises(ExpressionError, match="takes too long") as caught:
         index.matching(r"(a|aa|aaa)+$", case=True)
+    assert caught.value.reason == {"code": "too_slow", "pattern": r"(a|aa|aaa)+$"}
 
 
 def test_bad_expression_says_where() -> None:
     index = NameIndex(["a"])
-    with pytest.raises(ExpressionError, match="no regular expression"):
+    with pytest.raises(ExpressionError, match="no regular expression") as caught:
         index.matching("a(", case=True)
+    assert caught.value.reason is not None
+    assert caught.value.reason["code"] == "no_expression"
 
 
 def test_nearest_are_the_parts_of_names_written_most_alike() -> None:
@@ -64,3 +67,10 @@ def test_nearest_are_the_parts_of_names_written_most_alike() -> None:
     assert names.nearest("sofmax") == ["softmax"]
     assert names.nearest("Self_Atn") == ["self_attn"]
     assert names.nearest("convolution") == []
+
+
+def test_sides_with_the_same_names_share_them() -> None:
+    alike, other = NameIndex(["a", "b", "a"], ["a", "b", "a"]), NameIndex(["a", "b"], ["c", "b"])
+    assert alike.place.tolist() == [0, 1, 0, 0, 1, 0]
+    assert other.place.tolist() == [0, 1, 2, 1]
+    assert other.containing("c", case=False)[other.place].tolist() == [False, False, True, False]

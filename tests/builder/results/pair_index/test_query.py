@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 import builder
 from builder.errors import ExpressionError
 from builder.results.database import ResultDatabase
-from builder.results.manual.patches import Patches
+from builder.results.manual.patches import NodePatch, Patches
 from builder.results.pair_index.node_filter import NodeFilter
 from builder.results.pair_index.query import (
     FIELDS,
@@ -82,11 +83,22 @@ def test_quotes_keep_words_together() -> None:
     assert parse_query('"a b" -"c d"') == (Word("a b"), Word("c d", negated=True))
 
 
-@pytest.mark.parametrize("text", ["score>high", "side:left", "verdict:", "colour:red", "score>nan"])
-def test_wrong_term_is_named_with_what_would_do(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("score>high", "no_number"),
+        ("score>nan", "no_number"),
+        ("side:left", "no_choice"),
+        ("verdict:", "no_choice"),
+        ("colour:red", "no_field"),
+    ],
+)
+def test_wrong_term_is_named_with_what_would_do(text: str, code: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         parse_query(f"softmax {text}")
     assert text.split(">")[0].split(":")[0] in str(caught.value)
+    assert caught.value.reason is not None
+    assert caught.value.reason["code"] == code
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +109,21 @@ def database(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     opened = ResultDatabase(made.path)
     yield opened
     opened.close()
+
+
+def test_manual_pairs_are_seen_as_long_as_they_last(database: ResultDatabase) -> None:
+    index = database.pair_index(0, 0)
+    ours, theirs = (asked(database, f"side:{side} unmatched")[0] for side in FIELDS["side"])
+    patch = NodePatch(theirs.id, "manual", 0.75, 0.5, 0.25, None, None, 0)
+    mapped = Patches({ours.id: patch, theirs.id: replace(patch, match=ours.id)})
+
+    def found(patches: Patches) -> list[int]:
+        terms = parse_query("score=0.75 input=0.5 introduced=0.25 matched")
+        return index.query(terms, NodeFilter(), patches, 0.1)[0].tolist()
+
+    assert [found(patches) for patches in (mapped, mapped, Patches())] == [[ours.id], [ours.id], []]
+    other = Patches({ours.id: replace(patch, score=0.5)})
+    assert (found(other), found(mapped)) == ([], [ours.id])
 
 
 def asked(database: ResultDatabase, text: str, **order: object) -> list[Node]:

@@ -12,6 +12,7 @@ import { showCause } from "../../state/actions";
 import { callText, causeText, followText, ranksText } from "../../state/causes";
 import { FailureNotice } from "../parts/FailureNotice";
 import { SourceLine } from "../parts/SourceLine";
+import { AnswerNotes } from "./AnswerNotes";
 import { NothingDiverges } from "./NothingDiverges";
 
 export function AnswerBar() {
@@ -25,8 +26,9 @@ export function AnswerBar() {
   return <Causes key={database.id} answer={answer.data} />;
 }
 
-function Causes({ answer: { causes, cause_count: count } }: { answer: Answer }) {
+function Causes({ answer }: { answer: Answer }) {
   const { t } = useTranslation();
+  const { causes, cause_count: count } = answer;
   const [number, setNumber] = useState(0);
   const cause = causes[Math.min(number, causes.length - 1)];
   if (!cause) return null;
@@ -41,13 +43,14 @@ function Causes({ answer: { causes, cause_count: count } }: { answer: Answer }) 
           <strong className="mono">{callText(t, cause)}</strong> {causeText(t, cause)}
         </p>
         <SourceLine stack={cause.stack} />
+        <AnswerNotes answer={answer} />
       </div>
       <div className="answer-side">
         <div className="answer-tools">
           {causes.length > 1 && <Pager number={number} count={causes.length} go={setNumber} />}
           <Tools cause={cause} first={number === 0} />
         </div>
-        <p className="muted">
+        <p className="muted" title={t("notes.followHelp")}>
           {t("answer.causes", { count })} · {followText(t, cause)}
         </p>
       </div>

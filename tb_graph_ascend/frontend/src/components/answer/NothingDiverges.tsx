@@ -4,10 +4,13 @@ import { CircleCheck, TriangleAlert } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import type { Answer } from "../../api/answertypes";
+import { listNodes } from "../../state/listing";
 import { useApp } from "../../state/store";
+import { AnswerNotes } from "./AnswerNotes";
 
-export function NothingDiverges({ answer: { threshold, coverage } }: { answer: Answer }) {
+export function NothingDiverges({ answer }: { answer: Answer }) {
   const { t } = useTranslation();
+  const { threshold, coverage } = answer;
   const set = useApp((state) => state.set);
   const { pairs, matched, one_sided: oneSided, failed } = coverage;
   const unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark;
@@ -31,7 +34,7 @@ export function NothingDiverges({ answer: { threshold, coverage } }: { answer: A
                 <button
                   type="button"
                   className="link"
-                  onClick={() => set({ leftTab: "nodes", query: "unmatched" })}
+                  onClick={() => listNodes("unmatched", "all")}
                 >
                   {t("answer.list")}
                 </button>{" "}
@@ -48,6 +51,7 @@ export function NothingDiverges({ answer: { threshold, coverage } }: { answer: A
             ))}
           </ul>
         )}
+        <AnswerNotes answer={answer} />
       </div>
     </section>
   );

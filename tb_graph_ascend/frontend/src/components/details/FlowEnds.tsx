@@ -80,7 +80,9 @@ function FlowEnd({ link, direction }: { link: FlowLink; direction: Props["direct
   );
 }
 
-/** One link a call, though a call may read a value more than once. */
+/** One link a call, its first, though a call may read a value more than once. */
 function distinct(links: readonly FlowLink[]): FlowLink[] {
-  return [...new Map([...links].reverse().map((link) => [link.node.id, link])).values()].reverse();
+  const found = new Map<number, FlowLink>();
+  for (const link of links) if (!found.has(link.node.id)) found.set(link.node.id, link);
+  return [...found.values()];
 }

@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import { detailsQuery } from "../../api/queries";
 import type { FlowLink, NodeDetails, ValuePair } from "../../api/types";
 import { calledAs } from "../../graph/called";
+import { otherSide } from "../../graph/mapdrag";
 import { selectNode } from "../../state/actions";
 import type { Column } from "../../state/columns";
 import { useApp } from "../../state/store";
@@ -26,7 +27,7 @@ export function Instead({ details: { node }, consumers, columns }: Props) {
     ...detailsQuery(db ?? "", reader?.node.id ?? 0),
     enabled: db !== null && reader !== undefined,
   });
-  const other = node.side === "problem" ? "benchmark" : "problem";
+  const other = otherSide(node.side);
   // The answer may still be of the call before; ids tell.
   const value = answer.data?.values.find((one) => one[node.side]?.id === reader?.value);
   if (!reader || value?.[other] == null) return null;

@@ -10,6 +10,8 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { matchText, reasonText } from "../../i18n/reason";
 import { pickNode, selectNode } from "../../state/actions";
 import { unmap } from "../../state/mapping";
+import { scoreText } from "../../text/numbers";
+import { nodeScoreSentence } from "../../text/scores";
 import { CopyButton } from "../parts/CopyButton";
 import { ScoreChip } from "../parts/ScoreChip";
 
@@ -18,7 +20,7 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
   const { node, partner } = details;
   return (
     <div className="selected-head">
-      <span className={`side-dot ${node.side}`} title={t(`side.${node.side}`)} />
+      <SideTag details={details} />
       <ScoreChip score={node.score} title={scoreTitle(t, details)} />
       <code className="selected-name" title={node.name}>
         {node.name}
@@ -37,9 +39,19 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
   );
 }
 
+/** Which run alone has the node; of a pair both names are there. */
+function SideTag({ details: { node, partner } }: { details: NodeDetails }) {
+  const { t } = useTranslation();
+  const { data } = useDatabase();
+  if (partner || !data?.comparison) return null;
+  return <span className={`side-tag ${node.side}`}>{t(`side.${node.side}`)}</span>;
+}
+
 /** The score in words; msprobe's verdict stands here only, with what it means and what it rests on. */
-function scoreTitle(t: TFunction, { node }: NodeDetails): string {
-  const score = node.score === null ? t("legend.noScore") : t("details.scoreIs", { score: String(node.score) });
+function scoreTitle(t: TFunction, details: NodeDetails): string {
+  const { node } = details;
+  const alone = node.score === null ? t("legend.noScore") : t("details.scoreIs", { score: scoreText(node.score) });
+  const score = nodeScoreSentence(t, details) ?? alone;
   if (node.verdict === null) return score;
   const rules = node.reasons.map((reason) => reasonText(t, reason));
   return [score, t(`verdictMeans.${node.verdict}`), ...rules].join("\n");

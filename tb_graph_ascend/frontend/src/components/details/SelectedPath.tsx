@@ -12,10 +12,9 @@ export function SelectedPath({ session }: { session: GraphSession }) {
   const selected = useApp((state) => state.selected);
   const node = selected === null ? undefined : session.get(selected);
   if (!node) return null;
-  const ancestors = session.tree(node.side)?.ancestors(node.id) ?? [];
   return (
     <nav className="crumbs" aria-label={t("graph.path")}>
-      {[...ancestors, node].map((one, index, all) => (
+      {[...session.ancestors(node), node].map((one, index, all) => (
         <button
           key={one.id}
           type="button"
@@ -24,7 +23,7 @@ export function SelectedPath({ session }: { session: GraphSession }) {
           aria-current={one === node ? "location" : undefined}
           onClick={() => void selectNode(one.id)}
         >
-          {labelOf(one, all[index - 1]).text}
+          {one.kind === "collection" ? t("diff.calls", { count: one.children }) : labelOf(one, all[index - 1]).text}
         </button>
       ))}
     </nav>

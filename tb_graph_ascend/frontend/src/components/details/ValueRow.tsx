@@ -3,11 +3,12 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import type { FlowLink, Measure, Value, ValuePair } from "../../api/types";
+import type { ErrorOf, FlowLink, Measure, Value, ValuePair } from "../../api/types";
 import type { Column } from "../../state/columns";
 import { NumberCell } from "../parts/NumberCell";
 import { ScoreChip } from "../parts/ScoreChip";
 import { lightRails } from "../../state/litrails";
+import { scoreSentence } from "../../text/scores";
 import { FlowEnds } from "./FlowEnds";
 
 interface Props {
@@ -56,11 +57,11 @@ export function ValueRow({ value, columns, ends, open, toggle }: Props) {
       </th>
       <Attribute value={value} name="dtype" text={({ dtype, type }) => dtype ?? type} />
       <Attribute value={value} name="shape" text={shapeText} />
-      {columns.map(({ key, of }) => (
-        <Cell key={key} shown={of(value)} />
+      {columns.map(({ key, of, part }) => (
+        <Cell key={key} shown={of(value)} part={part?.(value) ?? null} />
       ))}
       <td className="number">
-        <ScoreChip score={value.score} />
+        <ScoreChip score={value.score} title={scoreSentence(t, value) ?? t("legend.noScore")} />
       </td>
     </tr>
   );
@@ -95,7 +96,8 @@ function Attribute({ value, name, text }: AttributeProps) {
   return <td className="attribute">{one ? text(one) : ""}</td>;
 }
 
-function Cell({ shown }: { shown: Measure | { text: string } }) {
+function Cell({ shown, part }: { shown: Measure | { text: string }; part: ErrorOf | null }) {
+  const { t } = useTranslation();
   if (shown !== null && typeof shown === "object") {
     return (
       <td className="number scalar" title={shown.text}>
@@ -103,7 +105,7 @@ function Cell({ shown }: { shown: Measure | { text: string } }) {
       </td>
     );
   }
-  return <NumberCell value={shown} />;
+  return <NumberCell value={shown} note={part === null ? undefined : t(`score.short.${part}`)} />;
 }
 
 function shapeText({ shape }: Value): string {

@@ -36,9 +36,8 @@ export function ValueTable({ values, columns, flow, side = "problem", node, clas
           <th scope="col">{t("details.value")}</th>
           <th scope="col">{t("details.dtype")}</th>
           <th scope="col">{t("details.shape")}</th>
-          {columns.map(({ key, estimate }) => (
-            <th key={key} scope="col" className="number" title={estimate && t(`details.${estimate}`)}>
-              {estimate && "≈ "}
+          {columns.map(({ key }) => (
+            <th key={key} scope="col" className="number">
               {t(`details.${key}`)}
             </th>
           ))}

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
 import { flowQuery } from "../../api/queries";
-import type { NodeDetails, ValuePair } from "../../api/types";
+import type { NodeDetails, Reason, ValuePair } from "../../api/types";
 import { isUnmatched } from "../../graph/appearance";
 import { useDatabase } from "../../hooks/useDatabase";
 import { columnsFor } from "../../state/columns";
@@ -23,11 +23,7 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
   const columns = columnsFor(data?.task ?? "statistics", data?.comparison ?? true);
   return (
     <div className="scroll values">
-      {node.reasons.length > 0 && (
-        <div className="reasons" aria-label={t("details.reasons")}>
-          <ReasonList reasons={node.reasons} />
-        </div>
-      )}
+      <Reasons label={t("details.reasons")} reasons={node.reasons.filter(({ code }) => !RULES.has(code))} />
       {values.length === 0 ? (
         <p className="message">{t("details.noValues")}</p>
       ) : (
@@ -39,9 +35,32 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
           node={node.id}
         />
       )}
+      <Reasons label={t("details.rules")} reasons={node.reasons.filter(({ code }) => RULES.has(code))} named />
       {flow && isUnmatched(node, data?.comparison ?? false) && (
         <Instead details={details} consumers={flow.consumers} columns={columns} />
       )}
+    </div>
+  );
+}
+
+/** Reasons of msprobe's verdict: its rules have errors of their own, so they stand behind the score's. */
+const RULES = new Set([
+  "nonfinite_here",
+  "norm_error_appears",
+  "norm_error_grows",
+  "thousandth_drops",
+  "cosine_drops",
+  "attribute_differs",
+  "checksum_differs",
+  "parameter_unmatched",
+]);
+
+function Reasons({ label, reasons, named = false }: { label: string; reasons: Reason[]; named?: boolean }) {
+  if (reasons.length === 0) return null;
+  return (
+    <div className="reasons" role="group" aria-label={label}>
+      {named && <span className="muted">{label}</span>}
+      <ReasonList reasons={reasons} />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 /* The rows: headings over the columns, the canvas, and the same rows for those who do not see it. */
 
-import { type KeyboardEvent } from "react";
+import { type KeyboardEvent, type RefObject, useLayoutEffect, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 
 import { columnsOf } from "../../graph/grid";
@@ -17,8 +17,11 @@ export function DiffPane({ session }: { session: GraphSession }) {
   const { t } = useTranslation();
   const diff = useDiff(session);
   const { canvas, scroller, spacer, shown, hovered, look } = useDiffView(session);
+  useKeptFocus(scroller);
   const { data } = useDatabase();
-  const columns = columnsOf(shown?.width ?? 0, look);
+  const width = shown?.width ?? 0;
+  const { comparison, folded } = look;
+  const columns = useMemo(() => columnsOf(width, { comparison, folded }), [width, comparison, folded]);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (moveInRows(event.key, diff)) {
@@ -48,6 +51,21 @@ export function DiffPane({ session }: { session: GraphSession }) {
       <MapGhost />
     </section>
   );
+}
+
+/** Whether the rows that are going away had the focus. */
+let hadFocus = false;
+
+/** Rows of another step or rank take the focus over from those before, so that the keys go on. */
+function useKeptFocus(scroller: RefObject<HTMLDivElement | null>): void {
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (hadFocus && document.activeElement === document.body) element?.focus({ preventScroll: true });
+    hadFocus = false;
+    return () => {
+      hadFocus = element?.contains(document.activeElement) ?? false;
+    };
+  }, [scroller]);
 }
 
 function titleOf({ row, side }: NonNullable<ReturnType<typeof useDiffView>["hovered"]>): string {

@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 import { OVERFLOW_SCORE } from "../../graph/appearance";
 import { rampColor } from "../../graph/ramp";
 import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
+import { listNodes } from "../../state/listing";
 import { useApp } from "../../state/store";
 
 const LEVELS = ["medium", "high", "critical"] as const;
@@ -43,11 +44,13 @@ function ScoreLegend() {
         <span className="ramp" role="img" aria-label={t("legend.score")} style={{ backgroundImage: RAMP }} />
         <span>1</span>
       </span>
-      <span className="legend-count">{t("legend.divergent", { count: pair?.divergent ?? 0 })}</span>
-      <span className="legend-count minor">
+      <button type="button" className="legend-count link" title={t("notes.listThem")} onClick={() => listNodes("divergent")}>
+        {t("legend.divergent", { count: pair?.divergent ?? 0 })}
+      </button>
+      <button type="button" className="legend-count link minor" title={t("notes.listThem")} onClick={() => listNodes("unmatched")}>
         <i className="swatch hatched" aria-hidden />
         {t("legend.unmatchedCount", { count: unmatched })}
-      </span>
+      </button>
     </>
   );
 }

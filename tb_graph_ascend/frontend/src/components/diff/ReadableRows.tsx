@@ -2,20 +2,22 @@
  * and states for screen readers and for tests, no ink, and follow when the view rests. */
 
 import type { TFunction } from "i18next";
-import type { CSSProperties } from "react";
+import { type CSSProperties, memo } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { DiffRow, RowSide } from "../../api/rows";
 import type { Window } from "../../graph/diffcanvas";
+import type { Shown } from "../../hooks/useDiffView";
 import type { Column, Columns } from "../../graph/grid";
 import { wordOf } from "../../graph/gutterpaint";
+import type { DiffTexts } from "../../graph/scene";
 import { scoreText, titleOf } from "../../graph/words";
 import { textsOf } from "../../i18n/difftexts";
 import type { DiffView } from "../../state/diffview";
 
 interface Props {
   diff: DiffView;
-  shown: Window;
+  shown: Shown;
   columns: Columns;
   selected: number | null;
 }
@@ -36,8 +38,10 @@ function lastOf(shown: Window): number {
   return Math.min(shown.last, shown.first + MOST);
 }
 
-export function ReadableRows({ diff, shown, columns, selected }: Props) {
+/** Drawn anew when the view rests, not with each page that comes in on the way. */
+export const ReadableRows = memo(function ReadableRows({ diff, shown, columns, selected }: Props) {
   const { t } = useTranslation();
+  const texts = textsOf(t);
   const last = lastOf(shown);
   const places = Array.from({ length: Math.max(0, last - shown.first) }, (_, index) => shown.first + index);
   return (
@@ -60,7 +64,7 @@ export function ReadableRows({ diff, shown, columns, selected }: Props) {
             style={{ top: y, height: shown.rowHeight }}
           >
             <Cell name="problem" column={columns.problem} label={sideText(row, row.problem, t)} />
-            {columns.gutter.width > 0 && <Cell name="gutter" column={columns.gutter} label={gutterText(row, t)} />}
+            {columns.gutter.width > 0 && <Cell name="gutter" column={columns.gutter} label={gutterText(row, texts)} />}
             {columns.benchmark.width > 0 && (
               <Cell name="benchmark" column={columns.benchmark} label={sideText(row, row.benchmark, t)} />
             )}
@@ -69,7 +73,7 @@ export function ReadableRows({ diff, shown, columns, selected }: Props) {
       })}
     </div>
   );
-}
+});
 
 function Cell({ name, column, label }: { name: string; column: Column; label: string }) {
   const style: CSSProperties = { left: column.x, width: column.width };
@@ -84,7 +88,7 @@ function sideText(row: DiffRow, side: RowSide | null, t: TFunction): string {
   return parts.filter(Boolean).join(" ");
 }
 
-function gutterText(row: DiffRow, t: TFunction): string {
-  const word = wordOf(row, textsOf(t));
+function gutterText(row: DiffRow, texts: DiffTexts): string {
+  const word = wordOf(row, texts);
   return [scoreText(row.input_score), "→", scoreText(row.score), word].join(" ").trim();
 }

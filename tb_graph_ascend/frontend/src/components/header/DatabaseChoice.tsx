@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import type { Databases } from "../../api/types";
 import { openDatabase } from "../../state/actions";
 import { useApp } from "../../state/store";
+import { resultFileLabel } from "../../text/resultfiles";
 
 export function DatabaseChoice({ databases }: { databases: Databases }) {
   const { t } = useTranslation();
@@ -26,7 +27,7 @@ export function DatabaseChoice({ databases }: { databases: Databases }) {
       )}
       {databases.databases.map(({ id, path, error }) => (
         <option key={id} value={id} disabled={error !== null}>
-          {error === null ? path : `${path} – ${error}`}
+          {error === null ? resultFileLabel(path) : `${resultFileLabel(path)} – ${error}`}
         </option>
       ))}
     </select>

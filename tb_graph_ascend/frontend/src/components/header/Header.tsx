@@ -11,6 +11,7 @@ import { useApp } from "../../state/store";
 import { DatabaseChoice } from "./DatabaseChoice";
 import { Legend } from "../diff/Legend";
 import { Popup } from "../parts/Popup";
+import { RankStrip } from "../ranks/RankStrip";
 import { PairChoice } from "./PairChoice";
 import { SearchBox } from "./SearchBox";
 import { ShareMenu } from "./ShareMenu";
@@ -19,7 +20,7 @@ export function Header({ databases }: { databases: Databases }) {
   const { t } = useTranslation();
   const db = useApp((state) => state.db);
   const busy = useApp((state) => state.busy);
-  const compact = useLayout((state) => state.compact);
+  const { compact, low } = useLayout();
   const build = !databases.read_only && <BuildButton />;
   const tools = (
     <>
@@ -46,6 +47,7 @@ export function Header({ databases }: { databases: Databases }) {
         {compact && (
           <Popup label={t("header.more")} face={<Ellipsis aria-hidden size={17} />}>
             {db !== null && <Legend />}
+            {db !== null && low && <RankStrip />}
             <div className="popup-tools">
               {build}
               {tools}

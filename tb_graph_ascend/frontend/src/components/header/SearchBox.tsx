@@ -18,7 +18,6 @@ export function SearchBox() {
   const { answer, rows, total, asked, current } = useNodeTable(query !== "");
   const active = rowIndex(useRowCursor(), asked);
   const eager = useRef<0 | 1 | -1>(0);
-  const input = useRef<HTMLInputElement>(null);
 
   const go = (shift: 1 | -1): void => {
     eager.current = !current && answer.isFetching ? shift : 0;
@@ -42,14 +41,14 @@ export function SearchBox() {
     event.stopPropagation();
   };
   const clear = (): void => {
-    if (query === "") input.current?.blur();
+    // With nothing left to clear, the keys go back to the rows.
+    if (query === "" && session?.diff.pane) session.diff.pane.focus();
     set({ query: "" });
   };
   return (
     <div className="search" role="search">
       <Search aria-hidden size={15} className="search-icon" />
       <input
-        ref={input}
         id="search"
         type="text"
         aria-label={t("search.label")}

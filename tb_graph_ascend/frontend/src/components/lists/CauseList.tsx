@@ -11,6 +11,7 @@ import { stepCause } from "../../state/actions";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ReasonList } from "../parts/ReasonList";
 import { CauseCard } from "./CauseCard";
+import { NotCompared } from "./NotCompared";
 
 /** Cards rendered before "more" is asked for. */
 const FIRST_CARDS = 50;
@@ -37,6 +38,7 @@ export function CauseList() {
         ) : (
           <p className="message">{t("findings.none", { threshold })}</p>
         )}
+        <NotCompared coverage={answer.data.coverage} />
       </div>
     </>
   );

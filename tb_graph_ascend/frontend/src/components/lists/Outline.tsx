@@ -116,7 +116,7 @@ function OutlineTools({ outline, comparison }: { outline: OutlineView; compariso
       )}
       <div className="outline-heads" aria-hidden>
         <span>{t("outline.module")}</span>
-        <span className="outline-number">{t("outline.calls")}</span>
+        <span className="outline-number">{t("outline.nodes")}</span>
         {comparison && <span className="outline-number differ">{t("outline.differ")}</span>}
         {comparison && <span className="outline-worst">{t("outline.worst")}</span>}
       </div>

@@ -58,7 +58,7 @@ export function OutlineLine({ index, row, start, height, outline, comparison }: 
       </span>
       <span className="sr-only">, {spoken(row, comparison, t)}</span>
       <span aria-hidden className="outline-number muted">
-        {row.calls}
+        {row.nodes}
       </span>
       {comparison && (
         <span aria-hidden className="outline-number differ">
@@ -76,7 +76,7 @@ export function OutlineLine({ index, row, start, height, outline, comparison }: 
 
 /** What the numbers of the columns mean, for those who do not see the headings above them. */
 function spoken(row: OutlineRow, comparison: boolean, t: ReturnType<typeof useTranslation>["t"]): string {
-  const parts = [t("diff.calls", { count: row.calls })];
+  const parts = [t("lists.total", { count: row.nodes })];
   if (comparison && row.divergent > 0) parts.push(t("legend.divergent", { count: row.divergent }));
   if (comparison && row.worst !== null) parts.push(t("details.scoreIs", { score: row.worst.toFixed(2) }));
   return parts.join(", ");

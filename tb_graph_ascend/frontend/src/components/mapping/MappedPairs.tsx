@@ -19,7 +19,7 @@ interface PairsProps {
 
 export function MappedPairs({ mappings, changeable }: PairsProps) {
   const { t } = useTranslation();
-  const { pairs, saved, file } = mappings;
+  const { pairs, changed, saved, file } = mappings;
   return (
     <section>
       <h3>{t("mapping.list")}</h3>
@@ -36,11 +36,9 @@ export function MappedPairs({ mappings, changeable }: PairsProps) {
           ))}
         </ul>
       )}
-      {changeable && (
-        <p className={saved ? "muted" : "warning"}>
-          {saved ? t("mapping.savedTo", { file }) : t("mapping.notSaved")}
-        </p>
-      )}
+      {pairs.length > 0 && changed === 0 && <p className="muted">{t("mapping.built")}</p>}
+      {changeable && !saved && <p className="warning">{t("mapping.notSaved")}</p>}
+      {changeable && saved && changed > 0 && <p className="muted">{t("mapping.savedTo", { file })}</p>}
       <div className="toolbar plain">
         <DownloadButton pairs={pairs} file={file} />
         {changeable && <LoadButton />}

@@ -9,6 +9,7 @@ import type { Mappings } from "../../api/types";
 import { useDatabase } from "../../hooks/useDatabase";
 import { refusalText } from "../../i18n/reason";
 import { historyOf, mapPicked, redoMapping, undoMapping, useMappingHistory, useMapReach } from "../../state/mapping";
+import { type RefusedOnce, refusedOnce } from "../../state/refusals";
 import { SIDES } from "../../state/session";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
@@ -35,7 +36,7 @@ export function MappingPanel() {
       <MapForm />
       <Outcome />
       <MappedPairs mappings={mappings.data} changeable />
-      <RebuildButton pairs={mappings.data.pairs.length} saved={mappings.data.saved} />
+      <RebuildButton mappings={mappings.data} />
     </div>
   );
 }
@@ -116,17 +117,30 @@ function MapForm() {
 function Outcome() {
   const { t } = useTranslation();
   const db = useApp((state) => state.db);
-  const result = useMappingHistory((histories) => historyOf(histories, db).result);
+  const { result, act } = useMappingHistory((histories) => historyOf(histories, db));
   if (!result) return null;
+  const refused = refusedOnce(result.refused);
   return (
     <div role="status" className="outcome">
-      <p>{t("mapping.done", { count: result.nodes.length })}</p>
-      {result.refused.map(({ problem, benchmark, reason }) => (
-        <p key={`${problem} ${benchmark ?? ""}`} className="refused">
-          <strong>{t("mapping.refused")}:</strong> {problem} ↔ {benchmark ?? "–"}{" "}
-          <span>{refusalText(t, reason)}</span>
-        </p>
+      <p>{t(SAID[act], { count: result.nodes.length })}</p>
+      {refused.map((one) => (
+        <Refusal key={JSON.stringify(one)} refused={one} />
       ))}
+      {refused.some(({ benchmark }) => benchmark === null) && <p className="muted">{t("mapping.aloneHint")}</p>}
     </div>
+  );
+}
+
+const SAID = { made: "mapping.done", undo: "notice.undone", redo: "notice.redone" } as const;
+
+/** A pair that does not fit, or what found no partner below a pair that does. */
+function Refusal({ refused: { problem, benchmark, reason, places } }: { refused: RefusedOnce }) {
+  const { t } = useTranslation();
+  return (
+    <p className={benchmark === null ? undefined : "refused"}>
+      <strong>{t(benchmark === null ? "mapping.alone" : "mapping.refused")}:</strong>{" "}
+      {benchmark === null ? problem : `${problem} ↔ ${benchmark}`} <span>{refusalText(t, reason)}</span>
+      {places > 1 && ` · ${t("mapping.places", { count: places })}`}
+    </p>
   );
 }

@@ -1,26 +1,18 @@
 /* Unmatched modules that seem to be the same under another name, each with what speaks for it. */
 
-import { useQuery } from "@tanstack/react-query";
 import { Lightbulb } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import { proposalsQuery } from "../../api/queries";
 import type { Proposal } from "../../api/types";
+import { useProposals } from "../../hooks/useProposals";
 import { reasonText } from "../../i18n/reason";
 import { selectNode } from "../../state/actions";
-import { addMappings } from "../../state/mapping";
-import { useApp } from "../../state/store";
+import { addMappings, useMappingWork } from "../../state/mapping";
 import { FailureNotice } from "../parts/FailureNotice";
 
 export function Proposals() {
   const { t } = useTranslation();
-  const db = useApp((state) => state.db);
-  const step = useApp((state) => state.step);
-  const rank = useApp((state) => state.rank);
-  const asked = useQuery({
-    ...proposalsQuery(db ?? "", step ?? 0, rank ?? 0),
-    enabled: db !== null && step !== null && rank !== null,
-  });
+  const asked = useProposals();
   if (asked.isError) {
     return <FailureNotice error={asked.error} retry={() => void asked.refetch()} />;
   }
@@ -42,6 +34,7 @@ export function Proposals() {
 function ProposalRow({ proposal }: { proposal: Proposal }) {
   const { t } = useTranslation();
   const { problem, benchmark, reasons, places, pairs } = proposal;
+  const working = useMappingWork(({ pending }) => pending > 0);
   const label = `${problem.label} ↔ ${benchmark.label}`;
   const map = t(places > 1 ? "mapping.mapAll" : "mapping.map", { count: places });
   return (
@@ -62,6 +55,7 @@ function ProposalRow({ proposal }: { proposal: Proposal }) {
         type="button"
         className="button small"
         aria-label={`${map}: ${label}`}
+        disabled={working}
         onClick={() => void addMappings(pairs)}
       >
         {map}

@@ -3,16 +3,17 @@
 import { Hammer } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
+import type { Mappings } from "../../api/types";
 import { rebuildWithPairs } from "../../state/mapping";
 
-export function RebuildButton({ pairs, saved }: { pairs: number; saved: boolean }) {
+export function RebuildButton({ mappings: { pairs, changed, saved } }: { mappings: Mappings }) {
   const { t } = useTranslation();
   return (
     <div className="toolbar plain">
       <button
         type="button"
         className="button"
-        disabled={pairs === 0 || !saved}
+        disabled={pairs.length + changed === 0 || !saved}
         title={t(saved ? "mapping.rebuildHelp" : "mapping.rebuildUnsaved")}
         onClick={() => void rebuildWithPairs()}
       >

@@ -54,6 +54,7 @@ function Content({ databases }: { databases: Databases }) {
   const { t } = useTranslation();
   const db = useApp((state) => state.db);
   const gone = useApp((state) => state.gone);
+  const low = useLayout((state) => state.low);
   if (gone) return <GoneNotice gone={gone} />;
   if (databases.databases.every(({ error }) => error !== null) && db === null) {
     return <EmptyState databases={databases} />;
@@ -63,18 +64,18 @@ function Content({ databases }: { databases: Databases }) {
     <>
       {databases.databases.every(({ id }) => id !== db) && <DeletedNotice />}
       <AnswerBar />
-      <RankStrip />
+      {!low && <RankStrip />}
       <Workspace />
     </>
   );
 }
 
-/** Wide enough for the names of all lists, narrower where the window is. */
-const LISTS_PX = `${Math.min(400, Math.max(260, window.innerWidth * 0.3))}px`;
+/** Wide enough for the names of all lists: 400 pixels, less in a narrow window, more in a very wide one. */
+const LISTS_PX = `${Math.max(Math.min(400, Math.max(260, window.innerWidth * 0.3)), window.innerWidth * 0.2)}px`;
 
 function Workspace() {
   const { t } = useTranslation();
-  const lists = useLayout((state) => state.lists);
+  const { lists, compact } = useLayout();
   return (
     <main className="workspace">
       <Group orientation="vertical" id="rows">
@@ -94,7 +95,7 @@ function Workspace() {
           </Group>
         </Panel>
         <Separator className="separator horizontal" aria-label={t("frame.details")} />
-        <Panel id="details" defaultSize="30%" minSize="90px">
+        <Panel id="details" defaultSize={compact ? "37%" : "30%"} minSize="90px">
           <BottomPanel />
         </Panel>
       </Group>

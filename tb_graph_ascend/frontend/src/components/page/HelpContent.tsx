@@ -51,7 +51,7 @@ export function HelpContent() {
               <div key={name}>
                 <dt>
                   {shown.split("  ").map((key) => (
-                    <kbd key={key}>{key}</kbd>
+                    <kbd key={key}>{key.replace("Wheel", t("help.wheelKey"))}</kbd>
                   ))}
                 </dt>
                 <dd>{t(`help.keys.${name}`)}</dd>
@@ -62,7 +62,11 @@ export function HelpContent() {
       ))}
       <section className="wide">
         <h3>{t("help.score")}</h3>
-        <p>{t("legend.scoreHelp")}</p>
+        <p>{t("score.help")}</p>
+      </section>
+      <section className="wide">
+        <h3>{t("help.query")}</h3>
+        <p className="lines">{t("search.language")}</p>
       </section>
       <section>
         <h3>{t("help.rails")}</h3>

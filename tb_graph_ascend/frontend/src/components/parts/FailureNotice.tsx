@@ -4,6 +4,7 @@ import { CircleAlert, RotateCw, X } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import { RequestError } from "../../api/client";
+import { refusedQuery } from "../../i18n/reason";
 
 interface Props {
   error: unknown;
@@ -45,6 +46,8 @@ function useFailureText(error: unknown) {
   if (!(error instanceof RequestError)) {
     return { text: error instanceof Error ? error.message : String(error), hint: null, request: null };
   }
+  const told = refusedQuery(t, error.reason);
+  if (told !== null) return { text: told, hint: null, request: null };
   const place = new URL(error.url);
   const status = error.status > 0 ? ` · ${t("failure.http", { status: error.status })}` : "";
   return {

@@ -7,13 +7,20 @@ import { fullNumber, shortNumber } from "../../text/numbers";
 import { useApp } from "../../state/store";
 import { copyText } from "../../text/clipboard";
 
-export function NumberCell({ value }: { value: Measure | undefined }) {
+interface Props {
+  value: Measure | undefined;
+  /** What the number is of, before it. */
+  note?: string | undefined;
+}
+
+export function NumberCell({ value, note }: Props) {
   const { t } = useTranslation();
   const set = useApp((state) => state.set);
   const full = fullNumber(value);
   if (full === "") return <td className="number muted">–</td>;
   return (
     <td className="number">
+      {note !== undefined && <span className="muted">{note} </span>}
       <button
         type="button"
         className={typeof value === "string" ? "digits nonfinite" : "digits"}

@@ -11,6 +11,14 @@ export function ScoreChip({ score, title }: { score: number | null; title?: stri
       </span>
     );
   }
+  // A score that reads 0.00 is no news: on a dark page its near white would be the brightest spot.
+  if (scoreText(score) === scoreText(0)) {
+    return (
+      <span className="chip plain" title={title ?? String(score)}>
+        {scoreText(score)}
+      </span>
+    );
+  }
   const style = { backgroundColor: rampColor(score), color: inkOn(score) };
   return (
     <span className="chip" style={style} title={title ?? String(score)}>

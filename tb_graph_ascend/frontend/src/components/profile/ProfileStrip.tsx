@@ -10,6 +10,7 @@ import type { DiffView } from "../../state/diffview";
 
 const HEIGHT = 52;
 const COMPACT_HEIGHT = 36;
+const LOW_HEIGHT = 18;
 const STEP = 0.05;
 
 export function ProfileStrip({ diff }: { diff: DiffView }) {
@@ -18,7 +19,8 @@ export function ProfileStrip({ diff }: { diff: DiffView }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const lens = useRef<HTMLDivElement>(null);
   const palette = useDiffPalette();
-  const height = useLayout((state) => state.compact) ? COMPACT_HEIGHT : HEIGHT;
+  const { compact, low } = useLayout();
+  const height = low ? LOW_HEIGHT : compact ? COMPACT_HEIGHT : HEIGHT;
   const [width, setWidth] = useState(0);
   const { profile } = diff;
 

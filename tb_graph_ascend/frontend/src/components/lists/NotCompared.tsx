@@ -1,0 +1,67 @@
+/* What of the step and rank on screen was not compared, each with the way to it, and what failed. */
+
+import { useQuery } from "@tanstack/react-query";
+import { useTranslation } from "react-i18next";
+
+import type { Coverage } from "../../api/answertypes";
+import { countQuery } from "../../api/queries";
+import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
+import { listNodes, WITHOUT_VALUES } from "../../state/listing";
+import { useApp } from "../../state/store";
+
+export function NotCompared({ coverage: { failed, one_sided: oneSided } }: { coverage: Coverage }) {
+  const { t } = useTranslation();
+  const set = useApp((state) => state.set);
+  const { data } = useDatabase();
+  const pair = useCurrentPair();
+  const unmatched = (pair?.unmatched_problem ?? 0) + (pair?.unmatched_benchmark ?? 0);
+  const silent = useWithoutValues();
+  if (unmatched + silent + oneSided + failed.length === 0) return null;
+  return (
+    <section className="not-compared">
+      <h3>{t("notes.notCompared")}</h3>
+      <ul>
+        {unmatched > 0 && (
+          <li>
+            {t("notes.unmatched", { count: unmatched })} <Listing query="unmatched" />{" "}
+            {data?.writable && (
+              <button type="button" className="link" onClick={() => set({ leftTab: "mapping" })}>
+                {t("answer.map")}
+              </button>
+            )}
+          </li>
+        )}
+        {silent > 0 && (
+          <li>
+            {t("notes.withoutValues", { count: silent })} <Listing query={WITHOUT_VALUES} />
+          </li>
+        )}
+        {oneSided > 0 && <li>{t("answer.oneSided", { count: oneSided })}</li>}
+        {failed.map(({ step, rank, error }) => (
+          <li key={`${step} ${rank}`}>{t("answer.failed", { step, rank, error: error ?? "" })}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Listing({ query }: { query: string }) {
+  const { t } = useTranslation();
+  return (
+    <button type="button" className="link" onClick={() => listNodes(query)}>
+      {t("answer.list")}
+    </button>
+  );
+}
+
+/** Calls of the step and rank on screen that have a partner and no score. */
+function useWithoutValues(): number {
+  const db = useApp((state) => state.db);
+  const step = useApp((state) => state.step);
+  const rank = useApp((state) => state.rank);
+  const { data } = useQuery({
+    ...countQuery(db ?? "", step ?? 0, rank ?? 0, WITHOUT_VALUES),
+    enabled: db !== null && step !== null && rank !== null,
+  });
+  return data?.total ?? 0;
+}

@@ -1,0 +1,24 @@
+/* English texts of the query over nodes; search.zh.ts has the same keys. */
+
+export const searchEn = {
+  label: "Nodes that fit a query",
+  placeholder: "Nodes: softmax score>0.5  ( / )",
+  language:
+    "Words of the name, /regular expression/, \"two words\", score>0.5 input<0.1 introduced>0.2,\nside:problem kind:api verdict:error overflow:high, forward backward unmatched matched divergent overflow,\n-word for what shall not hold. All of them must hold.",
+  previous: "Previous node that fits (Shift+Enter)",
+  next: "Next node that fits (Enter)",
+  count_one: "{{count}} node",
+  count_other: "{{count}} nodes",
+  position: "{{position}} of {{count}}",
+  none: "No node fits all terms of the query.",
+  unknown: "Nothing in this step and rank has “{{word}}” in its name.",
+  nearest: "Nearest names:",
+  clear: "Clear the query",
+  refused: {
+    no_number: "“{{term}}” compares with no number: write score>0.5.",
+    no_field: "“{{field}}:” is no field: there are side: kind: direction: verdict: overflow:.",
+    no_choice: "“{{term}}” is unknown: there are {{choices}}.",
+    no_expression: "“{{pattern}}” is no regular expression ({{error}}).",
+    too_slow: "“{{pattern}}” takes too long: simplify it, or write plain words.",
+  },
+};

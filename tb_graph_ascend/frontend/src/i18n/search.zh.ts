@@ -1,0 +1,26 @@
+/* Chinese texts of the query over nodes; the keys are those of search.en.ts. */
+
+import type { searchEn } from "./search.en";
+
+export const searchZh: typeof searchEn = {
+  label: "符合查询的节点",
+  placeholder: "节点：softmax score>0.5  ( / )",
+  language:
+    "名称中的词、/正则表达式/、\"两个 词\"、score>0.5 input<0.1 introduced>0.2、\nside:problem kind:api verdict:error overflow:high、forward backward unmatched matched divergent overflow、\n-词 表示不含。各项须同时成立。",
+  previous: "上一个符合的节点 (Shift+Enter)",
+  next: "下一个符合的节点 (Enter)",
+  count_one: "{{count}} 个节点",
+  count_other: "{{count}} 个节点",
+  position: "第 {{position}} 个，共 {{count}} 个",
+  none: "没有节点同时符合查询的所有条件。",
+  unknown: "此 step 与 rank 中没有名称含“{{word}}”的节点。",
+  nearest: "最接近的名称：",
+  clear: "清除查询",
+  refused: {
+    no_number: "“{{term}}”没有可比较的数：请写成 score>0.5。",
+    no_field: "没有“{{field}}:”这个字段：可用 side: kind: direction: verdict: overflow:。",
+    no_choice: "没有“{{term}}”：可用 {{choices}}。",
+    no_expression: "“{{pattern}}”不是正则表达式（{{error}}）。",
+    too_slow: "“{{pattern}}”耗时过长：请简化，或只写普通的词。",
+  },
+};

@@ -1,0 +1,67 @@
+"""Integers that no call made are the data of the run, behind a finding as before it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.builder.diagnosis.small_runs import B, Entries, findings, names
+from tests.builder.dumps import Json, forward, tensor
+
+MODULE = "Module.fc.Linear.forward.0"
+_HALF: dict[str, object] = {"dtype": "torch.bfloat16"}
+
+
+def integers(highest: int, lowest: int = 0, **more: object) -> Json:
+    facts = {"dtype": "torch.int64", "Mean": None, "Norm": None}
+    return tensor(**facts, Max=highest, Min=lowest, **more)
+
+
+def booleans(kept: bool, **more: object) -> Json:
+    facts = {"dtype": "torch.bool", "Mean": None, "Norm": None}
+    return tensor(**facts, Max=kept, Min=kept, **more)
+
+
+def run(weight: float, labels: Json, **logits: object) -> Entries:
+    """A module whose weight may differ, and a loss that reads its output and labels."""
+    owned = {"weight": tensor(weight, **_HALF)}
+    return {
+        MODULE: forward([tensor(1, **_HALF)], [tensor(2 + weight, **_HALF)], parameters=owned),
+        B: forward([tensor(6, **_HALF, **logits), labels], [tensor(3, **_HALF)]),
+    }
+
+
+TRACED: dict[str, object] = {"source": f"{MODULE}.output.0"}
+
+
+CONSTANTS = [(integers(1, 1), integers(0, 0)), (booleans(True), booleans(False))]
+
+
+@pytest.mark.parametrize(("ours", "theirs"), CONSTANTS)
+def test_constants_that_no_call_made_are_data_behind_a_finding(
+    tmp_path: Path, ours: Json, theirs: Json
+) -> None:
+    found = findings(tmp_path, run(3, ours, **TRACED), run(4, theirs, **TRACED))
+    assert names(found) == [MODULE, B]
+    assert found[1].reasons[0]["code"] == "batch_differs"
+
+
+def test_constants_of_a_dump_without_makers_are_laid_to_the_finding(tmp_path: Path) -> None:
+    found = findings(tmp_path, run(3, integers(1, 1)), run(4, integers(0, 0)))
+    assert names(found) == [MODULE]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_constants_that_a_call_made_are_laid_to_the_finding(tmp_path: Path, side: int) -> None:
+    made: list[dict[str, object]] = [{}, {}]
+    made[side] = {**TRACED}
+    ours, theirs = integers(1, 1, **made[0]), integers(0, 0, **made[1])
+    found = findings(tmp_path, run(3, ours, **TRACED), run(4, theirs, **TRACED))
+    assert names(found) == [MODULE]
+
+
+def test_labels_inside_the_tolerance_are_data_behind_a_finding(tmp_path: Path) -> None:
+    found = findings(tmp_path, run(3, integers(1000)), run(4, integers(999)))
+    assert names(found) == [MODULE, B]
+    assert found[1].reasons[0] == {"code": "integers_differ", "value": "input.1"}
