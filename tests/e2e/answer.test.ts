@@ -89,7 +89,7 @@ describe("answer", () => {
     await table.waitFor();
     const row = table.locator("tr", { hasText: "input.1" });
     const cells = (await row.locator("td").allInnerTexts()).map((text) => text.trim());
-    expect(cells).toEqual(expect.arrayContaining(["0.08839", "0.1768", "-0.08839", "0.5000"]));
+    expect(cells).toEqual(expect.arrayContaining(["= 0.08839", "= 0.1768", "-0.08839", "0.5000"]));
     expect(await table.innerText()).not.toMatch(/Inf|\d{9}/);
     expect(complaints).toEqual([]);
     await page.context().close();

@@ -180,12 +180,15 @@ const descending = {
 describe("overflow", () => {
   it("recolours and lists by level, or says how to get levels", async () => {
     await on("nan", async (page) => {
+      expect((await page.locator(".legend .ramp").boundingBox())?.width).toBeGreaterThan(40);
       await page.getByRole("switch", { name: "Colour by overflow level" }).click();
       await stateIs(page, "colour", "overflow");
       await tab(page, "Overflow");
       expect(await page.locator(".row").first().innerText()).toContain("log");
     });
     await on("tensor", async (page) => {
+      await page.keyboard.press("o");
+      await expect.poll(() => page.locator(".legend").innerText()).toContain("no levels: build with -oc");
       await tab(page, "Overflow");
       expect(await page.locator(".command").innerText()).toContain("-oc");
     });

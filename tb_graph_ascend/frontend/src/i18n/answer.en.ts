@@ -11,6 +11,12 @@ export const answerEn = {
     followHelp:
       "Nodes to which the difference passed on: also those that differ too little to be divergent, and those that cannot be compared.",
     listThem: "List them",
+    otherMakers_one: "Show {{count}} other call that made it",
+    otherMakers_other: "Show {{count}} other calls that made it",
+    otherReaders_one: "Show {{count}} other call that reads it",
+    otherReaders_other: "Show {{count}} other calls that read it",
+    less: "less",
+    readers: "its output is read by",
     notCompared: "Not compared",
     unmatched_one: "{{count}} node here has no partner.",
     unmatched_other: "{{count}} nodes here have no partner.",

@@ -53,6 +53,7 @@ export const en = {
     divergent: "{{count}} divergent",
     noScore: "no score",
     overflow: "Overflow",
+    noLevels: "no levels: build with -oc",
     recolour: "Colour by overflow level",
     rails: {
       "flow-in": "feeds the selected row",
@@ -236,10 +237,6 @@ export const en = {
     worst: "worst",
     madeBy: "Made by {{name}}: go there",
     readBy: "Read by {{name}}: go there",
-    allMakers_one: "Show the call that made it",
-    allMakers_other: "Show all {{count}} calls that made it",
-    allReaders_one: "Show the call that reads it",
-    allReaders_other: "Show all {{count}} calls that read it",
     equalValues: "equal values",
     flowGuess: "Told by equal values: the dump does not say it",
     insteadBenchmark: "What the benchmark passes on in its place, to",

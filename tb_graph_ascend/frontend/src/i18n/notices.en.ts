@@ -2,6 +2,8 @@
 
 export const noticesEn = {
   noWay: "Select a row first: the way leads from the cause to it.",
+  noWayHere: "No difference is known here, so no way leads to it from the cause.",
+  wayBegins: "It begins here: select a row that carries it on to see the way.",
   noFindings: "Nothing diverges in this comparison.",
   notHere: "This node is not in the step and rank on screen.",
   rebuilt: "This file was built anew since the link was made; its selection may be elsewhere now.",

@@ -4,6 +4,8 @@ import type { noticesEn } from "./notices.en";
 
 export const noticesZh: typeof noticesEn = {
   noWay: "先选择一行：路径从起因通向它。",
+  noWayHere: "此处没有已知的差异，没有从起因通向它的路径。",
+  wayBegins: "差异始于此处：请选择随之不同的一行以查看路径。",
   noFindings: "此比对中没有差异。",
   notHere: "当前 step 与 rank 没有此节点。",
   rebuilt: "链接生成后此文件已重新构建，所选节点可能已变化。",

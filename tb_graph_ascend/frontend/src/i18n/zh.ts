@@ -54,6 +54,7 @@ export const zh: Texts = {
     divergent: "{{count}} 个有差异",
     noScore: "无分数",
     overflow: "溢出",
+    noLevels: "没有等级：请用 -oc 构建",
     recolour: "按溢出等级着色",
     rails: {
       "flow-in": "输入所选行",
@@ -237,10 +238,6 @@ export const zh: Texts = {
     worst: "最差",
     madeBy: "由 {{name}} 产生：前往",
     readBy: "由 {{name}} 读取：前往",
-    allMakers_one: "显示产生它的调用",
-    allMakers_other: "显示产生它的全部 {{count}} 个调用",
-    allReaders_one: "显示读取它的调用",
-    allReaders_other: "显示读取它的全部 {{count}} 个调用",
     equalValues: "按数值推断",
     flowGuess: "由相等的值推断：转储中没有记录",
     insteadBenchmark: "标杆侧在此处传递的值，读取者",

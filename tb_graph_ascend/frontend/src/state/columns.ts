@@ -40,6 +40,12 @@ function relativeOf({ problem, benchmark, error }: ValuePair): Measure {
   return ours === null || theirs === null ? error : relativeError(ours, theirs);
 }
 
+/** Whether a row shows an argument that is no tensor, which has no norm. */
+export function isArgument({ problem, benchmark }: ValuePair): boolean {
+  const value = problem ?? benchmark;
+  return value !== null && value.dtype === null && value.scalar !== null;
+}
+
 /** The norm of a tensor, the number of a plain argument, else the argument as text. */
 function told(value: Value | null): Measure | { text: string } {
   if (!value) return null;

@@ -124,13 +124,21 @@ function toggleWay(): void {
     return;
   }
   const { step, rank } = session.pair;
-  const causes = queryClient.getQueryData(answerQuery(db).queryKey)?.causes ?? [];
-  const source = selected === null ? null : session.get(selected)?.source;
+  const { causes = [], threshold = 0 } = queryClient.getQueryData(answerQuery(db).queryKey) ?? {};
+  const node = selected === null ? undefined : session.get(selected);
+  const source = node?.source;
   const here = causes.flatMap(({ places }) => places);
   const first = here.find((one) => one.step === step && one.rank === rank);
   const cause = source ?? first?.node;
   if (cause == null || selected === null) set({ notice: "noWay" });
+  else if (here.some((one) => one.node === selected)) set({ notice: "wayBegins" });
+  else if (node && agrees(node, threshold)) set({ notice: "noWayHere" });
   else session.diff.setWay({ cause, target: selected });
+}
+
+/** Whether a difference is known neither of a node nor of anything in it. */
+function agrees({ match, score, source, divergent_below: below }: Node, threshold: number): boolean {
+  return match !== null && source === null && below === 0 && (score ?? 0) <= threshold;
 }
 
 function focusSearch(): void {

@@ -44,6 +44,14 @@ describe("sides in Chinese", () => {
   });
 });
 
+describe("counts", () => {
+  it("of one are singular, each for itself", () => {
+    const { t } = createI18n();
+    const contents = t("build.contents", { steps: t("build.steps", { count: 2 }), ranks: t("build.ranks", { count: 1 }) });
+    expect(contents).toBe("2 steps, 1 rank");
+  });
+});
+
 describe("refused queries", () => {
   const index = resolve(import.meta.dirname, "../../../../builder/results/pair_index");
   const raised = ["query.py", "names.py"].map((file) => readFileSync(resolve(index, file), "utf8")).join("");

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Cause } from "../../src/api/answertypes";
 import { createI18n } from "../../src/i18n/setup";
 import { relativeError } from "../../src/text/numbers";
-import { callerFrame, followText, modelFrame } from "../../src/state/causes";
+import { callerFrame, causeText, followText, modelFrame } from "../../src/state/causes";
 
 describe("modelFrame", () => {
   const torch = "File /env/site-packages/torch/nn/modules/module.py, line 1, in inner, result = f()";
@@ -41,5 +41,15 @@ describe("relativeError", () => {
     expect(relativeError(1, 0)).toBe("inf");
     expect(relativeError(0, 0)).toBe(0);
     expect(relativeError(NaN, 1)).toBe("nan");
+  });
+});
+
+describe("causeText", () => {
+  const { t } = createI18n();
+  it("names what stands in the place of calls without a partner", () => {
+    const reasons = [{ code: "extra_replaced", names: "Torch.gelu.0.forward", instead: "Torch.silu.0.forward" }];
+    expect(causeText(t, { finding: { reasons } } as unknown as Cause)).toBe(
+      "calls without a partner in the benchmark run: Torch.gelu.0.forward; in their place it calls Torch.silu.0.forward",
+    );
   });
 });

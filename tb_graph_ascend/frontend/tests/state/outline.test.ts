@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 
 function row(entry: number, part: Partial<OutlineRow> = {}): OutlineRow {
-  const counts = { calls: 1, nodes: 1, divergent: 0, alone: 0, position: 0, siblings: 1 };
+  const counts = { nodes: 1, divergent: 0, alone: 0, position: 0, siblings: 1 };
   return {
     entry, node: entry + 1000, title: `m${entry}`, type_name: "Cls", other: "", depth: 0, above: null,
     children: 0, open: false, begins: false, worst: null, ...counts, ...part,

@@ -1,6 +1,7 @@
 /* Builds a comparison from dumps below the log folders: choose, start, watch, cancel, open. */
 
 import { useQuery } from "@tanstack/react-query";
+import type { TFunction } from "i18next";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
@@ -216,12 +217,16 @@ function DumpChoice({ label, dumps, value, empty, change }: DumpProps) {
         {value !== "" && dumps.every(({ path }) => path !== value) && <option value={value}>{value}</option>}
         {dumps.map(({ path, steps, ranks }) => (
           <option key={path} value={path}>
-            {path} · {t("build.contents", { steps: steps.length, ranks: ranks.length })}
+            {path} · {contents(t, steps.length, ranks.length)}
           </option>
         ))}
       </select>
     </Field>
   );
+}
+
+function contents(t: TFunction, steps: number, ranks: number): string {
+  return t("build.contents", { steps: t("build.steps", { count: steps }), ranks: t("build.ranks", { count: ranks }) });
 }
 
 function Field({ label, children }: { label: string; children: ReactNode }) {

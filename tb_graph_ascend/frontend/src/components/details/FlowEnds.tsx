@@ -7,6 +7,7 @@ import { useTranslation } from "react-i18next";
 
 import type { FlowLink } from "../../api/types";
 import { calledAs } from "../../graph/called";
+import { distinctCalls } from "../../graph/flowcalls";
 import { selectNode } from "../../state/actions";
 import { lightRails } from "../../state/litrails";
 
@@ -19,16 +20,15 @@ export function FlowEnds({ links, direction }: Props) {
   const { t } = useTranslation();
   const [open, setOpen] = useState(false);
   const list = useId();
-  const calls = distinct(links);
-  const [first] = calls;
+  const [first, ...others] = distinctCalls(links);
   if (!first) return null;
-  const count = calls.length;
-  const told = t(direction === "from" ? "details.allMakers" : "details.allReaders", { count });
-  const more = `${open ? "−" : "+"}${count - 1}`;
+  const count = others.length;
+  const told = t(direction === "from" ? "notes.otherMakers" : "notes.otherReaders", { count });
+  const more = open ? t("notes.less") : `+${count}`;
   return (
     <>
       <FlowEnd link={first} direction={direction} />
-      {count > 1 && (
+      {count > 0 && (
         <button
           type="button"
           className={`link flow-more ${direction}`}
@@ -41,9 +41,9 @@ export function FlowEnds({ links, direction }: Props) {
           {more}
         </button>
       )}
-      {open && count > 1 && (
+      {open && count > 0 && (
         <ul className="flow-list" id={list}>
-          {calls.map((link) => (
+          {others.map((link) => (
             <li key={link.node.id}>
               <FlowEnd link={link} direction={direction} />
             </li>
@@ -78,11 +78,4 @@ function FlowEnd({ link, direction }: { link: FlowLink; direction: Props["direct
       )}
     </>
   );
-}
-
-/** One link a call, its first, though a call may read a value more than once. */
-function distinct(links: readonly FlowLink[]): FlowLink[] {
-  const found = new Map<number, FlowLink>();
-  for (const link of links) if (!found.has(link.node.id)) found.set(link.node.id, link);
-  return [...found.values()];
 }

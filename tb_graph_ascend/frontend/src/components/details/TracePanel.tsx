@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
-import { traceQuery } from "../../api/queries";
+import { flowQuery, traceQuery } from "../../api/queries";
 import type { Hop, NodeDetails } from "../../api/types";
 import { calledAs } from "../../graph/called";
 import { labelOfName } from "../../graph/labels";
@@ -12,6 +12,7 @@ import { selectNode } from "../../state/actions";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ScoreChip } from "../parts/ScoreChip";
+import { FlowEnds } from "./FlowEnds";
 
 export function TracePanel({ details: { node } }: { details: NodeDetails }) {
   const { t } = useTranslation();
@@ -30,8 +31,23 @@ export function TracePanel({ details: { node } }: { details: NodeDetails }) {
           <TraceHop key={hop.node} hop={hop} found={finding !== null && index === hops.length - 1} />
         ))}
       </ol>
+      {finding !== null && hops.length === 1 && <Readers node={node.id} />}
       {finding === null && <p className="message">{t("trace.open")}</p>}
     </div>
+  );
+}
+
+/** At the cause itself no way leads back; the way on begins with who reads it. */
+function Readers({ node }: { node: number }) {
+  const { t } = useTranslation();
+  const db = useApp((state) => state.db);
+  const { data } = useQuery({ ...flowQuery(db ?? "", node), enabled: db !== null });
+  if (!data || data.consumers.length === 0) return null;
+  return (
+    <p className="trace-readers">
+      <span className="muted">{t("notes.readers")}</span>
+      <FlowEnds links={data.consumers} direction="to" />
+    </p>
   );
 }
 

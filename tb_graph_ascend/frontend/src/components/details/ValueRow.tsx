@@ -4,7 +4,7 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import type { ErrorOf, FlowLink, Measure, Value, ValuePair } from "../../api/types";
-import type { Column } from "../../state/columns";
+import { type Column, isArgument } from "../../state/columns";
 import { NumberCell } from "../parts/NumberCell";
 import { ScoreChip } from "../parts/ScoreChip";
 import { lightRails } from "../../state/litrails";
@@ -58,7 +58,12 @@ export function ValueRow({ value, columns, ends, open, toggle }: Props) {
       <Attribute value={value} name="dtype" text={({ dtype, type }) => dtype ?? type} />
       <Attribute value={value} name="shape" text={shapeText} />
       {columns.map(({ key, of, part }) => (
-        <Cell key={key} shown={of(value)} part={part?.(value) ?? null} />
+        <Cell
+          key={key}
+          shown={of(value)}
+          part={part?.(value) ?? null}
+          itself={key.endsWith("Norm") && isArgument(value)}
+        />
       ))}
       <td className="number">
         <ScoreChip score={value.score} title={scoreSentence(t, value) ?? t("legend.noScore")} />
@@ -96,7 +101,14 @@ function Attribute({ value, name, text }: AttributeProps) {
   return <td className="attribute">{one ? text(one) : ""}</td>;
 }
 
-function Cell({ shown, part }: { shown: Measure | { text: string }; part: ErrorOf | null }) {
+interface CellProps {
+  shown: Measure | { text: string };
+  part: ErrorOf | null;
+  /** Not a norm, as the head of the column says, but the argument. */
+  itself: boolean;
+}
+
+function Cell({ shown, part, itself }: CellProps) {
   const { t } = useTranslation();
   if (shown !== null && typeof shown === "object") {
     return (
@@ -105,7 +117,8 @@ function Cell({ shown, part }: { shown: Measure | { text: string }; part: ErrorO
       </td>
     );
   }
-  return <NumberCell value={shown} note={part === null ? undefined : t(`score.short.${part}`)} />;
+  const note = part === null ? undefined : t(`score.short.${part}`);
+  return <NumberCell value={shown} note={itself ? "=" : note} />;
 }
 
 function shapeText({ shape }: Value): string {

@@ -1,6 +1,6 @@
 /* The table of values, each with all its measures when unfolded, and where it came from. */
 
-import { Fragment, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { Flow, FlowLink, Side, ValuePair } from "../../api/types";
@@ -18,19 +18,14 @@ interface Props {
   side?: Side;
   /** The node of the values; without it none opens into its ranks. */
   node?: number;
-  className?: string;
+  /** A value of another node that tells what the rest cannot, with what says so. */
+  first?: { value: ValuePair; head: ReactNode } | null;
 }
 
-export function ValueTable({ values, columns, flow, side = "problem", node, className = "value-table" }: Props) {
+export function ValueTable({ values, columns, flow, side = "problem", node, first }: Props) {
   const { t } = useTranslation();
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const toggle = (key: string): void => {
-    const next = new Set(open);
-    if (!next.delete(key)) next.add(key);
-    setOpen(next);
-  };
   return (
-    <table className={className}>
+    <table className="value-table">
       <thead>
         <tr>
           <th scope="col">{t("details.value")}</th>
@@ -46,31 +41,53 @@ export function ValueTable({ values, columns, flow, side = "problem", node, clas
           </th>
         </tr>
       </thead>
+      {first && (
+        <tbody className="instead">
+          <tr>
+            <th colSpan={4 + columns.length} scope="rowgroup">
+              {first.head}
+            </th>
+          </tr>
+          <Row value={first.value} columns={columns} ends={[]} />
+        </tbody>
+      )}
       <tbody>
-        {values.map((value) => {
-          const key = `${value.role}.${value.path}`;
-          return (
-            <Fragment key={key}>
-              <ValueRow
-                value={value}
-                columns={columns}
-                ends={endsOf(value, flow, side)}
-                open={open.has(key)}
-                toggle={() => toggle(key)}
-              />
-              {open.has(key) && (
-                <tr className="measures">
-                  <td colSpan={4 + columns.length}>
-                    <MeasureTable value={value} />
-                    {node !== undefined && <ShardTable node={node} value={value} />}
-                  </td>
-                </tr>
-              )}
-            </Fragment>
-          );
-        })}
+        {values.map((value) => (
+          <Row
+            key={`${value.role}.${value.path}`}
+            value={value}
+            columns={columns}
+            ends={endsOf(value, flow, side)}
+            node={node}
+          />
+        ))}
       </tbody>
     </table>
+  );
+}
+
+interface RowProps {
+  value: ValuePair;
+  columns: Column[];
+  ends: readonly FlowLink[];
+  node?: number | undefined;
+}
+
+/** A value, and below it, when unfolded, all its measures and its ranks. */
+function Row({ value, columns, ends, node }: RowProps) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <ValueRow value={value} columns={columns} ends={ends} open={open} toggle={() => setOpen(!open)} />
+      {open && (
+        <tr className="measures">
+          <td colSpan={4 + columns.length}>
+            <MeasureTable value={value} />
+            {node !== undefined && <ShardTable node={node} value={value} />}
+          </td>
+        </tr>
+      )}
+    </>
   );
 }
 

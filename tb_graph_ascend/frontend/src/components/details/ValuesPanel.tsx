@@ -5,12 +5,12 @@ import { useTranslation } from "react-i18next";
 
 import { flowQuery } from "../../api/queries";
 import type { NodeDetails, Reason, ValuePair } from "../../api/types";
-import { isUnmatched } from "../../graph/appearance";
 import { useDatabase } from "../../hooks/useDatabase";
+import { useInstead } from "../../hooks/useInstead";
 import { columnsFor } from "../../state/columns";
 import { useApp } from "../../state/store";
 import { ReasonList } from "../parts/ReasonList";
-import { Instead } from "./Instead";
+import { InsteadHead } from "./InsteadHead";
 import { ValueTable } from "./ValueTable";
 
 export function ValuesPanel({ details }: { details: NodeDetails }) {
@@ -19,6 +19,7 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
   const { node } = details;
   const db = useApp((state) => state.db);
   const flow = useQuery({ ...flowQuery(db ?? "", node.id), enabled: db !== null }).data;
+  const instead = useInstead(node, data?.comparison ? flow : undefined);
   const values = [...details.values].sort((a, b) => severity(b) - severity(a));
   const columns = columnsFor(data?.task ?? "statistics", data?.comparison ?? true);
   return (
@@ -33,12 +34,10 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
           flow={flow}
           side={node.side}
           node={node.id}
+          first={instead && { value: instead.value, head: <InsteadHead node={node} reader={instead.reader} /> }}
         />
       )}
       <Reasons label={t("details.rules")} reasons={node.reasons.filter(({ code }) => RULES.has(code))} named />
-      {flow && isUnmatched(node, data?.comparison ?? false) && (
-        <Instead details={details} consumers={flow.consumers} columns={columns} />
-      )}
     </div>
   );
 }

@@ -1,7 +1,9 @@
 /* What the colours mean, with the counts of the pair on screen, and the overflow switch. */
 
+import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
+import { nodesQuery } from "../../api/queries";
 import { OVERFLOW_SCORE } from "../../graph/appearance";
 import { rampColor } from "../../graph/ramp";
 import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
@@ -57,10 +59,26 @@ function ScoreLegend() {
 
 function LevelLegend() {
   const { t } = useTranslation();
+  const { data } = useDatabase();
+  const nodes = useOverflowing();
+  if (data && !data.overflow_checked) return <span className="muted">{t("legend.noLevels")}</span>;
+  if (nodes === 0) return <span className="muted">{t("lists.overflowNone")}</span>;
   return LEVELS.map((level) => (
     <span key={level} className="legend-count" title={t(`levelMeans.${level}`)}>
       <i className="swatch" aria-hidden style={{ background: rampColor(OVERFLOW_SCORE[level]) }} />
       {t(`level.${level}`)}
     </span>
   ));
+}
+
+/** How many nodes of either side have a level; undefined while it is not known. */
+function useOverflowing(): number | undefined {
+  const db = useApp((state) => state.db);
+  const step = useApp((state) => state.step);
+  const rank = useApp((state) => state.rank);
+  const { data } = useQuery({
+    ...nodesQuery(db ?? "", step ?? 0, rank ?? 0, { show: "overflow", limit: 1 }),
+    enabled: db !== null && step !== null && rank !== null,
+  });
+  return data?.total;
 }

@@ -38,7 +38,7 @@ export function CauseList() {
         ) : (
           <p className="message">{t("findings.none", { threshold })}</p>
         )}
-        <NotCompared coverage={answer.data.coverage} />
+        {causes.length > 0 && <NotCompared coverage={answer.data.coverage} />}
       </div>
     </>
   );
