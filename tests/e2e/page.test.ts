@@ -178,9 +178,11 @@ describe("room", () => {
       "ranks",
       async (page) => {
         const value = page.locator(".value-table tbody tr").first();
-        await value.waitFor();
-        const box = await value.boundingBox();
-        expect((box?.y ?? height) + (box?.height ?? 0)).toBeLessThanOrEqual(height);
+        const end = async () => {
+          const box = await value.boundingBox();
+          return (box?.y ?? height) + (box?.height ?? 1);
+        };
+        await expect.poll(end).toBeLessThanOrEqual(height);
         await page.getByRole("button", { name: "Legend and settings" }).click();
         await page.getByRole("grid", { name: /^Worst score of every step and rank/ }).waitFor();
       },
