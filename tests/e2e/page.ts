@@ -114,7 +114,8 @@ export async function query(page: Page, text: string): Promise<void> {
 /** Choose an unmatched node for a mapping. */
 export async function pick(page: Page, name: string, texts = en): Promise<void> {
   await query(page, `unmatched ${name}`);
-  const label = texts.mapping.pick.replace("{{name}}", name);
+  // The beginning of a name will do: what follows it in the text is left out.
+  const label = texts.mapping.pick.replace(/\{\{name\}\}.*/, name);
   await page.getByRole("button", { name: label, exact: false }).first().click();
 }
 
