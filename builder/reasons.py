@@ -56,6 +56,7 @@ SENTENCES = {
     "that does not, and {reader} makes the difference grow",
     "replica_differs": "{value} should be the same on all {axis} ranks and is not: rank {ranks} "
     "({coordinates}), relative error between the ranks {error:.3g}",
+    "not_reduced": "the ranks' values add up to the benchmark's: they are not summed over {axis}",
     "misplaced": "{value} does not lie in the {order} order that the run says: rank {ranks} "
     "({coordinates}) holds other positions",
     "other_axis": "{text}",

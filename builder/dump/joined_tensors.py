@@ -23,11 +23,12 @@ Array = NDArray[Any]
 class Variant:
     """How cut parts lie behind each other where it is not simply in their order.
 
-    `pieces` fused pieces are each cut; `zigzag` parts hold chunks r and 2n-1-r; `rows` is the
-    extent of a dimension in front of the cut one that was flattened into it.
+    `pieces` are the proportions of fused pieces that are each cut; `zigzag` parts hold chunks r
+    and 2n-1-r; `rows` is the extent of a dimension in front of the cut one that was flattened into
+    it.
     """
 
-    pieces: int = 1
+    pieces: tuple[int, ...] = (1,)
     zigzag: bool = False
     rows: int = 1
 
@@ -50,7 +51,7 @@ class Join:
 class JoinedTensor:
     """Files and shapes of the parts, the first join's index running fastest; `factor` divides.
 
-    `extents` are those of the whole where it ends in padding.
+    `extents` are those of the whole where it ends in padding; `is_transposed` turns it at last.
     `left` and `right` are files of matrices that the whole is multiplied with, over its last two
     dimensions.
     """
@@ -60,6 +61,7 @@ class JoinedTensor:
     joins: tuple[Join, ...]
     factor: float = 1.0
     extents: tuple[int, ...] | None = None
+    is_transposed: bool = False
     left: str | None = None
     right: str | None = None
 
@@ -72,10 +74,16 @@ def open_joined(joined: JoinedTensor) -> TensorData:
 def read_joined(joined: JoinedTensor) -> Array:
     """The joined tensor as an array."""
     parts = [read_part(f, shape) for f, shape in zip(joined.files, joined.shapes, strict=True)]
-    whole = without_padding(join_parts(parts, joined.joins), joined.extents)
+    whole = joined_whole(parts, joined)
     if joined.left is not None or joined.right is not None:
         whole = _product(whole, joined.left, joined.right)
     return whole if joined.factor == 1.0 else whole / joined.factor
+
+
+def joined_whole(parts: list[Array], joined: JoinedTensor) -> Array:
+    """The parts joined, without padding, the way round in which the value is compared."""
+    whole = without_padding(join_parts(parts, joined.joins), joined.extents)
+    return np.ascontiguousarray(whole.T) if joined.is_transposed else whole
 
 
 def without_padding(whole: Array, extents: tuple[int, ...] | None) -> Array:
@@ -131,11 +139,20 @@ def _concatenated(parts: list[Array], join: Join) -> Array:
     if variant.zigzag:
         halves = [np.array_split(part, 2, dim) for part in parts]
         return np.concatenate([h[0] for h in halves] + [h[1] for h in halves[::-1]], dim)
-    if variant.pieces > 1:
-        shares = [np.array_split(part, variant.pieces, dim) for part in parts]
-        ordered = [share[piece] for piece in range(variant.pieces) for share in shares]
+    if len(variant.pieces) > 1:
+        shares = [_split(part, variant.pieces, dim) for part in parts]
+        ordered = [share[piece] for piece in range(len(variant.pieces)) for share in shares]
         return np.concatenate(ordered, dim)
     return np.concatenate(parts, dim)
+
+
+def _split(part: Array, pieces: tuple[int, ...], dim: int) -> list[Array]:
+    """A part's share of each piece; raises TensorFileError where it does not divide so."""
+    unit, rest = divmod(part.shape[dim], sum(pieces))
+    if rest:
+        said = "+".join(map(str, pieces))
+        raise TensorFileError(f"an extent of {part.shape[dim]} has no pieces of {said}")
+    return np.split(part, np.cumsum(pieces)[:-1] * unit, dim)
 
 
 def _unflattened(part: Array, dim: int, rows: int) -> Array:

@@ -65,10 +65,14 @@ class FedInput(msgspec.Struct, frozen=True):
 
 
 class ParameterLayout(msgspec.Struct, frozen=True):
-    """What a parameter of Megatron says of itself: whether tp cuts it, and which dimension."""
+    """What a parameter of Megatron says of itself.
+
+    Whether tp cuts it, and which dimension; whether it is a copy of what embedding and head share.
+    """
 
     tp: bool | None = None
     dim: int | None = None
+    shared_embedding: bool | None = None
 
 
 class Parallel(msgspec.Struct, frozen=True):
@@ -82,9 +86,13 @@ class Parallel(msgspec.Struct, frozen=True):
     micro_batches: int | None = None
     cp_order: str | None = None
     layouts: dict[str, ParameterLayout] = {}
+    tied: tuple[tuple[str, ...], ...] = ()
+    groups: dict[str, str] = {}
 
 
 Inputs: TypeAlias = dict[str, dict[str, FedInput]]
+# By outermost call, the number of its micro-batch; None for a call outside of the schedule.
+MicroBatches: TypeAlias = dict[str, int | None]
 # Per optimizer step, by what the record is (input, parameters, output), by parameter name.
 OptimizerSteps: TypeAlias = dict[str, dict[str, dict[str, Record]]]
 
@@ -95,8 +103,8 @@ class Dump:
 
     `ranges` maps an entry to its slice of `values`; `parents` and `micro_steps` come from
     construct.json, `stacks` maps an entry to an index of `frames`. `sketch_version` is
-    None without sketches. `parallel`, `optimizer` and `inputs` are what our own dumps say of the
-    layout; `joined` has the tensors that lie elsewhere or that ranks have parts of.
+    None without sketches. `parallel`, `optimizer`, `inputs` and `micro_batch` are what our own
+    dumps say of the layout; `joined` has the tensors that lie elsewhere or in parts on ranks.
     """
 
     path: Path
@@ -113,6 +121,7 @@ class Dump:
     parallel: Parallel | None = None
     optimizer: OptimizerSteps = field(default_factory=dict)
     inputs: Inputs = field(default_factory=dict)
+    micro_batch: MicroBatches = field(default_factory=dict)
     joined: dict[str, str | JoinedTensor] = field(default_factory=dict)
 
     def tensor_finder(self) -> Callable[[str], str | JoinedTensor]:
@@ -133,6 +142,7 @@ class _Head(msgspec.Struct):
     parallel: Parallel | None = None
     optimizer: OptimizerSteps = {}
     inputs: Inputs = {}
+    micro_batch: MicroBatches = {}
 
 
 class _DumpFile(_Head, kw_only=True):
@@ -185,6 +195,7 @@ def read_dump(path: Path) -> Dump:
         parallel=head.parallel,
         optimizer=head.optimizer,
         inputs=head.inputs,
+        micro_batch=head.micro_batch,
         sketch_version=head.sketch_version,
     )
 

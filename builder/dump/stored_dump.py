@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from builder.dump.reader import Dump, Inputs, OptimizerSteps, Parallel
+from builder.dump.reader import Dump, Inputs, MicroBatches, OptimizerSteps, Parallel
 from builder.dump.values import Ranges, Record, Values
 from builder.errors import DumpError
 
@@ -47,6 +47,7 @@ class _Stored(msgspec.Struct):
     parallel: Parallel | None
     optimizer: OptimizerSteps
     inputs: Inputs
+    micro_batch: MicroBatches
 
 
 def store_dump(dump: Dump, file: Path) -> None:
@@ -69,6 +70,7 @@ def store_dump(dump: Dump, file: Path) -> None:
         parallel=dump.parallel,
         optimizer=dump.optimizer,
         inputs=dump.inputs,
+        micro_batch=dump.micro_batch,
     )
     try:
         content = msgspec.msgpack.encode(stored)
@@ -100,6 +102,7 @@ def load_dump(file: Path, path: Path) -> Dump:
         parallel=stored.parallel,
         optimizer=stored.optimizer,
         inputs=stored.inputs,
+        micro_batch=stored.micro_batch,
     )
 
 

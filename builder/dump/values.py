@@ -85,7 +85,7 @@ def collect_values(
         values, ranges = _expand(list(entries), starts, keys, items, odd, whole)
     else:
         values, ranges = Values(keys, items), _ranges(entries, starts)  # type: ignore[arg-type]
-    _share_texts(values.records)
+    share_texts(values.records)
     return values, ranges
 
 
@@ -99,8 +99,11 @@ def collect_loose(entries: Mapping[str, object]) -> tuple[Values, Ranges]:
     return values, _ranges(entries, starts)
 
 
-def _share_texts(records: list[Record]) -> None:
-    # Decoding makes a text per value; a handful of them serves all, for a third of the memory.
+def share_texts(records: list[Record]) -> None:
+    """Have one object for each type, dtype and shape of some records, in place.
+
+    Decoding makes a text per value; a handful of them serves all, for a third of the memory.
+    """
     known: dict[object, object] = {}
     share = known.setdefault
     for record in records:

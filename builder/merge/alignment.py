@@ -12,6 +12,7 @@ from typing import Literal
 
 from builder.dump.reader import Dump
 from builder.merge.names import LogicalNames
+from builder.merge.schedule import RecordedSchedule
 from msprobe_core.format import EntryName, NameSyntaxError, parse_entry
 
 OPTIMIZER = "optimizer"
@@ -84,6 +85,7 @@ class _Aligner:
         # A wrapper around the whole model (DDP's `module`) is the model itself, which has no entry.
         self.wrappers = {name for name in listed if self._is_wrapper(self.entries[name])}
         self.listed = [name for name in listed if name not in self.wrappers]
+        self.schedule = RecordedSchedule(dump, self.entries)
         self.turns: Counter[Hashable] = Counter()
         self.made: dict[str, Call] = self._modules(micro_batches)
         backward = (i for i, name in enumerate(self.listed) if _is_backward(self.entries[name]))
@@ -102,6 +104,8 @@ class _Aligner:
         kept = self._last_gradients()
         for order, name in enumerate(self.listed):
             entry, call = self.entries[name], self.made.get(name)
+            if self.schedule.is_dry(name):
+                continue
             if call is not None:
                 self.phase, self.micro = call.phase, call.micro
             elif entry is None:
@@ -129,12 +133,14 @@ class _Aligner:
         modules = [e for e in self.entries.values() if e is not None and e.kind == "module"]
         totals = Counter(entry.owner for entry in modules if entry.direction == "forward")
         made: dict[str, Call] = {}
+        places = self.schedule.places()
         for order, name in enumerate(self.listed):
             entry = self.entries[name]
             if entry is None or entry.kind != "module":
                 continue
             share = max(1, totals[entry.owner] // micro_batches)
             micro, turn = divmod(entry.call or 0, share)
+            micro, turn = places.get((entry.owner, entry.call or 0), (micro, turn))
             owner = self.names.owner(entry)
             key = (owner, entry.direction, turn)
             phase: Phase = 0 if entry.direction == "forward" else 1
@@ -177,7 +183,7 @@ class _Aligner:
         number = self.turns[OPTIMIZER, entry.owner]
         self.turns[OPTIMIZER, entry.owner] += 1
         place, turn = divmod(number, count // len(self.updated))
-        parameter = self.names.parameter(self.updated[place])
+        parameter = self.names.updated(self.updated[place])
         key = (OPTIMIZER, parameter, entry.owner, turn)
         return Call(name, key, entry.owner, entry, OPTIMIZER, 0, 2, order, parameter)
 

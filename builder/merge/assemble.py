@@ -20,7 +20,7 @@ from builder.merge.batches import Share
 from builder.merge.coordinates import RunLayout
 from builder.merge.grouping import Group, Grouping, Made, coordinates
 from builder.merge.logical_run import LogicalRun, Part, Parts, Places
-from builder.merge.names import LogicalNames, is_expert
+from builder.merge.names import LogicalNames, Ties, is_expert
 from builder.merge.peers import Entry, names_of_ranks, peers_of
 from msprobe_core.format import TENSOR_DIR
 
@@ -37,14 +37,17 @@ def assemble(
     micro_batches: int,
     join: bool,
     moved: Mapping[Share, Share] | None = None,
+    ties: Ties | None = None,
 ) -> LogicalRun:
     """Bring the ranks' entries together; with `join` a step's micro-batches become one.
 
-    `moved` are shares of the batch that stand elsewhere than their rank and number say.
+    `moved` are shares of the batch that stand elsewhere than their rank and number say, `ties` the
+    names of parameters that are one.
     """
-    logical = names_of_ranks(dumps, layout)
+    logical = names_of_ranks(dumps, layout, ties)
     run = _empty(dumps, layout, join)
-    grouping = Grouping(layout, join, moved or {}, _gather_records(run, dumps))
+    tied = frozenset((ties or {}).values())
+    grouping = Grouping(layout, join, moved or {}, _gather_records(run, dumps), tied)
     assembly = _Assembly(run, grouping)
     for group in grouping.ordered(peers_of(dumps, layout, logical, micro_batches)):
         assembly.add(group)
@@ -232,8 +235,9 @@ def _add_optimizer(
     """What the optimizers read and wrote, a node a parameter, under the node `optimizer`."""
     nodes: dict[str, dict[str, list[Part]]] = {}
     for rank, number, key, parameter, record in _optimizer_records(dumps):
-        logical = names[rank].parameter(parameter)
-        at = (*coordinates(layout.places[rank], is_expert(logical)), 0)
+        logical, place = names[rank].updated(parameter), layout.places[rank]
+        copy = place.at.get("pp", 0) if names[rank].is_tied(logical) else 0
+        at = (*coordinates(place, is_expert(logical)), 0, copy)
         values = nodes.setdefault(f"Optimizer.{logical}.{number}.forward", {})
         values.setdefault(key, []).append(Part(at, rank, len(run.records)))
         run.records.append(record)

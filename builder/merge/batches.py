@@ -79,7 +79,8 @@ def _rows_of(dump: Dump, micro_batches: int) -> dict[tuple[_Argument, int], Rows
     calls: dict[str, list[dict[str, Rows]]] = {}
     for name, arguments in dump.inputs.items():
         entry = parse(name)
-        if entry is not None and entry.direction == "forward":
+        is_dry = dump.micro_batch.get(name, 0) is None
+        if entry is not None and entry.direction == "forward" and not is_dry:
             own = {key: tuple(found.rows) for key, found in arguments.items() if found.rows}
             calls.setdefault(without_wrappers(entry.path), []).append(own)
     by_share: dict[tuple[_Argument, int], Rows] = {}

@@ -30,7 +30,10 @@ from builder.merge.names import role_of
 from builder.merge.partial_sums import clip_factors, unlike_factors, unreduced_sums
 from builder.merge.parts import Floats, RunValues, indices
 from builder.merge.peers import micro_batches_of
+from builder.merge.schedule import number_micro_batches
 from builder.merge.statistics import disagreement
+from builder.merge.ties import tied_names
+from msprobe_core.format import group_id
 
 Check = Literal["replica", "collective", "group", "partial", "update"]
 _SAME = 1e-6
@@ -86,7 +89,9 @@ def _logical_run(folder: Path, ranks: Sequence[Source], sizes: Sizes) -> Logical
     twins = Twins()
     dumps = {source.rank: twins.shared(read_dump(source.path)) for source in ranks}
     layout = layout_of(dumps, sizes, folder)
-    return assemble(dumps, layout, micro_batches_of(dumps, layout), join=True)
+    number_micro_batches(dumps, layout)
+    ties = tied_names((dumps, layout))
+    return assemble(dumps, layout, micro_batches_of(dumps, layout), join=True, ties=ties)
 
 
 # --- replicas -----------------------------------------------------------------------------------
@@ -146,6 +151,8 @@ def _is_whole(axis: str, role: str, placements: dict[str, str], layout: RunLayou
     """Whether parameters of a role are repeated along an axis; None where only values tell."""
     if axis in placements:
         return placements[axis] == "R"
+    if axis == "pp":
+        return True  # copies of tied weights
     if axis in ("dp", "cp"):
         return True if layout.size("ep") == 1 else None
     return True if _WHOLE.search(role) else None
@@ -285,7 +292,10 @@ def check_groups(step: int, values: RunValues) -> Iterator[CheckFinding]:
 
 
 def axis_of(layout: RunLayout, ranks: Sequence[int]) -> str | None:
-    """The axis along which some ranks lie; None where it is none alone."""
+    """What a group of ranks is for, else the axis along which they lie; None for several axes."""
+    named = layout.groups.get(group_id(ranks))
+    if named is not None:
+        return named
     places = [layout.places[rank].at for rank in ranks if rank in layout.places]
     if len(places) < 2:
         return None

@@ -7,7 +7,7 @@ tensor axis of their own (etp) they lie on a second grid over the same ranks, as
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from builder.dump.reader import Chunk, Dump, ExpertShare, Parallel
@@ -64,7 +64,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class RunLayout:
-    """All ranks of a run; `sizes` of the axes that there are, `vpp` chunks on each stage."""
+    """All ranks of a run; `sizes` of the axes that there are, `vpp` chunks on each stage.
+
+    `groups` has what process groups are for, by the ids that they have in a dump.
+    """
 
     sizes: Mapping[str, int]
     places: Mapping[int, Place]
@@ -72,6 +75,7 @@ class RunLayout:
     micro_batches: int | None = None
     cp_order: str | None = None
     source: str = "recorded"
+    groups: Mapping[str, str] = field(default_factory=dict)
 
     def size(self, axis: str) -> int:
         """The size of an axis, 1 where there is none."""
@@ -194,6 +198,7 @@ def _recorded_layout(headers: Mapping[int, Parallel]) -> RunLayout:
         vpp=max(1, len(first.chunks)),
         micro_batches=first.micro_batches,
         cp_order=first.cp_order,
+        groups={key: name for header in headers.values() for key, name in header.groups.items()},
     )
 
 

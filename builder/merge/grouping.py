@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from builder.merge.alignment import Call
 from builder.merge.batches import Share
 from builder.merge.coordinates import Place, RunLayout
-from builder.merge.logical_run import Places
+from builder.merge.logical_run import Coordinates, Places
 from builder.merge.names import is_expert
 from builder.merge.peers import Entry, Peers
 
@@ -60,7 +60,10 @@ class Group:
 
 
 class Grouping:
-    """Groups the calls of a run; `starts` has the number of each rank's first record."""
+    """Groups the calls of a run; `starts` has the number of each rank's first record.
+
+    `tied` are parameters of which several stages have a copy.
+    """
 
     def __init__(
         self,
@@ -68,7 +71,9 @@ class Grouping:
         join: bool,
         moved: Mapping[Share, Share],
         starts: Mapping[int, int],
+        tied: frozenset[str] = frozenset(),
     ) -> None:
+        self._tied = tied
         self._layout, self._join, self._moved, self._starts = layout, join, moved, starts
         self._groups: dict[tuple[int, int], Group] = {}
         self._keys: dict[Hashable, int] = {}
@@ -93,7 +98,7 @@ class Grouping:
         return None if number is None else self._of_rank[id(made.peers)][number].get(rank)
 
     def _add(self, peers: Peers) -> None:
-        spots: dict[tuple[bool, bool, int], list[Spot]] = {}
+        spots: dict[tuple[bool, bool, int, int], list[Spot]] = {}
         groups, made_by = self._groups, self._of_rank.setdefault(id(peers), [])
         has_experts = bool(self._moved) or any(
             self._layout.places[rank].expert_at is not None for rank in peers.ranks
@@ -102,7 +107,8 @@ class Grouping:
             key = self._keys.setdefault(call.key, len(self._keys))
             pair = self._pairs.setdefault(_pair_key(call), len(self._pairs))
             expert = has_experts and is_expert(f"{call.parent} {call.owner}")
-            at = (expert, call.phase < 2 and not _is_gradient(call), call.micro)
+            copy = peers.stage if call.parameter in self._tied else 0
+            at = (expert, call.phase < 2 and not _is_gradient(call), call.micro, copy)
             known = spots.get(at)
             if known is None:
                 known = spots[at] = self._spots(peers.ranks, *at)
@@ -116,20 +122,22 @@ class Grouping:
                     of_rank[rank] = group
             made_by.append(of_rank)
 
-    def _spots(self, ranks: Sequence[int], expert: bool, own: bool, micro: int) -> list[Spot]:
+    def _spots(
+        self, ranks: Sequence[int], expert: bool, own: bool, micro: int, copy: int
+    ) -> list[Spot]:
         """Where the ranks make a call; with `own`, each for its share of the batch."""
-        by_micro: dict[int, list[tuple[tuple[int, int, int, int], int]]] = {}
+        by_micro: dict[int, list[tuple[Coordinates, int]]] = {}
         for rank in ranks:
             tp, cp, dp = coordinates(self._layout.places[rank], expert)
             share = dp, micro
             if own and not expert:
                 share = self._moved.get(share, share)
             if self._join or not own:
-                place = (tp, cp, share[0], share[1] if own else 0)
+                place = (tp, cp, share[0], share[1] if own else 0, copy)
                 by_micro.setdefault(0, []).append((place, rank))
             else:
                 logical = share[1] * self._layout.size("dp") + share[0]
-                by_micro.setdefault(logical, []).append(((tp, cp, 0, 0), rank))
+                by_micro.setdefault(logical, []).append(((tp, cp, 0, 0, copy), rank))
         found = []
         for logical, listed in by_micro.items():
             listed.sort(key=lambda place: place[0][::-1])

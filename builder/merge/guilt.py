@@ -8,10 +8,9 @@ import numpy as np
 
 from builder.dump.joined_tensors import (
     JoinedTensor,
-    join_parts,
+    joined_whole,
     read_joined,
     read_part,
-    without_padding,
 )
 from builder.dump.tensor_files import TensorFileError
 from builder.merge.alignment import parse
@@ -89,7 +88,7 @@ def _by_tensor(
     if ours.shape != theirs.shape or any(join.kind in "PAD" for join in joined.joins):
         return None
     labels = [np.full(shape, number) for number, shape in enumerate(joined.shapes)]
-    owner = without_padding(join_parts(labels, joined.joins), joined.extents)
+    owner = joined_whole(labels, joined)
     errors = [_error(ours, theirs, owner == number) for number in range(len(labels))]
     least = min(error for error in errors if error is not None)
     ranks = {

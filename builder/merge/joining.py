@@ -9,7 +9,7 @@ from itertools import product
 import msgspec
 import numpy as np
 
-from builder.dump.joined_tensors import Variant, read_joined
+from builder.dump.joined_tensors import JoinedTensor, Variant, read_joined
 from builder.dump.tensor_files import TensorFileError
 from builder.dump.values import Record
 from builder.merge.layouts import Shape
@@ -76,7 +76,8 @@ class RoleJoin:
         """Whether the wholes of a side are anything else than what one rank has."""
         factor = self.factor if side == 0 else 1.0
         is_alone = len(self.role.grids[side].shapes) == 1
-        return not is_alone or factor != 1.0 or self._extents(side) is not None
+        is_turned = side == 0 and self.reading.is_transposed
+        return not is_alone or factor != 1.0 or self._extents(side) is not None or is_turned
 
     def _note(self, written: list[int]) -> None:
         """Say how far the reading of the problem's values can be trusted."""
@@ -137,10 +138,9 @@ class RoleJoin:
         variants: Variants | None,
         chosen: Choice | None,
     ) -> None:
-        run, candidate = self.owner.runs[side], self.sides[side]
-        parts, extents = run.parts[index], self._extents(side)
+        run = self.owner.runs[side]
         factor = self.factor if side == 0 else 1.0
-        first = run.records[parts.records[0]]
+        first = run.records[run.parts[index].records[0]]
         joined = None
         if variants is not None:
             joined = self._joined(side, index, variants[side], chosen, factor)
@@ -148,7 +148,7 @@ class RoleJoin:
         run.dump.values.records[index] = Record(
             type=first.type,
             dtype=first.dtype,
-            shape=(extents or candidate.shape) if first.shape is not None else None,
+            shape=self._shape(side) if first.shape is not None else None,
             Max=largest,
             Min=least,
             Mean=mean,
@@ -157,6 +157,11 @@ class RoleJoin:
             data_name=joined,
         )
 
+    def _shape(self, side: int) -> Shape:
+        """The shape under which a side's value is compared."""
+        shape = self._extents(side) or self.sides[side].shape
+        return shape[::-1] if side == 0 and self.reading.is_transposed else shape
+
     def _extents(self, side: int) -> Shape | None:
         """The extents of a side's value without padding; None where it has none."""
         extents = self.reading.extents
@@ -164,7 +169,9 @@ class RoleJoin:
 
     def _is_sketched(self) -> bool:
         """Whether sketches of the joined values are compared."""
-        if self.reading.extents is not None or self.numbers.sketches is None:
+        if self.reading.extents is not None or self.reading.is_transposed:
+            return False
+        if self.numbers.sketches is None:
             return False
         ours, theirs = (side.axes for side in self.sides)
         if have_sketches(ours, theirs):
@@ -199,10 +206,14 @@ class RoleJoin:
         tensor = joined_tensor(run, index, self.sides[side], variants, chosen, factor)
         if tensor is None:
             return None
-        tensor = replace(tensor, extents=self._extents(side))
+        tensor = self._as_compared(side, tensor)
         name = f"joined:{index}"
         run.dump.joined[name] = tensor
         return name
+
+    def _as_compared(self, side: int, tensor: JoinedTensor) -> JoinedTensor:
+        is_turned = side == 0 and self.reading.is_transposed
+        return replace(tensor, extents=self._extents(side), is_transposed=is_turned)
 
     def _variants(self) -> Variants | None:
         """How cut parts lie behind each other: told by tensors, of no concern to statistics.
@@ -223,6 +234,8 @@ class RoleJoin:
                 worth = (sum(fits), any(fits[:1]))
                 if worth[0] and (best is None or worth > best[0]):
                     best = worth, place, variants
+                if worth[0] == len(rows):
+                    break
             if best is not None and best[0][0] == len(rows):
                 break
         self._read_as(*self.role.options[best[1] if best is not None else 0])
@@ -257,8 +270,9 @@ class RoleJoin:
     def _variant_options(self, side: int) -> list[tuple[Variant, ...]]:
         order, rows = self.owner.runs[side].layout.cp_order, self.owner.rows[side]
         told = dict(self.role.grids[side].variants)
+        shapes = self.role.grids[side].shapes
         listed = [
-            ways_of(axis, order, rows)
+            ways_of(axis, order, rows, (shape[axis.dim] for shape in shapes))
             if axis.kind == "S" and axis.axis not in told
             else (told.get(axis.axis, Variant()),)
             for axis in self.sides[side].axes
@@ -273,7 +287,7 @@ class RoleJoin:
             tensor = joined_tensor(run, row[side], candidate, variants[side], None, factors[side])
             if tensor is None:
                 return True  # an empty tensor has no file
-            tensor = replace(tensor, extents=self._extents(side))
+            tensor = self._as_compared(side, tensor)
             try:
                 arrays.append(read_joined(tensor).astype(np.float64))
             except (TensorFileError, ValueError):

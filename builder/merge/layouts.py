@@ -15,7 +15,8 @@ from builder.dump.joined_tensors import JoinKind
 
 ValueClass = Literal["parameter", "gradient", "forward", "backward", "call_gradient"]
 Shape = tuple[int, ...]
-AXIS_NAMES = ("tp", "cp", "dp", "micro")
+# pp joins the copies of tied weights alone: all else lies on one stage.
+AXIS_NAMES = ("tp", "cp", "dp", "micro", "pp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def _whole(shapes: Sequence[Shape], axes: Sequence[AxisLayout]) -> Shape | None:
 def _cost(axis: AxisLayout, value_class: ValueClass, may_sum: bool, dims: int) -> float:
     if value_class in ("parameter", "gradient"):
         # Replicas may share a parameter out (ZeRO, FSDP), micro-batches never do.
-        unusual = {"tp": 0.0, "micro": _NEVER}.get(axis.axis, 0.5)
+        unusual = {"tp": 0.0, "micro": _NEVER, "pp": _NEVER}.get(axis.axis, 0.5)
         cut = 1.0 + 0.1 * axis.dim + unusual
         if value_class == "parameter":
             return {"R": 0.0, "S": cut}.get(axis.kind, _NEVER)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,8 +13,8 @@ from builder.dump.reader import Dump
 from builder.dump.values import Record
 from builder.merge.coordinates import RunLayout
 
-# Where a part of a value stands: tp, cp, dp and micro-batch, innermost first.
-Coordinates = tuple[int, int, int, int]
+# Where a part of a value stands: tp, cp, dp, micro-batch and (of tied weights) pp, innermost first.
+Coordinates = tuple[int, int, int, int, int]
 
 
 class Part(NamedTuple):
@@ -37,10 +38,10 @@ class Places:
         return self.ranks.index(min(self.ranks))
 
     @cached_property
-    def sizes(self) -> tuple[int, int, int, int] | None:
+    def sizes(self) -> tuple[int, ...] | None:
         """How many places there are along each axis; None where some of them have no part."""
-        tp, cp, dp, micro = (len({at[axis] for at in self.at}) for axis in range(4))
-        return (tp, cp, dp, micro) if tp * cp * dp * micro == len(self.at) else None
+        found = tuple(len(set(places)) for places in zip(*self.at, strict=True))
+        return found if prod(found) == len(self.at) else None
 
 
 class Parts:

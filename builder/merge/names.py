@@ -9,6 +9,7 @@ import re
 from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache
 from itertools import pairwise
+from typing import TypeAlias
 
 from builder.merge.coordinates import Place, RunLayout
 from msprobe_core.format import EntryName
@@ -17,6 +18,10 @@ _WRAPPERS = frozenset(("module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoi
 _LAYERS = frozenset(("layers", "layer", "h", "blocks", "block"))
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 _EXPERTS = frozenset(("experts", "local_experts"))
+
+
+# Names of parameters that modules share, each with the one that stands for all of them.
+Ties: TypeAlias = Mapping[str, str]
 
 
 class LogicalNames:
@@ -28,7 +33,10 @@ class LogicalNames:
         layout: RunLayout,
         renumbered: Mapping[str, int],
         first_expert: int = 0,
+        ties: Ties | None = None,
     ) -> None:
+        self._ties = ties or {}
+        self._shared = frozenset(self._ties.values())
         self._in_chunks = layout.vpp > 1
         self._renumbered = renumbered
         self._first_expert = place.experts.first if place.experts is not None else first_expert
@@ -48,6 +56,15 @@ class LogicalNames:
         path, _, last = name.rpartition(".")
         logical = self.path(path) if path else ""
         return f"{logical}.{last}" if logical else last
+
+    def updated(self, name: str) -> str:
+        """The name of a parameter that an optimizer updates: tied ones have one."""
+        logical = self.parameter(name)
+        return self._ties.get(logical, logical)
+
+    def is_tied(self, updated: str | None) -> bool:
+        """Whether a parameter of an optimizer may have a copy on another stage."""
+        return updated in self._shared
 
     def _path(self, path: str) -> str:
         segments = path.split(".")

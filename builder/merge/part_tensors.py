@@ -11,9 +11,17 @@ from builder.merge.layouts import AxisLayout, Candidate
 from builder.merge.logical_run import LogicalRun
 from msprobe_core.format import TENSOR_DIR
 
+# Gate and value; query, key and value, of which heads may share the latter two.
+_FUSED = ((1, 1), (1, 1, 1), *((heads, 1, 1) for heads in range(2, 9)))
 
-def ways_of(axis: AxisLayout, cp_order: str | None, rows: tuple[int, ...]) -> tuple[Variant, ...]:
-    """The orders in which the parts of an axis may lie behind each other, usual ones first."""
+
+def ways_of(
+    axis: AxisLayout, cp_order: str | None, rows: tuple[int, ...], extents: Iterable[int]
+) -> tuple[Variant, ...]:
+    """The orders in which the parts of an axis may lie behind each other, usual ones first.
+
+    `extents` are those of the parts in the dimension that is cut: fused pieces divide them.
+    """
     if axis.axis in ("dp", "micro"):
         return (Variant(),)
     plain = [Variant()]
@@ -21,7 +29,11 @@ def ways_of(axis: AxisLayout, cp_order: str | None, rows: tuple[int, ...]) -> tu
         plain = [Variant(), Variant(zigzag=True)]
         if cp_order in ("contiguous", "zigzag"):
             plain = [Variant(zigzag=cp_order == "zigzag")]
-    fused = [Variant(pieces=2), Variant(pieces=3)] if axis.axis == "tp" else []
+    fused = []
+    if axis.axis == "tp":
+        known = set(extents)
+        divide = [pieces for pieces in _FUSED if not any(e % sum(pieces) for e in known)]
+        fused = [Variant(pieces=pieces) for pieces in divide]
     flattened = [replace(way, rows=count) for count in rows for way in plain]
     return (*plain, *fused, *flattened)
 

@@ -16,7 +16,7 @@ from builder.dump.sketches import sketches_of
 from builder.dump.values import Record
 from builder.errors import InputError
 from builder.merge.alignment import parse
-from builder.merge.layouts import Shape, ValueClass
+from builder.merge.layouts import AXIS_NAMES, Shape, ValueClass
 from builder.merge.logical_run import LogicalRun, Parts
 from builder.merge.names import role_of
 from builder.merge.told import LayoutFile, LayoutRule, ToldAxis, names_of
@@ -39,7 +39,7 @@ class Grid:
     Of one run there is one object for each such thing.
     """
 
-    sizes: tuple[int, int, int, int]
+    sizes: tuple[int, ...]
     shapes: tuple[Shape, ...]
     placements: Placements = ()
     variants: tuple[tuple[str, Variant], ...] = ()
@@ -171,7 +171,7 @@ class RunValues:
 
     def _grid(
         self,
-        sizes: tuple[int, int, int, int],
+        sizes: tuple[int, ...],
         shapes: tuple[Shape, ...],
         placements: Placements = (),
         variants: tuple[tuple[str, Variant], ...] = (),
@@ -246,7 +246,7 @@ class RunValues:
         return frozenset(numbers[-1] for numbers in self.reduced if numbers)
 
 
-_ALONE = (1, 1, 1, 1)
+_ALONE = (1,) * len(AXIS_NAMES)
 _MESH_AXES = {"tp": "tp", "cp": "cp", "dp": "dp", "fsdp": "dp", "dp_shard": "dp"}
 
 

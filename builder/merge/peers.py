@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from builder.dump.reader import Dump
 from builder.merge.alignment import Call, calls_of, parse
 from builder.merge.coordinates import RunLayout
-from builder.merge.names import LogicalNames, first_experts, renumbered_layers
+from builder.merge.names import LogicalNames, Ties, first_experts, renumbered_layers
 from msprobe_core.format import EntryName
 
 
@@ -43,7 +43,9 @@ class Peers:
     numbers: dict[str, int] = field(default_factory=dict)
 
 
-def names_of_ranks(dumps: Mapping[int, Dump], layout: RunLayout) -> dict[int, LogicalNames]:
+def names_of_ranks(
+    dumps: Mapping[int, Dump], layout: RunLayout, ties: Ties | None = None
+) -> dict[int, LogicalNames]:
     """How each rank's names become those of the whole model."""
     known: dict[tuple[int, ...], list[str]] = {}
     paths = {}
@@ -54,7 +56,7 @@ def names_of_ranks(dumps: Mapping[int, Dump], layout: RunLayout) -> dict[int, Lo
         paths[rank] = known[alike]
     numbers, experts = renumbered_layers(layout, paths), first_experts(layout, paths)
     return {
-        rank: LogicalNames(layout.places[rank], layout, numbers[rank], experts[rank])
+        rank: LogicalNames(layout.places[rank], layout, numbers[rank], experts[rank], ties)
         for rank in dumps
     }
 
@@ -63,6 +65,9 @@ def micro_batches_of(dumps: Mapping[int, Dump], layout: RunLayout) -> int:
     """How many micro-batches one rank runs in a step: recorded, or how often modules are called."""
     if layout.micro_batches:
         return layout.micro_batches
+    numbers = [n for dump in dumps.values() for n in dump.micro_batch.values() if n is not None]
+    if numbers:
+        return 1 + max(numbers)
     known: dict[tuple[int, ...], Counter[int]] = {}
     counts: Counter[int] = Counter()
     for dump in dumps.values():
@@ -84,7 +89,8 @@ def peers_of(
     for rank in sorted(dumps):
         dump, stage = dumps[rank], layout.places[rank].at.get("pp", 0)
         updated = [tuple(step.get("parameters", ())) for step in dump.optimizer.values()]
-        alike = (_identity(dump), stage, names[rank].renaming, tuple(updated))
+        numbered = tuple(dump.micro_batch.items())
+        alike = (_identity(dump), stage, names[rank].renaming, tuple(updated), numbered)
         peers = known.get(alike)
         if peers is None:
             calls = list(calls_of(dump, names[rank], stage, micro_batches))
@@ -102,6 +108,7 @@ def make_alike(ours: Mapping[int, Dump], theirs: Mapping[int, Dump]) -> bool:
     return ours.keys() == theirs.keys() and all(
         _identity(dump) == _identity(theirs[rank])
         and _optimizer_names(dump) == _optimizer_names(theirs[rank])
+        and dump.micro_batch == theirs[rank].micro_batch
         for rank, dump in ours.items()
     )
 

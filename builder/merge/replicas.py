@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,11 +19,12 @@ from builder.merge.sketches import (
     sketch_disagreement,
     sketch_error,
 )
-from builder.merge.statistics import difference, disagreement, join_statistics
+from builder.merge.statistics import MEAN, difference, disagreement, join_statistics
 
 # Replicas of a parameter take the same steps; activations that every rank computes for itself may
 # round differently.
 _SAME_PARAMETER, _SAME_VALUE = 1e-6, 2e-4
+_SAME_MEAN = 1e-3  # of the mean itself: few sums come so near by chance
 
 
 class Replicas:
@@ -101,9 +103,20 @@ class Replicas:
                     self._guilty(index, candidate, axis, errors),
                     apart,
                     self.role.value_class == "parameter",
+                    adds_up=self._adds_up(at, axis),
                 )
             )
         return axis, worst
+
+    def _adds_up(self, at: int, axis: int) -> bool:
+        """Whether the mean of the sum over an axis is that of the benchmark, and no part's is."""
+        axes = list(self.sides[0].axes)
+        axes[axis] = replace(axes[axis], kind="P")
+        parts = self.numbers.tables[0][:, at : at + 1] / self.factor
+        summed = join_statistics(parts, self.numbers.counts[0], axes)[MEAN, 0]
+        wanted = float(self.tables[1][MEAN, at])
+        near = _SAME_MEAN * abs(wanted)
+        return bool(abs(summed - wanted) < near and (abs(parts[MEAN] - wanted) > 10 * near).all())
 
     def _sketch_error(self, side: int, at: int, axis: int, part: int) -> float:
         """How far the whole is from the other side with one of the replicas; NaN if unknown."""

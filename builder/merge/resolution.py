@@ -18,7 +18,8 @@ from builder.merge.told import LayoutFile
 class Conflict:
     """A value whose replicas along an axis differ; `ranks` are the guilty ones, all if in doubt.
 
-    With `order` it is positions that do not lie in that order along the axis.
+    With `order` it is positions that do not lie in that order along the axis. `adds_up` tells that
+    the sum over the axis is what the benchmark has.
     """
 
     entry: str
@@ -28,6 +29,7 @@ class Conflict:
     error: float
     is_parameter: bool
     order: str | None = None
+    adds_up: bool = False
 
 
 @dataclass(slots=True)

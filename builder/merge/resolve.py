@@ -30,6 +30,7 @@ from builder.merge.roles import (
     roles_of,
 )
 from builder.merge.told import LayoutFile, check_used
+from builder.merge.transposed import Transposition, turned_matrices
 
 
 def resolve(
@@ -69,6 +70,7 @@ class _Resolver:
             self.result.compared += int((~telling).sum())
         for pair in lost:
             self.sides.set_aside(pair, "parts are missing")
+        self.transposition = Transposition(self.sides.values, roles)
         for role in roles:
             self._resolve_role(role)
         return self.result
@@ -109,7 +111,8 @@ class _Resolver:
         lengths = [stop - start for start, stop in ranges.values()]
         is_wanted = np.repeat(np.array(wanted, dtype=bool), lengths)
         whole = alone[0][tensors[:, 0]] & alone[1][tensors[:, 1]]
-        return np.asarray(~whole | is_wanted[tensors[:, 0]])
+        turned = turned_matrices(self.sides, tensors)
+        return np.asarray(~whole | is_wanted[tensors[:, 0]] | turned)
 
     def _factors(self) -> list[float]:
         """The factors that gradients of the problem may have more than the benchmark's."""
@@ -153,8 +156,9 @@ class _Resolver:
             self.sides.set_aside(row, reason)
 
     def _resolve_role(self, role: Role) -> None:
+        transposed = self.transposition.readings(role)
         is_plain = role.is_trivial and (self.result.factor == 1.0 or not has_factor(role))
-        if is_plain and not any(self.sides.is_weak(row[0]) for row in role.rows):
+        if is_plain and not transposed and not any(self.sides.is_weak(row[0]) for row in role.rows):
             self.result.compared += len(role.rows)
             return
         numbers = numbers_of(role, self.sides.values, sketched=not self.sides.by_tensor)
@@ -163,7 +167,7 @@ class _Resolver:
             is_reduced,
             any(self.sides.values[1].feeds_reduction(row[1]) for row in role.rows),
         )
-        listed = readings(role, may_sum)
+        listed = transposed or readings(role, may_sum)
         if not listed:
             self._resolve_padded(role, numbers, padded_readings(role, may_sum))
             return

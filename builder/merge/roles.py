@@ -47,11 +47,15 @@ Pairs = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How both sides of a role are read; `extents` are those of both without their padding."""
+    """How both sides of a role are read; `extents` are those of both without their padding.
+
+    `is_transposed` where the problem run stores a matrix the other way round.
+    """
 
     problem: Candidate
     benchmark: Candidate
     extents: Shape | None = None
+    is_transposed: bool = False
 
     @property
     def cost(self) -> float:
@@ -218,7 +222,7 @@ def errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
         for at, axis in enumerate(side.axes):
             if axis.kind == "R":
                 worst = np.maximum(worst, disagreement(table, side.axes, at))
-    if have_sketches(reading.problem.axes, reading.benchmark.axes):
+    if not reading.is_transposed and have_sketches(reading.problem.axes, reading.benchmark.axes):
         worst = np.maximum(worst, sketch_errors_of(reading, numbers, factor))
     return np.asarray(worst)
 

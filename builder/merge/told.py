@@ -22,7 +22,7 @@ _DIM = re.compile(r"(?P<name>[\w*]*)(?:\[(?P<cuts>[^\[\]]*)\])?")
 # Experts lie over ranks of the other axes.
 _AXES = {"tp": "tp", "etp": "tp", "cp": "cp", "sp": "tp", "ep": "dp", "dp": "dp"}
 _WHOLE: dict[str, JoinKind] = {"replicated": "R", "partial": "P"}
-_NUMBER = re.compile(r"pieces=([1-9]\d*)")
+_PIECES = re.compile(r"pieces=(?P<number>[1-9]\d*)(?P<others>(\+[1-9]\d*)*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +162,12 @@ def _dimension(token: str, dim: int) -> tuple[list[ToldAxis], bool]:
 def _variant(variant: Variant, said: str) -> Variant:
     if said in ("zigzag", "contiguous"):
         return replace(variant, zigzag=said == "zigzag")
-    found = _NUMBER.fullmatch(said)
+    found = _PIECES.fullmatch(said)
     if found is None:
         raise ValueError(f"{said!r} is none of zigzag, contiguous, pieces=2 and no axis")
-    return replace(variant, pieces=int(found[1]))
+    if not found["others"]:
+        return replace(variant, pieces=(1,) * int(found["number"]))
+    return replace(variant, pieces=tuple(map(int, said.removeprefix("pieces=").split("+"))))
 
 
 def _of_whole(text: str) -> ToldAxis:

@@ -21,6 +21,9 @@ from builder.reasons import Reason
 # From this share of the parameters on, what differs alike is the step's doing, not theirs.
 _MOST = 0.8
 _ALIKE = 1e-3
+# What is said of ranks that do not hold the same, and what may be added to that.
+_CONFLICTS = ("replica_differs", "misplaced")
+_RANKS = (*_CONFLICTS, "not_reduced")
 _AGREES = 0.05  # a score: half of the usual threshold
 
 
@@ -51,15 +54,15 @@ def _with_conflicts(
         node = by_name.get(conflict.entry)
         if node is None or _reads_conflict(node, of_parameters):
             continue
-        reason = _reason(conflict, merged.problem.layout)
+        reasons = _reasons(conflict, merged.problem.layout)
         known = by_node.get(node)
         if known is None:
             kind: FindingKind = "parameter_differs" if conflict.is_parameter else "introduced"
-            known = Finding(kind, node, "problem", node.exec_order, [reason], score=1.0)
+            known = Finding(kind, node, "problem", node.exec_order, reasons, score=1.0)
             by_node[node] = known
             findings.append(known)
         elif not _is_conflict(known):
-            known.reasons.insert(0, reason)
+            known.reasons[:0] = reasons
     return findings
 
 
@@ -113,14 +116,14 @@ def _reads_conflict(node: TreeNode, of_parameters: set[str]) -> bool:
 
 
 def _is_conflict(finding: Finding) -> bool:
-    return any(reason["code"] in ("replica_differs", "misplaced") for reason in finding.reasons)
+    return any(reason["code"] in _CONFLICTS for reason in finding.reasons)
 
 
 def _without_followers(findings: list[Finding]) -> list[Finding]:
     """Replicas of activations that differ behind another finding are its consequence."""
     kept: list[Finding] = []
     for finding in findings:
-        is_conflict = len(finding.reasons) == 1 and _is_conflict(finding)
+        is_conflict = _is_conflict(finding) and all(r["code"] in _RANKS for r in finding.reasons)
         if kept and is_conflict and finding.kind == "introduced":
             kept[0].propagated_to += 1
         else:
@@ -167,7 +170,7 @@ def _gradient_factors(comparison: Comparison) -> np.ndarray[tuple[int], np.dtype
     return np.asarray(ours[usable] / theirs[usable])
 
 
-def _reason(conflict: Conflict, layout: RunLayout) -> Reason:
+def _reasons(conflict: Conflict, layout: RunLayout) -> list[Reason]:
     said: Reason = {
         "code": "replica_differs",
         "value": conflict.key,
@@ -178,7 +181,8 @@ def _reason(conflict: Conflict, layout: RunLayout) -> Reason:
     }
     if conflict.order is not None:
         said |= {"code": "misplaced", "order": conflict.order}
-    return said
+    summed: Reason = {"code": "not_reduced", "axis": conflict.axis}
+    return [said, summed] if conflict.adds_up else [said]
 
 
 def _places_of(finding: Finding, comparison: Comparison, merged: MergedMatch) -> list[Reason]:

@@ -29,9 +29,12 @@ from builder.merge.coordinates import (
     replica_layout,
 )
 from builder.merge.logical_run import LogicalRun
+from builder.merge.names import Ties
 from builder.merge.options import MergeOptions, MicroBatches
 from builder.merge.peers import make_alike, micro_batches_of
 from builder.merge.resolve import Resolution, resolve
+from builder.merge.schedule import number_micro_batches
+from builder.merge.ties import join_gradients, tied_names
 from builder.pipeline.memory import json_bytes
 from builder.pipeline.options import BuildOptions
 from builder.pipeline.plan import Missing, PairPlan, Plan, plan_pairs
@@ -199,9 +202,10 @@ def match_merged(
     theirs = _Side(plan.benchmark, dumps[1], options.benchmark, options)
     join = _joins(options.micro_batches, ours, theirs)
     moved = moved_shares(ours.fed(), theirs.fed())
-    problem = ours.assembled(join, moved)
+    ties = tied_names((ours.dumps, ours.layout), (theirs.dumps, theirs.layout))
+    problem = ours.assembled(join, moved, ties)
     alike = not moved and theirs.makes_the_calls_of(ours)
-    benchmark = assemble_like(problem, theirs.dumps) if alike else theirs.assembled(join, {})
+    benchmark = theirs.like(problem) if alike else theirs.assembled(join, {}, ties)
     trees = build_tree(problem.dump), build_tree(benchmark.dump)
     matching = match_trees(*trees, replace(rules, any_class=True))
     weak = mark_layout_calls(matching)
@@ -238,6 +242,7 @@ class _Side:
         else:
             layout = layout_of(dumps, sizes, folder)
         self.layout: RunLayout = ordered(layout, options.cp_order, folder)
+        number_micro_batches(self.dumps, self.layout)
         self.micro_batches = micro_batches_of(self.dumps, self.layout)
 
     @property
@@ -253,8 +258,14 @@ class _Side:
         places = self.layout == other.layout and self.micro_batches == other.micro_batches
         return places and make_alike(self.dumps, other.dumps)
 
-    def assembled(self, join: bool, moved: Mapping[Share, Share]) -> LogicalRun:
-        return assemble(self.dumps, self.layout, self.micro_batches, join, moved)
+    def like(self, other: LogicalRun) -> LogicalRun:
+        """The run, where its ranks make the same calls as another's."""
+        return assemble_like(other, self.dumps)
+
+    def assembled(self, join: bool, moved: Mapping[Share, Share], ties: Ties) -> LogicalRun:
+        run = assemble(self.dumps, self.layout, self.micro_batches, join, moved, ties)
+        join_gradients(run, ties)
+        return run
 
 
 def _joins(wanted: MicroBatches, ours: _Side, theirs: _Side) -> bool:

@@ -4,6 +4,7 @@ Standard library only, so that reading a dump never loads a framework.
 """
 
 from msprobe_core.format.dtypes import canonical_dtype, is_integer_dtype, machine_epsilon
+from msprobe_core.format.groups import group_id
 from msprobe_core.format.layout import (
     CONSTRUCT_FILE,
     DEBUG_FILE,
@@ -48,6 +49,7 @@ __all__ = [
     "RankDir",
     "api_entry",
     "canonical_dtype",
+    "group_id",
     "is_integer_dtype",
     "machine_epsilon",
     "module_entry",

@@ -158,9 +158,7 @@ class StepRecorder:
             self.notes["recomputed"] = json.dumps(self.trace.recomputed)
         if self._isolation is not None:
             self.notes["loaded"] = json.dumps(self._isolation.replaced)
-        inputs = self._capture.inputs.text()
-        if inputs is not None:
-            self.notes["inputs"] = inputs
+        self.notes |= self._capture.outermost.notes()
         optimizer = self._optimizers.text()
         if optimizer is not None:
             self.notes["optimizer"] = optimizer

@@ -1,4 +1,4 @@
-"""mindstudio-probe's own readers take dumps with sketches, and say the same as without them.
+"""mindstudio-probe's own readers take dumps with sketches and layouts, and say the same without.
 
 It lives in an environment of its own, which PEER names: `PEER=/path make contract`.
 """
@@ -25,7 +25,12 @@ PEER = os.environ.get("PEER")
 pytestmark = pytest.mark.skipif(PEER is None, reason="PEER names no environment of the peer")
 
 IDS, POSITIONS = torch.tensor([1, 2, 3]), torch.arange(3)
-OURS_ALONE = ("sketch", "sketch_version", "source")
+OURS_ALONE = ("sketch", "sketch_version", "source", "parallel", "inputs", "micro_batch")
+LAYOUT = {
+    "axes": {"pp": {"rank": 0, "size": 2, "ranks": [0, 1]}},
+    "groups": {"77849d8c": "pp"},
+    "tied": [["embedding.weight", "head.weight"]],
+}
 
 
 @pytest.fixture
@@ -38,6 +43,10 @@ def dumps(model: SmallModel, tmp_path: Path) -> Path:
         debugger.close()
         with torch.no_grad():
             model.mlp.weight[0, 0] += 1.0
+    for file in (tmp_path / "with").rglob("dump.json"):
+        content = json.loads(file.read_text())
+        numbers = {name: 0 for name in content["data"] if ".forward." in name}
+        file.write_text(json.dumps({**content, "parallel": LAYOUT, "micro_batch": numbers}))
     shutil.copytree(tmp_path / "with", tmp_path / "without")
     for file in (tmp_path / "without").rglob("dump.json"):
         assert '"sketch"' in file.read_text()

@@ -111,12 +111,11 @@ export async function query(page: Page, text: string): Promise<void> {
   await expect.poll(() => page.locator(".search-count").innerText()).toMatch(/^\d/);
 }
 
-/** Choose an unmatched node for a mapping. */
+/** Choose an unmatched node whose name begins so for a mapping. */
 export async function pick(page: Page, name: string, texts = en): Promise<void> {
   await query(page, `unmatched ${name}`);
-  // The beginning of a name will do: what follows it in the text is left out.
-  const label = texts.mapping.pick.replace(/\{\{name\}\}.*/, name);
-  await page.getByRole("button", { name: label, exact: false }).first().click();
+  const [before = ""] = texts.mapping.pick.split("{{name}}");
+  await page.getByRole("button", { name: before + name }).first().click();
 }
 
 /** Wait for an address that holds a state. */

@@ -9,6 +9,7 @@ from typing import Protocol
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.pipelining import Schedule1F1B
 from torch.distributed.tensor import DTensor
 from torch.nn import functional
 
@@ -45,6 +46,7 @@ class Experiment:
     batch: Callable[[int], tuple[Tensor, Tensor, Tensor]] | None = None
     loss: Callable[[Tensor, Tensor], Tensor] | None = None
     losses: list[float] = field(default_factory=list)
+    pipeline: Schedule1F1B | None = None  # torch's own, once it has run
 
     def train(self, recorder: Recorder, header: bool) -> None:
         """Run all steps, each recorded from the forward pass to the optimizer's update."""
@@ -159,7 +161,7 @@ def batch_of(size: Size, seed: int, step: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _native(parts: list[Transformer], mesh: Mesh) -> list[nn.Module]:
-    if not mesh.layout.native:
+    if mesh.layout.native in ("", "schedule"):
         return list(parts)
     from tests.parallel.native import wrapped
 
@@ -175,6 +177,8 @@ def _add_gradient_work(made: Experiment) -> None:
             made.after_backward["cp"] = lambda: _average(made, "cp")
         if mesh.size("dp") > 1 and mesh.layout.native != "ddp":
             made.after_backward["dp"] = lambda: _average(made, "dp")
+        if mesh.size("pp") > 1 and made.size.tied:
+            made.after_backward["tied"] = lambda: _sum_tied(made)
         if made.size.clip:
             made.after_backward["clip"] = lambda: clip(made)
     elif made.size.clip:
@@ -201,6 +205,13 @@ def _sum_over_tp(made: Experiment) -> None:
         if is_partial_over_tp(name, made.mesh.layout.sequence_parallel):
             assert parameter.grad is not None
             dist.all_reduce(parameter.grad, group=group)
+
+
+def _sum_tied(made: Experiment) -> None:
+    """Embedding and head are one parameter with a copy on the first and one on the last stage."""
+    for name, parameter in made.parameters():
+        if name in ("embedding.weight", "head.weight"):
+            dist.all_reduce(parameter.grad, group=made.mesh.group("pp"))
 
 
 def _average(made: Experiment, axis: str) -> None:

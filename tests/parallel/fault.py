@@ -24,3 +24,4 @@ class Fault:
     ranks: tuple[int, ...] = ()
     size: Size = field(default_factory=Size)
     threads: str = ""
+    benchmark: Layout = field(default_factory=Layout)

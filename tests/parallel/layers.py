@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -20,24 +20,42 @@ def same(x: Tensor) -> Tensor:
     return x
 
 
-def cut(whole: Tensor, dim: int, mesh: Mesh, pieces: int = 1) -> Tensor:
-    """A process's share of a parameter; of each piece where several are fused."""
+def cut(whole: Tensor, dim: int, mesh: Mesh, fused: Sequence[int] = (1,)) -> Tensor:
+    """A process's share of a parameter; of each piece where several of some extents are fused."""
     size, own = mesh.size("tp"), mesh.at("tp")
-    parts = [piece.chunk(size, dim)[own] for piece in whole.chunk(pieces, dim)]
+    extents = [extent * whole.shape[dim] // sum(fused) for extent in fused]
+    parts = [piece.chunk(size, dim)[own] for piece in whole.split(extents, dim)]
     return torch.cat(parts, dim).clone()
+
+
+class Conv1D(nn.Module):
+    """A linear layer whose weight is stored (in, out), as those of GPT-2 in transformers."""
+
+    def __init__(self, whole: nn.Linear) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(whole.weight.detach().T.clone())
+        self.bias = nn.Parameter(whole.bias.detach().clone())
+
+    def forward(self, x: Tensor) -> Tensor:
+        flat = torch.addmm(self.bias, x.flatten(0, -2), self.weight)
+        return flat.unflatten(0, x.shape[:-1])
 
 
 class ColumnParallelLinear(nn.Module):
     """Its output is cut over tp; `enter` takes the input in, `leave` hands the output on."""
 
     def __init__(
-        self, whole: nn.Linear, mesh: Mesh, pieces: int = 1, gather_output: bool = False
+        self,
+        whole: nn.Linear,
+        mesh: Mesh,
+        fused: Sequence[int] = (1,),
+        gather_output: bool = False,
     ) -> None:
         super().__init__()
-        self.weight = nn.Parameter(cut(whole.weight.detach(), 0, mesh, pieces))
+        self.weight = nn.Parameter(cut(whole.weight.detach(), 0, mesh, fused))
         self.bias = None
         if whole.bias is not None:
-            self.bias = nn.Parameter(cut(whole.bias.detach(), 0, mesh, pieces))
+            self.bias = nn.Parameter(cut(whole.bias.detach(), 0, mesh, fused))
         group = mesh.group("tp")
         sequence = mesh.layout.sequence_parallel
         self.enter: Operation = (

@@ -24,8 +24,9 @@ class Layout:
     sequence_parallel: bool = False
     zigzag: bool = False
     micro_batches: int = 1
-    native: str = ""  # how torch itself does it: ddp, fsdp2, dtensor; by hand when empty
+    native: str = ""  # how torch itself does it: ddp, fsdp2, dtensor, schedule; by hand when empty
     zero: bool = False
+    transposed: bool = False  # weights are stored (in, out), as GPT-2's are
 
     @property
     def world_size(self) -> int:

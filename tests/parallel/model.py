@@ -13,6 +13,7 @@ from tests.parallel.experts import Experts, Router
 from tests.parallel.layers import (
     SEQUENCE,
     ColumnParallelLinear,
+    Conv1D,
     Operation,
     RowParallelLinear,
     VocabParallelEmbedding,
@@ -23,7 +24,11 @@ from tests.parallel.layout import Mesh
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What is trained: sizes that no one can mistake for each other; `clip` limits gradients."""
+    """What is trained: sizes that no one can mistake for each other.
+
+    `clip` limits gradients, `tied` lets embedding and head share their weight, `grouped` lets two
+    heads share a key and a value.
+    """
 
     vocabulary: int = 56
     hidden: int = 16
@@ -34,6 +39,12 @@ class Size:
     sequence: int = 12
     experts: int = 0
     clip: bool = False
+    tied: bool = False
+    grouped: bool = False
+
+    def __str__(self) -> str:
+        """What is unusual about it, for the names of cases."""
+        return "".join(f" {n}" for n in ("clip", "tied", "grouped") if getattr(self, n))
 
 
 class Attention(nn.Module):
@@ -43,14 +54,20 @@ class Attention(nn.Module):
         super().__init__()
         self.heads, self.width = size.heads, size.hidden // size.heads
         self.norm_q = nn.LayerNorm(self.width)
-        self.qkv: nn.Module = nn.Linear(size.hidden, 3 * size.hidden)
+        self.sharing = 2 if size.grouped else 1
+        self.fused = [size.hidden, size.hidden // self.sharing, size.hidden // self.sharing]
+        self.qkv: nn.Module = nn.Linear(size.hidden, sum(self.fused))
         self.out: nn.Module = nn.Linear(size.hidden, size.hidden)
         self.spread_keys: Operation = same
         self.spread_positions: Operation = same
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
-        q, k, v = self.qkv(x).chunk(3, -1)
+        qkv = self.qkv(x)
+        own = [extent * qkv.shape[-1] // sum(self.fused) for extent in self.fused]
+        q, k, v = qkv.split(own, -1)
         q, k, v = (t.unflatten(-1, (-1, self.width)).transpose(1, 2) for t in (q, k, v))
+        if self.sharing > 1:
+            k, v = (t.repeat_interleave(self.sharing, 1) for t in (k, v))
         q = self.norm_q(q)
         k, v = self.spread_keys(k), self.spread_keys(v)
         known = self.spread_positions(positions)
@@ -105,6 +122,9 @@ class Transformer(nn.Module):
         if self.last:
             self.norm = nn.LayerNorm(size.hidden)
             self.head: nn.Module = nn.Linear(size.hidden, size.vocabulary, bias=False)
+        self.is_tied = size.tied and self.first and self.last
+        if self.is_tied:
+            self.head.weight = self.embedding.weight
         self.spread_sequence: Operation = same  # position embeddings under sequence parallelism
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
@@ -145,8 +165,21 @@ def shard(model: Transformer, mesh: Mesh) -> None:
             assert isinstance(block, Block)
             assert isinstance(block.mlp, Experts)
             block.mlp.spread(mesh)
-    if mesh.size("tp") > 1 and not mesh.layout.native:
+    if mesh.layout.transposed:
+        _transpose(model)
+    elif mesh.size("tp") > 1 and not mesh.layout.native:
         _cut_tensors(model, mesh)
+
+
+def _transpose(model: Transformer) -> None:
+    for block in model.layers:
+        assert isinstance(block, Block)
+        assert isinstance(block.mlp, Mlp)
+        attention, mlp = block.attention, block.mlp
+        attention.qkv = Conv1D(_linear(attention.qkv))
+        attention.out = Conv1D(_linear(attention.out))
+        mlp.up = Conv1D(_linear(mlp.up))
+        mlp.down = Conv1D(_linear(mlp.down))
 
 
 def _spread_context(model: Transformer, mesh: Mesh) -> None:
@@ -161,10 +194,10 @@ def _cut_tensors(model: Transformer, mesh: Mesh) -> None:
     for block in model.layers:
         assert isinstance(block, Block)
         attention, mlp = block.attention, block.mlp
-        attention.qkv = ColumnParallelLinear(_linear(attention.qkv), mesh, pieces=3)
+        attention.qkv = ColumnParallelLinear(_linear(attention.qkv), mesh, attention.fused)
         attention.out = RowParallelLinear(_linear(attention.out), mesh)
         assert isinstance(mlp, Mlp)
-        mlp.up = ColumnParallelLinear(_linear(mlp.up), mesh, pieces=2)
+        mlp.up = ColumnParallelLinear(_linear(mlp.up), mesh, (1, 1))
         mlp.down = RowParallelLinear(_linear(mlp.down), mesh)
     if model.first:
         assert isinstance(model.embedding, nn.Embedding)
@@ -174,6 +207,8 @@ def _cut_tensors(model: Transformer, mesh: Mesh) -> None:
             model.spread_sequence = lambda x: x.chunk(size, SEQUENCE)[own]
     if model.last:
         model.head = ColumnParallelLinear(_linear(model.head), mesh, gather_output=True)
+        if model.is_tied:
+            model.head.weight = model.embedding.weight
 
 
 def _linear(module: nn.Module) -> nn.Linear:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 
 if TYPE_CHECKING:
     from tests.parallel.experiment import Experiment
@@ -20,12 +21,30 @@ def run_schedule(run: Experiment, batches: list[MicroBatch]) -> None:
         for tokens, positions, labels in batches:
             run.loss_of(run.chunks[0](tokens, positions), labels).backward()
         return
+    if run.mesh.layout.native == "schedule":
+        _run_torchs_schedule(run, batches)
+        return
     pipeline = Pipeline(run, batches)
     if run.mesh.layout.vpp > 1:
         pipeline.interleaved()
     else:
         pipeline.one_forward_one_backward()
     pipeline.finish()
+
+
+def _run_torchs_schedule(run: Experiment, batches: list[MicroBatch]) -> None:
+    """The same by torch's own pipeline, which runs a stage once more to learn its shapes."""
+    group, own = run.mesh.group("pp"), run.mesh.at("pp")
+    tokens, positions, labels = (torch.cat(parts) for parts in zip(*batches, strict=True))
+    if run.pipeline is None:
+        stage = PipelineStage(
+            run.chunks[0], own, run.mesh.size("pp"), torch.device("cpu"), group=group
+        )
+        run.pipeline = Schedule1F1B(stage, len(batches), loss_fn=run.loss_of, scale_grads=False)
+    if own == 0:
+        run.pipeline.step(tokens, positions=positions)
+    else:
+        run.pipeline.step(positions=positions, target=labels)
 
 
 class Pipeline:

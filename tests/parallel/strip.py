@@ -8,9 +8,12 @@ from typing import Any, Literal
 
 # flags: the layout is told on the command line; peer: nothing is left that mindstudio-probe lacks.
 Dumps = Literal["ours", "flags", "peer"]
-_LAYOUT = frozenset(("placements", "mesh", "offset", "global_shape", "layout", "micro_batch"))
+_LAYOUT = frozenset(("placements", "mesh", "offset", "global_shape", "layout"))
 _OURS = frozenset(("sketch", "source", "checksum"))
-_TOP = {"flags": ("parallel",), "peer": ("parallel", "optimizer", "sketch_version", "inputs")}
+_TOP = {
+    "flags": ("parallel", "micro_batch"),
+    "peer": ("parallel", "micro_batch", "optimizer", "sketch_version", "inputs"),
+}
 
 
 def strip(dump: Path, dumps: Dumps) -> None:

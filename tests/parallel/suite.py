@@ -16,7 +16,20 @@ from builder.merge.coordinates import Sizes
 from builder.merge.options import MergeOptions
 from tests.parallel.fault import Fault
 from tests.parallel.faults import FAULTS
-from tests.parallel.faults.base import DP, EP, EXPERTS, PP, SP, TP, VPP, ZERO, ZIGZAG
+from tests.parallel.faults.base import (
+    DP,
+    EP,
+    EXPERTS,
+    GROUPED,
+    PP,
+    SP,
+    TIED,
+    TP,
+    TRANSPOSED,
+    VPP,
+    ZERO,
+    ZIGZAG,
+)
 from tests.parallel.layout import Layout
 from tests.parallel.megatron import IS_INSTALLED
 from tests.parallel.model import Size
@@ -25,6 +38,7 @@ from tests.parallel.strip import Dumps, strip
 
 TASKS: tuple[Task, ...] = ("statistics", "tensor")
 SINGLE = Layout()
+SCHEDULE = Layout(pp=2, micro_batches=4, native="schedule")
 # Pairs that must be silent: a layout against another, the first as the problem.
 SOUND: tuple[tuple[Layout, Layout, Size], ...] = (
     (TP, SINGLE, Size()),
@@ -43,6 +57,8 @@ SOUND: tuple[tuple[Layout, Layout, Size], ...] = (
     (ZIGZAG, SINGLE, Size()),
     (PP, SINGLE, Size()),
     (PP, Layout(micro_batches=4), Size()),
+    (SCHEDULE, SINGLE, Size()),
+    (SCHEDULE, Layout(micro_batches=4), Size()),
     (VPP, SINGLE, Size()),
     (EP, SINGLE, EXPERTS),
     (Layout(tp=2, dp=2), SINGLE, Size()),
@@ -51,10 +67,17 @@ SOUND: tuple[tuple[Layout, Layout, Size], ...] = (
     (Layout(dp=2, pp=2, micro_batches=2), SINGLE, Size()),
     (TP, SINGLE, Size(clip=True)),
     (EP, SINGLE, Size(experts=4, clip=True)),
+    (TP, SINGLE, GROUPED),
+    (TP, SINGLE, TIED),
+    (PP, SINGLE, TIED),
+    (Layout(tp=2, pp=2, micro_batches=2), SINGLE, TIED),
     (SINGLE, TP, Size()),
     (Layout(tp=4), TP, Size()),
     (Layout(tp=2, pp=2, micro_batches=2), TP, Size()),
     (DP, TP, Size()),
+    (TP, TRANSPOSED, Size()),
+    (DP, TRANSPOSED, Size()),
+    (TRANSPOSED, TP, Size()),
 )
 
 
@@ -106,11 +129,11 @@ def cases(
     listed = []
     for task in tasks:
         for problem, benchmark, size in (*SOUND, *(SOUND_MEGATRON if IS_INSTALLED else ())):
-            name = f"{problem} : {benchmark}" + (" clipped" if size.clip else "")
+            name = f"{problem} : {benchmark}{size}"
             listed.append(Case(name, task, seed, problem, benchmark, size))
         for fault in FAULTS:
             layout = fault.layout
-            benchmark = MEGATRON if layout.native == "megatron" else SINGLE
+            benchmark = MEGATRON if layout.native == "megatron" else fault.benchmark
             listed.append(Case(fault.name, task, seed, layout, benchmark, fault.size, fault))
     return [replace(case, dumps=dumps) for case in listed if re.search(only, case.name)]
 
@@ -157,7 +180,8 @@ def _answer(case: Case, root: Path, sender: multiprocessing.connection.Connectio
 
 
 def _benchmark(case: Case) -> str:
-    return f"{case.benchmark}-{case.size.experts}-{case.size.clip}-{case.task}-{case.seed}"
+    size = f"{case.size.experts}{case.size}".replace(" ", "-")
+    return f"{case.benchmark}-{size}-{case.task}-{case.seed}"
 
 
 def _record_benchmarks(listed: Sequence[Case], root: Path) -> None:

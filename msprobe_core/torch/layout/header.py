@@ -1,7 +1,7 @@
 """The `parallel` member of dump.json: the axes of the run and this process's place on them.
 
-Sources in order of trust: what the user gives, Megatron's parallel state, the device meshes of the
-model's parameters, DDP's process group.
+Sources in order of trust: what the user gives, the parallel state of Megatron, vLLM or SGLang, the
+device meshes of the model's parameters, DDP's process group.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 import torch
 
 from msprobe_core.errors import LifecycleError
+from msprobe_core.torch.layout.engines import engine_axes
+from msprobe_core.torch.layout.groups import group_names
 
 _VERSION = 1
 # What Megatron sets on parameters, and how it is called here.
@@ -30,16 +32,19 @@ Model = torch.nn.Module | Sequence[torch.nn.Module]
 
 
 def parallel_header(model: Model | None, given: Mapping[str, object] | None) -> str | None:
-    """The header as JSON text; None for a process that is alone and was told nothing.
+    """The header as JSON text; None for a process that is alone with nothing to say.
 
     Raises LifecycleError when what the user gave is no JSON or has no axes.
     """
+    modules = _modules(model)
+    tied = _tied(modules)
+    ties: dict[str, object] = {"tied": tied} if tied else {}
     if given is not None:
-        return _given(given)
+        return _given(ties | dict(given))
     distributed = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return None
-    modules = _modules(model)
+        alone = {"version": _VERSION, "source": "model", "axes": {}}
+        return json.dumps(alone | ties) if ties else None
     source, axes = _recorded(modules)
     header: dict[str, object] = {
         "version": _VERSION,
@@ -47,10 +52,11 @@ def parallel_header(model: Model | None, given: Mapping[str, object] | None) -> 
         "rank": distributed.get_rank(),
         "source": source,
         "axes": axes,
+        "groups": group_names(axes),
     }
     chunks = _chunks(modules)
     layouts = _parameter_layouts(modules)
-    header |= {"chunks": chunks} if chunks else {}
+    header |= ties | ({"chunks": chunks} if chunks else {})
     return json.dumps(header | ({"layouts": layouts} if layouts else {}))
 
 
@@ -58,6 +64,9 @@ def _recorded(modules: Sequence[torch.nn.Module]) -> tuple[str, Axes]:
     axes = _megatron_axes()
     if axes:
         return "megatron", axes
+    engine, axes = engine_axes()
+    if axes:
+        return engine, axes
     axes = _mesh_axes(modules)
     return ("device_mesh", axes) if axes else ("groups", _data_parallel_axis(modules))
 
@@ -149,6 +158,16 @@ def _parameter_layouts(modules: Sequence[torch.nn.Module]) -> dict[str, dict[str
                     if type(value := getattr(parameter, attribute, None)) in (bool, int)
                 }
     return layouts
+
+
+def _tied(modules: Sequence[torch.nn.Module]) -> list[list[str]]:
+    """The names of each parameter that several modules share, that of the optimizer first."""
+    names: dict[int, list[str]] = {}
+    for index, module in enumerate(modules):
+        chunk = f"{index}." if len(modules) > 1 else ""
+        for name, parameter in module.named_parameters(remove_duplicate=False):
+            names.setdefault(id(parameter), []).append(chunk + name)
+    return [listed for listed in names.values() if len(listed) > 1]
 
 
 def _chunks(modules: Sequence[torch.nn.Module]) -> list[dict[str, object]]:

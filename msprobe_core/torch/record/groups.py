@@ -1,14 +1,11 @@
-"""Process groups and point-to-point operations as JSON text.
-
-`group_id` is the CRC-32 of the list of ranks, so the same group has it in every process.
-"""
+"""Process groups and point-to-point operations as JSON text."""
 
 from __future__ import annotations
 
 import sys
-import zlib
 from types import ModuleType
 
+from msprobe_core.format import group_id
 from msprobe_core.values.arguments import Enclosed
 from msprobe_core.values.text import number, quoted
 
@@ -31,16 +28,16 @@ def _group_text(group: object) -> str:
     ranks = _ranks(group)
     return (
         f'{{"type": "torch.ProcessGroup", "group_ranks": {ranks}, '
-        f'"group_id": {quoted(_group_id(ranks))}}}'
+        f'"group_id": {quoted(group_id(ranks))}}}'
     )
 
 
 def _operation_fields(operation: object) -> str:
     name = getattr(getattr(operation, "op", None), "__name__", None)
-    group_id = quoted(_group_id(_ranks(getattr(operation, "group", None))))
+    group = quoted(group_id(_ranks(getattr(operation, "group", None))))
     peer = number(getattr(operation, "peer", None))
     tag = number(getattr(operation, "tag", None))
-    return f'"op": {quoted(str(name))}, "peer": {peer}, "tag": {tag}, "group_id": {group_id}'
+    return f'"op": {quoted(str(name))}, "peer": {peer}, "tag": {tag}, "group_id": {group}'
 
 
 def _ranks(group: object) -> list[int]:
@@ -50,10 +47,6 @@ def _ranks(group: object) -> list[int]:
         return list(distributed.get_process_group_ranks(group))
     except (ValueError, RuntimeError, KeyError):  # a group that this rank is not part of
         return []
-
-
-def _group_id(ranks: list[int]) -> str:
-    return f"{zlib.crc32(str(ranks).encode()):08x}"
 
 
 def _distributed() -> ModuleType | None:

@@ -10,7 +10,7 @@ import torch
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
-from msprobe_core.torch.layout import IntegerInputs
+from msprobe_core.torch.layout import OutermostCalls
 from msprobe_core.torch.names.call_site import call_sites
 from msprobe_core.torch.record.entries import untraced
 from msprobe_core.torch.watch.backward_runs import BackwardRuns
@@ -52,9 +52,9 @@ class Capture:
         else:
             self._others.append(UnseenWrites(trace))
         self._others.append(BackwardRuns(self._begin_pass, self._mode))
-        self.inputs = IntegerInputs()
+        self.outermost = OutermostCalls(trace)
         self._modules = ModuleWatch(
-            trace, self._threads, self._gradients, self._mode, isolation, self.inputs
+            trace, self._threads, self._gradients, self._mode, isolation, self.outermost
         )
         self._single: ModuleWatch | None = None
 
@@ -100,7 +100,7 @@ class Capture:
         """The step has ended: hold nothing of its graph."""
         self._gradients.forget()
         self._modules.forget()
-        self.inputs.forget()
+        self.outermost.forget()
 
     def _begin_pass(self, roots: Sequence[object], gradients: Sequence[object]) -> None:
         try:

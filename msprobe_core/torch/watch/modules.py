@@ -23,7 +23,7 @@ from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.format import module_entry
 from msprobe_core.report import say
-from msprobe_core.torch.layout.inputs import IntegerInputs
+from msprobe_core.torch.layout import OutermostCalls
 from msprobe_core.torch.record.entries import (
     close_forward,
     guarded,
@@ -69,9 +69,9 @@ class ModuleWatch:
         gradients: GradientWatch,
         mode: CallMode | None,
         isolation: Isolation | None,
-        inputs: IntegerInputs | None = None,
+        outermost: OutermostCalls | None = None,
     ) -> None:
-        self._mode, self._isolation, self._inputs = mode, isolation, inputs
+        self._mode, self._isolation, self._outermost = mode, isolation, outermost
         self._single = False
         self._trace, self._threads, self._gradients = trace, threads, gradients
         self._parameters = ParameterWatch(trace)
@@ -229,8 +229,8 @@ class ModuleWatch:
         if self._isolation is not None and self._isolation.concerns(path):
             fresh = args = self._isolation.replace(call.forward, args, kwargs)
         selection = trace.selection
-        if parent is None and self._inputs is not None and selection.values:
-            trace.safely("checksums of inputs", self._inputs.note, call.forward, args, kwargs)
+        if parent is None and self._outermost is not None:
+            self._outermost.note(call.forward, args, kwargs)
         for_forward = parent is not None and parent.picked_forward
         for_backward = parent is not None and parent.picked_backward
         call.picked_forward = for_forward or selection.expands(call.forward)

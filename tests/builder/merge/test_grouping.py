@@ -7,9 +7,10 @@ from pathlib import Path
 from builder.dump.reader import Dump
 from builder.dump.twins import Twins
 from builder.dump.values import Record, Values
-from builder.merge.assemble import assemble
+from builder.merge.assemble import assemble, assemble_like
 from builder.merge.coordinates import Place, RunLayout
 from builder.merge.logical_run import LogicalRun
+from builder.merge.peers import make_alike
 
 _CALLS = ["Module.fc.Linear.forward.0", "Functional.relu.0.forward", "Functional.gelu.0.forward"]
 
@@ -61,3 +62,26 @@ def test_micro_batches_that_are_not_joined_are_calls_of_their_own() -> None:
     run = _run([_CALLS, _CALLS], "dp", join=False, shared=True)
     assert dict(_told(run))["Functional.relu.0.forward"] == [(0, 0)]
     assert dict(_told(run))["Functional.relu.1.forward"] == [(1, 1)]
+
+
+def test_a_run_that_makes_the_calls_of_another_is_put_together_like_it() -> None:
+    twins = Twins()
+    sides = [
+        {rank: twins.shared(_dump(_CALLS[: 3 - rank % 2], first + rank)) for rank in range(4)}
+        for first in (0, 10)
+    ]
+    places = {rank: Place(rank, {"tp": rank % 2, "dp": rank // 2}) for rank in range(4)}
+    layout = RunLayout({"tp": 2, "dp": 2}, places)
+    assert make_alike(*sides)
+    for join in (True, False):
+        alike = assemble_like(assemble(sides[0], layout, 1, join), sides[1])
+        anew = assemble(sides[1], layout, 1, join)
+        assert _told(alike) == _told(anew)
+        assert alike.dump == anew.dump
+        assert (alike.origin, alike.folders) == (anew.origin, anew.folders)
+
+
+def test_runs_of_other_calls_are_not_alike() -> None:
+    twins = Twins()
+    ours, theirs = ({0: twins.shared(_dump(names, 0))} for names in (_CALLS, _CALLS[:2]))
+    assert not make_alike(ours, theirs)

@@ -16,6 +16,7 @@ from builder.merge.layouts import AxisLayout, candidates
 from builder.merge.statistics import bounds, disagreement, join_statistics, outside
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 _AXES = ("tp", "cp", "dp")
 
 
@@ -39,9 +40,16 @@ def _cut(whole: Floats, join: Join, summands: Callable[[Floats], list[Floats]]) 
             chunks = index.reshape(variant.rows, 2 * size, -1)
             own = chunks[:, [rank, 2 * size - 1 - rank]]
         else:
-            own = index.reshape(variant.rows, variant.pieces, size, -1)[:, :, rank]
+            own = np.concatenate([piece[:, rank] for piece in _pieces(index, variant, size)], 1)
         parts.append(np.take(whole, own.reshape(-1), axis=dim))
     return parts
+
+
+def _pieces(index: Ints, variant: Variant, size: int) -> list[Ints]:
+    """Places in each fused piece [rows, ranks, places]."""
+    unit = index.shape[1] // sum(variant.pieces)
+    split = np.split(index, np.cumsum(variant.pieces)[:-1] * unit, axis=1)
+    return [piece.reshape(variant.rows, size, -1) for piece in split]
 
 
 @st.composite
@@ -57,11 +65,17 @@ def _layouts(draw: st.DrawFn) -> tuple[tuple[Join, ...], tuple[int, ...]]:
         variant = Variant()
         if kind == "S" and dim not in cut_dims:
             # Only one axis may interleave a dimension.
-            options = [Variant(), Variant(pieces=2), Variant(zigzag=True), Variant(rows=2)]
+            options = [
+                Variant(),
+                Variant(pieces=(1, 1)),
+                Variant(pieces=(2, 1, 1)),
+                Variant(zigzag=True),
+                Variant(rows=2),
+            ]
             variant = draw(st.sampled_from([*options, Variant(rows=2, zigzag=True)]))
         if kind == "S":
             cut_dims.add(dim)
-            shape[dim] *= size * 2 * variant.pieces * variant.rows
+            shape[dim] *= size * 2 * sum(variant.pieces) * variant.rows
         joins.append(Join(kind, size, dim, variant))  # type: ignore[arg-type]
     return tuple(joins), tuple(shape)
 
@@ -135,7 +149,7 @@ def test_a_whole_lies_within_its_bounds(
 @given(st.lists(st.sampled_from((1, 2, 3)), min_size=3, max_size=3), st.integers(0, 2))
 def test_the_true_cut_is_among_the_candidates(sizes: list[int], dim: int) -> None:
     local = (4, 5, 6)
-    grid = (*sizes, 1)
+    grid = (*sizes, 1, 1)
     shapes = (local,) * int(np.prod(grid))
     wanted = list(local)
     for size in sizes:
@@ -146,14 +160,14 @@ def test_the_true_cut_is_among_the_candidates(sizes: list[int], dim: int) -> Non
 
 
 def test_uneven_parts_are_cut_and_never_repeated() -> None:
-    found = candidates(((3, 4), (2, 4)), (2, 1, 1, 1), "forward", True)
+    found = candidates(((3, 4), (2, 4)), (2, 1, 1, 1, 1), "forward", True)
     assert {(str(c.axes[0]), c.shape) for c in found} == {("tp: S(0)", (5, 4))}
 
 
 def test_recorded_placements_leave_no_choice() -> None:
     shapes = ((4, 4), (4, 4))
     for placement, text in (("R", "tp: R"), ("S(1)", "tp: S(1)"), ("P", "tp: P")):
-        found = candidates(shapes, (2, 1, 1, 1), "forward", True, (("tp", placement),))
+        found = candidates(shapes, (2, 1, 1, 1, 1), "forward", True, (("tp", placement),))
         assert [str(c.axes[0]) for c in found] == [text]
 
 

@@ -103,3 +103,23 @@ def test_replicas_that_agree_are_no_finding(tmp_path: Path) -> None:
     benchmark = _run(tmp_path / "b", [row[:1] for row in norms])
     made = build(_run(tmp_path / "p", norms), benchmark, tmp_path / "out", BuildOptions(workers=1))
     assert made.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("held", "codes"),
+    [
+        ([1.0, 1.5, 1.5], ["replica_differs", "not_reduced"]),
+        ([4.4, 4.0, 4.0], ["replica_differs"]),
+    ],
+)
+def test_parts_that_nobody_has_added_up_are_said_to_be_such(
+    tmp_path: Path, held: list[float], codes: list[str]
+) -> None:
+    norms = [[2.0] * 3, [3.0] * 3, [4.0] * 3, [5.0] * 3]
+    benchmark = _run(tmp_path / "b", [row[:1] for row in norms])
+    norms[2] = held
+    problem = _run(tmp_path / "p", norms)
+    made = build(problem, benchmark, tmp_path / "out", BuildOptions(workers=1))
+    (found,) = made.findings
+    assert [reason["code"] for reason in found.reasons[: len(codes)]] == codes
+    assert ("not_reduced" in codes) == any(r["code"] == "not_reduced" for r in found.reasons)

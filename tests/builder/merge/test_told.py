@@ -34,7 +34,7 @@ def test_the_grammar_of_the_contract(tmp_path: Path) -> None:
     )
     fused, router, probs, output, loss = file.rules
     assert (fused.line, fused.dims) == (2, 2)
-    assert fused.axes == (ToldAxis("tp", "S", 0, Variant(pieces=2)),)
+    assert fused.axes == (ToldAxis("tp", "S", 0, Variant(pieces=(1, 1))),)
     assert (router.dims, router.axes) == (2, (ToldAxis("dp", "R"),))
     assert probs.is_local
     assert output.axes == (
@@ -45,7 +45,7 @@ def test_the_grammar_of_the_contract(tmp_path: Path) -> None:
     assert (loss.dims, loss.axes) == (None, (ToldAxis("dp", "P"),))
 
 
-_cut = st.tuples(st.sampled_from(("", ",zigzag", ",pieces=2", ",pieces=3")), st.integers(0, 2))
+_cut = st.tuples(st.sampled_from(("", ",zigzag", ",pieces=2", ",pieces=4+1+1")), st.integers(0, 2))
 
 
 @given(st.dictionaries(st.sampled_from(("tp", "cp", "dp")), _cut, max_size=3))
@@ -61,7 +61,8 @@ def test_what_is_written_of_each_axis_is_read(cuts: dict[str, tuple[str, int]]) 
     assert {name: axis.dim for name, axis in axes.items()} == {n: d for n, (_, d) in cuts.items()}
     for name, (variant, _) in cuts.items():
         assert axes[name].variant.zigzag == (variant == ",zigzag")
-        assert axes[name].variant.pieces == int(variant[-1]) if "=" in variant else True
+        said = {"": (1,), ",zigzag": (1,), ",pieces=2": (1, 1), ",pieces=4+1+1": (4, 1, 1)}
+        assert axes[name].variant.pieces == said[variant]
 
 
 @pytest.mark.parametrize(

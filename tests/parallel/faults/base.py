@@ -22,8 +22,11 @@ ZIGZAG = Layout(cp=2, zigzag=True)
 PP = Layout(pp=2, micro_batches=4)
 VPP = Layout(pp=2, vpp=2, micro_batches=2)
 EP = Layout(dp=2, ep=2)
+TRANSPOSED = Layout(transposed=True)
 EXPERTS = Size(experts=4)
 CLIPPED = Size(clip=True)
+TIED = Size(tied=True)
+GROUPED = Size(grouped=True)
 FAULTS: list[Fault] = []
 Change = Callable[[Experiment], None]
 
@@ -34,10 +37,11 @@ def fault(
     ranks: tuple[int, ...] = (),
     size: Size = Size(),  # noqa: B008 - frozen
     threads: str = "",
+    benchmark: Layout = Layout(),  # noqa: B008 - frozen
 ) -> Callable[[Change], Change]:
     def add(change: Change) -> Change:
         name = change.__name__
-        FAULTS.append(Fault(name, layout, change, culprits, ranks, size, threads))
+        FAULTS.append(Fault(name, layout, change, culprits, ranks, size, threads, benchmark))
         return change
 
     return add

@@ -8,9 +8,12 @@ from torch import Tensor
 from tests.parallel.experiment import Experiment
 from tests.parallel.faults.base import (
     PP,
+    TIED,
     VPP,
     fault,
     layer_of,
+    model_of,
+    nudge,
 )
 from tests.parallel.model import Transformer, build, shard, stage
 
@@ -71,3 +74,16 @@ def pp_rounded_on_the_way(run: Experiment) -> None:
 def pp_loss_not_divided(run: Experiment) -> None:
     """The loss of each micro-batch counts in full."""
     run.loss_scale = float(run.mesh.layout.micro_batches)
+
+
+@fault(PP, r"(embedding|head)\.", size=TIED, threads="TTrace 5, Megatron #656, #844")
+def pp_tied_gradient_not_summed(run: Experiment) -> None:
+    """The shared weight's copies on the first and the last stage read their own gradients."""
+    del run.after_backward["tied"]
+
+
+@fault(PP, r"(embedding|head)\.", ranks=(1,), size=TIED, threads="Megatron #844")
+def pp_tied_weight_differs(run: Experiment) -> None:
+    """The head's copy of the shared weight is not the embedding's when training begins."""
+    if run.mesh.at("pp") == 1:
+        nudge(model_of(run).head.weight)

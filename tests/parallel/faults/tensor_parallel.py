@@ -10,7 +10,9 @@ from tests.parallel.collective import Gather, Reduce
 from tests.parallel.experiment import Experiment, clip, norm_of
 from tests.parallel.faults.base import (
     CLIPPED,
+    GROUPED,
     TP,
+    TRANSPOSED,
     fault,
     has_layer,
     layer_of,
@@ -69,21 +71,21 @@ def tp_row_bias_twice(run: Experiment) -> None:
 @fault(TP, r"layers\.1\.mlp\b", threads="NeMo-RL #3716")
 def tp_gated_layout(run: Experiment) -> None:
     """Gate and value are cut as one block."""
-    _recut(run, 1, "mlp.up", 1)
+    _recut(run, 1, "mlp.up")
 
 
 @fault(TP, r"layers\.2\.attention\b")
 def tp_qkv_layout(run: Experiment) -> None:
     """q, k and v are cut as one block."""
-    _recut(run, 2, "attention.qkv", 1)
+    _recut(run, 2, "attention.qkv")
 
 
-def _recut(run: Experiment, index: int, path: str, pieces: int) -> None:
+def _recut(run: Experiment, index: int, path: str) -> None:
     whole = build(run.size, run.seed).layers[index].get_submodule(path)
     own = layer_of(run, index).get_submodule(path)
     with torch.no_grad():
-        own.weight.copy_(cut(whole.weight, 0, run.mesh, pieces))
-        own.bias.copy_(cut(whole.bias, 0, run.mesh, pieces))
+        own.weight.copy_(cut(whole.weight, 0, run.mesh))
+        own.bias.copy_(cut(whole.bias, 0, run.mesh))
 
 
 @fault(TP, r"norm_q", threads="Megatron #7452")
@@ -174,3 +176,25 @@ def tp_pp_row_not_reduced(run: Experiment) -> None:
     """A sum that is missing on the second stage."""
     if has_layer(run, 3):
         layer_of(run, 3).mlp.down.leave = same
+
+
+@fault(TP, r"layers\.2\.attention", size=GROUPED)
+def tp_grouped_qkv_layout(run: Experiment) -> None:
+    """Queries that share keys and values: one layer's fused weight is cut as if it were one."""
+    _recut(run, 2, "attention.qkv")
+
+
+@fault(TP, r"layers\.2\.mlp\.up", ranks=(1,), benchmark=TRANSPOSED)
+def tp_shard_of_transposed(run: Experiment) -> None:
+    """One process's share of a weight that the benchmark stores the other way round is off."""
+    if run.mesh.at("tp") == 1:
+        nudge(layer_of(run, 2).mlp.up.weight)
+
+
+@fault(TP, r"layers\.1\.attention\.out", benchmark=TRANSPOSED)
+def tp_square_not_turned(run: Experiment) -> None:
+    """A square weight was taken over from a transposed checkpoint as it is."""
+    weight = build(run.size, run.seed).layers[1].attention.out.weight.detach()
+    out = layer_of(run, 1).attention.out
+    with torch.no_grad():
+        out.weight.copy_(cut(weight.T, 1, run.mesh))

@@ -72,6 +72,8 @@ export const reasonsEn: Record<string, string> = {
   same_inside: "{{count}} nodes inside on both sides",
   replica_differs:
     "{{value}} should be the same on all {{axis}} ranks and is not: rank {{ranks}} ({{coordinates}}), relative error between the ranks {{error, short}}",
+  not_reduced:
+    "the ranks' values add up to the benchmark's: they are not summed over {{axis}}",
   misplaced:
     "{{value}} does not lie in the {{order}} order that the run says: rank {{ranks}} ({{coordinates}}) holds other positions",
   other_axis: "{{text}}",

@@ -54,6 +54,7 @@ export const reasonsZh: Record<string, string> = {
   same_inside: "两侧内部都有 {{count}} 个节点",
   replica_differs:
     "{{value}} 在所有 {{axis}} rank 上应当相同，实际不同：rank {{ranks}}（{{coordinates}}），各 rank 之间的相对误差为 {{error, short}}",
+  not_reduced: "各 rank 的值之和等于标杆侧的值：没有在 {{axis}} 上求和",
   misplaced:
     "{{value}} 未按运行记录的 {{order}} 顺序排列：rank {{ranks}}（{{coordinates}}）持有其他位置",
   other_axis: "{{text}}",

@@ -45,3 +45,15 @@ def test_parameters_of_megatron_say_how_tp_cuts_them() -> None:
         "weight": {"tp": True, "dim": 0},
         "bias": {"tp": False, "sequence_parallel": True},
     }
+
+
+def test_shared_parameters_are_named_together_even_by_a_process_that_is_alone() -> None:
+    model = torch.nn.ModuleDict({"embedding": torch.nn.Embedding(4, 2)})
+    model["head"] = torch.nn.Linear(2, 4, bias=False)
+    model["head"].weight = model["embedding"].weight
+    text = parallel_header(model, None)
+    assert text is not None
+    assert json.loads(text)["tied"] == [["embedding.weight", "head.weight"]]
+    given = parallel_header(model, {"axes": {}})
+    assert given is not None
+    assert json.loads(given)["tied"] == [["embedding.weight", "head.weight"]]
