@@ -126,12 +126,16 @@ describe("mapping", () => {
     const proposal = page.locator(".proposals li");
     await expect.poll(() => proposal.innerText()).toContain("ffn ↔ mlp");
     expect(await proposal.innerText()).toMatch(/between the same neighbours.*same shapes.*2 places/s);
+    expect(await answer(page)).toContain("56 nodes have no partner; 1 renaming is likely.");
     await page.getByRole("button", { name: "Map all 2" }).click();
     await expect.poll(() => pairs(page).count()).toBe(2);
     await page.getByRole("button", { name: "Undo" }).click();
     await expect.poll(() => pairs(page).count()).toBe(0);
+    expect(await page.locator(".outcome").innerText()).toContain("as they were before");
+    await expect.poll(() => answer(page)).not.toContain("changed pairs");
     await page.getByRole("button", { name: "Map all 2" }).click();
     await expect.poll(() => pairs(page).count()).toBe(2);
+    await expect.poll(() => answer(page)).toContain("This is from before 2 changed pairs of the mapping.");
     await page.getByRole("button", { name: "Rebuild with these pairs…" }).click();
     const form = page.getByRole("dialog");
     await expect.poll(() => form.getByRole("combobox", { name: /^Problem/ }).inputValue()).toContain("dumps/problem");
@@ -139,6 +143,8 @@ describe("mapping", () => {
     await form.getByRole("button", { name: "Build", exact: true }).click();
     await form.waitFor({ state: "detached", timeout: 60_000 });
     await wholeAnswer(page);
+    expect(await answer(page)).not.toContain("changed pairs");
+    await page.getByText("This result was built with these pairs.").waitFor();
     expect(complaints).toEqual([]);
     await page.context().close();
   });

@@ -16,13 +16,15 @@ interface Props {
   columns: Column[];
   /** The calls at the other ends of its rails. */
   ends: readonly FlowLink[];
+  /** Whose value it is, where it is not of the selected node. */
+  of?: string | undefined;
   open: boolean;
   toggle: () => void;
 }
 
-export function ValueRow({ value, columns, ends, open, toggle }: Props) {
+export function ValueRow({ value, columns, ends, of: owner, open, toggle }: Props) {
   const { t } = useTranslation();
-  const name = [value.role, value.path].filter(Boolean).join(".");
+  const name = [owner, value.role, value.path].filter(Boolean).join(".");
   const light = (): void => lightRails(ends.map(({ node }) => node));
   const Icon = open ? ChevronDown : ChevronRight;
   return (
@@ -42,6 +44,7 @@ export function ValueRow({ value, columns, ends, open, toggle }: Props) {
           onClick={toggle}
         >
           <Icon aria-hidden size={13} />
+          {owner !== undefined && <span className="muted">{owner}&nbsp;</span>}
           <span className="role">{value.role}</span>
           {value.path !== "" && <span>.{value.path}</span>}
         </button>

@@ -19,7 +19,7 @@ interface Props {
   /** The node of the values; without it none opens into its ranks. */
   node?: number;
   /** A value of another node that tells what the rest cannot, with what says so. */
-  first?: { value: ValuePair; head: ReactNode } | null;
+  first?: { value: ValuePair; head: ReactNode; of: string } | null;
 }
 
 export function ValueTable({ values, columns, flow, side = "problem", node, first }: Props) {
@@ -48,7 +48,7 @@ export function ValueTable({ values, columns, flow, side = "problem", node, firs
               {first.head}
             </th>
           </tr>
-          <Row value={first.value} columns={columns} ends={[]} />
+          <Row value={first.value} columns={columns} ends={[]} of={first.of} />
         </tbody>
       )}
       <tbody>
@@ -71,14 +71,16 @@ interface RowProps {
   columns: Column[];
   ends: readonly FlowLink[];
   node?: number | undefined;
+  /** Whose value it is, where it is not of the selected node. */
+  of?: string;
 }
 
 /** A value, and below it, when unfolded, all its measures and its ranks. */
-function Row({ value, columns, ends, node }: RowProps) {
+function Row({ value, columns, ends, node, of }: RowProps) {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <ValueRow value={value} columns={columns} ends={ends} open={open} toggle={() => setOpen(!open)} />
+      <ValueRow value={value} columns={columns} ends={ends} of={of} open={open} toggle={() => setOpen(!open)} />
       {open && (
         <tr className="measures">
           <td colSpan={4 + columns.length}>

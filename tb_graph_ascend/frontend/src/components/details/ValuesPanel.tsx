@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 
 import { flowQuery } from "../../api/queries";
 import type { NodeDetails, Reason, ValuePair } from "../../api/types";
+import { calledAs } from "../../graph/called";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useInstead } from "../../hooks/useInstead";
 import { columnsFor } from "../../state/columns";
@@ -34,7 +35,7 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
           flow={flow}
           side={node.side}
           node={node.id}
-          first={instead && { value: instead.value, head: <InsteadHead node={node} reader={instead.reader} /> }}
+          first={instead && { value: instead.value, head: <InsteadHead node={node} reader={instead.reader} />, of: calledAs(instead.reader) }}
         />
       )}
       <Reasons label={t("details.rules")} reasons={node.reasons.filter(({ code }) => RULES.has(code))} named />

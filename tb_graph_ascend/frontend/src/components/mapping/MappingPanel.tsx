@@ -139,7 +139,7 @@ function Refusal({ refused: { problem, benchmark, reason, places } }: { refused:
   return (
     <p className={benchmark === null ? undefined : "refused"}>
       <strong>{t(benchmark === null ? "mapping.alone" : "mapping.refused")}:</strong>{" "}
-      {benchmark === null ? problem : `${problem} ↔ ${benchmark}`} <span>{refusalText(t, reason)}</span>
+      {benchmark === null ? problem : `${problem} ↔ ${benchmark}`} – <span>{refusalText(t, reason)}</span>
       {places > 1 && ` · ${t("mapping.places", { count: places })}`}
     </p>
   );
