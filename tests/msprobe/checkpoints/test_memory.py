@@ -26,6 +26,8 @@ from tests.msprobe.checkpoints.saved import (
 # The largest parameter has 8 MiB, all together 90 MiB.
 SIZES = Sizes(layers=14, hidden=512, heads=8, groups=4, ffn=600, vocabulary=4096)
 FACTOR = 4
+# What is no tensor: names, notes and results as Python objects, pages mapped around those read.
+OWN_BYTES = 1 << 20
 
 
 def peak_bytes(first: Path, second: Path) -> int:
@@ -118,4 +120,4 @@ def test_mapped_files_do_not_add_up_either(second: str, folder: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     largest = SIZES.vocabulary * SIZES.hidden * torch.float32.itemsize
-    assert int(done.stdout) <= FACTOR * largest
+    assert int(done.stdout) <= FACTOR * largest + OWN_BYTES
