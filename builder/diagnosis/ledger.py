@@ -109,6 +109,11 @@ class Ledger:
         self.findings.clear()
         self.source.clear()
 
+    def take_back(self, finding: Finding) -> None:
+        """Forget one finding and what it explains; only for the end of a walk."""
+        self.findings.remove(finding)
+        self.source = {node: cause for node, cause in self.source.items() if cause is not finding}
+
     def latest(self, weak: bool = False) -> Finding | None:
         """The latest finding that may explain others; with `weak` any, where there is none."""
         return self._latest_strong or (self.findings[-1] if weak and self.findings else None)

@@ -17,6 +17,7 @@ from builder.diagnosis.divergence import DivergentRows
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding, phase_of
 from builder.diagnosis.ledger import Ledger
+from builder.diagnosis.lone_updates import take_back_lone_updates
 from builder.diagnosis.rules import (
     RULES_FOR_INPUTS,
     RULES_FOR_OUTPUTS,
@@ -59,6 +60,7 @@ def walk(comparison: Comparison, threshold: float = THRESHOLD) -> Walked:
     for node in nodes:
         state.visit(node)
     ledger = state.ledger
+    take_back_lone_updates(state.facts, ledger)
     late = state.late_candidate() if not ledger.findings else None
     if not ledger.findings:
         state.find_drift(nodes)

@@ -8,6 +8,7 @@ import numpy as np
 
 from builder.compare.comparison import Comparison
 from builder.diagnosis.finding import Finding, FindingKind
+from builder.diagnosis.lone_updates import is_update
 from builder.diagnosis.walk import Walked
 from builder.match.tree import TreeNode
 from builder.merge.checks import check_groups, check_sums
@@ -96,7 +97,7 @@ def _explain_sums(findings: list[Finding], values: RunValues) -> None:
 def _explain_updates(findings: list[Finding], comparison: Comparison) -> None:
     """Say of a step that the optimizer did it, where all that it read agrees."""
     for finding in findings:
-        if finding.side != "problem" or not _is_update(finding.node):
+        if finding.side != "problem" or not is_update(finding.node):
             continue
         rows = range(*np.searchsorted(comparison.pairs.node, _next_to(finding.node)))
         scores = {comparison.keys[row]: float(comparison.score[row]) for row in rows}
@@ -136,8 +137,8 @@ def _with_one_for_all(findings: list[Finding], comparison: Comparison) -> list[F
 
     Clipping, loss scaling or the reduction did that, no single parameter.
     """
-    nodes = [n for n in comparison.matching.problem.in_order if _is_update(n)]
-    named = [finding for finding in findings if _is_update(finding.node)]
+    nodes = [n for n in comparison.matching.problem.in_order if is_update(n)]
+    named = [finding for finding in findings if is_update(finding.node)]
     if not nodes or len(named) < _MOST * len(nodes):
         return findings
     factors = _gradient_factors(comparison)
@@ -153,17 +154,13 @@ def _with_one_for_all(findings: list[Finding], comparison: Comparison) -> list[F
     return [finding for finding in findings if id(finding) not in rest]
 
 
-def _is_update(node: TreeNode) -> bool:
-    return node.entry is not None and node.entry.prefix == "Optimizer"
-
-
 def _gradient_factors(comparison: Comparison) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The ratio of the norms of each gradient that an optimizer reads."""
     order = comparison.matching.problem.in_order
     rows = [
         row
         for row, node in enumerate(comparison.pairs.node.tolist())
-        if _is_update(order[node]) and comparison.keys[row] == "input.gradient"
+        if is_update(order[node]) and comparison.keys[row] == "input.gradient"
     ]
     ours, theirs = (side.table[3][rows] for side in comparison.statistics)
     usable = (theirs > 0) & np.isfinite(ours)

@@ -1,0 +1,55 @@
+"""Takes back what is said of a single update that rounding in its gradient explains.
+
+An optimizer that divides a gradient by its size, as Adam does, makes a step of nearly the same
+length of each element, and so blows up the rounding of those that are nearly zero. Wrong settings
+or a wrong kernel show in most parameters, or in a part of the step that can be seen.
+"""
+
+from __future__ import annotations
+
+from builder.compare.sketches import estimate_pairs
+from builder.diagnosis.facts import Facts
+from builder.diagnosis.ledger import Ledger
+from builder.match.tree import TreeNode
+
+_AGREES = 0.05  # a score, far below the usual threshold
+_FEW = 0.2  # of all updates
+_OF_A_STEP = 1e-3  # what rounding in a few elements moves, as a part of the step's length
+
+
+def take_back_lone_updates(facts: Facts, ledger: Ledger) -> None:
+    """Let updates pass that differ by a hair of their step, where most others agree."""
+    updates = sum(map(is_update, facts.comparison.matching.problem.in_order))
+    named = [f for f in ledger.findings if f.side == "problem" and is_update(f.node)]
+    if len(named) > _FEW * updates:
+        return
+    for finding in named:
+        written = _rounded(facts, finding.node) if finding.kind == "introduced" else None
+        if written is not None:
+            ledger.take_back(finding)
+            ledger.tolerate(facts.problem_values([written]), rounding=True)
+
+
+def is_update(node: TreeNode) -> bool:
+    """Whether a node is what the optimizer did to one parameter."""
+    return node.entry is not None and node.entry.prefix == "Optimizer"
+
+
+def _rounded(facts: Facts, node: TreeNode) -> int | None:
+    """The row of the value that an update left, if it differs by a hair of the step alone."""
+    rows = {facts.comparison.keys[row]: row for row in facts.rows(node)}
+    read = [rows.get(key) for key in ("input.gradient", "parameters.value")]
+    written = rows.get("output.value")
+    if written is None or not all(_agrees(facts, row) for row in read):
+        return None
+    before = read[1]
+    assert before is not None
+    moved = estimate_pairs([facts.theirs[written]], [facts.theirs[before]])
+    apart = estimate_pairs([facts.ours[written]], [facts.theirs[written]])
+    if moved is None or apart is None:
+        return None
+    return written if apart.distance[0] < _OF_A_STEP * moved.distance[0] else None
+
+
+def _agrees(facts: Facts, row: int | None) -> bool:
+    return row is not None and bool(facts.comparison.score[row] < _AGREES)
