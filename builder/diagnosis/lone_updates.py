@@ -7,14 +7,17 @@ or a wrong kernel show in most parameters, or in a part of the step that can be 
 
 from __future__ import annotations
 
+from math import isfinite
+
 from builder.compare.sketches import estimate_pairs
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.ledger import Ledger
+from builder.dump.values import Record
 from builder.match.tree import TreeNode
 
 _AGREES = 0.05  # a score, far below the usual threshold
 _FEW = 0.2  # of all updates
-_OF_A_STEP = 1e-3  # what rounding in a few elements moves, as a part of the step's length
+_OF_A_STEP = 2e-3  # what rounding in a few elements moves, as a part of the step's length
 
 
 def take_back_lone_updates(facts: Facts, ledger: Ledger) -> None:
@@ -44,11 +47,27 @@ def _rounded(facts: Facts, node: TreeNode) -> int | None:
         return None
     before = read[1]
     assert before is not None
-    moved = estimate_pairs([facts.theirs[written]], [facts.theirs[before]])
-    apart = estimate_pairs([facts.ours[written]], [facts.theirs[written]])
-    if moved is None or apart is None:
-        return None
-    return written if apart.distance[0] < _OF_A_STEP * moved.distance[0] else None
+    apart = max(_apart(facts, written), _distance(facts.ours[written], facts.theirs[written]))
+    return written if apart < _OF_A_STEP * _step(facts, before, written) else None
+
+
+def _apart(facts: Facts, row: int) -> float:
+    """How far apart the sides of a row are, as far as its error tells."""
+    return float(facts.comparison.error[row] * facts.comparison.statistics[1].table[3][row])
+
+
+def _step(facts: Facts, before: int, written: int) -> float:
+    """How far the benchmark's update moved a value: by sketches, else at least so far."""
+    _, theirs = facts.comparison.statistics
+    high, low, _, norm = abs(theirs.table[:, written] - theirs.table[:, before])
+    return max(float(max(high, low, norm)), _distance(facts.theirs[written], facts.theirs[before]))
+
+
+def _distance(one: Record, other: Record) -> float:
+    """The estimated distance of two values, 0 without sketches."""
+    estimates = estimate_pairs([one], [other])
+    distance = 0.0 if estimates is None else float(estimates.distance[0])
+    return distance if isfinite(distance) else 0.0
 
 
 def _agrees(facts: Facts, row: int | None) -> bool:

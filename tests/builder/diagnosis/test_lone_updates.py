@@ -18,11 +18,11 @@ ONE = torch.zeros(SIZE)
 ONE[3] = 1.0
 
 
-def update(place: int, off: torch.Tensor) -> dict[str, Any]:
+def update(place: int, off: torch.Tensor, sketch: bool) -> dict[str, Any]:
     """What the optimizer did to a parameter, and by how much it is off."""
     start = (1 + place / 8) * BEFORE
     after = start - STEP * GRADIENT.sign() + off
-    gradient, before, written = (record(each, sketch=True) for each in (GRADIENT, start, after))
+    gradient, before, written = (record(each, sketch=sketch) for each in (GRADIENT, start, after))
     return {
         "input_args": [],
         "input_kwargs": {"gradient": gradient},
@@ -31,16 +31,17 @@ def update(place: int, off: torch.Tensor) -> dict[str, Any]:
     }
 
 
-def run(*off: torch.Tensor) -> dict[str, Any]:
+def run(*off: torch.Tensor, sketch: bool = True) -> dict[str, Any]:
     none = torch.zeros(SIZE)
     every = [*off, *[none] * (10 - len(off))]
-    return {
-        f"Optimizer.w{place}.0.forward": update(place, each) for place, each in enumerate(every)
-    }
+    return {f"Optimizer.w{k}.0.forward": update(k, each, sketch) for k, each in enumerate(every)}
 
 
-def test_a_hair_of_one_step_is_let_pass_and_left_to_the_next(tmp_path: Path) -> None:
-    result = walked(tmp_path, run(6e-3 * STEP * ONE), run())
+@pytest.mark.parametrize(("off", "sketch"), [(6e-3 * ONE, True), (3e-4 * torch.ones(SIZE), False)])
+def test_a_hair_of_one_step_is_let_pass_and_left_to_the_next(
+    tmp_path: Path, off: torch.Tensor, sketch: bool
+) -> None:
+    result = walked(tmp_path, run(STEP * off, sketch=sketch), run(sketch=sketch))
     assert result.findings == []
     assert len(result.tolerated) == 1
 
