@@ -11,6 +11,7 @@ import msgspec
 
 from builder.diagnosis.walk import THRESHOLD
 from builder.errors import UnknownNodeError
+from builder.results.records import Node
 from msprobe_core.format import NameSyntaxError, parse_entry
 
 Link: TypeAlias = Literal["start", "partner", "input", "inside", "forward", "cause"]
@@ -187,11 +188,8 @@ class _Tracer:
                 yield inner
 
     def _forward(self, here: _Node) -> _Node | None:
-        if here.direction != "backward":
-            return None
-        try:
-            name = parse_entry(here.name).twin("forward")
-        except NameSyntaxError:
+        name = forward_name(here)
+        if name is None:
             return None
         query = f"{_NODE} WHERE node.graph = ? AND node.name = ?"
         row = self._connection.execute(query, (here.graph, name)).fetchone()
@@ -244,3 +242,13 @@ def _listed(places: str | None) -> list[dict[str, object]]:
     except ValueError:
         return []
     return [place for place in listed if isinstance(place, dict)]
+
+
+def forward_name(node: _Node | Node) -> str | None:
+    """The name of the call that a gradient belongs to; None of what is no backward call."""
+    if node.direction != "backward":
+        return None
+    try:
+        return parse_entry(node.name).twin("forward")
+    except NameSyntaxError:
+        return None

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from builder.results.msprobe.graph import THRESHOLD, MsprobePair, Passed
 from builder.results.records import Node, Side
-from builder.results.trace import Hop, Link, Trace
-from msprobe_core.format import NameSyntaxError, parse_entry
+from builder.results.trace import Hop, Link, Trace, forward_name
 
 Reached = tuple[Node, Link, str | None]
 
@@ -74,11 +73,8 @@ class _Way:
 
     def _forward(self, here: Node) -> Node | None:
         """The call that a gradient belongs to."""
-        if here.direction != "backward":
-            return None
-        try:
-            name = parse_entry(here.name).twin("forward")
-        except NameSyntaxError:
+        name = forward_name(here)
+        if name is None:
             return None
         if not self._ids:
             self._ids = {(node.side, node.name): id_ for id_, node in self._pair.nodes.items()}
