@@ -22,8 +22,10 @@ _OF_A_STEP = 2e-3  # what rounding in a few elements moves, as a part of the ste
 
 def take_back_lone_updates(facts: Facts, ledger: Ledger) -> None:
     """Let updates pass that differ by a hair of their step, where most others agree."""
-    updates = sum(map(is_update, facts.comparison.matching.problem.in_order))
     named = [f for f in ledger.findings if f.side == "problem" and is_update(f.node)]
+    if not named:
+        return
+    updates = sum(map(is_update, facts.comparison.matching.problem.in_order))
     if len(named) > _FEW * updates:
         return
     for finding in named:
