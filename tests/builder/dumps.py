@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 Json = dict[str, Any]
 
 
@@ -23,6 +26,23 @@ def tensor(norm: float = 2.0, **changes: object) -> Json:
         "requires_grad": False,
     }
     return {**facts, **changes}
+
+
+def saved_tensor(values: NDArray[np.float32], folder: Path, name: str) -> Json:
+    """A float32 parameter with its statistics, its elements in a file of the dump's folder."""
+    (folder / "dump_tensor_data").mkdir(exist_ok=True)
+    np.save(folder / "dump_tensor_data" / f"{name}.npy", values)
+    return {
+        "type": "torch.Tensor",
+        "dtype": "torch.float32",
+        "shape": list(values.shape),
+        "Max": float(values.max()),
+        "Min": float(values.min()),
+        "Mean": float(values.mean()),
+        "Norm": float(np.linalg.norm(values)),
+        "requires_grad": True,
+        "data_name": f"{name}.npy",
+    }
 
 
 def forward(inputs: list[object], outputs: list[object], **more: object) -> Json:

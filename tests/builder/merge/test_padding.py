@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,26 +11,11 @@ from numpy.typing import NDArray
 
 from builder import BuildOptions, build, diagnose
 from builder.dump.joined_tensors import JoinedTensor, read_joined
+from tests.builder.dumps import saved_tensor
 
 Floats = NDArray[np.float32]
 _ENTRY = "Module.embedding.Embedding.forward.0"
 _WEIGHT = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
-
-
-def _record(tensor: Floats, folder: Path, name: str) -> dict[str, Any]:
-    (folder / "dump_tensor_data").mkdir(exist_ok=True)
-    np.save(folder / "dump_tensor_data" / f"{name}.npy", tensor)
-    return {
-        "type": "torch.Tensor",
-        "dtype": "torch.float32",
-        "shape": list(tensor.shape),
-        "Max": float(tensor.max()),
-        "Min": float(tensor.min()),
-        "Mean": float(tensor.mean()),
-        "Norm": float(np.linalg.norm(tensor)),
-        "requires_grad": True,
-        "data_name": f"{name}.npy",
-    }
 
 
 def _run(root: Path, task: str, parts: list[Floats]) -> Path:
@@ -42,8 +26,8 @@ def _run(root: Path, task: str, parts: list[Floats]) -> Path:
         entry = {
             "input_args": [],
             "input_kwargs": {},
-            "parameters": {"weight": _record(part, folder, f"{_ENTRY}.parameters.weight")},
-            "output": [_record(output, folder, f"{_ENTRY}.output.0")],
+            "parameters": {"weight": saved_tensor(part, folder, f"{_ENTRY}.parameters.weight")},
+            "output": [saved_tensor(output, folder, f"{_ENTRY}.output.0")],
         }
         axes = {"tp": {"rank": rank, "size": len(parts), "ranks": list(range(len(parts)))}}
         dump = {

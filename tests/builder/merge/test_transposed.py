@@ -4,34 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from builder import BuildOptions, build, diagnose
+from tests.builder.dumps import saved_tensor
 
 Floats = NDArray[np.float32]
 _RANDOM = np.random.default_rng(0)
 _OBLONG = _RANDOM.normal(size=(6, 4)).astype(np.float32)
 _SQUARE = _RANDOM.normal(size=(4, 4)).astype(np.float32)
-
-
-def _record(tensor: Floats, folder: Path, name: str) -> dict[str, Any]:
-    (folder / "dump_tensor_data").mkdir(exist_ok=True)
-    np.save(folder / "dump_tensor_data" / f"{name}.npy", tensor)
-    return {
-        "type": "torch.Tensor",
-        "dtype": "torch.float32",
-        "shape": list(tensor.shape),
-        "Max": float(tensor.max()),
-        "Min": float(tensor.min()),
-        "Mean": float(tensor.mean()),
-        "Norm": float(np.linalg.norm(tensor)),
-        "requires_grad": True,
-        "data_name": f"{name}.npy",
-    }
 
 
 def _run(root: Path, task: str, class_name: str, ranks: list[dict[str, Floats]]) -> Path:
@@ -43,8 +27,8 @@ def _run(root: Path, task: str, class_name: str, ranks: list[dict[str, Floats]])
             names[path]: {
                 "input_args": [],
                 "input_kwargs": {},
-                "parameters": {"weight": _record(weight, folder, f"{names[path]}.parameters")},
-                "output": [_record(np.ones((2, 3), dtype=np.float32), folder, names[path])],
+                "parameters": {"weight": saved_tensor(weight, folder, f"{names[path]}.parameters")},
+                "output": [saved_tensor(np.ones((2, 3), dtype=np.float32), folder, names[path])],
             }
             for path, weight in weights.items()
         }
