@@ -115,8 +115,8 @@ contract: venv  ## SGLang, vLLM-Ascend, verl, transformers, Lightning (installs 
 
 cluster: venv  ## units over Ray, a bucket and the files for schedulers; installs 600 MB for that
 	$(BIN)/pip install --quiet --editable '.[dump,dev,remote,ray]' s3fs 'moto[server]' kubernetes-validate
-	$(BIN)/pytest --quiet tests/builder/cluster tests/builder/storage tests/docs/test_cluster_page.py \
-	    tests/builder/pipeline/test_ray_tasks.py
+	$(BIN)/pytest --quiet tests/builder/run/units tests/builder/storage tests/docs/test_cluster_page.py \
+	    tests/builder/run/test_ray_tasks.py
 
 docs: venv  ## the documentation as a site, in build/site; warnings are errors
 	$(BIN)/mkdocs build --strict --quiet

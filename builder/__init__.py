@@ -8,7 +8,6 @@
 
 from typing import TYPE_CHECKING
 
-from builder.build import BuildResult, build
 from builder.compare.score import Tolerance
 from builder.errors import (
     BuilderError,
@@ -20,8 +19,9 @@ from builder.errors import (
     OutputError,
     UnknownNodeError,
 )
-from builder.pipeline.options import BuildOptions
 from builder.results.report import Diagnosis, Suspect, diagnose
+from builder.run.build import BuildResult, build
+from builder.work.options import BuildOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

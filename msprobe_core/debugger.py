@@ -14,7 +14,7 @@ from msprobe_core.capture.lifecycle import Service
 from msprobe_core.config import Config, read_config
 from msprobe_core.errors import LifecycleError
 from msprobe_core.report import say
-from msprobe_core.torch.framework import TorchFramework
+from msprobe_core.torch.pytorch import TorchFramework
 from msprobe_core.torch.watch.modules import Model
 
 _Result = TypeVar("_Result")

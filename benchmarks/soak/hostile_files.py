@@ -23,9 +23,9 @@ from builder.errors import BuilderError
 from builder.match.layer_file import read_layer_mapping
 from builder.match.manual_file import read_mapping
 from builder.match.nodes import MatchRules
-from builder.pipeline.options import BuildOptions
-from builder.pipeline.pair import Instructions, work_on
-from builder.pipeline.plan import PairPlan
+from builder.work.options import BuildOptions
+from builder.work.pair import Instructions, work_on
+from builder.work.plan import PairPlan
 
 _LONGEST_SECONDS = 30.0
 _CLEAR = (BuilderError, TensorFileError)

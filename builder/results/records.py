@@ -12,7 +12,7 @@ import msgspec
 # What the answers say is what the builder calls it; whoever reads answers finds the words here.
 from builder.judge.verdict import Verdict as Verdict
 from builder.match.tree import Kind as Kind
-from builder.pipeline.plan import Side as Side
+from builder.work.plan import Side as Side
 from msprobe_core.format import Direction as Direction
 
 Status: TypeAlias = Literal["ok", "failed", "missing"]

@@ -19,19 +19,19 @@ from builder.judge.extensions import load_extensions
 from builder.match.manual_file import MappedPair
 from builder.match.rollout_mapping import Backend
 from builder.match.tree import Tree, TreeNode
-from builder.pipeline.executor import LocalProcesses
-from builder.pipeline.options import BuildOptions
-from builder.pipeline.order import link_ranks, order_findings
-from builder.pipeline.outcome import PairOutcome, StoredFinding
-from builder.pipeline.pair import Instructions, PairResult, work_on
-from builder.pipeline.plan import Missing, PairPlan
-from builder.pipeline.rules import check_rules, match_rules
-from builder.pipeline.summary import outcome_of
+from builder.run.executor import LocalProcesses
+from builder.run.order import link_ranks, order_findings
 from builder.tables.cells import Cell
 from builder.tables.first_difference import write_calls, write_first_differences
 from builder.tables.pairing import Place, plan_tables
 from builder.tables.sheets import check_folder, write_csv, write_xlsx
 from builder.tables.value_table import ValueTable
+from builder.work.options import BuildOptions
+from builder.work.outcome import PairOutcome, StoredFinding
+from builder.work.pair import Instructions, PairResult, work_on
+from builder.work.plan import Missing, PairPlan
+from builder.work.rules import check_rules, match_rules
+from builder.work.summary import outcome_of
 
 SheetForm = Literal["csv", "xlsx"]
 Progress = Callable[[int, int, PairOutcome], None]

@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 
 from builder.errors import OutputError
-from builder.pipeline.outcome import StoredFinding
 from builder.reasons import sentence
 from builder.tables.cells import NO_PARTNER, Cell
 from builder.tables.columns import CHECKSUMS, RESULT, STACK
 from builder.tables.pairing import Place
 from builder.tables.row_order import Call
 from builder.tables.value_table import ValueTable
+from builder.work.outcome import StoredFinding
 
 _SHOWN = ("NPU max", "NPU min", "NPU mean", "NPU l2norm", CHECKSUMS[0])
 _PEER, _OPERATION = "NPU P2POp peer", "NPU P2POp op"

@@ -23,9 +23,9 @@ from builder.dump.sources import find_sources
 from builder.errors import BuilderError, OutputError
 from builder.judge.overflow import CauseKind, dirty_inputs, first_cause, has_values
 from builder.match.tree import Tree, TreeNode, build_tree
-from builder.pipeline.executor import LocalProcesses
-from builder.pipeline.outcome import PairOutcome
-from builder.pipeline.plan import PairPlan, plan_single
+from builder.run.executor import LocalProcesses
+from builder.work.outcome import PairOutcome
+from builder.work.plan import PairPlan, plan_single
 from msprobe_core.format import STACK_FILE
 
 # Nodes of all ranks have numbers of their own: this many for each rank.

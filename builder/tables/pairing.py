@@ -12,7 +12,7 @@ from pathlib import Path
 from builder.dump.reader import dump_file, is_debug_file
 from builder.dump.sources import Source, SourceSet, find_sources
 from builder.errors import DumpError, InputError
-from builder.pipeline.plan import Missing, PairPlan, plan_pairs
+from builder.work.plan import Missing, PairPlan, plan_pairs
 from msprobe_core.format import DEBUG_FILE, DUMP_FILE
 
 Place = tuple[int, int]

@@ -19,10 +19,10 @@ from builder.dump.joined_tensors import JoinedTensor
 from builder.judge.verdict import Judgement, Verdict
 from builder.match.tree import TreeNode
 from builder.match.values import SURPLUS
-from builder.pipeline.pair import PairResult
 from builder.reasons import Reason, sentence
 from builder.tables.cells import holds_zeros
 from builder.tables.row_order import NULL, Call, Place
+from builder.work.pair import PairResult
 
 _NO_MESSAGES = "[]"
 _NO_MATCH = "warning: No bench data matched."

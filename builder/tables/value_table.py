@@ -11,7 +11,6 @@ from builder.dump.reader import Dump, read_stacks
 from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
 from builder.match.values import SURPLUS, value_name
-from builder.pipeline.pair import PairResult
 from builder.tables.cells import (
     NO_PARTNER,
     UNSUPPORTED,
@@ -29,6 +28,7 @@ from builder.tables.cells import (
 from builder.tables.columns import header
 from builder.tables.row_order import NULL, Call, Place, calls_in_order
 from builder.tables.row_verdicts import RowVerdicts
+from builder.work.pair import PairResult
 from msprobe_core.format import STACK_FILE
 
 _NULL_STATISTICS: tuple[Cell, ...] = ("None",) * 4

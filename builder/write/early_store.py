@@ -14,8 +14,8 @@ from types import TracebackType
 
 from builder.compare.columns import Columns, columns_of
 from builder.dump.forms import Forms
-from builder.pipeline.pair import ComparedPair
 from builder.processes.second_process import CAN_FORK, beside
+from builder.work.pair import ComparedPair
 from builder.write.database import Database, insert_columns, insert_rows
 from builder.write.flow_rows import flow_columns
 from builder.write.node_rows import Full, Sparse, node_columns

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from builder.compare.comparison import Comparison
 from builder.judge.acc_check import SCORES
 from builder.match.tree import TreeNode
-from builder.pipeline.pair import ComparedPair, PairResult
 from builder.reasons import Reason, encode
+from builder.work.pair import ComparedPair, PairResult
 from builder.write.placement import Placed, last_below, worst_below
 
 Full = dict[str, Sequence[str | float]]

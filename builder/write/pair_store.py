@@ -8,12 +8,12 @@ import numpy as np
 
 from builder.compare.statistics import Floats
 from builder.judge.acc_check import SCORES
-from builder.pipeline.options import BuildOptions
-from builder.pipeline.outcome import PairOutcome
-from builder.pipeline.pair import Instructions, PairResult
-from builder.pipeline.plan import Missing, PairPlan
-from builder.pipeline.summary import outcome_of
 from builder.storage.folder import address_of
+from builder.work.options import BuildOptions
+from builder.work.outcome import PairOutcome
+from builder.work.pair import Instructions, PairResult
+from builder.work.plan import Missing, PairPlan
+from builder.work.summary import outcome_of
 from builder.write.database import Database, insert_columns, insert_record, insert_rows
 from builder.write.early_store import EarlyStore
 from builder.write.node_rows import checked_columns, judged_columns, node_columns

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.diagnosis.communication import Message
-from builder.pipeline.outcome import PairOutcome, StoredFinding
+from builder.work.outcome import PairOutcome, StoredFinding
 from builder.write.database import Database, reserved_ids
 from builder.write.tables import IDS, TABLES, TableSpec
 

@@ -14,11 +14,11 @@ from math import isnan
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import number_of
 from builder.match.values import SURPLUS
-from builder.merge.guilt import guilty_ranks
-from builder.merge.layouts import AXIS_NAMES, Candidate
-from builder.merge.logical_run import LogicalRun
-from builder.pipeline.merged import MergedMatch
-from builder.pipeline.pair import PairResult
+from builder.ranks.assembly.logical_run import LogicalRun
+from builder.ranks.checks.guilt import guilty_ranks
+from builder.ranks.joining.layouts import AXIS_NAMES, Candidate
+from builder.work.merged import MergedMatch
+from builder.work.pair import PairResult
 
 Row = tuple[object, ...]
 Indices = tuple[int, int]

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from builder.pipeline.outcome import PairOutcome
+from builder.work.outcome import PairOutcome
 from builder.write.database import SUFFIX, Database, insert_rows
 from builder.write.part import Label
 from builder.write.tables import INDEXES, VOLUME

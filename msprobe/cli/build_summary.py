@@ -9,7 +9,7 @@ from msprobe.cli.outcome import Exit
 
 if TYPE_CHECKING:
     from builder import BuildResult
-    from builder.pipeline.outcome import StoredFinding
+    from builder.work.outcome import StoredFinding
 
 
 def print_summary(result: BuildResult, *, comparison: bool) -> None:

@@ -12,7 +12,7 @@ from msprobe.cli.merge_flags import add_size_flags, merge_options
 from msprobe.cli.outcome import Exit
 
 if TYPE_CHECKING:
-    from builder.merge.checks import CheckFinding
+    from builder.ranks.checks.self_check import CheckFinding
 
 SUMMARY = "hold the ranks of one parallel run against each other; no benchmark is needed"
 _SHOWN = 20
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Exit:
     """Print the findings; code 4 when there are any."""
     from builder.dump.sources import find_sources
-    from builder.merge.checks import check_dump
+    from builder.ranks.checks.self_check import check_dump
 
     findings = check_dump(find_sources(options.dump), merge_options(options).problem)
     if options.json:

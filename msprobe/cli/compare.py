@@ -230,8 +230,8 @@ def _log(line: str) -> None:
 
 def print_summary(result: TablesResult) -> None:
     """What was compared, where it begins to differ, and the files."""
-    from builder.pipeline.outcome import unlike_dumps
     from builder.reasons import sentence
+    from builder.work.outcome import unlike_dumps
 
     for missing in result.missing:
         print(

@@ -164,9 +164,9 @@ def _build(options: argparse.Namespace, progress: Progress) -> BuildResult:
     given = [text for text in (*dumps, options.output_path) if text is not None]
     if options.executor is None and not any(map(is_address, given)):
         return build(*dumps, options.output_path, _build_options(options), progress)
-    from builder.build import Request
-    from builder.cluster.running import build_over
-    from builder.pipeline.executors import executor_named
+    from builder.run.build import Request
+    from builder.run.executors import executor_named
+    from builder.run.units.running import build_over
 
     executor = executor_named(options.executor or "local", options.workers)
     request = Request(*dumps, _build_options(options))
@@ -176,8 +176,8 @@ def _build(options: argparse.Namespace, progress: Progress) -> BuildResult:
 def _plan(options: argparse.Namespace) -> Exit:
     if options.executor is not None:
         raise CommandError("--plan runs nothing", "give --executor to msprobe unit")
-    from builder.cluster.plan_file import PLAN_FILE
-    from builder.cluster.running import plan_build
+    from builder.run.units.plan_file import PLAN_FILE
+    from builder.run.units.running import plan_build
 
     output = options.output_path
     plan = plan_build(options.target_path, options.golden_path, output, _build_options(options))
@@ -191,7 +191,7 @@ def _plan(options: argparse.Namespace) -> Exit:
 
 
 def _say_what_would_be_merged(options: argparse.Namespace) -> Exit:
-    from builder.pipeline.dry_run import describe_merging
+    from builder.run.dry_run import describe_merging
 
     if options.golden_path is None:
         raise CommandError("--dry-run: one dump is merged with nothing", "add -gp")

@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Exit:
     """Join, and say what a build in one process says; its exit codes too."""
-    from builder.cluster.plan_file import read_plan
-    from builder.cluster.running import join_build, plan_folder
+    from builder.run.units.plan_file import read_plan
+    from builder.run.units.running import join_build, plan_folder
 
     folder = plan_folder(options.plan)
     result = join_build(

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
-    from builder.merge.coordinates import Sizes
-    from builder.merge.options import MergeOptions
+    from builder.ranks.layout.coordinates import Sizes
+    from builder.ranks.options import MergeOptions
 
 _Value = TypeVar("_Value")
 _SIZES = {
@@ -92,8 +92,8 @@ def add_merge_flags(parser: argparse.ArgumentParser) -> None:
 
 def merge_options(options: argparse.Namespace) -> MergeOptions:
     """What the flags say. Raises CommandError for a flag with more than two values."""
-    from builder.merge.options import MergeOptions
-    from builder.merge.told import read_layouts
+    from builder.ranks.joining.told import read_layouts
+    from builder.ranks.options import MergeOptions
 
     files = getattr(options, "layout", None) or []
     if len(files) > 2:
@@ -110,7 +110,7 @@ def merge_options(options: argparse.Namespace) -> MergeOptions:
 
 
 def _sizes(options: argparse.Namespace, side: int) -> Sizes:
-    from builder.merge.coordinates import DEFAULT_ORDER, Sizes
+    from builder.ranks.layout.coordinates import DEFAULT_ORDER, Sizes
 
     given = {name: _of_side(name, getattr(options, name), side) for name in _SIZES}
     return Sizes(**given, order=_of_side("order", options.order, side) or DEFAULT_ORDER)

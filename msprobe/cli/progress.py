@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from builder.pipeline.outcome import PairOutcome
+    from builder.work.outcome import PairOutcome
 
 WIDTH = 30
 

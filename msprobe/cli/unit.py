@@ -14,7 +14,7 @@ from msprobe.cli.progress import Progress
 from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
-    from builder.cluster.plan_file import BuildPlan, Unit
+    from builder.run.units.plan_file import BuildPlan, Unit
 
 SUMMARY = "run units of a plan that graph_visualize --plan made"
 
@@ -52,10 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Exit:
     """Run what is not done, and say how many units failed."""
     single_threaded()
-    from builder.cluster.plan_file import read_plan
-    from builder.cluster.running import plan_folder, run_units
-    from builder.pipeline.executors import executor_named
     from builder.processes.interrupts import stopped_by_sigterm
+    from builder.run.executors import executor_named
+    from builder.run.units.plan_file import read_plan
+    from builder.run.units.running import plan_folder, run_units
 
     folder = plan_folder(options.plan)
     plan = read_plan(folder)
@@ -87,7 +87,7 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def _chosen(plan: BuildPlan, options: argparse.Namespace) -> list[Unit]:
-    from builder.cluster.plan_file import share_of
+    from builder.run.units.plan_file import share_of
 
     if not options.unit:
         return share_of(_of_kind(plan, options.kind), *options.shard)

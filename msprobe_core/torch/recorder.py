@@ -18,7 +18,7 @@ from msprobe_core.config import Config
 from msprobe_core.errors import LifecycleError
 from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
 from msprobe_core.report import say
-from msprobe_core.torch.layout import OptimizerWatch, parallel_header
+from msprobe_core.torch.parallel import OptimizerWatch, parallel_header
 from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.torch.record.tensors import SavesFile, TensorBook, ValueOptions
 from msprobe_core.torch.watch import Capture

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from builder.pipeline.phases import Phase
 from builder.results.records import Count
+from builder.work.phases import Phase
 
 _Path = Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
 

@@ -14,9 +14,9 @@ import msgspec
 
 from builder import BuilderError, BuildOptions, build
 from builder.errors import OutputError
-from builder.pipeline.outcome import PairOutcome
-from builder.pipeline.phases import PhaseEntered
 from builder.processes.interrupts import stopped_by_sigterm
+from builder.work.outcome import PairOutcome
+from builder.work.phases import PhaseEntered
 from tb_graph_ascend.logdirs import SUFFIX
 from tb_graph_ascend.server.build_messages import BuildRequest, BuildTask, Progress
 

@@ -9,12 +9,12 @@ from flask import Response, request
 
 from builder.dump.sources import is_rank_folder
 from builder.match.manual_file import MappedPair
-from builder.pipeline.options import BuildOptions
 from builder.results.database import ResultDatabase
 from builder.results.manual.stored_pairs import stored_pairs
 from builder.results.reading import Results
 from builder.results.records import Graph
 from builder.tables.comparing import SheetForm, write_pair_table
+from builder.work.options import BuildOptions
 from tb_graph_ascend.server.errors import ConflictError, NotFoundError
 from tb_graph_ascend.server.overlay import tolerance_of
 from tb_graph_ascend.server.resource import Resource

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.builder.cluster.runs import layout, ranks
+from tests.builder.run.units.runs import layout, ranks
 from tests.conftest import ROOT
 from tests.docs.page import blocks_of
 

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 import builder
-from builder.pipeline.options import BuildOptions
-from tests.builder.cluster.runs import layout
+from builder.work.options import BuildOptions
+from tests.builder.run.units.runs import layout
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "msprobe-26.2.0"
 PLAIN = BuildOptions(workers=1)

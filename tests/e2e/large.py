@@ -11,7 +11,7 @@ from pathlib import Path
 
 import builder
 from benchmarks.generate import Size, generate
-from builder.pipeline.options import BuildOptions
+from builder.work.options import BuildOptions
 
 ENTRIES = 100_000
 

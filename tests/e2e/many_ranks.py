@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import builder
-from builder.pipeline.options import BuildOptions
+from builder.work.options import BuildOptions
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "msprobe-26.2.0" / "ranks"
 STEPS, RANKS = 10, 64

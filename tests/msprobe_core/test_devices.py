@@ -16,10 +16,10 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from msprobe_core import PrecisionDebugger
-from msprobe_core.torch.record import fused
-from msprobe_core.torch.record.deferred import defer_measure, read_back
-from msprobe_core.torch.record.numbers import measure_now
-from msprobe_core.torch.record.on_devices import DeviceNumbers
+from msprobe_core.torch.measure import fused
+from msprobe_core.torch.measure.deferred import defer_measure, read_back
+from msprobe_core.torch.measure.numbers import measure_now
+from msprobe_core.torch.measure.on_devices import DeviceNumbers
 from tests.msprobe_core.dump_reading import RankDump, tensors
 
 Make = Callable[..., PrecisionDebugger]

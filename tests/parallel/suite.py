@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder import BuildOptions, build, diagnose
-from builder.merge.coordinates import Sizes
-from builder.merge.options import MergeOptions
+from builder.ranks.layout.coordinates import Sizes
+from builder.ranks.options import MergeOptions
 from tests.parallel.fault import Fault
 from tests.parallel.faults import FAULTS
 from tests.parallel.faults.base import (

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from msprobe_core.torch.record.elements import bytes_of
+from msprobe_core.torch.measure.elements import bytes_of
 from msprobe_core.values.crc import crc32
 
 _LARGEST = 2**31 - 1

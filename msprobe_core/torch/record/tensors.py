@@ -13,16 +13,16 @@ from typing import Literal
 
 import torch
 
-from msprobe_core.torch.record.checksum import crc32_of, xor_of
-from msprobe_core.torch.record.flow import Flow
-from msprobe_core.torch.record.groups import group_or_operation
-from msprobe_core.torch.record.numbers import Measured, measure_now, measure_sparse
-from msprobe_core.torch.record.on_devices import DeviceNumbers, Pending, is_deferred
+from msprobe_core.torch.measure.checksum import crc32_of, xor_of
+from msprobe_core.torch.measure.numbers import Measured, measure_now, measure_sparse
+from msprobe_core.torch.measure.on_devices import DeviceNumbers, Pending, is_deferred
+from msprobe_core.torch.measure.sketch import sketch_now, sketch_text
+from msprobe_core.torch.measure.strided import Unreadable, elements_of, is_simple, shape_of
+from msprobe_core.torch.memory.flow import Flow
+from msprobe_core.torch.memory.storages import Storage, StorageBook
+from msprobe_core.torch.memory.unwritten import Overwritten, UnwrittenMemory
 from msprobe_core.torch.record.placement import placement_text
-from msprobe_core.torch.record.sketch import sketch_now, sketch_text
-from msprobe_core.torch.record.storages import Storage, StorageBook
-from msprobe_core.torch.record.strided import Unreadable, elements_of, is_simple, shape_of
-from msprobe_core.torch.record.unwritten import Overwritten, UnwrittenMemory
+from msprobe_core.torch.record.process_groups import group_or_operation
 from msprobe_core.values.arguments import Enclosed, Scalars
 from msprobe_core.values.text import quoted, typed
 

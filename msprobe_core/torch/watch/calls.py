@@ -19,10 +19,10 @@ from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
+from msprobe_core.torch.memory.unwritten import ALLOCATING, mark_overwritten
 from msprobe_core.torch.names.api_table import Api
 from msprobe_core.torch.names.call_site import CallSites, written_arguments
 from msprobe_core.torch.record.entries import begin_call, end_call, holds_tensor, write_output
-from msprobe_core.torch.record.unwritten import ALLOCATING, mark_overwritten
 from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.graph import now
 from msprobe_core.torch.watch.regions import RegionWatch

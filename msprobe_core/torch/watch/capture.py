@@ -10,7 +10,8 @@ import torch
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
-from msprobe_core.torch.layout import OutermostCalls
+from msprobe_core.torch.parallel import OutermostCalls
+from msprobe_core.torch.memory.unseen_writes import KeptVersions, UnseenWrites
 from msprobe_core.torch.names.call_site import call_sites
 from msprobe_core.torch.record.entries import untraced
 from msprobe_core.torch.watch.backward_runs import BackwardRuns
@@ -22,7 +23,6 @@ from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model, ModuleWatch
 from msprobe_core.torch.watch.regions import RegionWatch
 from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, unlisted_api
-from msprobe_core.torch.watch.unseen_writes import KeptVersions, UnseenWrites
 
 
 class _Watch(Protocol):

@@ -23,7 +23,7 @@ from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.format import module_entry
 from msprobe_core.report import say
-from msprobe_core.torch.layout import OutermostCalls
+from msprobe_core.torch.parallel import OutermostCalls
 from msprobe_core.torch.record.entries import (
     close_forward,
     guarded,

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import builder
-from builder.build import BuildResult
+from builder.run.build import BuildResult
 from msprobe_core import PrecisionDebugger
 
 EXPERTS, WIDTH = 4, 16

@@ -11,7 +11,7 @@ import builder
 from builder import BuildOptions, UnknownNodeError
 from builder.results.reading import Results
 from builder.results.shards import JoinedValue, node_shards
-from tests.builder.cluster.runs import LINEAR, layout, ranks
+from tests.builder.run.units.runs import LINEAR, layout, ranks
 
 
 def compared(folder: Path, *, fault: bool) -> Results:

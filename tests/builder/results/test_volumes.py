@@ -13,16 +13,16 @@ import pytest
 
 import builder
 from builder import BuildOptions, DatabaseError, UnknownNodeError
-from builder.cluster.running import join_build, plan_build, run_units
-from builder.pipeline.executor import LocalProcesses
 from builder.results.answer import answer
 from builder.results.explain import explain
 from builder.results.manual.patches import Patches
 from builder.results.pair_index.node_filter import NodeFilter
 from builder.results.reading import Results
 from builder.results.shards import node_shards
+from builder.run.executor import LocalProcesses
+from builder.run.units.running import join_build, plan_build, run_units
 from builder.write.volumes import volumes_of
-from tests.builder.cluster.runs import GELU, LINEAR, REDUCE, layout, ranks
+from tests.builder.run.units.runs import GELU, LINEAR, REDUCE, layout, ranks
 
 Both = tuple[Results, Results]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builder.cluster.runs import layout, ranks, rows_of
+from tests.builder.run.units.runs import layout, ranks, rows_of
 from tests.msprobe.conftest import Run
 
 SHARDS = 8

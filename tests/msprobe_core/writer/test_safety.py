@@ -183,7 +183,7 @@ def test_a_late_rank_names_all_steps(
     target = debugger(level="mix", task="tensor")
     net = model()
     run(target, net)
-    monkeypatch.setattr("msprobe_core.torch.framework.current_rank", lambda: 3)
+    monkeypatch.setattr("msprobe_core.torch.pytorch.current_rank", lambda: 3)
     run(target, net)
     run(target, net)
     found = sorted(str(p.relative_to(tmp_path / "dump")) for p in (tmp_path / "dump").glob("*/*"))

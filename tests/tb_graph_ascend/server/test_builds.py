@@ -15,7 +15,7 @@ from typing import IO, Any, get_args
 import pytest
 from flask.testing import FlaskClient
 
-from builder.pipeline.phases import Phase
+from builder.work.phases import Phase
 from tb_graph_ascend.server import Settings, build_jobs, create_app
 from tests.tb_graph_ascend.conftest import Site
 
@@ -126,8 +126,8 @@ def test_cancelled_build_is_gone_at_once(
 _STAY = """
 import time
 
-from builder.pipeline import pair
-from builder.write import pair_work
+from builder.work import pair
+from builder.run import pair_work
 
 whole = pair.enter
 

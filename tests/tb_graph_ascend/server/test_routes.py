@@ -14,7 +14,7 @@ import pytest
 import builder
 from builder import BuildOptions
 from tb_graph_ascend.server import create_app
-from tests.builder.cluster.runs import layout
+from tests.builder.run.units.runs import layout
 from tests.tb_graph_ascend.conftest import Site
 
 MUL = "Tensor.__mul__.0.forward"

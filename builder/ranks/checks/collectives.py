@@ -1,0 +1,251 @@
+"""Whether the result of each collective is what the ranks gave: exact for moved values, Mean and
+norm bounds for sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isnan, prod, sqrt
+
+from builder.dump.values import Record
+from builder.ranks.assembly.alignment import parse
+from builder.ranks.joining.parts import RunValues
+
+Group = tuple[int, ...]
+_SUM = 1e-4  # of the root mean square: means of partial sums are kept in single precision
+_SAME = 1e-5  # of the norm: other kernels may add the same elements up in another order
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveCall:
+    """One call on all ranks: its records by key and rank."""
+
+    name: str
+    records: dict[str, dict[int, Record]]
+
+    def of(self, rank: int, *keys: str) -> Record | None:
+        """A rank's record under the first of some keys that it has."""
+        return next((r for key in keys if (r := self.records.get(key, {}).get(rank))), None)
+
+    def each(self, group: Group, *keys: str) -> list[Record] | None:
+        """The records of all ranks of a group; None where one is missing."""
+        found = [self.of(rank, *keys) for rank in group]
+        return None if None in found else found  # type: ignore[return-value]
+
+
+def wrong_collectives(values: RunValues) -> Iterator[tuple[str, Group, str]]:
+    """The calls whose result does not follow from what went in: name, group and what is wrong."""
+    for name, (start, stop) in values.run.dump.ranges.items():
+        entry = parse(name)
+        check = _CHECKS.get(entry.type_name) if entry is not None else None
+        if entry is None or entry.prefix != "Distributed" or check is None:
+            continue
+        call = CollectiveCall(name, _records(values, start, stop))
+        if _is_pending(call) or _is_no_sum(call, values.run.blank.get(name, frozenset())):
+            continue
+        for group in _groups_of(call):
+            text = check(call, group)
+            if text is not None:
+                yield name, group, text
+
+
+def _records(values: RunValues, start: int, stop: int) -> dict[str, dict[int, Record]]:
+    return {
+        values.keys[index]: {p.rank: values.run.records[p.record] for p in values.run.parts[index]}
+        for index in range(start, stop)
+    }
+
+
+def _is_pending(call: CollectiveCall) -> bool:
+    """Whether the call returns before its result is there."""
+    return any(record.value is True for record in call.records.get("input.async_op", {}).values())
+
+
+def _is_no_sum(call: CollectiveCall, blank: frozenset[str]) -> bool:
+    """Whether the ranks' values are not added up, or nothing tells how they are combined."""
+    if "input.op" in blank:
+        return True
+    said = [str(r.value).upper() for r in call.records.get("input.op", {}).values()]
+    said += [str(r.value).upper() for r in call.records.get("input.1", {}).values() if not r.dtype]
+    return any("OP" in text and "SUM" not in text for text in said)
+
+
+def _groups_of(call: CollectiveCall) -> Sequence[Group]:
+    told = call.records.get("input.group", {}).values()
+    present = {rank for records in call.records.values() for rank in records}
+    groups = {tuple(record.group_ranks) for record in told if record.group_ranks}
+    return sorted(g for g in groups if present.issuperset(g)) or (
+        [] if groups else [tuple(sorted(present))]
+    )
+
+
+# --- what each collective promises --------------------------------------------------------------
+
+
+def _reduced(call: CollectiveCall, group: Group) -> str | None:
+    given = call.each(group, "input.0", "input.tensor")
+    return None if given is None else _all_sums(call, group, given, "output.0", "output.tensor")
+
+
+def _all_sums(
+    call: CollectiveCall, group: Group, given: Sequence[Record], *keys: str
+) -> str | None:
+    for rank in group:
+        made = call.of(rank, *keys)
+        text = None if made is None else _not_the_sum(made, given, rank, group)
+        if text is not None:
+            return text
+    return None
+
+
+def _not_the_sum(made: Record, given: Sequence[Record], rank: int, group: Group) -> str | None:
+    mean, norm = _number(made.Mean), _number(made.Norm)
+    means, norms = [_number(r.Mean) for r in given], [_number(r.Norm) for r in given]
+    if any(map(isnan, (mean, norm, *means, *norms))):
+        return None
+    scale = max(norm, sum(norms) / len(norms)) / sqrt(max(1, prod(made.shape or (1,))))
+    if abs(mean - sum(means)) <= _SUM * scale and norm <= sum(norms) * (1 + _SAME) + 1e-12:
+        return None
+    return (
+        f"its result on rank {rank} is not the sum of what ranks {_listed(group)} gave: mean "
+        f"{mean:.6g} instead of {sum(means):.6g}"
+    )
+
+
+def _broadcast(call: CollectiveCall, group: Group) -> str | None:
+    said = call.of(group[0], "input.src", "input.1")
+    source = said.value if said is not None else None
+    if not isinstance(source, int) or source not in group:
+        return None
+    sent = call.of(source, "input.0", "input.tensor")
+    for rank in group:
+        made = call.of(rank, "output.0", "output.tensor")
+        if sent is not None and made is not None and not _is_same(made, sent):
+            return f"rank {rank} does not hold what rank {source} sent"
+    return None
+
+
+def _gathered_list(call: CollectiveCall, group: Group) -> str | None:
+    for rank in group:
+        for place, source in enumerate(group):
+            sent = call.of(source, "input.1", "input.tensor")
+            made = call.of(rank, f"output.0.{place}", f"output.tensor_list.{place}")
+            if sent is not None and made is not None and not _is_same(made, sent):
+                return f"place {place} on rank {rank} is not what rank {source} gave"
+    return None
+
+
+def _gathered(call: CollectiveCall, group: Group) -> str | None:
+    given = call.each(group, "input.1", "input.input_tensor", "input.input")
+    if given is None:
+        return None
+    whole = _union(given)
+    for rank in group:
+        made = call.of(rank, "output.0", "output.output_tensor", "output.output")
+        if made is not None and whole is not None and not _is_same(made, whole):
+            return f"its result on rank {rank} is not what ranks {_listed(group)} gave"
+    return None
+
+
+def _scattered_list(call: CollectiveCall, group: Group) -> str | None:
+    for place, rank in enumerate(group):
+        given = call.each(group, f"input.1.{place}", f"input.input_list.{place}")
+        made = call.of(rank, "output.0", "output.output")
+        if given is None or made is None:
+            continue
+        text = _not_the_sum(made, given, rank, group)
+        if text is not None:
+            return text
+    return None
+
+
+def _scattered(call: CollectiveCall, group: Group) -> str | None:
+    given = call.each(group, "input.1", "input.input")
+    parts = call.each(group, "output.0", "output.output")
+    whole = None if parts is None else _union(parts)
+    if given is None or whole is None:
+        return None
+    return _not_the_sum(whole, given, group[0], group)
+
+
+def _exchanged(call: CollectiveCall, group: Group) -> str | None:
+    given = call.each(group, "input.1", "input.input")
+    made = call.each(group, "output.0", "output.output")
+    if given is None or made is None:
+        return None
+    sent, received = _union(given), _union(made)
+    if sent is None or received is None or _is_same(received, sent):
+        return None
+    return f"what ranks {_listed(group)} received is not what they sent"
+
+
+def _exchanged_lists(call: CollectiveCall, group: Group) -> str | None:
+    """What rank r has from rank s in place s is what s gave in place r."""
+    for own, rank in enumerate(group):
+        for place, source in enumerate(group):
+            sent = call.of(source, f"input.1.{own}", f"input.input_tensor_list.{own}")
+            made = call.of(rank, f"output.0.{place}", f"output.output_tensor_list.{place}")
+            if sent is not None and made is not None and not _is_same(made, sent):
+                return f"place {place} on rank {rank} is not what rank {source} sent there"
+    return None
+
+
+_CHECKS: dict[str, Callable[[CollectiveCall, Group], str | None]] = {
+    "all_reduce": _reduced,
+    "broadcast": _broadcast,
+    "all_gather": _gathered_list,
+    **dict.fromkeys(("all_gather_into_tensor", "all_gather_single", "_all_gather_base"), _gathered),
+    "reduce_scatter": _scattered_list,
+    **dict.fromkeys(
+        ("reduce_scatter_tensor", "reduce_scatter_single", "_reduce_scatter_base"), _scattered
+    ),
+    "all_to_all_single": _exchanged,
+    "all_to_all": _exchanged_lists,
+}
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def _union(parts: Sequence[Record]) -> Record | None:
+    """The record of all elements of some tensors; None where a statistic is missing."""
+    if any(part.shape is None for part in parts):
+        return None
+    filled = [part for part in parts if prod(part.shape or ())]
+    counts = [prod(part.shape or ()) for part in filled]
+    cells = [[_number(c) for c in (p.Max, p.Min, p.Mean, p.Norm)] for p in filled]
+    if not cells or any(isnan(c) for row in cells for c in row[:2]):
+        return None
+    mean = sum(row[2] * n for row, n in zip(cells, counts, strict=True)) / sum(counts)
+    return Record(
+        shape=(sum(counts),),
+        Max=max(row[0] for row in cells),
+        Min=min(row[1] for row in cells),
+        Mean=None if isnan(mean) else mean,
+        Norm=None if isnan(mean) else sqrt(sum(row[3] ** 2 for row in cells)),
+    )
+
+
+def _is_same(made: Record, wanted: Record) -> bool:
+    """Whether two tensors have the same numbers; what a side does not record says nothing."""
+    ours = [_number(c) for c in (made.Max, made.Min, made.Mean, made.Norm)]
+    theirs = [_number(c) for c in (wanted.Max, wanted.Min, wanted.Mean, wanted.Norm)]
+    rms = theirs[3] / sqrt(max(1, prod(made.shape or (1,))))
+    scales = (0.0, 0.0, rms, theirs[3])
+    return all(
+        isnan(a) or isnan(b) or abs(a - b) <= _SAME * scale + 1e-12
+        for a, b, scale in zip(ours, theirs, scales, strict=True)
+        if not isnan(scale)
+    )
+
+
+def _number(cell: float | bool | str | None) -> float:
+    try:
+        return float(cell) if cell is not None else float("nan")
+    except ValueError:
+        return float("nan")
+
+
+def _listed(group: Group) -> str:
+    return ", ".join(map(str, group))

@@ -1,0 +1,303 @@
+"""What the ranks of one run say about each other, without a benchmark.
+
+C1 replicas agree, C3 a collective's result is what its inputs give, C4 equal layers talk over one
+axis, C5 what most layers add up is added up, C7 one clip factor holds on all ranks, and parameters
+that were alike are updated alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from builder.dump.reader import read_dump
+from builder.dump.sources import Source, SourceSet
+from builder.dump.twins import Twins
+from builder.errors import InputError
+from builder.ranks.assembly.alignment import parse
+from builder.ranks.assembly.assemble import assemble
+from builder.ranks.assembly.logical_run import LogicalRun
+from builder.ranks.assembly.peers import micro_batches_of
+from builder.ranks.checks.collectives import wrong_collectives
+from builder.ranks.checks.partial_sums import clip_factors, unlike_factors, unreduced_sums
+from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
+from builder.ranks.joining.parts import Floats, RunValues, indices
+from builder.ranks.joining.statistics import disagreement
+from builder.ranks.joining.ties import tied_names
+from builder.ranks.layout.coordinates import RunLayout, Sizes, layout_of
+from builder.ranks.layout.names import role_of
+from builder.ranks.layout.schedule import number_micro_batches
+from msprobe_core.format import group_id
+
+Check = Literal["replica", "collective", "group", "partial", "update"]
+_SAME = 1e-6
+_WHOLE = re.compile(r"norm", re.IGNORECASE)  # layers that no layout cuts
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFinding:
+    """A place where the ranks of a step do not fit together; `ranks` are those that are off."""
+
+    check: Check
+    step: int
+    node: str
+    axis: str
+    ranks: tuple[int, ...]
+    coordinates: str
+    text: str
+
+
+def check_dump(dump: SourceSet, sizes: Sizes) -> list[CheckFinding]:
+    """The findings of every step, in order.
+
+    Raises InputError when there are no ranks to hold against each other, DumpError for a rank that
+    cannot be read.
+    """
+    if dump.granularity == "rank" or len({source.rank for source in dump.sources}) < 2:
+        raise InputError(
+            f"{dump.path}: a single rank has no other to be checked against",
+            "give a dump or a step of several ranks",
+        )
+    listed: list[CheckFinding] = []
+    for step in sorted({source.step for source in dump.sources}):
+        ranks = [s for s in dump.sources if s.step == step and s.rank >= 0]
+        listed += check_step(step, _logical_run(dump.path, ranks, sizes))
+    return listed
+
+
+def check_step(step: int, run: LogicalRun) -> list[CheckFinding]:
+    """The findings of one step: collectives first, since replicas differ behind them."""
+    values = RunValues(run)
+    findings = [
+        *_collectives(step, values),
+        *check_groups(step, values),
+        *check_sums(step, values),
+        *_clipping(step, values),
+        *_as_updates(list(_replicas(step, values)), values),
+    ]
+    order = {name: number for number, name in enumerate(run.dump.ranges)}
+    return sorted(findings, key=lambda finding: order[finding.node])
+
+
+def _logical_run(folder: Path, ranks: Sequence[Source], sizes: Sizes) -> LogicalRun:
+    twins = Twins()
+    dumps = {source.rank: twins.shared(read_dump(source.path)) for source in ranks}
+    layout = layout_of(dumps, sizes, folder)
+    number_micro_batches(dumps, layout)
+    ties = tied_names((dumps, layout))
+    return assemble(dumps, layout, micro_batches_of(dumps, layout), join=True, ties=ties)
+
+
+# --- replicas -----------------------------------------------------------------------------------
+
+
+def _replicas(step: int, values: RunValues) -> Iterator[CheckFinding]:
+    roles: dict[tuple[str, str, tuple[int, ...]], list[int]] = {}
+    for index in range(len(values.keys)):
+        if _is_parameter(values, index):
+            grid = values.grid(index)
+            if grid is not None and len(grid.shapes) > 1:
+                name = role_of(f"{values.owner[index]}.")
+                roles.setdefault((name, values.keys[index], grid.sizes), []).append(index)
+    known: dict[tuple[str, int], bool] = {}
+    for role, rows in roles.items():
+        yield from _role_conflicts(step, values, role, rows, known)
+
+
+def _is_parameter(values: RunValues, index: int) -> bool:
+    owner = values.owner[index]
+    return values.keys[index].startswith("parameters.") or owner.startswith("Optimizer.")
+
+
+def _role_conflicts(
+    step: int,
+    values: RunValues,
+    role: tuple[str, str, tuple[int, ...]],
+    rows: Sequence[int],
+    known: dict[tuple[str, int], bool],
+) -> Iterator[CheckFinding]:
+    name, key, sizes = role
+    table, _ = values.numbers(indices([values.run.parts[row] for row in rows]))
+    axes = tuple(AxisLayout(a, s, "R") for a, s in zip(AXIS_NAMES, sizes, strict=True) if s > 1)
+    placements = dict(values.grid(rows[0]).placements)  # type: ignore[union-attr]
+    for place, axis in enumerate(axes):
+        apart = disagreement(table, axes, place)
+        agreeing = float((apart <= _SAME).mean()) >= 0.5
+        whole = _is_whole(axis.axis, name, placements, values.run.layout)
+        if key == "input.gradient":
+            # A gradient lies as its parameter does, which most of the role's values tell.
+            agreeing = known.get((name, place), _parameter_agrees(values, rows, axes, place))
+        if whole is False or not (agreeing or whole):
+            continue
+        known[name, place] = True
+        for at in np.flatnonzero(apart > _SAME).tolist():
+            ranks = _outliers(values, rows[at], table[:, at], axes, place)
+            where = values.run.layout.describe_all(ranks)
+            text = (
+                f"{key} should be the same on all {axis.axis} ranks and differs by "
+                f"{apart[at]:.3g}: rank {', '.join(map(str, ranks))} ({where})"
+            )
+            owner = values.owner[rows[at]]
+            yield CheckFinding("replica", step, owner, axis.axis, ranks, where, text)
+
+
+def _is_whole(axis: str, role: str, placements: dict[str, str], layout: RunLayout) -> bool | None:
+    """Whether parameters of a role are repeated along an axis; None where only values tell."""
+    if axis in placements:
+        return placements[axis] == "R"
+    if axis == "pp":
+        return True  # copies of tied weights
+    if axis in ("dp", "cp"):
+        return True if layout.size("ep") == 1 else None
+    return True if _WHOLE.search(role) else None
+
+
+def _parameter_agrees(
+    values: RunValues, rows: Sequence[int], axes: tuple[AxisLayout, ...], place: int
+) -> bool:
+    """Whether most of the parameters beside some gradients agree along an axis."""
+    beside = []
+    for row in rows:
+        start, stop = values.run.dump.ranges[values.owner[row]]
+        beside += [i for i in range(start, stop) if values.keys[i] == "parameters.value"]
+    parts = [values.run.parts[i] for i in beside]
+    if not parts or any(len(p) != len(parts[0]) for p in parts):
+        return False
+    apart = disagreement(values.numbers(indices(parts))[0], axes, place)
+    return float((apart <= _SAME).mean()) >= 0.5
+
+
+def _outliers(
+    values: RunValues, index: int, table: Floats, axes: tuple[AxisLayout, ...], place: int
+) -> tuple[int, ...]:
+    """The minority of the ranks along an axis; all of them where none is one."""
+    parts = values.run.parts[index]
+    name = axes[place].axis
+    at = AXIS_NAMES.index(name)
+    prints = {part.rank: tuple(table[:, n].tolist()) for n, part in enumerate(parts)}
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for part in parts:
+        others = tuple(c for n, c in enumerate(part.at) if n != at)
+        groups.setdefault(others, []).append(part.rank)
+    guilty: set[int] = set()
+    for ranks in groups.values():
+        counts = Counter(prints[rank] for rank in ranks)
+        most = max(counts.values())
+        if len(counts) > 1:
+            usual = most > len(ranks) / 2
+            guilty |= {rank for rank in ranks if not usual or counts[prints[rank]] < most}
+    return tuple(sorted(guilty))
+
+
+# --- updates ------------------------------------------------------------------------------------
+
+
+def _as_updates(findings: list[CheckFinding], values: RunValues) -> Iterator[CheckFinding]:
+    """Replicas of an updated parameter that differ although gradient and parameter agreed."""
+    reported = {(finding.node, finding.text.partition(" ")[0]) for finding in findings}
+    before = ("input.gradient", "parameters.value")
+    for finding in findings:
+        key = finding.text.partition(" ")[0]
+        start, stop = values.run.dump.ranges.get(finding.node, (0, 0))
+        known = [k for k in before if k in values.keys[start:stop]]
+        agreed = not any((finding.node, name) in reported for name in before)
+        if key != "output.value" or len(known) < 2 or not agreed:
+            yield finding
+            continue
+        text = f"{finding.text}; the gradient and the parameter before agree: the optimizer differs"
+        yield replace(finding, check="update", text=text)
+
+
+def _clipping(step: int, values: RunValues) -> Iterator[CheckFinding]:
+    """One finding where ranks scale the gradients that their optimizers read by unlike factors."""
+    factors = clip_factors(values)
+    node = next((o for o in values.owner if o.startswith("Optimizer.")), None)
+    if node is None or not unlike_factors(factors):
+        return
+    layout, ranks = values.run.layout, tuple(sorted(factors))
+    listed = ", ".join(f"{factors[rank]:.6g} on rank {rank}" for rank in ranks)
+    text = (
+        f"the gradients that optimizers read were scaled by {listed}; all ranks clip by one factor"
+    )
+    axis = axis_of(layout, ranks) or "?"
+    yield CheckFinding("update", step, node, axis, ranks, layout.describe_all(ranks), text)
+
+
+# --- sums ---------------------------------------------------------------------------------------
+
+
+def check_sums(step: int, values: RunValues) -> Iterator[CheckFinding]:
+    """Parts that other layers add up over ranks and one layer uses as if they were the whole."""
+    layout = values.run.layout
+    for found in unreduced_sums(values):
+        where = layout.describe_all(found.ranks)
+        text = (
+            f"{found.call} gives parts that {found.peers} of its peers add up over the ranks; here "
+            f"{found.reader} reads them as they are"
+        )
+        axis = axis_of(layout, found.ranks) or "?"
+        yield CheckFinding("partial", step, found.module, axis, found.ranks, where, text)
+
+
+# --- collectives --------------------------------------------------------------------------------
+
+
+def _collectives(step: int, values: RunValues) -> Iterator[CheckFinding]:
+    for name, group, text in wrong_collectives(values):
+        where = values.run.layout.describe_all(group)
+        axis = axis_of(values.run.layout, group) or "?"
+        yield CheckFinding("collective", step, name, axis, group, where, text)
+
+
+# --- groups -------------------------------------------------------------------------------------
+
+
+def check_groups(step: int, values: RunValues) -> Iterator[CheckFinding]:
+    """Collectives whose axis is not that of the same call in the other layers."""
+    run = values.run
+    roles: dict[str, list[tuple[str, str, tuple[int, ...]]]] = {}
+    for name, (start, stop) in run.dump.ranges.items():
+        parent = run.dump.parents.get(name)
+        entry = parse(name) if name.startswith("Distributed.") else None
+        if entry is None or parent is None:
+            continue
+        ranks = next(
+            (
+                tuple(r.group_ranks)
+                for i in range(start, stop)
+                for r in values.records(i)[:1]
+                if r.group_ranks
+            ),
+            (),
+        )
+        axis = axis_of(run.layout, ranks)
+        if axis is not None:
+            roles.setdefault(f"{role_of(parent)}/{entry.type_name}", []).append((name, axis, ranks))
+    for calls in roles.values():
+        counts = Counter(axis for _, axis, _ in calls)
+        usual, most = counts.most_common(1)[0]
+        if most * 2 <= len(calls):
+            continue
+        for name, axis, ranks in calls:
+            if axis != usual:
+                where = run.layout.describe_all(ranks)
+                text = f"talks over {axis} where its {most} peers use {usual}"
+                yield CheckFinding("group", step, name, axis, ranks, where, text)
+
+
+def axis_of(layout: RunLayout, ranks: Sequence[int]) -> str | None:
+    """What a group of ranks is for, else the axis along which they lie; None for several axes."""
+    named = layout.groups.get(group_id(ranks))
+    if named is not None:
+        return named
+    places = [layout.places[rank].at for rank in ranks if rank in layout.places]
+    if len(places) < 2:
+        return None
+    varying = [axis for axis in layout.sizes if len({at.get(axis, 0) for at in places}) > 1]
+    return varying[0] if len(varying) == 1 else None

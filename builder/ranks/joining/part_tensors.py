@@ -1,0 +1,67 @@
+"""The tensors of a value's parts as one that is joined when it is opened, and how they may lie."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+
+from builder.dump.joined_tensors import Join, JoinedTensor, Variant
+from builder.ranks.assembly.logical_run import LogicalRun
+from builder.ranks.joining.layouts import AxisLayout, Candidate
+from msprobe_core.format import TENSOR_DIR
+
+# Gate and value; query, key and value, of which heads may share the latter two.
+_FUSED = ((1, 1), (1, 1, 1), *((heads, 1, 1) for heads in range(2, 9)))
+
+
+def ways_of(
+    axis: AxisLayout, cp_order: str | None, rows: tuple[int, ...], extents: Iterable[int]
+) -> tuple[Variant, ...]:
+    """The orders in which the parts of an axis may lie behind each other, usual ones first.
+
+    `extents` are those of the parts in the dimension that is cut: fused pieces divide them.
+    """
+    if axis.axis in ("dp", "micro"):
+        return (Variant(),)
+    plain = [Variant()]
+    if axis.axis == "cp":
+        plain = [Variant(), Variant(zigzag=True)]
+        if cp_order in ("contiguous", "zigzag"):
+            plain = [Variant(zigzag=cp_order == "zigzag")]
+    fused = []
+    if axis.axis == "tp":
+        known = set(extents)
+        divide = [pieces for pieces in _FUSED if not any(e % sum(pieces) for e in known)]
+        fused = [Variant(pieces=pieces) for pieces in divide]
+    flattened = [replace(way, rows=count) for count in rows for way in plain]
+    return (*plain, *fused, *flattened)
+
+
+def joined_tensor(
+    run: LogicalRun,
+    index: int,
+    candidate: Candidate,
+    variants: Iterable[Variant],
+    chosen: tuple[int, int] | None,
+    factor: float,
+) -> JoinedTensor | None:
+    """The joined tensor behind a value; None where a part has no file.
+
+    `chosen` is an axis and the part along it that stands for all, `factor` divides the whole.
+    """
+    files, shapes = [], []
+    for part in run.parts[index]:
+        record = run.records[part.record]
+        if record.data_name is None or record.shape is None:
+            return None
+        files.append(os.fspath(run.folders[part.rank] / TENSOR_DIR / record.data_name))
+        shapes.append(record.shape)
+    joins = [
+        Join(axis.kind, axis.size, axis.dim, variant)
+        for axis, variant in zip(candidate.axes, variants)
+    ]
+    if chosen is not None:
+        axis, part_number = chosen
+        joins[axis] = Join("R", candidate.axes[axis].size, part_number)
+    return JoinedTensor(tuple(files), tuple(shapes), tuple(joins), factor)

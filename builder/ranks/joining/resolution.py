@@ -1,0 +1,95 @@
+"""What is known while the values of two logical runs are joined, and what comes of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from builder.dump.values import Record
+from builder.ranks.assembly.logical_run import LogicalRun
+from builder.ranks.joining.parts import RunValues
+from builder.ranks.joining.roles import Reading
+from builder.ranks.joining.told import LayoutFile
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A value whose replicas along an axis differ; `ranks` are the guilty ones, all if in doubt.
+
+    With `order` it is positions that do not lie in that order along the axis. `adds_up` tells that
+    the sum over the axis is what the benchmark has.
+    """
+
+    entry: str
+    key: str
+    axis: str
+    ranks: tuple[int, ...]
+    error: float
+    is_parameter: bool
+    order: str | None = None
+    adds_up: bool = False
+
+
+@dataclass(slots=True)
+class Resolution:
+    """What became of the values: by the index of the problem's value its reading and trust."""
+
+    factor: float = 1.0
+    readings: dict[int, Reading] = field(default_factory=dict)
+    assumed: set[int] = field(default_factory=set)
+    bounded: set[int] = field(default_factory=set)
+    told: set[int] = field(default_factory=set)
+    set_aside: Counter[str] = field(default_factory=Counter)
+    conflicts: list[Conflict] = field(default_factory=list)
+    compared: int = 0
+
+
+class Sides:
+    """Both runs with their values; `weak` names entries that count only where a reading fits."""
+
+    def __init__(
+        self,
+        problem: LogicalRun,
+        benchmark: LogicalRun,
+        weak: frozenset[str],
+        layouts: Sequence[LayoutFile] = (),
+    ) -> None:
+        self.runs = (problem, benchmark)
+        told = (layouts[0], layouts[-1]) if layouts else (None, None)
+        self.values = (RunValues(problem, told[0]), RunValues(benchmark, told[1]))
+        self.weak = weak
+        self.result = Resolution()
+        self.are_told = bool(layouts)
+        self.by_tensor = problem.dump.task == benchmark.dump.task == "tensor"
+
+    @cached_property
+    def rows(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Extents that a flattened dimension may begin with, per side."""
+        problem, benchmark = self.runs
+        return _leading_extents(problem), _leading_extents(benchmark)
+
+    def is_weak(self, index: int) -> bool:
+        """Whether one of the problem's values stands in an entry that the layout rewrites."""
+        return self.values[0].owner[index] in self.weak
+
+    def set_aside(self, pair: tuple[int, int], reason: str) -> None:
+        """Leave a pair of values without numbers, so that it is not compared."""
+        for run, index in zip(self.runs, pair, strict=True):
+            run.dump.values.records[index] = _without_numbers(run.dump.values.records[index])
+        same_shape = self.runs[1].dump.values.records[pair[1]].shape
+        self.runs[0].dump.values.records[pair[0]].shape = same_shape
+        self.result.set_aside[reason] += 1
+
+
+def _leading_extents(run: LogicalRun) -> tuple[int, ...]:
+    """The batch sizes of most values on a rank: what a flattened dimension may begin with."""
+    counts = Counter(r.shape[0] for r in run.records if r.shape is not None and len(r.shape) > 2)
+    return tuple(extent for extent, _ in counts.most_common(2))
+
+
+def _without_numbers(record: Record) -> Record:
+    return Record(
+        type=record.type, dtype=record.dtype, shape=record.shape, requires_grad=record.requires_grad
+    )

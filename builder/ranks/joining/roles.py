@@ -1,0 +1,300 @@
+"""Decides the layout of each role: the values that differ by layer, expert or micro-batch only.
+
+All instances of a role share one layout, the one that most of them fit; an instance that fits only
+another reading keeps the role's layout and differs, which is how a fault in one layer shows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.ranks.joining.layouts import Candidate, Shape, ValueClass, candidates
+from builder.ranks.joining.parts import Floats, Grid, RunValues, indices
+from builder.ranks.joining.sketches import (
+    have_sketches,
+    join_sketches,
+    magnitude,
+    sketch_disagreement,
+    sketch_error,
+)
+from builder.ranks.joining.statistics import (
+    MEAN,
+    NORM,
+    bounds,
+    difference,
+    disagreement,
+    join_statistics,
+    outside,
+)
+
+# Below this relative error a reading fits: far above rounding, far below any other reading.
+FITS = 2e-3
+_EXACT = 1e-4
+_FAINT = 1e-3
+_OPTIONS = 4
+# Whose extents may be padded, and by how much: Megatron pads to a multiple of 128 × tp.
+_VOCABULARY = re.compile(r"embed|wte|head\b|output_layer|vocab|logits", re.IGNORECASE)
+_MOST_PADDED = 1.5
+_VOTERS = "Module."
+# Indices of values that belong together [n, 2]: the problem's, the benchmark's.
+Pairs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How both sides of a role are read; `extents` are those of both without their padding.
+
+    `is_transposed` where the problem run stores a matrix the other way round.
+    """
+
+    problem: Candidate
+    benchmark: Candidate
+    extents: Shape | None = None
+    is_transposed: bool = False
+
+    @property
+    def cost(self) -> float:
+        """How unusual it is."""
+        return self.problem.cost + self.benchmark.cost
+
+
+@dataclass(slots=True)
+class Role:
+    """Value pairs that share a layout; `reading` is None where no layout explains the shapes.
+
+    `error` is how far each instance is from being explained by it; without a single one that fits
+    the reading is *assumed*. `options` are the readings that fit most instances, with errors.
+    """
+
+    name: str
+    key: str
+    value_class: ValueClass
+    grids: tuple[Grid, Grid]
+    rows: list[tuple[int, int]]
+    reading: Reading | None = None
+    error: Floats = field(default_factory=lambda: np.zeros(0))
+    options: list[tuple[Reading, Floats]] = field(default_factory=list)
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether both sides have the value whole."""
+        return all(len(grid.shapes) == 1 for grid in self.grids)
+
+
+def roles_of(
+    problem: RunValues, benchmark: RunValues, pairs: Pairs
+) -> tuple[list[Role], list[tuple[int, int]]]:
+    """Group pairs of value indices by role; those with missing parts are listed apart."""
+    roles: dict[tuple[object, ...], Role] = {}
+    lost: list[tuple[int, int]] = []
+    for left, right in pairs.tolist():
+        ours, theirs = problem.grid(left), benchmark.grid(right)
+        if ours is None or theirs is None:
+            lost.append((left, right))
+            continue
+        name, key = problem.role(problem.owner[left]), problem.keys[left]
+        role = roles.get((name, key, ours, theirs))
+        if role is None:
+            role = Role(name, key, problem.class_of(left), (ours, theirs), [])
+            roles[name, key, ours, theirs] = role
+        role.rows.append((left, right))
+    return list(roles.values()), lost
+
+
+def readings(role: Role, may_sum: tuple[bool, bool]) -> list[Reading]:
+    """The readings of a role that give both sides the same shape, usual ones first."""
+    listed = [
+        candidates(grid.shapes, grid.sizes, role.value_class, may, grid.placements)
+        for grid, may in zip(role.grids, may_sum, strict=True)
+    ]
+    by_shape: dict[Shape, list[Candidate]] = {}
+    for candidate in listed[1]:
+        by_shape.setdefault(candidate.shape, []).append(candidate)
+    same_shape = [
+        Reading(ours, theirs) for ours in listed[0] for theirs in by_shape.get(ours.shape, ())
+    ]
+    return sorted(same_shape, key=lambda reading: reading.cost)
+
+
+def padded_readings(role: Role, may_sum: tuple[bool, bool]) -> list[Reading]:
+    """The readings that leave one extent of vocabulary weights or logits unlike: padding.
+
+    Vocabularies are padded so that they can be cut; the smaller extent is the logical one.
+    """
+    if not _VOCABULARY.search(role.name):
+        return []
+    ours, theirs = (
+        candidates(grid.shapes, grid.sizes, role.value_class, may, grid.placements)
+        for grid, may in zip(role.grids, may_sum, strict=True)
+    )
+    found = [
+        Reading(one, other, tuple(map(min, zip(one.shape, other.shape, strict=True))))
+        for one in ours
+        for other in theirs
+        if _is_padded(one.shape, other.shape)
+    ]
+    return sorted(found, key=lambda reading: reading.cost)
+
+
+def _is_padded(ours: Shape, theirs: Shape) -> bool:
+    if len(ours) != len(theirs):
+        return False
+    unlike = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
+    return len(unlike) == 1 and max(unlike[0]) <= _MOST_PADDED * min(unlike[0])
+
+
+@dataclass(slots=True)
+class Numbers:
+    """The statistics of a role's parts: tables [4, instances, parts] and element counts [parts].
+
+    `sketches` [instances, parts, 8] of both sides, None where they are not to be compared.
+    """
+
+    tables: tuple[Floats, Floats]
+    counts: tuple[Floats, Floats]
+    recorded: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+    sketches: tuple[Floats, Floats] | None = None
+
+
+def numbers_of(role: Role, sides: tuple[RunValues, RunValues], sketched: bool) -> Numbers:
+    """Gather what a role's parts recorded, if `sketched` with the sketches that both sides have."""
+    tables, recorded, counts, sketches = [], [], [], []
+    for side, values in enumerate(sides):
+        chosen = indices([values.run.parts[row[side]] for row in role.rows])
+        table, known = values.numbers(chosen)
+        tables.append(table)
+        recorded.append(known)
+        shapes = role.grids[side].shapes
+        counts.append(np.array([np.prod(shape, dtype=float) for shape in shapes]))
+        if sketched and values.has_sketches:
+            sketches.append(values.sketches(chosen))
+    return Numbers(
+        (tables[0], tables[1]),
+        (counts[0], counts[1]),
+        (recorded[0], recorded[1]),
+        (sketches[0], sketches[1]) if len(sketches) == 2 else None,
+    )
+
+
+def decide(
+    role: Role, numbers: Numbers, listed: Sequence[Reading], factor: float, is_reduced: bool
+) -> None:
+    """Give a role the reading that most of its instances fit; the usual one where none fits."""
+    rated: list[tuple[tuple[int, int, float, float], Reading, Floats]] = []
+    for reading in listed:
+        error = errors_of(reading, numbers, factor if has_factor(role) else 1.0)
+        doubtful = role.value_class in ("backward", "call_gradient") and not is_reduced
+        over_tp = any(axis.axis == "tp" and axis.kind == "P" for axis in reading.problem.axes)
+        if doubtful and over_tp:
+            error[~_has_mean(numbers.tables[1], numbers.counts[1])] = np.inf
+        fits = int((error < FITS).sum())
+        # Parts of a parameter may look alike, but its replicas are copies.
+        exact = int((error < _EXACT).sum()) if role.value_class == "parameter" else 0
+        worth = (-exact, -fits, reading.cost, float(np.median(error)))
+        rated.append((worth, reading, error))
+    rated.sort(key=lambda option: option[0])
+    role.options = [(r, e) for worth, r, e in rated[:_OPTIONS] if worth[1]]
+    role.options = role.options or [rated[0][1:]]
+    role.reading, role.error = role.options[0]
+
+
+def errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
+    """How far instances are from a reading: repeated parts agree in it and the wholes are equal."""
+    ours, theirs = (
+        join_statistics(table, count, side.axes)
+        for table, count, side in zip(
+            numbers.tables, numbers.counts, (reading.problem, reading.benchmark), strict=True
+        )
+    )
+    magnitude = np.sqrt(np.nansum(np.square(numbers.tables[1][NORM]), axis=-1))
+    size = float(np.prod(reading.benchmark.shape))
+    error = difference(scaled(ours, factor), theirs, size, magnitude)
+    # What is nowhere recorded says nothing, unless it is a mean that a sum would need.
+    nothing = np.inf if reading.problem.sums or reading.benchmark.sums else 0.0
+    worst = np.nan_to_num(error, nan=nothing, posinf=np.inf)
+    worst = np.maximum(worst, exceeded_bounds(reading, numbers, factor)[1])
+    for table, side in zip(numbers.tables, (reading.problem, reading.benchmark), strict=True):
+        for at, axis in enumerate(side.axes):
+            if axis.kind == "R":
+                worst = np.maximum(worst, disagreement(table, side.axes, at))
+    if not reading.is_transposed and have_sketches(reading.problem.axes, reading.benchmark.axes):
+        worst = np.maximum(worst, sketch_errors_of(reading, numbers, factor))
+    return np.asarray(worst)
+
+
+def exceeded_bounds(reading: Reading, numbers: Numbers, factor: float) -> tuple[Floats, Floats]:
+    """The bounds [4, instances] that no sum of the problem's parts can leave, and by how much.
+
+    NaN and 0 where the benchmark lies within them, or is a sum itself.
+    """
+    table = numbers.tables[0]
+    if not reading.problem.sums or reading.benchmark.sums:
+        return np.full((4, table.shape[1]), np.nan), np.zeros(table.shape[1])
+    least, most = bounds(scaled(table, factor), reading.problem.axes)
+    theirs = join_statistics(numbers.tables[1], numbers.counts[1], reading.benchmark.axes)
+    return outside(least, most, theirs)
+
+
+def sketch_errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
+    """How far instances are from a reading by their sketches; 0 where they tell nothing."""
+    count = numbers.tables[0].shape[1]
+    if numbers.sketches is None:
+        return np.zeros(count)
+    axes = (reading.problem.axes, reading.benchmark.axes)
+    ours, theirs = (join_sketches(t, a) for t, a in zip(numbers.sketches, axes, strict=True))
+    sizes = [magnitude(table) for table in numbers.sketches]
+    error = sketch_error(ours / factor, theirs, np.fmax(sizes[0] / factor, sizes[1]))
+    worst = np.nan_to_num(error, nan=0.0, posinf=np.inf)
+    for table, side in zip(numbers.sketches, axes, strict=True):
+        for at, axis in enumerate(side):
+            if axis.kind == "R":
+                worst = np.maximum(worst, sketch_disagreement(table, side, at))
+    return np.asarray(worst)
+
+
+def scaled(table: Floats, factor: float) -> Floats:
+    """Statistics of a value divided by a positive number."""
+    return table if factor == 1.0 else table / factor
+
+
+def _has_mean(table: Floats, count: Floats) -> NDArray[np.bool_]:
+    """Whether means say anything: those of many gradients vanish, and any sum would fit."""
+    with np.errstate(all="ignore"):
+        share = np.abs(table[MEAN]) * np.sqrt(count) / table[NORM]
+    return np.asarray((share > _FAINT).all(axis=-1))
+
+
+def has_factor(role: Role) -> bool:
+    """Whether the side's gradient factor applies to a role's values."""
+    return role.value_class in ("backward", "gradient", "call_gradient")
+
+
+def has_vote(owner: str) -> bool:
+    """Whether an entry's values may tell the factor of the gradients."""
+    return owner.startswith(_VOTERS) and ".backward." in owner
+
+
+def gradient_factor(
+    roles: Sequence[Role],
+    sides: tuple[RunValues, RunValues],
+    options: Sequence[float],
+) -> float:
+    """The number that all gradients of the problem side carry more than the benchmark's.
+
+    DDP and FSDP average, so a rank's own loss weighs as much as the whole's; it is the option that
+    most gradients of modules agree with, 1 in doubt.
+    """
+    chosen = [r for r in roles if r.value_class == "backward" and r.name.startswith(_VOTERS)]
+    votes = dict.fromkeys(options, 0)
+    for role in chosen[:60]:
+        numbers = numbers_of(role, sides, sketched=False)
+        listed = readings(role, (True, True))[:12]
+        for option in options:
+            counts = (int((errors_of(reading, numbers, option) < FITS).sum()) for reading in listed)
+            votes[option] += max(counts, default=0)
+    return max(options, key=lambda option: (votes[option], option == 1.0))

@@ -1,0 +1,93 @@
+"""Sketches of a whole from those of its parts: they are linear, so what adds up adds up in them.
+
+A part's sketch weighs each element by its place in the part, not in the whole: of parts that are
+cut there is none. Where both runs are cut alike, the parts are held against each other instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.ranks.joining.layouts import AxisLayout
+from msprobe_core.format import PROJECTIONS
+
+Floats = NDArray[np.float64]
+# Sums in single precision on different ranks agree to this share of the norm.
+RESOLUTION = 1e-5
+
+
+def have_sketches(ours: Sequence[AxisLayout], theirs: Sequence[AxisLayout]) -> bool:
+    """Whether the joined sketches of two sides are those of the wholes: nothing is cut."""
+    return not _is_cut(ours) and not _is_cut(theirs)
+
+
+def are_cut_alike(ours: Sequence[AxisLayout], theirs: Sequence[AxisLayout]) -> bool:
+    """Whether both sides are cut into the same parts, of which nothing else is to be joined."""
+    return _is_cut(ours) and tuple(ours) == tuple(theirs)
+
+
+def join_sketches(table: Floats, axes: Sequence[AxisLayout]) -> Floats:
+    """The sketches [instances, 8] of wholes from those of their parts [instances, parts, 8].
+
+    Cut parts are added up under a random sign each, as a sketch adds up elements: its differences
+    estimate the distance of wholes that are cut alike.
+    """
+    for axis in axes:
+        table = table.reshape(table.shape[0], -1, axis.size, PROJECTIONS)
+        if axis.kind == "R":
+            table = table[:, :, 0]
+        elif axis.kind == "S":
+            table = (table * _signs(axis.size)).sum(2)
+        else:
+            table = table.sum(2) / (axis.size if axis.kind == "A" else 1)
+    return table.reshape(table.shape[0], PROJECTIONS)
+
+
+def sketch_error(ours: Floats, theirs: Floats, parts: Floats) -> Floats:
+    """The relative distance [instances] by two sketches; NaN where one is unknown.
+
+    `parts` [instances] is the magnitude of what was joined, in whose units there is rounding.
+    """
+    distance, norm = _norm(ours - theirs), _norm(theirs)
+    with np.errstate(all="ignore"):
+        error = distance / norm
+    nearest = RESOLUTION * np.fmax(norm, parts)
+    return np.asarray(np.where(distance <= nearest, 0.0, error))
+
+
+def magnitude(table: Floats) -> Floats:
+    """The root of the sum of squared norms [instances] of parts [instances, parts, 8]."""
+    return np.asarray(np.sqrt(np.square(_norm(table)).sum(axis=1)))
+
+
+def sketch_disagreement(table: Floats, axes: Sequence[AxisLayout], at: int) -> Floats:
+    """How far the parts along one axis differ [instances] by their sketches; 0 where unknown."""
+    inner = int(np.prod([axis.size for axis in axes[:at]], dtype=int))
+    grid = table.reshape(table.shape[0], -1, axes[at].size, inner, PROJECTIONS)
+    distance, norm = _norm(grid - grid[:, :, :1]), _norm(grid[:, :, :1])
+    with np.errstate(all="ignore"):
+        apart = np.where(distance == 0, 0.0, distance / norm)
+    apart = np.nan_to_num(apart, nan=0.0, posinf=np.inf)
+    worst = apart.reshape(table.shape[0], -1).max(axis=1)
+    return np.asarray(np.where(worst > RESOLUTION, worst, 0.0))
+
+
+def sketch_text(sketch: Floats) -> str | None:
+    """A sketch as a record has it: little-endian float32 in hexadecimal digits; None for NaN."""
+    return None if np.isnan(sketch).any() else sketch.astype("<f4").tobytes().hex()
+
+
+def _norm(projections: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.mean(np.square(projections), axis=-1)))
+
+
+def _is_cut(axes: Sequence[AxisLayout]) -> bool:
+    return any(axis.kind == "S" for axis in axes)
+
+
+def _signs(parts: int) -> Floats:
+    drawn = np.random.default_rng(0).choice((-1.0, 1.0), size=(parts, PROJECTIONS))
+    return np.asarray(drawn)

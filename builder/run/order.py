@@ -1,0 +1,137 @@
+"""What only all pairs together tell: links between ranks, and the order of all findings."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+from builder.diagnosis.causes import Place, by_cause
+from builder.diagnosis.communication import Discord, Link, link
+from builder.work.outcome import PairOutcome, StoredFinding
+
+# What a step inherits from the one before it: its weights, and what was computed from them.
+_INHERITED = ("parameter_differs", "input_differs")
+
+
+def link_ranks(outcomes: Sequence[PairOutcome]) -> tuple[list[Link], list[StoredFinding]]:
+    """The links between ranks on both sides, and a finding for every call without its partner.
+
+    What the benchmark lacks in the same way is how the program talks, not a fault.
+    """
+    links: list[Link] = []
+    findings: list[StoredFinding] = []
+    for step in sorted({outcome.step for outcome in outcomes if outcome.messages}):
+        own = [o for o in outcomes if o.step == step and o.messages]
+        sides = [link({o.rank: o.messages[side] for o in own}) for side in range(_sides(own))]
+        for side_links, _ in sides:
+            links += side_links
+        usual = {_place(discord) for _, discords in sides[1:] for discord in discords}
+        graphs = {outcome.rank: outcome.graphs[0] for outcome in own}
+        findings += [
+            _finding(step, graphs[discord.rank], discord)
+            for discord in sides[0][1]
+            if len(sides) > 1 and _place(discord) not in usual
+        ]
+    return links, findings
+
+
+def order_findings(
+    outcomes: Sequence[PairOutcome], discords: Sequence[StoredFinding]
+) -> list[StoredFinding]:
+    """All findings, best suspect first: step, then pass and place, then rank.
+
+    A parameter that differs after a step with findings of its own is that step's consequence, and
+    so is what grows out of such parameters; it counts as propagated and is not listed. After a
+    step whose gradients all agree, the optimizer is named as the reason. Findings of one cause
+    become one, with its places.
+    """
+    listed = list(discords)
+    for rank in sorted({outcome.rank for outcome in outcomes}):
+        own = sorted((o for o in outcomes if o.rank == rank), key=lambda outcome: outcome.step)
+        listed += _of_rank(own)
+    ordered = sorted(listed, key=lambda f: (f.step, f.sort_key, f.rank))
+    return [_one_cause(group) for group in by_cause(ordered)]
+
+
+def _one_cause(group: Sequence[StoredFinding]) -> StoredFinding:
+    """The first finding of a cause, with the places of the others and all that they explain."""
+    first, *others = group
+    if not others:
+        return first
+    places = tuple(Place(f.step, f.rank, f.node, f.name) for f in others)
+    explained = sum(finding.propagated_to for finding in group)
+    return replace(first, places=places, propagated_to=explained)
+
+
+def _sides(outcomes: Sequence[PairOutcome]) -> int:
+    return min(len(outcome.messages) for outcome in outcomes)
+
+
+def _place(discord: Discord) -> tuple[object, ...]:
+    return (discord.rank, discord.message.name, discord.reason["code"])
+
+
+def _finding(step: int, graph: int, discord: Discord) -> StoredFinding:
+    return StoredFinding(
+        step=step,
+        rank=discord.rank,
+        graph=graph,
+        node=discord.message.node,
+        name=discord.message.name,
+        kind="communication",
+        is_api=True,
+        sort_key=discord.message.order,
+        score=1.0,
+        input_score=None,
+        introduced=1.0,
+        reasons=[discord.reason],
+        propagated_to=0,
+    )
+
+
+def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
+    listed: list[StoredFinding] = []
+    previous: PairOutcome | None = None
+    let_pass: frozenset[Hashable] = frozenset()
+    for outcome in outcomes:
+        significant = [f for f in outcome.findings if not _is_rounding(f, let_pass)]
+        late = previous.late if previous is not None else None
+        if significant and not listed and late is not None and not _is_fed(significant[0]):
+            # Nothing showed while the optimizer ran; what its step left behind shows now.
+            listed.append(
+                replace(late, score=significant[0].score, introduced=significant[0].score)
+            )
+        for finding in outcome.findings:
+            if listed and listed[0].step < outcome.step and _is_inherited(finding):
+                count = listed[0].propagated_to + finding.propagated_to + 1
+                listed[0] = replace(listed[0], propagated_to=count)
+            elif not _is_rounding(finding, let_pass):
+                listed.append(_with_optimizer(finding, previous))
+        # A weight that no optimizer touched since is read again as it was.
+        inherited = (f.inherits for f in outcome.findings if _is_rounding(f, let_pass))
+        previous, let_pass = outcome, outcome.tolerated.union(*inherited)
+    return listed
+
+
+def _is_rounding(finding: StoredFinding, let_pass: frozenset[Hashable]) -> bool:
+    """Whether all that differs is what the step before let pass, as Adam's rounding may be."""
+    return bool(finding.inherits) and finding.inherits <= let_pass
+
+
+def _is_fed(finding: StoredFinding) -> bool:
+    return any(reason["code"] == "batch_differs" for reason in finding.reasons)
+
+
+def _is_inherited(finding: StoredFinding) -> bool:
+    if finding.kind == "introduced":
+        # What it reads is off already, as its weights are since the step before.
+        return (finding.input_score or 0.0) > 0
+    return finding.kind in _INHERITED and not _is_fed(finding)
+
+
+def _with_optimizer(finding: StoredFinding, previous: PairOutcome | None) -> StoredFinding:
+    if finding.kind != "parameter_differs" or previous is None or not previous.gradients_agree:
+        return finding
+    return replace(
+        finding, reasons=[*finding.reasons, {"code": "optimizer", "step": previous.step}]
+    )

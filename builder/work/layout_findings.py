@@ -1,0 +1,228 @@
+"""Adds to the findings of a merged pair what only its ranks tell: which of them, and replicas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from builder.compare.comparison import Comparison
+from builder.diagnosis.finding import Finding, FindingKind
+from builder.diagnosis.lone_updates import is_update
+from builder.diagnosis.walk import Walked
+from builder.match.tree import TreeNode
+from builder.ranks.checks.guilt import guilty_ranks, ranks_that_add_nothing
+from builder.ranks.checks.self_check import check_groups, check_sums
+from builder.ranks.joining.parts import RunValues
+from builder.ranks.joining.resolve import Conflict
+from builder.ranks.layout.coordinates import RunLayout
+from builder.reasons import Reason
+from builder.work.merged import MergedMatch
+
+# From this share of the parameters on, what differs alike is the step's doing, not theirs.
+_MOST = 0.8
+_ALIKE = 1e-3
+# What is said of ranks that do not hold the same, and what may be added to that.
+_CONFLICTS = ("replica_differs", "misplaced")
+_RANKS = (*_CONFLICTS, "not_reduced")
+_AGREES = 0.05  # a score: half of the usual threshold
+
+
+def with_layout_findings(walked: Walked, comparison: Comparison, merged: MergedMatch) -> Walked:
+    """The walk's findings and those of the checks between ranks, in order."""
+    findings = _with_conflicts(list(walked.findings), comparison, merged)
+    if not findings:
+        return replace(walked, findings=findings)
+    values = RunValues(merged.problem)
+    findings += _of_other_axes(comparison, values)
+    findings.sort(key=Finding.sort_key)
+    findings = _without_followers(findings)
+    findings = _with_one_for_all(findings, comparison)
+    _explain_sums(findings, values)
+    _explain_updates(findings, comparison)
+    for finding in findings:
+        finding.reasons += _places_of(finding, comparison, merged)
+    return replace(walked, findings=findings)
+
+
+def _with_conflicts(
+    findings: list[Finding], comparison: Comparison, merged: MergedMatch
+) -> list[Finding]:
+    by_node = {finding.node: finding for finding in findings}
+    by_name = comparison.matching.problem.by_name
+    of_parameters = {c.entry for c in merged.resolution.conflicts if c.is_parameter}
+    for conflict in merged.resolution.conflicts:
+        node = by_name.get(conflict.entry)
+        if node is None or _reads_conflict(node, of_parameters):
+            continue
+        reasons = _reasons(conflict, merged.problem.layout)
+        known = by_node.get(node)
+        if known is None:
+            kind: FindingKind = "parameter_differs" if conflict.is_parameter else "introduced"
+            known = Finding(kind, node, "problem", node.exec_order, reasons, score=1.0)
+            by_node[node] = known
+            findings.append(known)
+        elif not _is_conflict(known):
+            known.reasons[:0] = reasons
+    return findings
+
+
+def _of_other_axes(comparison: Comparison, values: RunValues) -> list[Finding]:
+    """Collectives over another axis than in the other layers."""
+    by_name = comparison.matching.problem.by_name
+    return [
+        Finding(
+            "communication",
+            by_name[finding.node],
+            "problem",
+            by_name[finding.node].exec_order,
+            [{"code": "other_axis", "text": finding.text}],
+            score=1.0,
+        )
+        for finding in check_groups(0, values)
+        if finding.node in by_name
+    ]
+
+
+def _explain_sums(findings: list[Finding], values: RunValues) -> None:
+    """Say of a module that its parts are used as the whole, where its peers add them up."""
+    by_name = {f.node.name: f for f in findings if f.side == "problem"}
+    if not by_name or len(values.run.layout.places) == 1:
+        return
+    for found in check_sums(0, values):
+        if found.node in by_name:
+            by_name[found.node].reasons.append({"code": "partial_used", "text": found.text})
+
+
+def _explain_updates(findings: list[Finding], comparison: Comparison) -> None:
+    """Say of a step that the optimizer did it, where all that it read agrees."""
+    for finding in findings:
+        if finding.side != "problem" or not is_update(finding.node):
+            continue
+        rows = range(*np.searchsorted(comparison.pairs.node, _next_to(finding.node)))
+        scores = {comparison.keys[row]: float(comparison.score[row]) for row in rows}
+        read = [scores.get(key, np.nan) for key in ("input.gradient", "parameters.value")]
+        if all(score < _AGREES for score in read) and scores.get("output.value", 0.0) > _AGREES:
+            finding.reasons.append({"code": "update_alone"})
+
+
+def _next_to(node: TreeNode) -> list[int]:
+    return [node.exec_order, node.exec_order + 1]
+
+
+def _reads_conflict(node: TreeNode, of_parameters: set[str]) -> bool:
+    """Whether a call stands in a module whose own parameters differ: the module is named."""
+    parent = node.parent
+    return node.kind == "api" and parent is not None and parent.name in of_parameters
+
+
+def _is_conflict(finding: Finding) -> bool:
+    return any(reason["code"] in _CONFLICTS for reason in finding.reasons)
+
+
+def _without_followers(findings: list[Finding]) -> list[Finding]:
+    """Replicas of activations that differ behind another finding are its consequence."""
+    kept: list[Finding] = []
+    for finding in findings:
+        is_conflict = _is_conflict(finding) and all(r["code"] in _RANKS for r in finding.reasons)
+        if kept and is_conflict and finding.kind == "introduced":
+            kept[0].propagated_to += 1
+        else:
+            kept.append(finding)
+    return kept
+
+
+def _with_one_for_all(findings: list[Finding], comparison: Comparison) -> list[Finding]:
+    """One finding where nearly all gradients that the optimizer reads are off by one factor.
+
+    Clipping, loss scaling or the reduction did that, no single parameter.
+    """
+    nodes = [n for n in comparison.matching.problem.in_order if is_update(n)]
+    named = [finding for finding in findings if is_update(finding.node)]
+    if not nodes or len(named) < _MOST * len(nodes):
+        return findings
+    factors = _gradient_factors(comparison)
+    common = float(np.median(factors)) if factors.size else 1.0
+    alike = factors.size and (np.abs(factors / common - 1.0) < _ALIKE).mean() >= _MOST
+    first = named[0]
+    if alike and abs(common - 1.0) > _ALIKE:
+        first.reasons.insert(0, {"code": "gradients_scaled", "factor": common})
+    else:
+        first.reasons.insert(0, {"code": "updates_differ", "count": len(named)})
+    first.propagated_to += len(named) - 1
+    rest = set(map(id, named[1:]))
+    return [finding for finding in findings if id(finding) not in rest]
+
+
+def _gradient_factors(comparison: Comparison) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The ratio of the norms of each gradient that an optimizer reads."""
+    order = comparison.matching.problem.in_order
+    rows = [
+        row
+        for row, node in enumerate(comparison.pairs.node.tolist())
+        if is_update(order[node]) and comparison.keys[row] == "input.gradient"
+    ]
+    ours, theirs = (side.table[3][rows] for side in comparison.statistics)
+    usable = (theirs > 0) & np.isfinite(ours)
+    return np.asarray(ours[usable] / theirs[usable])
+
+
+def _reasons(conflict: Conflict, layout: RunLayout) -> list[Reason]:
+    said: Reason = {
+        "code": "replica_differs",
+        "value": conflict.key,
+        "axis": conflict.axis,
+        "ranks": ", ".join(map(str, conflict.ranks)),
+        "coordinates": layout.describe_all(conflict.ranks),
+        "error": conflict.error,
+    }
+    if conflict.order is not None:
+        said |= {"code": "misplaced", "order": conflict.order}
+    summed: Reason = {"code": "not_reduced", "axis": conflict.axis}
+    return [said, summed] if conflict.adds_up else [said]
+
+
+def _places_of(finding: Finding, comparison: Comparison, merged: MergedMatch) -> list[Reason]:
+    """The ranks that have a node, those of them that are off, and what it is called there."""
+    run = merged.problem if finding.side == "problem" else merged.benchmark
+    origin = run.origin.get(finding.node.name, {})
+    if not origin or len(run.layout.places) == 1:
+        return []
+    reasons: list[Reason] = []
+    if finding.side == "problem" and not _is_conflict(finding):
+        ranks = _guilty(finding.node, comparison, merged)
+        if ranks:
+            where = run.layout.describe_all(ranks)
+            listed = ", ".join(map(str, ranks))
+            reasons.append({"code": "shard_differs", "ranks": listed, "coordinates": where})
+    first = origin[min(origin)]
+    there = f"; there: {first}" if first != finding.node.name else ""
+    return [
+        *reasons,
+        {
+            "code": "on_ranks",
+            "ranks": ", ".join(map(str, sorted(origin))),
+            "coordinates": run.layout.describe_all(sorted(origin)),
+            "there": there,
+            "origin": first,
+        },
+    ]
+
+
+def _guilty(node: TreeNode, comparison: Comparison, merged: MergedMatch) -> tuple[int, ...]:
+    start, stop = np.searchsorted(comparison.pairs.node, _next_to(node))
+    scores = np.nan_to_num(comparison.score[start:stop], nan=-1.0)
+    if not scores.size or scores.max() <= 0:
+        return ()
+    # What a node reads comes before what it puts out, which is off on all ranks behind a sum.
+    for row in (start + np.flatnonzero(scores >= scores.max() / 2)).tolist():
+        indices = int(comparison.pairs.problem[row]), int(comparison.pairs.benchmark[row])
+        reading = merged.resolution.readings.get(indices[0])
+        if min(indices) < 0 or reading is None:
+            continue
+        axes = reading.problem.axes
+        ranks = guilty_ranks(merged.problem, merged.benchmark, indices, axes)
+        if ranks:
+            return ranks
+    calls = [child.name for child in node.children]
+    return ranks_that_add_nothing(merged.problem, calls)

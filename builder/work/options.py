@@ -1,0 +1,37 @@
+"""What a build can be told, in one record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from builder.compare.score import Tolerance
+from builder.diagnosis.walk import THRESHOLD
+from builder.ranks.options import MergeOptions
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """Options of a build; the defaults are those of the command line.
+
+    `threshold` is the score above which a value diverges. `workers` of None means all cores.
+    `acc_check` is a result table of the pre-check that colours a single graph.
+    `match_by_position` pairs differently named modules of equal parents in their order.
+    `data_mapping` pairs single values by their full names, or names the file that does.
+    """
+
+    overflow_check: bool = False
+    threshold: float = THRESHOLD
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    workers: int | None = None
+    layer_mapping: Path | None = None
+    cell_mapping: Path | None = None
+    data_mapping: Path | Mapping[str, str] | None = None
+    match_by_position: bool = False
+    fuzzy_match: bool = False
+    manual_mapping: Path | None = None
+    acc_check: Path | None = None
+    rank_map: dict[int, int] = field(default_factory=dict)
+    step_map: dict[int, int] = field(default_factory=dict)
+    merging: MergeOptions = field(default_factory=MergeOptions)

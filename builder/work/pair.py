@@ -1,0 +1,166 @@
+"""The work on one (step, rank): read both sides, match, measure, judge and diagnose them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from builder.compare.comparison import Comparison, compare
+from builder.compare.kinds import mode_of
+from builder.diagnosis.walk import Walked, walk
+from builder.dump.matrices import Matrices, multiply
+from builder.dump.reader import Dump, read_dump
+from builder.errors import InputError
+from builder.judge.acc_check import Checks, judge_checked
+from builder.judge.extensions import Extension, apply_extensions
+from builder.judge.overflow import overflow_levels
+from builder.judge.verdict import Judgement, judge
+from builder.match.nodes import MatchRules, match_trees
+from builder.match.rollout_dumps import make_alike
+from builder.match.rollout_mapping import Backend, rollout_mapping
+from builder.match.tree import Tree, build_tree
+from builder.work.layout_findings import with_layout_findings
+from builder.work.merged import MergedMatch, match_merged
+from builder.work.options import BuildOptions
+from builder.work.phases import enter
+from builder.work.plan import PairPlan
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPair:
+    """One pair as measured; `comparison` and `benchmark` are None for a single graph.
+
+    `overflow` holds the levels of problem and benchmark, empty where they were not asked for;
+    `notes` are what could not be done as the user wanted.
+    """
+
+    plan: PairPlan
+    problem: Tree
+    benchmark: Tree | None = None
+    comparison: Comparison | None = None
+    overflow: tuple[list[str | None], list[str | None]] = ([], [])
+    merged: MergedMatch | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def trees(self) -> list[Tree]:
+        """The trees that there are, the problem's first."""
+        return [self.problem] if self.benchmark is None else [self.problem, self.benchmark]
+
+
+@dataclass(frozen=True, slots=True)
+class PairResult:
+    """What became of one pair."""
+
+    pair: ComparedPair
+    judgements: dict[int, Judgement]
+    walked: Walked
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """What every pair of a build is worked on with: the options, and their files already read."""
+
+    options: BuildOptions
+    rules: MatchRules
+    extensions: tuple[Extension, ...] = ()
+    checks: Checks | None = None  # verdicts of the pre-check, for a single graph
+    cores: int = 1  # for one pair
+    backend: Backend | None = None  # of the training run that is compared with an inference run
+    matrices: Matrices | None = None
+
+
+Compared = Callable[[ComparedPair], None]
+
+
+def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> PairResult:
+    """Compare one pair; raises DumpError when a side cannot be read.
+
+    `compared` is called once the pair is measured, before it is judged.
+    """
+    pair = _compare(plan, instructions)
+    compared(pair)
+    if pair.comparison is None:
+        checks = instructions.checks
+        judged = {} if checks is None else judge_checked(pair.problem, checks)
+        return PairResult(pair, judged, Walked([], frozenset(), None))
+    enter("diagnosing")
+    judgements = judge(pair.comparison)
+    if instructions.extensions:
+        apply_extensions(pair.comparison, judgements, instructions.extensions)
+    walked = walk(pair.comparison, instructions.options.threshold)
+    if pair.merged is not None:
+        walked = with_layout_findings(walked, pair.comparison, pair.merged)
+    return PairResult(pair, judgements, walked)
+
+
+def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
+    options, rules = instructions.options, instructions.rules
+    manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
+    enter("reading")
+    cores = instructions.cores
+    merged = match_merged(plan, options.merging, replace(rules, manual=manual), cores)
+    problem, benchmark = merged.matching.problem, merged.matching.benchmark
+    checked = options.overflow_check
+    enter("comparing")
+    return ComparedPair(
+        plan=plan,
+        problem=problem,
+        benchmark=benchmark,
+        comparison=compare(merged.matching, options.tolerance, cores=cores),
+        overflow=(
+            overflow_levels(problem) if checked else [],
+            overflow_levels(benchmark) if checked else [],
+        ),
+        merged=merged,
+    )
+
+
+def _compare(plan: PairPlan, instructions: Instructions) -> ComparedPair:
+    options, rules = instructions.options, instructions.rules
+    if plan.is_merged:
+        return _compare_merged(plan, instructions)
+    enter("reading")
+    problem = build_tree(read_dump(plan.problem))
+    levels = overflow_levels(problem) if options.overflow_check else []
+    if plan.benchmark is None:
+        return ComparedPair(plan, problem, overflow=(levels, []))
+    other = read_dump(plan.benchmark)
+    notes: tuple[str, ...] = ()
+    if instructions.backend is not None or instructions.matrices is not None:
+        dump, other, notes = _prepared(problem.dump, other, instructions)
+        problem = build_tree(dump)
+        if instructions.backend is not None:
+            rules = replace(rules, layer_mapping=rollout_mapping(other))
+    benchmark = build_tree(other)
+    manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
+    enter("matching")
+    matching = match_trees(problem, benchmark, replace(rules, manual=manual))
+    enter("comparing")
+    return ComparedPair(
+        plan=plan,
+        problem=problem,
+        benchmark=benchmark,
+        comparison=compare(matching, options.tolerance, cores=instructions.cores),
+        overflow=(levels, overflow_levels(benchmark) if options.overflow_check else []),
+        notes=notes,
+    )
+
+
+def _prepared(
+    problem: Dump, benchmark: Dump, instructions: Instructions
+) -> tuple[Dump, Dump, tuple[str, ...]]:
+    """Both dumps as they are to be compared, and what could not be done."""
+    notes: list[str] = []
+    matrices = instructions.matrices
+    if matrices is not None:
+        if mode_of(problem, benchmark) != "tensor":
+            raise InputError(
+                f"{problem.path}: {matrices.path} multiplies tensors, and not both runs have them",
+                "record both with task tensor, or leave --config out",
+            )
+        notes += multiply(problem, matrices.problem, matrices)
+        notes += multiply(benchmark, matrices.benchmark, matrices)
+    if instructions.backend is not None:
+        problem, benchmark = make_alike(problem, benchmark, instructions.backend)
+    return problem, benchmark, tuple(notes)

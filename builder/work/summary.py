@@ -1,0 +1,149 @@
+"""Sums up what became of one pair for the whole build, with numbers in place of its nodes."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypedDict
+
+import numpy as np
+
+from builder.compare.comparison import Comparison
+from builder.compare.kinds import unlike
+from builder.diagnosis.causes import source_line
+from builder.diagnosis.communication import Message, messages
+from builder.diagnosis.finding import Finding
+from builder.match.nodes import MatchRules
+from builder.match.tree import Tree, TreeNode
+from builder.reasons import Reason
+from builder.work.merged import MergedMatch
+from builder.work.outcome import PairOutcome, RuleState, StoredFinding
+from builder.work.pair import ComparedPair, PairResult
+
+
+class Numbered(Protocol):
+    """One tree whose graph and nodes have numbers that no other tree's have."""
+
+    @property
+    def tree(self) -> Tree:
+        """The tree."""
+
+    @property
+    def graph(self) -> int:
+        """The number of the tree itself."""
+
+    def id_of(self, node: TreeNode) -> int:
+        """The number of a node."""
+
+
+def outcome_of(
+    result: PairResult, problem: Numbered, benchmark: Numbered | None, rules: MatchRules
+) -> PairOutcome:
+    """The outcome of a pair that was worked on; `benchmark` is None for a single graph."""
+    plan, comparison = result.pair.plan, result.pair.comparison
+    if comparison is None or benchmark is None:
+        own = _messages(problem)
+        return PairOutcome(plan.step, plan.rank, graphs=(problem.graph,), messages=(own,))
+    matched = len(comparison.matching.partner) // 2 - 1
+    late = result.walked.late
+    apart = unlike(problem.tree.dump, benchmark.tree.dump)
+    return PairOutcome(
+        step=plan.step,
+        rank=plan.rank,
+        mode=comparison.mode,
+        matched=matched,
+        unmatched_problem=len(problem.tree.in_order) - 1 - matched,
+        unmatched_benchmark=len(benchmark.tree.in_order) - 1 - matched,
+        compared=0 if _is_incomparable(apart) else int((~np.isnan(comparison.score)).sum()),
+        precision=comparison.precision,
+        unlike=apart,
+        ties=tuple(node.name for node in result.walked.ties),
+        gradients_agree=_gradients_agree(comparison),
+        rules=_rule_states(rules),
+        manual=_manual_states(result.pair, rules),
+        findings=tuple(_stored(f, result, problem, benchmark) for f in result.walked.findings),
+        late=_stored(late, result, problem, benchmark) if late is not None else None,
+        tolerated=result.walked.tolerated,
+        graphs=(problem.graph, benchmark.graph),
+        messages=() if plan.is_merged else (_messages(problem), _messages(benchmark)),
+        **_merged_facts(result.pair.merged),
+    )
+
+
+def _is_incomparable(apart: Reason | None) -> bool:
+    """Whether the dumps have no measure of a tensor in common; arguments alone say too little."""
+    return apart is not None and apart["code"] in ("unlike_attributes", "unlike_names")
+
+
+class _MergedFacts(TypedDict, total=False):
+    layouts: tuple[str, str]
+    values: dict[str, int]
+    set_aside: dict[str, int]
+
+
+def _merged_facts(merged: MergedMatch | None) -> _MergedFacts:
+    if merged is None:
+        return {}
+    resolution = merged.resolution
+    return {
+        "layouts": (str(merged.problem.layout), str(merged.benchmark.layout)),
+        "values": {
+            "compared": resolution.compared,
+            "bounded": len(resolution.bounded),
+            "assumed": len(resolution.assumed),
+            "told": len(resolution.told),
+        },
+        "set_aside": dict(resolution.set_aside),
+    }
+
+
+def _messages(side: Numbered) -> tuple[Message, ...]:
+    return tuple(messages(side.tree, side.id_of))
+
+
+def _rule_states(rules: MatchRules) -> tuple[RuleState, ...]:
+    mapping = rules.layer_mapping
+    if mapping is None:
+        return ()
+    return tuple(RuleState(rule.used, rule.reached) for rule in mapping.rules)
+
+
+def _manual_states(pair: ComparedPair, rules: MatchRules) -> tuple[bool, ...]:
+    assert pair.benchmark is not None
+    return tuple(
+        mapped.applies_to(pair.plan.step, pair.plan.rank)
+        and mapped.problem in pair.problem.by_name
+        and mapped.benchmark in pair.benchmark.by_name
+        for mapped in rules.manual
+    )
+
+
+def _gradients_agree(comparison: Comparison) -> bool | None:
+    scores = [
+        comparison.node_score[node.exec_order]
+        for node in comparison.matching.problem.in_order
+        if node.entry is not None and node.entry.kind == "parameters_grad"
+    ]
+    known = [score for score in scores if not np.isnan(score)]
+    return max(known) == 0.0 if known else None
+
+
+def _stored(
+    finding: Finding, result: PairResult, problem: Numbered, benchmark: Numbered
+) -> StoredFinding:
+    side = problem if finding.side == "problem" else benchmark
+    return StoredFinding(
+        step=result.pair.plan.step,
+        rank=result.pair.plan.rank,
+        graph=side.graph,
+        node=side.id_of(finding.node),
+        name=finding.node.name,
+        kind=finding.kind,
+        is_api=finding.node.kind == "api",
+        sort_key=finding.sort_key(),
+        score=finding.score,
+        input_score=finding.input_score,
+        introduced=finding.introduced,
+        reasons=finding.reasons,
+        propagated_to=finding.propagated_to,
+        inherits=finding.inherits,
+        line=source_line(side.tree, finding.node),
+    )

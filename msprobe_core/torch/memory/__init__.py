@@ -1,0 +1,1 @@
+"""Who wrote a tensor's memory, and what is known of what lies in it."""

@@ -1,0 +1,99 @@
+"""Where each rank stands: as recorded, or from sizes and order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from builder.dump.reader import Axis, Dump, Parallel
+from builder.dump.values import Values
+from builder.errors import InputError
+from builder.ranks.layout.coordinates import Sizes, layout_of
+
+
+def _dump(parallel: Parallel | None = None) -> Dump:
+    return Dump(
+        Path("d"), "statistics", "mix", "pytorch", Values(), {}, {}, {}, {}, [], parallel=parallel
+    )
+
+
+def _header(rank: int, tp: int, size: int = 2) -> Parallel:
+    return Parallel(axes={"tp": Axis(tp, size, tuple(range(size)))}, world_size=size, rank=rank)
+
+
+def test_recorded_places_need_no_flag() -> None:
+    layout = layout_of({0: _dump(_header(0, 0)), 1: _dump(_header(1, 1))}, Sizes(), "d")
+    assert layout.sizes == {"tp": 2}
+    assert [layout.places[rank].at for rank in (0, 1)] == [{"tp": 0}, {"tp": 1}]
+    assert layout.describe(1) == "tp 1 of 2"
+
+
+def test_ranks_run_through_the_axes_in_megatrons_order() -> None:
+    dumps = {rank: _dump() for rank in range(8)}
+    layout = layout_of(dumps, Sizes(rank_size=8, tp=2, pp=2), "d")
+    assert layout.sizes == {"tp": 2, "dp": 2, "pp": 2}
+    assert layout.places[5].at == {"tp": 1, "dp": 0, "pp": 1}
+    other = layout_of(dumps, Sizes(rank_size=8, tp=2, pp=2, order="pp-dp-cp-tp"), "d")
+    assert other.places[5].at == {"pp": 1, "dp": 0, "tp": 1}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "sizes", "said"),
+    [
+        (2, Sizes(), "do not say where they stand"),
+        (2, Sizes(rank_size=2, tp=2), "add --tp and --pp"),
+        (2, Sizes(rank_size=4, tp=2, pp=2), "rank 2, 3 of 4 is missing"),
+        (4, Sizes(rank_size=4, tp=3, pp=1), "not 4"),
+        (4, Sizes(rank_size=4, tp=2, pp=1, ep=3), "--ep 3"),
+        (4, Sizes(rank_size=4, tp=2, pp=1, ep=2, etp=4), "--etp 4 does not divide"),
+        (2, Sizes(rank_size=2, tp=2, pp=1, order="tp-pp"), "--order tp-pp"),
+    ],
+)
+def test_sizes_that_fit_no_ranks_are_errors(ranks: int, sizes: Sizes, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        layout_of({rank: _dump() for rank in range(ranks)}, sizes, "d")
+
+
+def test_a_flag_that_contradicts_the_dump_names_both() -> None:
+    dumps = {rank: _dump(_header(rank, rank)) for rank in (0, 1)}
+    with pytest.raises(InputError, match=r"--tp 4 .* recorded tp 2"):
+        layout_of(dumps, Sizes(tp=4), "d")
+
+
+def test_a_missing_rank_is_named() -> None:
+    with pytest.raises(InputError, match="rank 1 of 2 is missing"):
+        layout_of({0: _dump(_header(0, 0))}, Sizes(), "d")
+
+
+def test_experts_divide_the_ranks_of_cp_and_dp() -> None:
+    dumps = {rank: _dump() for rank in range(8)}
+    layout = layout_of(dumps, Sizes(rank_size=8, tp=2, pp=1, cp=2, ep=2), "d")
+    assert layout.sizes == {"tp": 2, "cp": 2, "dp": 2, "ep": 2}
+    assert [layout.places[rank].at["ep"] for rank in range(8)] == [0, 0, 1, 1, 0, 0, 1, 1]
+    assert layout.places[7].of(is_expert=True) == {"tp": 1, "dp": 1, "pp": 0}
+    assert layout.places[7].of(is_expert=False)["cp"] == 1
+
+
+def test_experts_with_tensor_ranks_of_their_own_lie_on_a_second_grid() -> None:
+    dumps = {rank: _dump() for rank in range(4)}
+    layout = layout_of(dumps, Sizes(rank_size=4, tp=1, pp=1, ep=2, etp=2), "d")
+    assert layout.sizes == {"dp": 4, "ep": 2, "etp": 2}
+    assert [layout.places[rank].at for rank in (0, 3)] == [
+        {"dp": 0, "ep": 0, "etp": 0},
+        {"dp": 3, "ep": 1, "etp": 1},
+    ]
+    assert [layout.places[rank].of(is_expert=True)["tp"] for rank in range(4)] == [0, 1, 0, 1]
+    assert all(place.of(is_expert=True)["dp"] == 0 for place in layout.places.values())
+
+
+def test_recorded_places_on_the_second_grid_are_taken_over() -> None:
+    axes = {"dp": Axis(1, 2, (0, 1)), "etp": Axis(1, 2, (0, 1)), "edp": Axis(0, 1, (1,))}
+    own = Parallel(axes=axes, world_size=2, rank=1)
+    first = {"dp": Axis(0, 2, (0, 1)), "etp": Axis(0, 2, (0, 1)), "edp": Axis(0, 1, (0,))}
+    other = Parallel(axes=first, world_size=2, rank=0)
+    layout = layout_of({0: _dump(other), 1: _dump(own)}, Sizes(), "d")
+    assert layout.sizes == {"dp": 2, "etp": 2}
+    assert layout.places[1].of(is_expert=True) == {"tp": 1, "dp": 0, "pp": 0}
+    with pytest.raises(InputError, match=r"--etp 4 .* recorded etp 2"):
+        layout_of({0: _dump(other), 1: _dump(own)}, Sizes(etp=4), "d")

@@ -1,0 +1,66 @@
+"""What a step inherits counts as propagated, or as rounding where nothing came before."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+import pytest
+
+from builder.run.order import order_findings
+from builder.work.outcome import PairOutcome, StoredFinding
+
+FIRST = StoredFinding(
+    step=0,
+    rank=0,
+    graph=1,
+    node=1,
+    name="Torch.mm.0.forward",
+    kind="introduced",
+    is_api=True,
+    sort_key=(0, 3),
+    score=0.9,
+    input_score=0.0,
+    introduced=0.9,
+    reasons=[],
+    propagated_to=3,
+)
+WEIGHT: frozenset[Hashable] = frozenset([(1.0, 0.0, 0.5, 2.0)])
+INHERITED = replace(
+    FIRST, step=1, kind="parameter_differs", sort_key=(0, 1), propagated_to=5, inherits=WEIGHT
+)
+
+
+def outcome(step: int, *findings: StoredFinding, tolerated: bool = True) -> PairOutcome:
+    left = WEIGHT if tolerated else frozenset()
+    return PairOutcome(step, 0, findings=findings, tolerated=left)
+
+
+def test_a_weight_that_an_earlier_finding_moved_counts_with_it() -> None:
+    for tolerated in (True, False):
+        found = order_findings([outcome(0, FIRST, tolerated=tolerated), outcome(1, INHERITED)], [])
+        assert [(f.name, f.step, f.propagated_to) for f in found] == [(FIRST.name, 0, 3 + 5 + 1)]
+
+
+def test_a_weight_that_rounding_moved_is_no_finding() -> None:
+    assert order_findings([outcome(0), outcome(1, INHERITED)], []) == []
+
+
+def test_a_weight_that_rounding_moved_is_none_while_no_optimizer_touches_it() -> None:
+    later = replace(INHERITED, step=2)
+    steps = [outcome(0), outcome(1, INHERITED, tolerated=False), outcome(2, later)]
+    assert order_findings(steps, []) == []
+    alone = [outcome(0), outcome(1, tolerated=False), outcome(2, later)]
+    assert [f.step for f in order_findings(alone, [])] == [2]
+
+
+def test_a_weight_that_nothing_moved_is_one() -> None:
+    found = order_findings([outcome(0, tolerated=False), outcome(1, INHERITED)], [])
+    assert [(f.step, f.kind) for f in found] == [(1, "parameter_differs")]
+
+
+@pytest.mark.parametrize(("before", "steps"), [(0.2, [0]), (0.0, [0, 1])])
+def test_what_grows_out_of_such_a_weight_counts_with_it(before: float, steps: list[int]) -> None:
+    grown = replace(FIRST, step=1, name="VF.lstm.0.forward", input_score=before)
+    found = order_findings([outcome(0, FIRST), outcome(1, grown)], [])
+    assert [f.step for f in found] == steps
