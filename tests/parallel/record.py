@@ -19,7 +19,7 @@ from msprobe.pytorch import PrecisionDebugger
 from tests.parallel.experiment import Experiment, experiment
 from tests.parallel.layout import Layout, Mesh
 from tests.parallel.megatron import MegatronExperiment
-from tests.parallel.model import Size
+from tests.parallel.size import Size
 
 Task = Literal["statistics", "tensor"]
 Change = Callable[[Experiment], None]

@@ -12,8 +12,8 @@ from builder.ranks.checks.self_check import CheckFinding, check_dump
 from builder.ranks.layout.coordinates import Sizes
 from tests.parallel.faults import FAULTS
 from tests.parallel.layout import Layout
-from tests.parallel.model import Size
 from tests.parallel.record import record
+from tests.parallel.size import Size
 
 
 def _found(name: str, folder: Path) -> list[CheckFinding]:
