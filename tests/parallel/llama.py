@@ -136,15 +136,18 @@ def device_mesh(mesh: Mesh) -> DeviceMesh:
     return init_device_mesh("cpu", sizes, mesh_dim_names=tuple(axes))
 
 
-def parallelized(model: nn.Module, mesh: Mesh, edits: Edits | None = None) -> nn.Module:
+def parallelized(model: Llama, mesh: Mesh, edits: Edits | None = None) -> Llama:
     """The model under torchtitan's plan and FSDP2; `edits` replace parts of a plan by path."""
     whole, edits = device_mesh(mesh), edits or {}
-    layers = model.get_submodule("layers")
+    is_tied = model.output.weight is model.tok_embeddings.weight
+    layers = model.layers
     if mesh.size("tp") > 1:
         for index, layer in enumerate(layers.children()):
             own = {name.removeprefix(f"layers.{index}."): style for name, style in edits.items()}
             parallelize_module(layer, whole["tp"], _edited(block_plan(mesh.layout), own))
         parallelize_module(model, whole["tp"], _edited(ends_plan(mesh.layout), edits))
+    if is_tied:
+        model.output.weight = model.tok_embeddings.weight  # each has been cut for itself
     if mesh.size("dp") > 1:
         for layer in layers.children():
             fully_shard(layer, mesh=whole["dp"])

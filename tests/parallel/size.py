@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 
 Precision = Literal["float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "float16")
+# A norm over the four numbers of a narrow head, which may nearly agree, makes anything of the
+# rounding of half formats: those are trained at a width that has a norm's usual condition.
+_HIDDEN_IN_HALF = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,11 @@ class Size:
     masked: bool = False
     apart: bool = False
     precision: Precision = "float32"
+
+    def in_precision(self, precision: Precision) -> Size:
+        """The same in another format."""
+        hidden = self.hidden if precision == "float32" else _HIDDEN_IN_HALF
+        return replace(self, precision=precision, hidden=hidden)
 
     @property
     def torch_dtype(self) -> torch.dtype:

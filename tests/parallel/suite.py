@@ -76,7 +76,7 @@ def cases(
             benchmark = MEGATRON if layout.native == "megatron" else fault.benchmark
             listed.append(Case(fault.name, task, seed, layout, benchmark, fault.size, fault))
     return [
-        replace(case, dumps=dumps, size=replace(case.size, precision=precision))
+        replace(case, dumps=dumps, size=case.size.in_precision(precision))
         for case in listed
         if re.search(only, case.name)
     ]
