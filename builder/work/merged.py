@@ -207,7 +207,7 @@ def match_merged(
     alike = not moved and theirs.makes_the_calls_of(ours)
     benchmark = theirs.like(problem) if alike else theirs.assembled(join, {}, ties)
     trees = build_tree(problem.dump), build_tree(benchmark.dump)
-    matching = match_trees(*trees, replace(rules, any_class=True))
+    matching = match_trees(*trees, rules)
     weak = mark_layout_calls(matching)
     rows = pair_values(matching)
     is_pair = (rows.problem != SURPLUS) & (rows.benchmark != SURPLUS)
