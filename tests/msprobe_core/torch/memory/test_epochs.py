@@ -172,7 +172,7 @@ def check(record: dict[str, Any], truth: torch.Tensor, folder: Path) -> None:
         assert record["md5"] == f"{zlib.crc32(truth.numpy().tobytes()):08x}"
     if "Max" in record:
         assert record["Max"] == pytest.approx(wide.max().item(), rel=1e-6)
-        assert record["Norm"] == pytest.approx(wide.norm().item(), rel=1e-6)
+        assert record["Norm"] == pytest.approx(wide.double().norm().item(), rel=1e-6)
     if "data_name" in record:
         saved = torch.load(folder / "dump_tensor_data" / record["data_name"])
         assert torch.equal(saved, truth)
@@ -230,7 +230,7 @@ def test_names_that_are_older_than_the_recording(
     with torch.no_grad():
         for _ in range(3):
             net(torch.ones(2, 50))
-            seen.append(weight.norm().item())
+            seen.append(weight.double().norm().item())
             write()
     recording.stop()
     recording.step()
@@ -272,11 +272,11 @@ def test_an_optimizer_reads_and_writes(kind: str, debugger: Make, dumps: Read) -
     for _ in range(2):
         optimizer.zero_grad(set_to_none=False)
         net(torch.ones(3, 40)).square().mean().backward()
-        gradient, before = net[0].weight.grad, net[0].weight.norm().item()
+        gradient, before = net[0].weight.grad, net[0].weight.double().norm().item()
         assert gradient is not None
-        norm = gradient.norm().item()
+        norm = gradient.double().norm().item()
         optimizer.step()
-        truth.append((norm, before, net[0].weight.norm().item()))
+        truth.append((norm, before, net[0].weight.double().norm().item()))
     recording.stop()
     recording.step()
     found = dumps()[0].head["optimizer"]
@@ -296,7 +296,7 @@ def test_gradients_after_they_are_unscaled(level: str, debugger: Make, dumps: Re
     scaled: Any = scaler.scale(net(torch.ones(3, 40)).square().mean())
     scaled.backward()
     scaler.unscale_(optimizer)
-    truth = net[0].weight.grad.norm().item()
+    truth = net[0].weight.grad.double().norm().item()
     if level != "L0":
         nn.utils.clip_grad_norm_(net.parameters(), 1e9)
     scaler.step(optimizer)
