@@ -10,9 +10,9 @@ import torch
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
-from msprobe_core.torch.parallel import OutermostCalls
 from msprobe_core.torch.memory.unseen_writes import KeptVersions, UnseenWrites
 from msprobe_core.torch.names.call_site import call_sites
+from msprobe_core.torch.parallel import OutermostCalls
 from msprobe_core.torch.record.entries import untraced
 from msprobe_core.torch.watch.backward_runs import BackwardRuns
 from msprobe_core.torch.watch.calls import CallMode, call_mode_type
@@ -22,6 +22,7 @@ from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model, ModuleWatch
 from msprobe_core.torch.watch.regions import RegionWatch
+from msprobe_core.torch.watch.replaced_functions import ReplacedFunctions
 from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, unlisted_api
 
 
@@ -119,6 +120,7 @@ class Capture:
         )
         others: list[_Watch] = [
             CollectiveWatch(self._trace, self._threads, self._regions, risk_level),
+            ReplacedFunctions(self._mode, risk_level),
         ]
         if risk_level == "ALL":
             others.append(AutogradFunctions(self._mode))
