@@ -114,7 +114,7 @@ def _function_of(code: CodeType) -> Function | None:
     branches = torch._jit_internal.boolean_dispatched
     for outer, info in branches.items():
         if code in (info["if_true"].__code__, info["if_false"].__code__):
-            return outer  # type: ignore[no-any-return]
+            return outer
     holders = [each for each in gc.get_referrers(code) if type(each) is FunctionType]
     return next((each for each in holders if each.__code__ is code), None)
 

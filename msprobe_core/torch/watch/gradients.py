@@ -93,7 +93,7 @@ class GradientWatch:
         """
         if not self._trace.nested or torch._C._current_graph_task_id() == -1:
             return None
-        node = torch._C._current_autograd_node()
+        node: Node | None = torch._C._current_autograd_node()  # none in the engine's own work
         if node is None:
             return None
         made = node._sequence_nr()
