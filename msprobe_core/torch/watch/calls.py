@@ -64,7 +64,7 @@ class CallMode(TorchFunctionMode):
         self._threads, self._gradients = threads, gradients
         self._sites = sites
         self._below: list[object] = []
-        self._started = False
+        self.is_started = False
         self._unlisted = unlisted
 
     def __torch_function__(
@@ -75,6 +75,10 @@ class CallMode(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401 - the result of any function of torch
         kwargs = kwargs or {}
+        try:
+            func = self._sites.originals.of(func, sys._getframe(self._depth))
+        except Exception as error:  # nothing of this may reach the user's step
+            self._trace.report(f"what {func} replaces", error)
         if func not in self._table.watched:
             return self._unrecorded(func, args, kwargs)
         if self.is_quiet():
@@ -128,15 +132,15 @@ class CallMode(TorchFunctionMode):
 
     def start(self) -> None:
         """Enter the mode in this thread."""
-        self._started = True
+        self.is_started = True
         self._below = [_get_function_stack_at(n) for n in range(_len_torch_function_stack())]
         _push_mode(self)
 
     def stop(self) -> None:
         """Leave the mode. A mode of the user's that ended meanwhile took it off in its stead."""
-        if not self._started:
+        if not self.is_started:
             return
-        self._started = False
+        self.is_started = False
         if self._is_on():
             self.leave()
             return
@@ -181,7 +185,7 @@ class CallMode(TorchFunctionMode):
     def _begin(self, api: Api, written: Arguments, caller: FrameType | None) -> _Begun | None:
         trace, local = self._trace, self._threads.local
         try:
-            parent = local.running[-1] if local.running else self._regions.region_of(caller)
+            parent = local.running[-1] if local.running else self._around(caller)
             name = f"{api.prefix}.{api.name}.{trace.next_call(api.owner)}"
             marked = mark_overwritten(api.name, *written)
             entry = begin_call(trace, f"{name}.forward", api, parent, marked, caller)
@@ -189,6 +193,10 @@ class CallMode(TorchFunctionMode):
         except Exception as error:  # nothing of this may reach the user's step
             trace.report(api.owner, error)
             return None
+
+    def _around(self, caller: FrameType | None) -> ModuleCall | None:
+        """Where a call stands that no running module makes: a region, or a user's own backward."""
+        return self._regions.region_of(caller) or self._gradients.running_backward()
 
     def _end(self, begun: _Begun | None, args: tuple[Any, ...], *result: Any) -> None:  # noqa: ANN401
         """Record the result of a call; without one it has raised."""
@@ -252,7 +260,7 @@ class CallMode(TorchFunctionMode):
     ) -> _Begun | None:
         trace, local = self._trace, self._threads.local
         try:
-            parent = local.running[-1] if local.running else self._regions.region_of(caller)
+            parent = local.running[-1] if local.running else self._around(caller)
             name = f"{api.owner}.{trace.calls_of(api.owner)}"
             marked = mark_overwritten(api.name, args, kwargs)
             entry = begin_call(trace, f"{name}.forward", api, parent, marked, caller)

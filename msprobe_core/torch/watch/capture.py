@@ -23,6 +23,7 @@ from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model, ModuleWatch
 from msprobe_core.torch.watch.regions import RegionWatch
+from msprobe_core.torch.watch.replaced_functions import ReplacedFunctions
 from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, unlisted_api
 
 
@@ -124,6 +125,7 @@ class Capture:
         )
         others: list[_Watch] = [
             CollectiveWatch(self._trace, self._threads, self._regions, risk_level),
+            ReplacedFunctions(self._mode, risk_level),
         ]
         if risk_level == "ALL":
             others.append(AutogradFunctions(self._mode))
