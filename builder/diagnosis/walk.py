@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from builder.compare.comparison import Comparison
+from builder.compare.score import THRESHOLD
 from builder.compare.statistics import nonfinite_state
 from builder.diagnosis.candidates import Candidates
 from builder.diagnosis.case import Case
@@ -34,8 +35,6 @@ from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.tree import TreeNode
 from builder.match.values import SURPLUS
 from builder.reasons import Reason
-
-THRESHOLD = 0.25
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,8 @@ export const reasonsEn: Record<string, string> = {
     "dumps of unlike tasks, {{problem}} against {{benchmark}}: compared on the statistics that both have",
   unlike_checksums:
     "dumps of unlike tasks, {{problem}} against {{benchmark}}: compared on the checksums that both have",
+  placed_as_other:
+    "the {{side}} run has no construct.json: its calls are placed as those of the other run that have their names",
   unlike_attributes:
     "dumps of unlike tasks, {{problem}} against {{benchmark}}: they have no measure of a tensor in common; arguments, dtypes and shapes alone were compared",
   unlike_names:
