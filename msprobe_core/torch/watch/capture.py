@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -10,7 +11,7 @@ import torch
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
-from msprobe_core.torch.memory.unseen_writes import KeptVersions, UnseenWrites
+from msprobe_core.torch.memory.unseen_writes import UnseenWrites
 from msprobe_core.torch.names.call_site import call_sites
 from msprobe_core.torch.parallel import OutermostCalls
 from msprobe_core.torch.record.entries import untraced
@@ -46,13 +47,11 @@ class Capture:
         self._gradients = GradientWatch(trace)
         self._regions = RegionWatch(self._threads, trace)
         self._mode: CallMode | None = None
-        self._others: list[_Watch] = [KeptVersions(trace)]
+        self._others: list[_Watch] = [UnseenWrites(trace, sees_calls=config.records_calls)]
         self._custom = custom
         if config.records_calls:
             self._watch_calls(config)
-        else:
-            self._others.append(UnseenWrites(trace))
-        self._others.append(BackwardRuns(self._begin_pass, self._mode))
+        self._others.append(BackwardRuns(self._begin_pass, self._end_pass, self._mode))
         self.outermost = OutermostCalls(trace)
         self._modules = ModuleWatch(
             trace, self._threads, self._gradients, self._mode, isolation, self.outermost
@@ -110,6 +109,12 @@ class Capture:
                 self._gradients.begin_pass(roots, gradients)
         except Exception as error:  # nothing of this may reach the user's step
             self._trace.report("the start of a backward pass", error)
+
+    def _end_pass(self) -> None:
+        distributed = sys.modules.get("torch.distributed")
+        if distributed is not None and distributed.is_available() and distributed.is_initialized():
+            # What averages gradients over ranks is not seen: it runs below Python.
+            self._trace.safely("a backward pass", self._trace.book.forget_gradients)
 
     def _watch_calls(self, config: Config) -> None:
         risk_level = config.risk_level
