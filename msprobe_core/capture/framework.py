@@ -42,6 +42,10 @@ class ValueBook(Records, Protocol):
         """Note that a tensor's memory was not written yet."""
         ...
 
+    def let_go(self, tensor: Any) -> None:  # noqa: ANN401
+        """Refer to a tensor object no longer, not even weakly."""
+        ...
+
     def forget_records(self) -> None:
         """Reuse no record made so far."""
         ...
@@ -105,6 +109,14 @@ class StepRecorder(Protocol):
 
     def discard(self) -> None:
         """Remove what was written."""
+        ...
+
+    def abandon(self, reason: str) -> None:
+        """Watch no longer and close the files as incomplete; never raises."""
+        ...
+
+    def leave(self) -> None:
+        """In a process that was forked: watch no longer, write nothing; never raises."""
         ...
 
 

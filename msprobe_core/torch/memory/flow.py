@@ -84,6 +84,12 @@ class Flow:
         """Forget who made a tensor that was filled with its version left as it was."""
         self._known.pop(tensor.untyped_storage()._cdata, None)
 
+    def let_go(self, tensor: torch.Tensor) -> None:
+        """Refer to a tensor object no longer."""
+        known = self._known.get(tensor.untyped_storage()._cdata)
+        if known is not None:
+            known.made = [made for made in known.made if made.tensor() is not tensor]
+
     def clear(self) -> None:
         """Forget everything."""
         self._known.clear()

@@ -180,6 +180,12 @@ class TensorBook:
         elif hasattr(value, "tensor"):
             self.distrust(value.tensor, filled)
 
+    def let_go(self, tensor: torch.Tensor) -> None:
+        """Refer to a tensor object no longer, not even weakly: it is to become another."""
+        self._known.pop(id(tensor), None)
+        if self._flow is not None and _has_storage(tensor):
+            self._flow.let_go(tensor)
+
     def forget_records(self) -> None:
         """Reuse no record made so far."""
         self._known.clear()
