@@ -15,6 +15,7 @@ from builder.match.cell_mapping import CellMapping
 from builder.match.guess import guess_modules
 from builder.match.layer_mapping import LayerMapping, Rule
 from builder.match.manual_file import MappedPair
+from builder.match.renaming import find_renaming, modules_of
 from builder.match.rollout_mapping import RolloutMapping
 from builder.match.tokens import call_names, call_tokens
 from builder.match.tree import Tree, TreeNode, subtree
@@ -28,8 +29,8 @@ _Pair = tuple[TreeNode, TreeNode]
 class MatchRules:
     """What a user asks of the matching beyond names.
 
-    `by_position` pairs differently named modules of equal parents in their order, the way one
-    model written in two frameworks needs it. `any_class` pairs modules of one path whatever their
+    `by_position` pairs modules of other names by the shapes of their parameters and their place,
+    the way one model written twice needs it. `any_class` pairs modules of one path whatever their
     class: a layer that is cut over ranks has another. `values` pairs single values by their full
     names.
     """
@@ -74,6 +75,9 @@ class _Matcher:
         self.rules = rules
         self.across_frameworks = problem.dump.framework != benchmark.dump.framework
         mapping = rules.layer_mapping
+        if mapping is None and rules.by_position:
+            # Where whole layers have other names, places tell nothing before those are known.
+            mapping = find_renaming(modules_of(problem), modules_of(benchmark)).mapping()
         self.translated = mapping.translate(problem) if mapping is not None else {}
 
     def run(self) -> Matching:

@@ -5,7 +5,6 @@ The mode is entered at `start` and left at `stop`; torch itself stays as it is.
 
 from __future__ import annotations
 
-import inspect
 import sys
 import threading
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.torch.memory.unwritten import ALLOCATING, mark_overwritten
+from msprobe_core.torch.memory.writes import WRITING, written_by
 from msprobe_core.torch.names.api_table import Api
 from msprobe_core.torch.names.call_site import CallSites, written_arguments
 from msprobe_core.torch.record.entries import begin_call, end_call, holds_tensor, write_output
@@ -33,11 +33,6 @@ from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.graph import now
 from msprobe_core.torch.watch.regions import RegionWatch
 
-_DATA = inspect.getattr_static(torch.Tensor, "data")
-_BEHIND_THE_VERSION: frozenset[Callable[..., Any]] = frozenset(
-    (_DATA.__get__, _DATA.__set__, torch.Tensor.data_ptr, torch.Tensor.__array__)
-)
-"""What gives the elements of a tensor away, or changes them, without a sign in its version."""
 _EXPOSES_MEMORY = frozenset({"numpy"})
 _RESIZES = frozenset({"resize_", "resize_as_"})
 
@@ -90,6 +85,10 @@ class CallMode(TorchFunctionMode):
         if self._thread is None:
             take_off_after_this_call(self)
             return func(*args, **kwargs)
+        try:
+            func = self._sites.originals.of(func, sys._getframe(self._depth))
+        except Exception as error:  # nothing of this may reach the user's step
+            self._trace.report(f"what {func} replaces", error)
         if func not in self._table.watched:
             return self._unrecorded(func, args, kwargs)
         if self.is_quiet():
@@ -140,7 +139,7 @@ class CallMode(TorchFunctionMode):
     def start(self) -> None:
         """Enter the mode in this thread."""
         for mode in modes_of_thread():
-            if isinstance(mode, CallMode) and mode is not self and mode.has_ended:
+            if isinstance(mode, CallMode) and not mode.is_started:
                 take_off(mode)
         self._below = modes_of_thread()
         self._thread = threading.get_ident()
@@ -163,9 +162,9 @@ class CallMode(TorchFunctionMode):
                 take_off(ended)
 
     @property
-    def has_ended(self) -> bool:
-        """Whether the mode records nothing any more, and is only still on some thread's stack."""
-        return self._thread is None
+    def is_started(self) -> bool:
+        """Whether the mode records; one that does not may still be on some thread's stack."""
+        return self._thread is not None
 
     def leave(self) -> None:
         """Take this mode off the thread's stack, wherever on it the mode stands."""
@@ -196,6 +195,9 @@ class CallMode(TorchFunctionMode):
             self._end(begun, written[0])
             raise
         local.quiet -= 1
+        wrote = written_by(api.name, *call, result)
+        if wrote:
+            self._trace.safely(api.owner, self._trace.book.written, wrote)
         if size is not None:
             self._trace.safely(api.owner, self._resized, result, size)
         self._end(begun, written[0], result)
@@ -204,7 +206,7 @@ class CallMode(TorchFunctionMode):
     def _begin(self, api: Api, written: Arguments, caller: FrameType | None) -> _Begun | None:
         trace, local = self._trace, self._threads.local
         try:
-            parent = local.running[-1] if local.running else self._regions.region_of(caller)
+            parent = local.running[-1] if local.running else self._around(caller)
             name = f"{api.prefix}.{api.name}.{trace.next_call(api.owner)}"
             marked = mark_overwritten(api.name, *written)
             entry = begin_call(trace, f"{name}.forward", api, parent, marked, caller)
@@ -212,6 +214,10 @@ class CallMode(TorchFunctionMode):
         except Exception as error:  # nothing of this may reach the user's step
             trace.report(api.owner, error)
             return None
+
+    def _around(self, caller: FrameType | None) -> ModuleCall | None:
+        """Where a call stands that no running module makes: a region, or a user's own backward."""
+        return self._regions.region_of(caller) or self._gradients.running_backward()
 
     def _end(self, begun: _Begun | None, args: tuple[Any, ...], *result: Any) -> None:  # noqa: ANN401
         """Record the result of a call; without one it has raised."""
@@ -221,7 +227,7 @@ class CallMode(TorchFunctionMode):
         api, name, parent, entry, made = begun
         try:
             if api.name in _EXPOSES_MEMORY:
-                trace.book.distrust(args[0])
+                trace.book.given_away(args[0])
             if entry is not None and result:
                 write_output(trace, entry, result[0])
             end_call(trace, f"{name}.forward", entry, parent)
@@ -235,8 +241,6 @@ class CallMode(TorchFunctionMode):
         self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:  # noqa: ANN401
         quiet = self.is_quiet()
-        if func in _BEHIND_THE_VERSION and args and not quiet:
-            self._trace.safely("a tensor", self._trace.book.distrust, args[0])
         if self._unlisted is not None and not quiet:
             api = self._trace.safely("the name of a call", self._unlisted, func)
             if api is not None:
@@ -248,7 +252,11 @@ class CallMode(TorchFunctionMode):
         inner = self._table.unwrapped.get(func)
         if inner is not None:
             return self._inside(inner, func, args, kwargs)
-        return func(*args, **kwargs)
+        result = func(*args, **kwargs)
+        if (func in WRITING or "out" in kwargs) and not quiet:
+            wrote = written_by(getattr(func, "__name__", ""), args, kwargs, result)
+            self._trace.safely("written memory", self._trace.book.written, wrote)
+        return result
 
     def _record_unlisted(
         self, api: Api, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -273,7 +281,7 @@ class CallMode(TorchFunctionMode):
     ) -> _Begun | None:
         trace, local = self._trace, self._threads.local
         try:
-            parent = local.running[-1] if local.running else self._regions.region_of(caller)
+            parent = local.running[-1] if local.running else self._around(caller)
             name = f"{api.owner}.{trace.calls_of(api.owner)}"
             marked = mark_overwritten(api.name, args, kwargs)
             entry = begin_call(trace, f"{name}.forward", api, parent, marked, caller)
@@ -294,9 +302,10 @@ class CallMode(TorchFunctionMode):
         trace.next_call(api.owner)
         if func in ALLOCATING:
             trace.book.allocated(result)
+        wrote = written_by(api.name, args, {}, result)
+        if wrote:
+            trace.book.written(wrote)
         arrives_later = api.name.startswith(_COLLECTIVES)
-        if arrives_later:  # what fills the tensors leaves their versions as they are
-            trace.book.distrust([*args, result])
         if entry is not None and not (arrives_later and not api.name.startswith(_WAIT)):
             write_output(trace, entry, result)
         end_call(trace, f"{name}.forward", entry, parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -11,7 +12,7 @@ import torch
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
-from msprobe_core.torch.memory.unseen_writes import KeptVersions, UnseenWrites
+from msprobe_core.torch.memory.unseen_writes import UnseenWrites
 from msprobe_core.torch.names.call_site import call_sites
 from msprobe_core.torch.parallel import OptimizerWatch, OutermostCalls
 from msprobe_core.torch.record.entries import untraced
@@ -24,7 +25,7 @@ from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model, ModuleWatch
 from msprobe_core.torch.watch.regions import RegionWatch
-from msprobe_core.torch.watch.swapped_tensors import SwappedTensors
+from msprobe_core.torch.watch.replaced_functions import ReplacedFunctions
 from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, unlisted_api
 
 
@@ -55,24 +56,25 @@ class Capture:
         self.outermost = OutermostCalls(trace)
         self._mode = self._call_mode(config.risk_level) if config.records_calls else None
         self._collectives: CollectiveWatch | None = None
-        self._watches: list[_Watch] = [KeptVersions(trace)]
+        self._watches: list[_Watch] = [UnseenWrites(trace, sees_calls=config.records_calls)]
         if self._mode is not None:
             self._collectives = CollectiveWatch(
                 trace, self._threads, self._regions, config.risk_level
             )
-            self._watches += [self._collectives, CustomCalls(custom, self._mode)]
+            self._watches += [
+                self._collectives,
+                CustomCalls(custom, self._mode),
+                ReplacedFunctions(self._mode, config.risk_level),
+            ]
             if config.risk_level == "ALL":
                 self._watches.append(AutogradFunctions(self._mode))
-        else:
-            self._watches.append(UnseenWrites(trace))
-        self._watches.append(BackwardRuns(self._begin_pass, self._gradients.begin_run, self._mode))
+        self._watches.append(BackwardRuns(self._begin_pass, self._begin_run, self._mode))
         self._modules = ModuleWatch(
             trace, self._threads, self._gradients, self._mode, isolation, self.outermost
         )
         self._watches += [self._modules, self._regions, self.optimizers]
         self._single: ModuleWatch | None = None
         self._compiled = CompiledCode(self._enter_compiled, self._leave_compiled)
-        self._swapped = SwappedTensors(trace)
         self._lock, self._paused, self._is_on = threading.Lock(), 0, False
         self.compiled_calls = 0
 
@@ -83,7 +85,6 @@ class Capture:
         if model is not None:
             self._modules.find(model, self._records_modules)
             self.optimizers.find(model)
-        self._swapped.start()
         for watch in self._watches:
             watch.start()
         self._compiled.start()
@@ -121,7 +122,6 @@ class Capture:
 
     def forget(self) -> None:
         """The step has ended: hold nothing of its graph."""
-        self._swapped.stop()
         self._gradients.forget()
         self._modules.forget()
         self.outermost.forget()
@@ -153,6 +153,22 @@ class Capture:
                 self._gradients.begin_pass(roots, gradients)
         except Exception as error:  # nothing of this may reach the user's step
             self._trace.report("the start of a backward pass", error)
+
+    def _begin_run(self) -> Callable[[], None]:
+        end_of_gradients = self._gradients.begin_run()
+
+        def end() -> None:
+            end_of_gradients()
+            distributed = sys.modules.get("torch.distributed")
+            if (
+                distributed is not None
+                and distributed.is_available()
+                and distributed.is_initialized()
+            ):
+                # What averages gradients over ranks is not seen: it runs below Python.
+                self._trace.safely("a backward pass", self._trace.book.forget_gradients)
+
+        return end
 
     def _call_mode(self, risk_level: str) -> CallMode:
         unlisted = unlisted_api if risk_level == "ALL" else None

@@ -40,7 +40,7 @@ class CustomApis:
         """Wrap the registered functions."""
         for module, api, prefix in self._registered.values():
             original = getattr(module, api)
-            replaced.put(module, api, _wrapped(mode, original, Api(prefix, api, True)))
+            replaced.put(module, api, recorded(mode, original, Api(prefix, api, True)))
 
 
 class CustomCalls:
@@ -60,10 +60,15 @@ class CustomCalls:
         self._replaced.restore()
 
 
-def _wrapped(mode: CallMode, original: Callable[..., Any], api: Api) -> Callable[..., Any]:
+def recorded(mode: CallMode, original: Callable[..., Any], api: Api) -> Callable[..., Any]:
+    """A function that runs `original` and records the call as `api` while the mode is on.
+
+    Whoever kept it beyond the recording has `original` in it.
+    """
+
     @functools.wraps(original)
     def custom(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        if mode.is_quiet():
+        if mode.is_quiet() or not mode.is_started:
             return original(*args, **kwargs)
         return mode.record(api, original, (args, kwargs), (args, kwargs), sys._getframe(1))
 
