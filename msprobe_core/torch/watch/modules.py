@@ -12,10 +12,6 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch.nn.modules.module import (
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.replacing import Replacements
@@ -33,6 +29,7 @@ from msprobe_core.torch.record.entries import (
     write_output,
 )
 from msprobe_core.torch.watch.calls import CallMode
+from msprobe_core.torch.watch.global_hooks import GlobalHooks
 from msprobe_core.torch.watch.gradients import Begun, GradientWatch
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.own_hook import OwnHook, state_without_own_hooks
@@ -45,7 +42,7 @@ Model = torch.nn.Module | Sequence[torch.nn.Module]
 class _Running:
     """A module call between its two hooks."""
 
-    __slots__ = ("begun", "call", "entered", "entry", "module", "parameters")
+    __slots__ = ("begun", "call", "entered", "entry", "frame", "module", "parameters")
 
     def __init__(
         self,
@@ -57,6 +54,18 @@ class _Running:
         self.module, self.call, self.entry, self.begun = module, call, entry, begun
         self.entered = False
         self.parameters: Entry | None = None
+        self.frame: FrameType | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the call has ended without its hook: Ctrl-C skips those of torch."""
+        if self.frame is None:
+            return False
+        try:
+            self.frame.clear()  # refused while it runs
+        except RuntimeError:
+            return False
+        return True
 
 
 class _Border:
@@ -126,11 +135,7 @@ class ModuleWatch:
             call = self._with_border(module, path, compiled)
             self._replaced.put(module, "_compiled_call_impl", call)
         self._come_after_the_users_hooks()
-        before: Any = self._before
-        self._handles = [
-            register_module_forward_pre_hook(before),
-            register_module_forward_hook(self._after, with_kwargs=True, always_call=True),
-        ]
+        self._handles = [GlobalHooks(self._before, self._after, with_kwargs=True)]
 
     def _come_after_the_users_hooks(self) -> None:
         """Torch runs global hooks before a module's own: of a module with such, what it receives
@@ -162,6 +167,7 @@ class ModuleWatch:
         while local.open:
             running = local.open.pop()
             self._trace.safely(running.call.forward, self._end_without_result, running)
+        local.running.clear()
         self._paths, self._compiled, self._late = {}, [], set()
 
     def enter_compiled(self) -> None:
@@ -247,6 +253,9 @@ class ModuleWatch:
         frame = _frame_of_call()
         kind = type(module).__name__
         number = trace.next_call(f"{path}.{kind}")
+        while local.open and local.open[-1].is_over:
+            local.running.pop()
+            self._end_without_result(local.open.pop())
         parent = local.running[-1] if local.running else None
         call = ModuleCall(
             module_entry(path, kind, number, "forward"),
@@ -275,6 +284,7 @@ class ModuleWatch:
         begun = self._gradients.begin_module([*args, *kwargs.values()])
         local.running.append(call)
         running = _Running(module, call, entry, begun)
+        running.frame = frame
         running.entered = self._mode is not None and self._mode.enter_again()
         local.open.append(running)
         return fresh

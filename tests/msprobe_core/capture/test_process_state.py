@@ -310,3 +310,57 @@ def test_what_fails_in_stop_ends_the_dump_and_not_the_run(
     gc.collect()
     assert torch._C._len_torch_function_stack() == 0
     assert "stop: ZeroDivisionError: of ours; dumping has ended" in capsys.readouterr().err
+
+
+def test_an_optimizer_that_steps_in_the_backward_pass(debugger: Make, dumps: Read) -> None:
+    model, seen = Net(), {}
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    optimizers = {each: torch.optim.SGD([each], lr=0.1) for each in model.parameters()}
+
+    def hook(parameter: torch.Tensor) -> None:
+        assert parameter.grad is not None
+        seen[names[id(parameter)]] = parameter.grad.max().item()
+        optimizers[parameter].step()  # type: ignore[index]
+        optimizers[parameter].zero_grad()  # type: ignore[index]
+
+    for parameter in model.parameters():
+        parameter.register_post_accumulate_grad_hook(hook)
+    one_step(debugger(level="mix"), model, lambda: model(torch.ones(2, 4)).sum().backward())
+    data = dumps()[0].data
+    for name, most in seen.items():
+        module, _, own = name.partition(".")
+        entry = data[f"Module.{module}.Linear.parameters_grad.0"]
+        assert entry[own][0]["Max"] == pytest.approx(most)
+
+
+def test_torch_keeps_no_mark_of_our_hooks(debugger: Make) -> None:
+    hooks: Any = torch.nn.modules.module
+    names = [name for name in vars(hooks) if name.startswith("_global_")]
+    before = {name: len(getattr(hooks, name) or ()) for name in names}
+    for level in ("L0", "mix"):
+        one_step(debugger(level=level), Net(), lambda: None)
+    assert before == {name: len(getattr(hooks, name) or ()) for name in names}
+
+
+class Interrupting(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_what_runs_after_ctrl_c_stands_in_no_module(
+    level: str, debugger: Make, dumps: Read
+) -> None:
+    model, kept = nn.Sequential(nn.Linear(4, 4), Interrupting(), nn.Linear(4, 4)), []
+
+    def run() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            model[:2](torch.ones(2, 4))
+        hidden = model[2](torch.ones(2, 4))
+        kept.append(weakref.ref(hidden))
+
+    one_step(debugger(level=level), model, run)
+    assert kept[0]() is None
+    dump = dumps()[0]
+    assert dump.construct["Module.2.Linear.forward.0"] is None
+    assert "Module.1.Interrupting.forward.0" in dump.data
