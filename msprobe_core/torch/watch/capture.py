@@ -26,7 +26,7 @@ from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model, ModuleWatch
 from msprobe_core.torch.watch.regions import RegionWatch
 from msprobe_core.torch.watch.replaced_functions import ReplacedFunctions
-from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, unlisted_api
+from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, namer
 
 
 class _Watch(Protocol):
@@ -54,7 +54,7 @@ class Capture:
         self._regions = RegionWatch(self._threads, trace)
         self.optimizers = OptimizerWatch(trace)
         self.outermost = OutermostCalls(trace)
-        self._mode = self._call_mode(config.risk_level) if config.records_calls else None
+        self._mode = self._call_mode(config) if config.records_calls else None
         self._collectives: CollectiveWatch | None = None
         self._watches: list[_Watch] = [UnseenWrites(trace, sees_calls=config.records_calls)]
         if self._mode is not None:
@@ -170,7 +170,7 @@ class Capture:
 
         return end
 
-    def _call_mode(self, risk_level: str) -> CallMode:
-        unlisted = unlisted_api if risk_level == "ALL" else None
-        sites = call_sites(risk_level)
-        return CallMode(self._trace, sites, self._threads, self._gradients, self._regions, unlisted)
+    def _call_mode(self, config: Config) -> CallMode:
+        named = namer(config.custom_op_namespaces, config.risk_level)
+        sites = call_sites(config.risk_level)
+        return CallMode(self._trace, sites, self._threads, self._gradients, self._regions, named)
