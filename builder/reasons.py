@@ -32,6 +32,7 @@ SENTENCES = {
     # findings
     "introduced": "inputs agree (score {input_score:.2f}), the output {value} differs "
     "(score {score:.2f})",
+    "excess": "{value} is {apart:.1%} off, and what went in explains {explained:.1%} of that",
     "extra_calls": "calls that only the problem run makes: {names}",
     "missing_calls": "calls that only the benchmark run makes: {names}",
     "extra_replaced": "calls without a partner in the benchmark run: {names}; in their place it "
