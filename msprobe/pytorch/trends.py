@@ -21,7 +21,7 @@ from torch import nn
 
 from msprobe_core.debugger import PrecisionDebugger
 from msprobe_core.errors import ConfigError
-from msprobe_core.monitor.alerts import Alert
+from msprobe_core.format.alerts import Alert
 from msprobe_core.monitor.recorder import Recorder
 from msprobe_core.monitor.step_values import StepValues
 from msprobe_core.report import say

@@ -10,11 +10,11 @@ what a step makes first; what fires until 8 steps were quiet belongs to it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from msprobe_core.format.alerts import Alert
 from msprobe_core.format.series import STATISTICS, TrendTarget
 
 WINDOW, RECENT, QUIET = 64, 8, 8
@@ -30,29 +30,6 @@ _SILENT = frozenset({"lr", "seconds", "loss_scale", "skipped", "clip"})
 _MOST_NAMED = 20
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class Alert:
-    """What happened at a step: `kind` is jump, vanishes, not finite, dead, drift or disagree.
-
-    `target` [kind, name] is the first that a step makes; `factor` how many times the value is off;
-    `count` how many series fired with it, the first of them in `others`. `ranks`: those that
-    disagree. `lr`: the factor by which the learning rate changed in this step, if it did.
-    """
-
-    step: int
-    kind: str
-    target: tuple[str, str]
-    factor: float | None = None
-    count: int = 1
-    others: list[tuple[str, str]] = field(default_factory=list)
-    ranks: list[int] = field(default_factory=list)
-    lr: float | None = None
-
-    def facts(self) -> Mapping[str, object]:
-        """As it is stored."""
-        return asdict(self)
 
 
 class AlertWatch:

@@ -11,12 +11,14 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from msprobe_core.format.alerts import Alert, question, sentence
 from msprobe_core.format.series import TrendTarget
-from msprobe_core.monitor.alerts import Alert, AlertWatch
+from msprobe_core.monitor.alerts import AlertWatch
 from msprobe_core.monitor.step_values import Measured, StepValues
 from msprobe_core.monitor.store import SeriesWriter, write_run
 from msprobe_core.report import say
@@ -86,10 +88,10 @@ class Recorder:
             self._flight.append((values.step, values.held))
         alerts = self._watch.step(values.step, values.main.new, values.main.table)
         alerts += self._watch.disagree(values.step, values.differing)
-        for alert in alerts:
+        for alert in (replace(each, rank=self._rank) for each in alerts):
             self._writer.write_alert(alert.facts())
             self._found.put(alert)
-            say(f"trends: {sentence(alert)}")
+            say(f"trends: {sentence(alert)}; {question(alert)}")
         if alerts and self._flight:
             self._write_flight(values.step)
 
@@ -102,20 +104,3 @@ class Recorder:
             writer.write(number, np.asarray(measured.table))
         writer.close()
         self._flight.clear()
-
-
-def sentence(alert: Alert) -> str:
-    """An alert as one line of English."""
-    kind, name = alert.target
-    named = name if kind == name else f"{kind} of {name}"
-    said = {
-        "jump": f"{named} jumps to {alert.factor or 0:.3g} times its largest of the last steps",
-        "vanishes": f"{named} falls to {alert.factor or 0:.3g} of its least of the last steps",
-        "not finite": f"{named} is not finite",
-        "dead": f"{named} is exactly 0 for the third step",
-        "drift": f"{named} grew {alert.factor or 0:.3g} times in 64 steps, nearly all the way up",
-        "disagree": f"replicas of {named} differ on ranks {alert.ranks}",
-    }[alert.kind]
-    more = f"; {alert.count - 1} more with it" if alert.count > 1 else ""
-    rate = f"; the learning rate changed {alert.lr:.3g} times" if alert.lr is not None else ""
-    return f"step {alert.step}: {said}{more}{rate}"

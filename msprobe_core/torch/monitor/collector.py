@@ -113,6 +113,10 @@ class Collector:
         say(f"monitoring, step {self.step_number}: {type(error).__name__}: {error}{end}")
 
     def _told(self, loss: object, scalars: dict[str, float]) -> None:
+        self.guarded(self._put_scalars)(loss, scalars)
+        self._finish()
+
+    def _put_scalars(self, loss: object, scalars: dict[str, float]) -> None:
         main = self._lanes.main
         if isinstance(loss, torch.Tensor):
             main.put("loss", "loss", loss.detach().float().mean(), scalar=True)
@@ -122,7 +126,6 @@ class Collector:
             main.put_value(name, name, float(value))
         if not self._stepped:
             main.put_value("skipped", "skipped", 1.0)
-        self._finish()
 
     def _clipped(self, max_norm: float, total_norm: object) -> None:
         del total_norm  # it may be distributed; the same number follows from our moments
@@ -134,6 +137,9 @@ class Collector:
         if number in self._stepped:
             self._finish()  # it steps again, and nobody said that a step had ended
         self._measure_gradients()
+        self.guarded(self._put_rates)(number)
+
+    def _put_rates(self, number: int) -> None:
         for index, group in enumerate(self._optimizers[number].param_groups):
             if "lr" in group:
                 name = f"group{index}" if number == 0 else f"optimizer{number}.group{index}"
@@ -162,7 +168,7 @@ class Collector:
         for watch in self._watches:
             watch.forget()
         now = time.perf_counter()
-        main.put_value("seconds", "seconds", now - self._began)
+        self.guarded(main.put_value)("seconds", "seconds", now - self._began)
         self._began = now
         clips, self._clips = self._clips, None
         self._stepped, self._graded = set(), set()

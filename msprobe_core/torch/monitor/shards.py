@@ -119,7 +119,9 @@ def _placement(
 ) -> Placement:
     mesh = getattr(parameter, "device_mesh", None)
     if mesh is not None:
-        cut = [d for d, p in enumerate(parameter.placements) if p.is_shard()]  # type: ignore[attr-defined]
+        # Not `is_shard`: the strided shards of two dimensions at once say no to it.
+        placed = enumerate(parameter.placements)  # type: ignore[attr-defined]
+        cut = [dim for dim, p in placed if not p.is_replicate() and not p.is_partial()]
         first = all(at == 0 for at in mesh.get_coordinate() or ())
         return Placement(tuple(mesh.get_group(dim) for dim in cut), first)
     if id(parameter) in flat:

@@ -296,9 +296,7 @@ def test_an_alert_writes_what_led_up_to_it(tmp_path: Path) -> None:
             optimizer.zero_grad()
             trends.step(loss=loss)
     run = TrendRun(tmp_path)
-    assert [(a["step"], a["kind"], a["target"]) for a in run.alerts()] == [
-        (15, "jump", ["loss", "loss"])
-    ]
+    assert [(a.step, a.kind, a.target) for a in run.alerts()] == [(15, "jump", ("loss", "loss"))]
     assert not run.ranks_of(("actv", "layers.1.fc1"))
     flight = TrendRun(tmp_path / "flight-15")
     assert flight.line(("actv", "layers.1.fc1"))[0].tolist() == [11, 12, 13, 14, 15]
