@@ -249,11 +249,8 @@ class _Attribution:
         traced = makers is not None and None not in (makers.ours, makers.theirs)
         if scope is not None and scope in self.ledger.source and not traced:
             return self.ledger.source[scope]
-        if phase_of(node) == "after":
-            # What is clipped or scaled in place leaves no entry.
-            after = (f for f in self.ledger.findings if phase_of(f.node) == "after")
-            return next((f for f in after if not f.is_weak), None)
-        return None
+        # One wrong gradient changes the norm by which all are clipped, which leaves no entry.
+        return self.ledger.latest() if phase_of(node) == "after" else None
 
     def _edge_key(self, row: int) -> Hashable:
         sides = zip(self.flows, self.facts.value_pair(row))
@@ -344,7 +341,7 @@ class _Attribution:
         arguments = self.changes.arguments(node)
         if arguments and cause is None and self._chose_otherwise(node):
             worst = Excess(inf, self.known.outputs(node)[0])
-        if cause is not None and worst.times <= _BEHIND:
+        if cause is not None and (worst.times <= _BEHIND or _is_gradient(node)):
             return None
         change = self.changes.of(node)
         if worst.times <= (_PLAIN if change is None or cause is not None else _CHANGED):
@@ -448,6 +445,11 @@ def _holds_calls(node: TreeNode) -> bool:
     entry = node.entry
     is_gradient = entry is not None and entry.kind == "parameters_grad"
     return node.kind == "module" and bool(node.children) and entry is not None and not is_gradient
+
+
+def _is_gradient(node: TreeNode) -> bool:
+    """Whether a node is the gradient of a parameter, which a call beside it has put out."""
+    return node.entry is not None and node.entry.kind == "parameters_grad"
 
 
 def _is_update(node: TreeNode) -> bool:

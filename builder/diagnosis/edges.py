@@ -198,6 +198,8 @@ class Edges:
         if phase_of(node) == "after":
             # Gradients are scaled in place and added up over micro-steps: nothing records it.
             came = max(came, ESTIMATED * UNKNOWN * self.around(node) * known.norm[row])
+            if not any(known.distance[r] > _FORMS * known.noise[r] for r in known.outputs(node)):
+                return NO_EXCESS  # what was read in truth agrees
         return self._excess(row, came, "moved", makers)
 
     def _put_out(self, makers: Makers) -> list[int]:

@@ -81,7 +81,7 @@ def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> P
 
     `compared` is called once the pair is measured, before it is judged.
     """
-    pair = _with_flows(_compare(plan, instructions))
+    pair = _with_flows(compare_pair(plan, instructions))
     compared(pair)
     if pair.comparison is None:
         checks = instructions.checks
@@ -125,7 +125,8 @@ def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     )
 
 
-def _compare(plan: PairPlan, instructions: Instructions) -> ComparedPair:
+def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
+    """Read both sides, match and measure them; raises DumpError when one cannot be read."""
     options, rules = instructions.options, instructions.rules
     if plan.is_merged:
         return _compare_merged(plan, instructions)
