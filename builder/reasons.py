@@ -32,7 +32,6 @@ SENTENCES = {
     # findings
     "introduced": "inputs agree (score {input_score:.2f}), the output {value} differs "
     "(score {score:.2f})",
-    "excess": "{value} is {apart:.1%} off, and what went in explains {explained:.1%} of that",
     "extra_calls": "calls that only the problem run makes: {names}",
     "missing_calls": "calls that only the benchmark run makes: {names}",
     "extra_replaced": "calls without a partner in the benchmark run: {names}; in their place it "
@@ -65,6 +64,7 @@ SENTENCES = {
     "benchmark's: the loss, clipping or the reduction, no parameter of its own",
     "updates_differ": "what the optimizer reads or writes differs for nearly all parameters "
     "({count}): the step as a whole",
+    "same_of": "the same is true of {count} more: {names}",
     "partial_used": "{text}",
     "update_alone": "the gradient that the optimizer reads and the parameter before agree, what it "
     "leaves does not: its settings, its state or the update itself",

@@ -418,17 +418,11 @@ class _Attribution:
         return self._with_evidence(finding, excess)
 
     def _with_evidence(self, finding: Finding, excess: Excess) -> Finding:
-        """Say how far apart the value is, and how much of that its inputs explain."""
+        """Keep with a finding how far apart a value is, and the share that its inputs explain."""
         distance, share = self.known.distance[excess.row], self.known.share[excess.row]
         if 0 < share < inf:
             explained = min(1.0, excess.came / distance)
-            reason: Reason = {
-                "code": "excess",
-                "value": self.comparison.keys[excess.row],
-                "apart": share,
-                "explained": explained,
-            }
-            finding.reasons.append(reason)
+            finding.reasons[0] |= {"apart": share, "explained": explained}
         return finding
 
     def _keys(self, rows: list[int]) -> frozenset[Hashable]:
