@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from builder.compare.comparison import Comparison, compare
 from builder.compare.kinds import mode_of
+from builder.diagnosis.by_scores import walk_by_scores
 from builder.diagnosis.walk import flows_of, walk
 from builder.diagnosis.walked import Walked
 from builder.dump.matrices import Matrices, multiply
@@ -91,10 +92,18 @@ def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> P
     judgements = judge(pair.comparison)
     if instructions.extensions:
         apply_extensions(pair.comparison, judgements, instructions.extensions)
-    walked = walk(pair.comparison, instructions.options.threshold, pair.flows)
+    walked = _walk(pair, instructions.options.threshold)
     if pair.merged is not None:
         walked = with_layout_findings(walked, pair.comparison, pair.merged)
     return PairResult(pair, judgements, walked)
+
+
+def _walk(pair: ComparedPair, threshold: float) -> Walked:
+    """Where it begins; by scores in a merged run, whose joined values no gain was measured on."""
+    assert pair.comparison is not None
+    if pair.merged is not None:
+        return walk_by_scores(pair.comparison, threshold)
+    return walk(pair.comparison, threshold, pair.flows)
 
 
 def _with_flows(pair: ComparedPair) -> ComparedPair:
