@@ -228,7 +228,7 @@ class _Attribution:
             return None
         said = self._said_already(node, worst)
         if said is not None or cause is not None:
-            if said is None and worst.way == "moved" and worst.times > _BEHIND:
+            if said is None and worst.way in ("moved", "changed") and worst.times > _BEHIND:
                 return self._open_edge(node, worst)
             if said is not None:
                 self.ledger.carry(cause or said, node)
@@ -269,7 +269,10 @@ class _Attribution:
         score = float(np.nan_to_num(self.comparison.score[row]))
         alone = self.edges.unmatched(makers)
         if alone is not None:
-            return self._open_change(self.changes.made_by(alone, node), node, score, excess)
+            change = self.changes.made_by(alone, node)
+            if change.finding is not None:
+                return change.finding
+            return self._open_change(change, node, score, excess)
         owner = self._owner(node, row)
         if owner is not None:
             return self._open_parameter(owner, [row])

@@ -24,7 +24,7 @@ class Change:
     """A call that is not as in the other run; `scope` is the problem's module around it.
 
     `order` is its place among the problem's nodes, of a call that the benchmark alone makes that
-    of the first node behind it. It is `named` once.
+    of the first node behind it. It is `named` once, by itself or with others in a `finding`.
     """
 
     kind: ChangeKind
@@ -32,6 +32,7 @@ class Change:
     order: int
     scope: TreeNode | None
     named: bool = False
+    finding: Finding | None = None
 
 
 class Changes:
@@ -167,10 +168,13 @@ class Changes:
             return ledger.open(change.node, "precision", facts.precision_reason(change.node))
         if change.kind == "gradient":
             return ledger.open(change.node, "argument_differs", self._gradient_reason(change.node))
-        reason = self._calls_reason(change)
+        run, instead = self._run(change), self._instead(change)
         affected = None if change.kind == "extra" else reader
-        named = self._outermost(change.node)
-        return ledger.open(named, "input_differs", reason, score, affected=affected)
+        reason, named = _calls_reason(change, run, instead), self._outermost(change.node)
+        finding = ledger.open(named, "input_differs", reason, score, affected=affected)
+        for one in (*run, *instead):
+            one.named, one.finding = True, finding
+        return finding
 
     def requires_grad(self, node: TreeNode) -> list[int]:
         """The rows of an entry of which one run alone wants a gradient."""
@@ -189,15 +193,6 @@ class Changes:
             "problem": str(facts.ours[row].requires_grad),
             "benchmark": str(facts.theirs[row].requires_grad),
         }
-
-    def _calls_reason(self, change: Change) -> Reason:
-        run, instead = self._run(change), self._instead(change)
-        for one in (*run, *instead):
-            one.named = True
-        if instead:
-            code = f"{change.kind}_replaced"
-            return {"code": code, "names": _names(run), "instead": _names(instead)}
-        return {"code": f"{change.kind}_calls", "names": _names(run)}
 
     def _run(self, change: Change) -> list[Change]:
         """The unbroken run of changes of the same kind that ends with one."""
@@ -259,6 +254,14 @@ def is_in(inner: TreeNode | None, outer: TreeNode) -> bool:
 
 def _is_unmatched(change: Change) -> bool:
     return change.kind in ("extra", "missing")
+
+
+def _calls_reason(change: Change, run: list[Change], instead: list[Change]) -> Reason:
+    """What one run alone calls, or calls where the other calls something else."""
+    if instead:
+        code = f"{change.kind}_replaced"
+        return {"code": code, "names": _names(run), "instead": _names(instead)}
+    return {"code": f"{change.kind}_calls", "names": _names(run)}
 
 
 def _names(changes: list[Change]) -> str:
