@@ -23,6 +23,7 @@ from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.torch.record.tensors import SavesFile, TensorBook, ValueOptions
 from msprobe_core.torch.watch import Capture
 from msprobe_core.torch.watch.custom_functions import CustomApis
+from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model
 from msprobe_core.torch.watch.saved_values import SavedValues
@@ -51,7 +52,8 @@ class StepRecorder:
         output.open_files(header, config.extra_info)
         load = config.load
         self._isolation = None if load is None else Isolation(load, step, rank)
-        self._capture = Capture(config, self.trace, custom, self._isolation)
+        self._graft = None if config.graft is None else Graft(config.graft, step, rank)
+        self._capture = Capture(config, self.trace, custom, self._isolation, self._graft)
         self._tokens: TokenRange | None = None
         self._optimizers = OptimizerWatch(self.trace)
         self._saved = SavedValues(self.trace, alone=config.level == "debug")
@@ -158,6 +160,8 @@ class StepRecorder:
             self.notes["recomputed"] = json.dumps(self.trace.recomputed)
         if self._isolation is not None:
             self.notes["loaded"] = json.dumps(self._isolation.replaced)
+        if self._graft is not None:
+            self.notes["grafted"] = json.dumps(self._graft.replaced)
         self.notes |= self._capture.outermost.notes()
         optimizer = self._optimizers.text()
         if optimizer is not None:

@@ -24,6 +24,7 @@ from msprobe_core.torch.names.api_table import Api
 from msprobe_core.torch.names.call_site import CallSites, written_arguments
 from msprobe_core.torch.record.entries import begin_call, end_call, holds_tensor, write_output
 from msprobe_core.torch.watch.gradients import GradientWatch
+from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.graph import now
 from msprobe_core.torch.watch.regions import RegionWatch
 
@@ -66,6 +67,7 @@ class CallMode(TorchFunctionMode):
         self._below: list[object] = []
         self.is_started = False
         self._unlisted = unlisted
+        self.graft: Graft | None = None
 
     def __torch_function__(
         self,
@@ -163,6 +165,9 @@ class CallMode(TorchFunctionMode):
     ) -> Any:  # noqa: ANN401
         """Run one API call and record it; exceptions of the call leave its inputs recorded."""
         begun = self._begin(api, written, caller)
+        if self.graft is not None and begun is not None:
+            name = f"{begun[1]}.forward"
+            call = self._trace.safely(name, self.graft.inputs, name, *call) or call
         local = self._threads.local
         resizes = api.name in _RESIZES
         size = self._trace.safely(api.owner, _elements, call[0]) if resizes else None
@@ -179,6 +184,10 @@ class CallMode(TorchFunctionMode):
             self._trace.safely(api.owner, self._trace.book.written, wrote)
         if size is not None:
             self._trace.safely(api.owner, self._resized, result, size)
+        if self.graft is not None and begun is not None:
+            name = f"{begun[1]}.forward"
+            other = self._trace.safely(name, self.graft.output, name, call[0], result)
+            result = result if other is None else other
         self._end(begun, written[0], result)
         return result
 

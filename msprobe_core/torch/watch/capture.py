@@ -20,6 +20,7 @@ from msprobe_core.torch.watch.calls import CallMode, call_mode_type
 from msprobe_core.torch.watch.collectives import CollectiveWatch
 from msprobe_core.torch.watch.custom_functions import CustomApis
 from msprobe_core.torch.watch.gradients import GradientWatch
+from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model, ModuleWatch
 from msprobe_core.torch.watch.regions import RegionWatch
@@ -39,7 +40,12 @@ class Capture:
     """The hooks and modes of one step; `start` and `stop` may alternate."""
 
     def __init__(
-        self, config: Config, trace: Trace, custom: CustomApis, isolation: Isolation | None
+        self,
+        config: Config,
+        trace: Trace,
+        custom: CustomApis,
+        isolation: Isolation | None,
+        graft: Graft | None = None,
     ) -> None:
         self._records_modules = config.records_modules
         self._threads = ThreadState()
@@ -50,12 +56,13 @@ class Capture:
         self._others: list[_Watch] = [UnseenWrites(trace, sees_calls=config.records_calls)]
         self._custom = custom
         if config.records_calls:
-            self._watch_calls(config.risk_level)
+            self._watch_calls(config.risk_level, graft)
         self._others.append(BackwardRuns(self._begin_pass, self._end_pass, self._mode))
         self.outermost = OutermostCalls(trace)
         self._modules = ModuleWatch(
             trace, self._threads, self._gradients, self._mode, isolation, self.outermost
         )
+        self._modules.graft = graft
         self._single: ModuleWatch | None = None
 
     def start(self, model: Model | None) -> None:
@@ -116,13 +123,14 @@ class Capture:
             # What averages gradients over ranks is not seen: it runs below Python.
             self._trace.safely("a backward pass", self._trace.book.forget_gradients)
 
-    def _watch_calls(self, risk_level: str) -> None:
+    def _watch_calls(self, risk_level: str, graft: Graft | None) -> None:
         sites = call_sites(risk_level)
         make = call_mode_type()
         unlisted = unlisted_api if risk_level == "ALL" else None
         self._mode = make(
             self._trace, sites, self._threads, self._gradients, self._regions, unlisted
         )
+        self._mode.graft = graft
         others: list[_Watch] = [
             CollectiveWatch(self._trace, self._threads, self._regions, risk_level),
             ReplacedFunctions(self._mode, risk_level),
