@@ -6,6 +6,7 @@ is put in by an identity before the call, whose own backward pass answers with t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,15 +21,32 @@ class _OtherGradient(torch.autograd.Function):
     """The value unchanged forwards, the gradient of the other dump backwards."""
 
     @staticmethod
-    def forward(ctx: Any, own: torch.Tensor, graft: Graft, saved: object, path: str) -> Any:  # noqa: ANN401
-        ctx.answer = graft, saved, path
+    def forward(ctx: Any, own: torch.Tensor, answer: _Answer) -> Any:  # noqa: ANN401
+        ctx.answer = answer
         return own.view_as(own)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:  # noqa: ANN401
-        graft, saved, path = ctx.answer
-        loaded = graft.values.load(gradients[0], saved, path)
-        return gradients[0] if loaded is None else loaded, None, None, None
+        return ctx.answer.to(gradients[0]), None
+
+
+@dataclass(slots=True)
+class _Answer:
+    """The gradients that a backward entry of the other dump hands on; `place` is this input's."""
+
+    values: DumpedValues
+    saved: object
+    path: str
+    place: int | None
+
+    def to(self, gradient: torch.Tensor) -> torch.Tensor:
+        """The other gradient, or the own one where the other dump has none for this input."""
+        if self.place is None:
+            self.values.say(self.path, "is that of an inner step of the call; its own stays")
+            return gradient
+        saved = item(self.saved, self.place)
+        loaded = self.values.load(gradient, saved, f"{self.path}.{self.place}")
+        return gradient if loaded is None else loaded
 
 
 class Graft:
@@ -38,6 +56,7 @@ class Graft:
         number = step if config.step is None else config.step
         wanted = rank if config.rank is None else config.rank
         self.values = DumpedValues("graft", config.path, number, wanted, "tensor")
+        self._asked: dict[str, list[tuple[torch.Tensor, _Answer]]] = {}
         self._takes: dict[str, list[Take]] = {}
         for take in config.take:
             self._takes.setdefault(take.at, []).append(take)
@@ -69,11 +88,13 @@ class Graft:
                     for k, v in kwargs.items()
                 }
         for take in self._takes.get(_backward(entry), ()):
-            args = self._with_gradients(take, args)
+            args = self._with_gradients(entry, take, args)
         return args, kwargs
 
     def output(self, entry: str, args: tuple[Any, ...], result: Any) -> Any:  # noqa: ANN401
         """What a call is to return."""
+        if not entry.startswith("Module."):
+            self._find_places(entry, result)
         for take in self._takes.get(entry, ()):
             if take.what == "through":
                 result = self._handed_through(entry, args, result)
@@ -115,19 +136,31 @@ class Graft:
         self.values.replaced.append({"value": f"{entry}.output.0", "through": True})
         return own
 
-    def _with_gradients(self, take: Take, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _with_gradients(self, entry: str, take: Take, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments behind identities; gradients of a module stand in its inputs' order."""
         saved = self._saved(take).get("output")
+        asked: list[tuple[torch.Tensor, _Answer]] = []
         fresh: list[Any] = []
-        position = 0
         for value in args:
+            taken = value
             if isinstance(value, torch.Tensor) and value.requires_grad:
-                path = f"{take.at}.output.{position}"
-                other = item(saved, position)
-                fresh.append(_OtherGradient.apply(value, self, other, path))  # type: ignore[no-untyped-call]
-                position += 1
-            else:
-                fresh.append(value)
+                answer = _Answer(self.values, saved, f"{take.at}.output", len(asked))
+                taken = _OtherGradient.apply(value, answer)  # type: ignore[no-untyped-call]
+                asked.append((taken, answer))
+            fresh.append(taken)
+        self._asked[entry] = asked
         return tuple(fresh)
+
+    def _find_places(self, entry: str, result: Any) -> None:  # noqa: ANN401
+        """Which of the gradients of a call is that of which input, by the graph itself.
+
+        A call that computes in several steps records the gradients of the last one alone.
+        """
+        first = result[0] if isinstance(result, (tuple, list)) and result else result
+        made = first.grad_fn if isinstance(first, torch.Tensor) else None
+        steps = [step for step, _ in made.next_functions] if made is not None else []
+        for value, answer in self._asked.pop(entry, []):
+            answer.place = steps.index(value.grad_fn) if value.grad_fn in steps else None
 
     def _answer(self, parameter: torch.nn.Parameter, saved: object, path: str) -> None:
         def other(gradient: torch.Tensor) -> torch.Tensor:
