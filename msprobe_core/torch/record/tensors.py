@@ -12,6 +12,7 @@ from typing import Literal
 
 import torch
 
+from msprobe_core.config.slices import Slice
 from msprobe_core.torch.measure.checksum import crc32_of, xor_of
 from msprobe_core.torch.measure.numbers import Measured, measure_now, measure_sparse
 from msprobe_core.torch.measure.on_devices import DeviceNumbers, Pending, is_deferred
@@ -29,10 +30,11 @@ from msprobe_core.torch.memory.flow import keep, source_of
 from msprobe_core.torch.memory.unwritten import Overwritten
 from msprobe_core.torch.memory.views import View, view_of
 from msprobe_core.torch.memory.whole import WholeStorage, covers_all
+from msprobe_core.torch.record.parts import part_of
 from msprobe_core.torch.record.placement import placement_text
 from msprobe_core.torch.record.process_groups import group_or_operation
 from msprobe_core.values.arguments import Enclosed, Scalars
-from msprobe_core.values.text import quoted, typed
+from msprobe_core.values.text import number, quoted, typed
 
 SaveTensor = Callable[[torch.Tensor, str], str]
 SavesFile = Callable[[str, str], bool]
@@ -153,6 +155,7 @@ class TensorBook:
         saves_file: SavesFile | None = None,
     ) -> None:
         self.options = options
+        self.slices: tuple[Slice, ...] = ()
         self.abnormal = False
         self._on_devices = DeviceNumbers()
         self._saves_file = saves_file
@@ -165,6 +168,8 @@ class TensorBook:
     def record(self, tensor: torch.Tensor, path: str, key: object = None) -> str | PendingTensor:
         """The record of a tensor that stands at `path`, or at `path.key`; never raises."""
         try:
+            if self.slices:
+                tensor = part_of(tensor, self.slices)
             found = self._known.get(id(tensor))
             if found is None or not found.is_still(tensor):
                 found = self._find(tensor, _joined(path, key))
@@ -390,10 +395,16 @@ class TensorBook:
         if options.save and tensor.numel():
             text = f', "data_name": {quoted(self._save(tensor, path))}'
         if options.checksum:
-            text += f', "md5": "{_CHECKSUMS[options.checksum](tensor)}"'
+            text += f', "md5": {_checksum_of(tensor, options.checksum)}'
         if storage is not None:
             storage.bytes[tensor.shape] = text
         return text
+
+
+def _checksum_of(tensor: torch.Tensor, kind: str) -> str:
+    if kind == "xor" and not tensor.shape and tensor.dtype is not torch.bool:
+        return number(tensor.item())  # so msprobe writes the XOR of a tensor without dimensions
+    return f'"{_CHECKSUMS[kind](tensor)}"'
 
 
 def _whole(tensor: torch.Tensor, memory: Memory | None) -> WholeStorage | None:
