@@ -6,6 +6,7 @@ one by one.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -98,6 +99,13 @@ class _Found:
         """The output that the tensor is; empty where none is known, None before it is asked."""
 
 
+class _Writing(threading.local):
+    """What a thread is writing; several may record at once."""
+
+    abnormal = False
+    side: Side = None
+
+
 class TensorBook:
     """Makes tensor records. `abnormal` tells whether one since its last reset was non-finite."""
 
@@ -113,13 +121,30 @@ class TensorBook:
     ) -> None:
         self.options = options
         self.slices: tuple[Slice, ...] = ()
-        self.abnormal = False
+        self._writing = _Writing()
         self._on_devices = DeviceNumbers()
         self._saves_file = saves_file
         self._save, self._report = save, report
         self._memory = MemoryBook()
-        self.side: Side = None
         self._heads: dict[tuple[torch.dtype, torch.Size], str] = {}
+
+    @property
+    def abnormal(self) -> bool:
+        """Whether a record of this thread since the last reset was not finite."""
+        return self._writing.abnormal
+
+    @abnormal.setter
+    def abnormal(self, value: bool) -> None:
+        self._writing.abnormal = value
+
+    @property
+    def side(self) -> Side:
+        """Which part of an entry this thread is writing."""
+        return self._writing.side
+
+    @side.setter
+    def side(self, value: Side) -> None:
+        self._writing.side = value
 
     def record(self, tensor: torch.Tensor, path: str, key: object = None) -> str | PendingTensor:
         """The record of a tensor that stands at `path`, or at `path.key`; never raises."""
