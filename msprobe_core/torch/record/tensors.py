@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from msprobe_core.config.slices import Slice
 from msprobe_core.torch.measure.checksum import crc32_of, xor_of
@@ -386,7 +387,7 @@ def _whole(tensor: torch.Tensor, memory: Memory | None) -> WholeStorage | None:
 def _memories_in(value: object) -> Iterator[torch.Tensor]:
     """The tensors with memory in an argument: in lists, and in operations between two ranks."""
     if isinstance(value, torch.Tensor):
-        own = own_memory(value)
+        own = None if is_lazy(value) else own_memory(value)
         if own is not None:
             yield own
     elif isinstance(value, (list, tuple)):
