@@ -6,11 +6,13 @@ one by one.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from msprobe_core.config.slices import Slice
 from msprobe_core.torch.measure.checksum import crc32_of, xor_of
@@ -46,6 +48,7 @@ _CHECKSUMS = {"md5": crc32_of, "xor": xor_of}
 _NO_NUMBERS = ', "Max": null, "Min": null, "Mean": null, "Norm": null'
 _UNWRITTEN = ', "unwritten": true'
 _IS_BACKWARD = ".backward."
+_dispatch_keys = torch._C._dispatch_keys
 _address_of: Callable[[torch.Tensor], int] = torch._C.TensorBase.data_ptr
 _SMALL = 2048  # measuring that many elements again costs less than remembering their storage
 
@@ -128,17 +131,23 @@ class _Found:
             and view is not None
             and memory.epoch == self.epoch
             and not memory.is_open
-            and not tensor.is_inference()
+            and _dispatch_keys(tensor).raw_repr() == view.keys
             and tensor._version == memory.version
             and _address_of(tensor) == self.address
             and tensor.shape == view.shape
             and tensor.dtype is view.dtype
             and tensor.stride() == view.stride
             and tensor.requires_grad == self.requires_grad
-            and not tensor.is_neg()
             and not memory.is_gone
             and memory.is_as_sampled()
         )
+
+
+class _Writing(threading.local):
+    """What a thread is writing; several may record at once."""
+
+    abnormal = False
+    side: Side = None
 
 
 class TensorBook:
@@ -156,14 +165,31 @@ class TensorBook:
     ) -> None:
         self.options = options
         self.slices: tuple[Slice, ...] = ()
-        self.abnormal = False
+        self._writing = _Writing()
         self._on_devices = DeviceNumbers()
         self._saves_file = saves_file
         self._save, self._report = save, report
         self._memory = MemoryBook()
         self._known: dict[int, _Found] = {}  # by the object that was last seen at an id
-        self.side: Side = None
         self._heads: dict[tuple[torch.dtype, torch.Size], str] = {}
+
+    @property
+    def abnormal(self) -> bool:
+        """Whether a record of this thread since the last reset was not finite."""
+        return self._writing.abnormal
+
+    @abnormal.setter
+    def abnormal(self, value: bool) -> None:
+        self._writing.abnormal = value
+
+    @property
+    def side(self) -> Side:
+        """Which part of an entry this thread is writing."""
+        return self._writing.side
+
+    @side.setter
+    def side(self, value: Side) -> None:
+        self._writing.side = value
 
     def record(self, tensor: torch.Tensor, path: str, key: object = None) -> str | PendingTensor:
         """The record of a tensor that stands at `path`, or at `path.key`; never raises."""
@@ -419,7 +445,7 @@ def _whole(tensor: torch.Tensor, memory: Memory | None) -> WholeStorage | None:
 def _memories_in(value: object) -> Iterator[torch.Tensor]:
     """The tensors with memory in an argument: in lists, and in operations between two ranks."""
     if isinstance(value, torch.Tensor):
-        own = own_memory(value)
+        own = None if is_lazy(value) else own_memory(value)
         if own is not None:
             yield own
     elif isinstance(value, (list, tuple)):
