@@ -6,11 +6,13 @@ one by one.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from msprobe_core.config.slices import Slice
 from msprobe_core.torch.measure.checksum import crc32_of, xor_of
@@ -98,6 +100,13 @@ class _Found:
         """The output that the tensor is; empty where none is known, None before it is asked."""
 
 
+class _Writing(threading.local):
+    """What a thread is writing; several may record at once."""
+
+    abnormal = False
+    side: Side = None
+
+
 class TensorBook:
     """Makes tensor records. `abnormal` tells whether one since its last reset was non-finite."""
 
@@ -113,13 +122,30 @@ class TensorBook:
     ) -> None:
         self.options = options
         self.slices: tuple[Slice, ...] = ()
-        self.abnormal = False
+        self._writing = _Writing()
         self._on_devices = DeviceNumbers()
         self._saves_file = saves_file
         self._save, self._report = save, report
         self._memory = MemoryBook()
-        self.side: Side = None
         self._heads: dict[tuple[torch.dtype, torch.Size], str] = {}
+
+    @property
+    def abnormal(self) -> bool:
+        """Whether a record of this thread since the last reset was not finite."""
+        return self._writing.abnormal
+
+    @abnormal.setter
+    def abnormal(self, value: bool) -> None:
+        self._writing.abnormal = value
+
+    @property
+    def side(self) -> Side:
+        """Which part of an entry this thread is writing."""
+        return self._writing.side
+
+    @side.setter
+    def side(self, value: Side) -> None:
+        self._writing.side = value
 
     def record(self, tensor: torch.Tensor, path: str, key: object = None) -> str | PendingTensor:
         """The record of a tensor that stands at `path`, or at `path.key`; never raises."""
@@ -361,7 +387,7 @@ def _whole(tensor: torch.Tensor, memory: Memory | None) -> WholeStorage | None:
 def _memories_in(value: object) -> Iterator[torch.Tensor]:
     """The tensors with memory in an argument: in lists, and in operations between two ranks."""
     if isinstance(value, torch.Tensor):
-        own = own_memory(value)
+        own = None if is_lazy(value) else own_memory(value)
         if own is not None:
             yield own
     elif isinstance(value, (list, tuple)):
