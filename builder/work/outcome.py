@@ -49,8 +49,7 @@ class PairOutcome:
 
     `rules` and `manual` say by position which mapping rules and manual pairs found their nodes,
     `named` on which side the values of a data mapping are;
-    `unlike` says what dumps that hold unlike things were compared on, `placed` which side took its
-    structure from the other; `ties` are the names of
+    `unlike` says what dumps that hold unlike things were compared on; `ties` are the names of
     the calls in which rounding decided what was picked; `late` and `tolerated` are
     for the next step to look at; `graphs` and `messages` stand in the order problem, benchmark. Of
     merged ranks: the layouts of both sides, how many values were compared, of these by bounds and
@@ -67,7 +66,6 @@ class PairOutcome:
     compared: int = 0
     precision: tuple[str, str] | None = None
     unlike: Reason | None = None
-    placed: str | None = None
     ties: tuple[str, ...] = ()
     gradients_agree: bool | None = None
     rules: tuple[RuleState, ...] = ()
@@ -95,7 +93,4 @@ def unlike_dumps(outcomes: Iterable[PairOutcome]) -> list[Reason]:
     for outcome in outcomes:
         if outcome.unlike is not None and outcome.unlike not in said:
             said.append(outcome.unlike)
-        placed: Reason = {"code": "placed_as_other", "side": outcome.placed}
-        if outcome.placed is not None and placed not in said:
-            said.append(placed)
     return said

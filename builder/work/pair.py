@@ -18,8 +18,8 @@ from builder.judge.acc_check import Checks, judge_checked
 from builder.judge.extensions import Extension, apply_extensions
 from builder.judge.overflow import overflow_levels
 from builder.judge.verdict import Judgement, judge
-from builder.match.borrowed_structure import flat_side, with_structure
 from builder.match.nodes import MatchRules, match_trees
+from builder.match.places import give_places
 from builder.match.rollout_dumps import make_alike
 from builder.match.rollout_mapping import Backend, rollout_mapping
 from builder.match.tree import Tree, build_tree
@@ -35,8 +35,7 @@ class ComparedPair:
     """One pair as measured; `comparison`, `benchmark` and `flows` are None for a single graph.
 
     `overflow` holds the levels of problem and benchmark, empty where they were not asked for;
-    `notes` are what could not be done as the user wanted, `placed` is the side that took its
-    structure from the other.
+    `notes` are what could not be done as the user wanted.
     """
 
     plan: PairPlan
@@ -46,7 +45,6 @@ class ComparedPair:
     overflow: tuple[list[str | None], list[str | None]] = ([], [])
     merged: MergedMatch | None = None
     notes: tuple[str, ...] = ()
-    placed: str | None = None
     flows: tuple[Flow, Flow] | None = None
 
     @property
@@ -143,20 +141,21 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     if plan.is_merged:
         return _compare_merged(plan, instructions)
     enter("reading")
-    dump = read_dump(plan.problem)
-    if plan.benchmark is None:
-        single = build_tree(dump)
-        levels = overflow_levels(single) if options.overflow_check else []
-        return ComparedPair(plan, single, overflow=(levels, []))
-    other = read_dump(plan.benchmark)
-    placed = flat_side(dump, other)
-    dump, other = with_structure(dump, other)
+    recorded = read_dump(plan.problem)
+    other = None if plan.benchmark is None else read_dump(plan.benchmark)
+    give_places(recorded, other)
+    problem = build_tree(recorded)
+    levels = overflow_levels(problem) if options.overflow_check else []
+    if other is None:
+        return ComparedPair(plan, problem, overflow=(levels, []))
+    give_places(other, recorded)
     notes: tuple[str, ...] = ()
     if instructions.backend is not None or instructions.matrices is not None:
-        dump, other, notes = _prepared(dump, other, instructions)
+        dump, other, notes = _prepared(problem.dump, other, instructions)
+        problem = build_tree(dump)
         if instructions.backend is not None:
             rules = replace(rules, layer_mapping=rollout_mapping(other))
-    problem, benchmark = build_tree(dump), build_tree(other)
+    benchmark = build_tree(other)
     manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
     enter("matching")
     matching = match_trees(problem, benchmark, replace(rules, manual=manual))
@@ -166,12 +165,8 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
         problem=problem,
         benchmark=benchmark,
         comparison=compare(matching, options.tolerance, cores=instructions.cores),
-        overflow=(
-            overflow_levels(problem) if options.overflow_check else [],
-            overflow_levels(benchmark) if options.overflow_check else [],
-        ),
+        overflow=(levels, overflow_levels(benchmark) if options.overflow_check else []),
         notes=notes,
-        placed=placed,
     )
 
 

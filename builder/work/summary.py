@@ -56,7 +56,6 @@ def outcome_of(
         compared=0 if _is_incomparable(apart) else int((~np.isnan(comparison.score)).sum()),
         precision=comparison.precision,
         unlike=apart,
-        placed=result.pair.placed,
         ties=tuple(node.name for node in result.walked.ties),
         gradients_agree=_gradients_agree(comparison),
         rules=_rule_states(rules),

@@ -45,10 +45,11 @@ export const reasonsZh: Record<string, string> = {
   statistics_only: "张量数据与统计量数据比较：按双方都有的统计量比较",
   unlike_statistics: "{{problem}} 数据与 {{benchmark}} 数据比较：按双方都有的统计量比较",
   unlike_checksums: "{{problem}} 数据与 {{benchmark}} 数据比较：按双方都有的校验值比较",
-  placed_as_other: "$t(side.{{side}})没有 construct.json：其调用按另一侧同名调用的位置排列",
   unlike_attributes:
     "{{problem}} 数据与 {{benchmark}} 数据比较：双方没有共同的张量度量，只比较了参数、dtype 和形状",
   unlike_names: "{{problem}} 数据与 {{benchmark}} 数据比较：一侧没有任何值，只比较了名称",
+  placed_by_names:
+    "$t(side.{{side}})的数据没有 construct.json：模块按名称放置，调用放在另一侧同名调用所在之处，否则放在相邻调用旁",
   same_place: "相邻节点相同",
   same_class: "同为 {{name}} 类",
   same_shapes: "输入输出形状相同",
