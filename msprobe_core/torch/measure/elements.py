@@ -7,8 +7,12 @@ and FSDP resizes the storages of the parameters that it gathers.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import torch
+
+_address_of: Callable[[torch.Tensor], int] = torch._C.TensorBase.data_ptr
+"""Not the method of torch.Tensor: asking that one gives the memory away."""
 
 
 def in_memory_order(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
@@ -33,4 +37,4 @@ def bytes_of(tensor: torch.Tensor) -> memoryview:
     size = tensor.numel() * tensor.element_size()
     if not size:
         return memoryview(b"")
-    return memoryview((ctypes.c_ubyte * size).from_address(tensor.data_ptr())).cast("B")
+    return memoryview((ctypes.c_ubyte * size).from_address(_address_of(tensor))).cast("B")

@@ -21,7 +21,7 @@ def _simple_keys() -> frozenset[int]:
 
 
 _SIMPLE = _simple_keys()
-_PLAIN = (torch.Tensor, torch.nn.Parameter)  # no wrapper around others
+PLAIN = (torch.Tensor, torch.nn.Parameter)  # no wrapper around others
 
 
 def is_simple(tensor: torch.Tensor) -> bool:
@@ -55,7 +55,7 @@ def elements_of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _local(tensor: torch.Tensor) -> torch.Tensor:
-    if type(tensor) in _PLAIN:
+    if type(tensor) in PLAIN:
         return tensor
     if hasattr(tensor, "_local_tensor") and hasattr(tensor, "to_local"):
         return _local(tensor._local_tensor)
