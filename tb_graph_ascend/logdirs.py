@@ -8,15 +8,18 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from msprobe_core.format.series import RUN_FILE, parse_rank
-
 SUFFIX = ".vis.db"
+# The file that makes a folder one of trends, and the folders in it that are not looked into. Their
+# home is the format; this module is imported by TensorBoard itself and stays light.
+RUN_FILE = "run.json"
+_RANK = re.compile(r"rank\d+")
 # Folders in which the page's builds lie until they are complete.
 WORKSHOP = ".building-"
 _FRESH_SECONDS = 2.0
@@ -154,7 +157,7 @@ def _walk(folder: Path, deadline: float) -> Iterator[Path]:
         for entry in entries:
             if entry.name.endswith(SUFFIX) or entry.name == RUN_FILE:
                 yield Path(entry.path)
-            elif trends and parse_rank(entry.name) is not None:
+            elif trends and _RANK.fullmatch(entry.name):
                 continue
             elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith(WORKSHOP):
                 pending.append(entry.path)

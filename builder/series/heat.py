@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 
 from builder.series.pieces import Steps, Values
 from builder.series.run import Key, TrendRun
+from msprobe_core.format.series import TENSOR_KINDS
+
+DRAWN = frozenset(TENSOR_KINDS) | {"ratio"}
+"""The kinds that have a heat map; all others are scalars."""
 
 RANGE = 4.0
 """Octaves at the ends of the scale: sixteen times, or a sixteenth of, a row's own median."""

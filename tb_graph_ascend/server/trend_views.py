@@ -11,11 +11,17 @@ from pathlib import Path
 import numpy as np
 
 from builder.series.divergence import compare_runs
-from builder.series.heat import heat_rows, keys_of, one_run_cells, ordered_names, two_run_cells
+from builder.series.heat import (
+    DRAWN,
+    heat_rows,
+    keys_of,
+    one_run_cells,
+    ordered_names,
+    two_run_cells,
+)
 from builder.series.next_dump import checkpoint_before, dump_configuration
 from builder.series.pieces import Steps, Values
 from builder.series.run import Key, TrendRun
-from msprobe_core.format.series import TENSOR_KINDS
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.library import Library
 from tb_graph_ascend.server.trend_messages import (
@@ -36,7 +42,6 @@ from tb_graph_ascend.server.trend_queries import HeatQuery
 
 _MOST_OPEN = 8
 _MOST_COMPARISONS = 8
-_DRAWN = frozenset(TENSOR_KINDS) | {"ratio"}
 _FEW_ROWS = 40
 """Modules are unfolded from the top as long as no more rows than this are seen."""
 
@@ -102,9 +107,9 @@ def summary(run: TrendRun, token: str, path: str) -> TrendSummary:
         first=int(steps[0]) if len(steps) else 0,
         last=int(steps[-1]) if len(steps) else 0,
         ranks=list(run.ranks),
-        kinds=[TrendKind(kind, count) for kind, count in counts.items() if kind in _DRAWN],
-        scalars=[target.key for target in run.targets if target.kind not in _DRAWN],
-        opened=_first_open([t.name for t in run.targets if t.kind in _DRAWN]),
+        kinds=[TrendKind(kind, count) for kind, count in counts.items() if kind in DRAWN],
+        scalars=[target.key for target in run.targets if target.kind not in DRAWN],
+        opened=_first_open([t.name for t in run.targets if t.kind in DRAWN]),
     )
 
 
