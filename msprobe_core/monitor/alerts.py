@@ -158,8 +158,13 @@ class AlertWatch:
         return Alert(step, kind, self._targets[first].key, factor, len(group), others, lr=rate)
 
     def _drift(self, step: int) -> list[Alert]:
-        """Growth of 1.5 octaves in a window, nearly all the way up: named by what grew most."""
+        """Growth of 1.5 octaves in a window, nearly all the way up: named by what grew most.
+
+        An alert within the window is the cause of what grew in it, and has been said.
+        """
         if self._count % _DRIFT_EVERY != _DRIFT_EVERY - 1:
+            return []
+        if any(self._count - last <= WINDOW for last in self._last.values()):
             return []
         columns = np.flatnonzero(self._seen >= 2 * WINDOW)
         if not len(columns):

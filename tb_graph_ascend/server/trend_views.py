@@ -226,17 +226,14 @@ def _at_columns(
 
 def _first_open(names: Sequence[str]) -> list[str]:
     """Which modules are open at first: from the top, while few rows are seen."""
+    split = [name.split(".") for name in dict.fromkeys(names)]
     opened: list[str] = []
-    level = 1
-    while True:
-        prefixes = list(dict.fromkeys(".".join(n.split(".")[:level]) for n in names))
-        if len(prefixes) + len(opened) > _FEW_ROWS or level > 8:
-            return opened
-        inner = [p for p in prefixes if any(n.startswith(p + ".") for n in names)]
-        if not inner:
-            return opened
-        opened += inner
-        level += 1
+    for level in range(1, max((len(parts) for parts in split), default=0)):
+        rows = {".".join(parts[: level + 1]) for parts in split}
+        if len(rows) + len(opened) > _FEW_ROWS:
+            break
+        opened += dict.fromkeys(".".join(parts[:level]) for parts in split if len(parts) > level)
+    return opened
 
 
 def _numbers(values: Values) -> list[float | None]:

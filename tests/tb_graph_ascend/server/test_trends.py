@@ -166,7 +166,7 @@ def test_a_cell_leads_to_a_dump(client: FlaskClient) -> None:
         (2, 1.0, False),
     ]
     assert found["config"]["step"] == [250]
-    assert found["config"]["list"] == [".emb."]
+    assert found["config"]["statistics"]["list"] == []
     assert found["checkpoint"] == "checkpoint-200"
     assert found["comparisons"] == []
 

@@ -101,4 +101,5 @@ export const trendCellQuery = (
   queryOptions({
     queryKey: ["trends", run, "cell", kind, name, step, statistic],
     queryFn: () => request<TrendCell>(address(`${place(run)}/cell`, { kind, name, step, statistic })),
+    ...growing,
   });

@@ -8,7 +8,7 @@ import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
 import { type TrendHeat, type TrendRow, trendHeatQuery } from "../../api/trends";
-import { ABSENT, bytesOf, columnOf, paletteOf, pixelsOf, valueOf } from "../../graph/heatpaint";
+import { ABSENT, LEAST, bytesOf, columnOf, paletteOf, pixelsOf, valueOf } from "../../graph/heatpaint";
 import { usePreferences } from "../../state/preferences";
 import { seriesOf, toggled, useTrends } from "../../state/trends";
 import { heatColours } from "./colours";
@@ -181,6 +181,7 @@ function sentenceOf(
   const value = valueOf(byte, two);
   const place = t("trends.cell", { step: data.steps[column], name: of.name });
   if (value === null) return `${place}: ${t(byte === ABSENT ? "trends.notMeasured" : "trends.notFinite")}`;
+  if (two && value <= LEAST) return `${place}: ${t("trends.alike")}`;
   return `${place}: ${t(two ? "trends.apart" : "trends.usual", { factor: 2 ** value })}`;
 }
 

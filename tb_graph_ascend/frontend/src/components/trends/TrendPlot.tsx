@@ -127,6 +127,7 @@ function drawMarks(plot: uPlot, { marks, step }: { marks: readonly number[]; ste
     ctx.stroke();
   };
   ctx.save();
+  ctx.setLineDash([]);
   for (const mark of marks) line(mark, colour("cause"), 1.5);
   if (step !== null) line(step, colour("ink"), 1);
   ctx.restore();
