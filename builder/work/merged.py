@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +72,7 @@ def match_merged(
     alike = not moved and theirs.makes_the_calls_of(ours)
     benchmark = theirs.like(problem) if alike else theirs.assembled(join, {}, ties)
     trees = build_tree(problem.dump), build_tree(benchmark.dump)
-    matching = match_trees(*trees, replace(rules, any_class=True))
+    matching = match_trees(*trees, rules)
     weak = mark_layout_calls(matching)
     rows = pair_values(matching)
     is_pair = (rows.problem != SURPLUS) & (rows.benchmark != SURPLUS)

@@ -268,7 +268,9 @@ export const en = {
   },
   match: {
     name: "same name",
+    path: "same path, another class",
     aligned: "aligned in sequence",
+    crosswise: "the same values in another order",
     fuzzy: "similar (fuzzy)",
     mapping: "layer mapping",
     manual: "mapped by hand",

@@ -269,7 +269,9 @@ export const zh: Texts = {
   },
   match: {
     name: "同名",
+    path: "路径相同，类不同",
     aligned: "按序列对齐",
+    crosswise: "数值相同，顺序不同",
     fuzzy: "相似（模糊）",
     mapping: "层映射",
     manual: "手动映射",
