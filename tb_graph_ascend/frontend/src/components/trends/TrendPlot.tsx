@@ -7,8 +7,7 @@ import "uplot/dist/uPlot.min.css";
 
 import type { TrendLine } from "../../api/trends";
 import { usePreferences } from "../../state/preferences";
-
-const COLOURS = ["accent", "cause", "benchmark", "hit", "problem", "warning", "muted", "ink"] as const;
+import { colourName } from "./linecolours";
 
 /** uPlot declares its scale kinds as an ambient enum, whose members have no value at run time. */
 const LOGARITHMIC = JSON.parse('{"distr": 3}') as Pick<uPlot.Scale, "distr">;
@@ -131,10 +130,6 @@ function drawMarks(plot: uPlot, { marks, step }: { marks: readonly number[]; ste
   for (const mark of marks) line(mark, colour("cause"), 1.5);
   if (step !== null) line(step, colour("ink"), 1);
   ctx.restore();
-}
-
-export function colourName(index: number): string {
-  return COLOURS[index % COLOURS.length] ?? "ink";
 }
 
 function colourOf(index: number): string {

@@ -13,6 +13,7 @@ import { HeatCanvas } from "./HeatCanvas";
 import { LineTable } from "./LineTable";
 import { Parting } from "./Parting";
 import { TrendTools } from "./TrendTools";
+import { colourName } from "./linecolours";
 
 const TrendPlot = lazy(() => import(/* webpackChunkName: "trendplot" */ "./TrendPlot"));
 
@@ -108,7 +109,7 @@ function Lines({ run, marks, choose }: PlotsProps) {
       </Suspense>
       <ul className="trend-keys">
         {own.map(({ kind, name }, index) => (
-          <li key={`${kind}/${name}`} className={`trend-key k${String(index)}`}>
+          <li key={`${kind}/${name}`} style={{ borderColor: `var(--${colourName(index)})` }}>
             {t(`trends.kindOf.${kind as "grad"}`, { name })}
           </li>
         ))}
