@@ -11,6 +11,7 @@ from typing import Any
 from msprobe_core.capture.framework import Framework, StepRecorder
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.config import Config
+from msprobe_core.config.slices import Slice, is_schedule, slice_of_request
 from msprobe_core.errors import ConfigError, LifecycleError
 from msprobe_core.report import say
 from msprobe_core.writer.rank_dir import rename_to_rank
@@ -59,7 +60,7 @@ class Service:
         self._check_model(model, token_range)
         if rank_id is not None:
             self._rank_id = _checked_rank(rank_id)
-        if not self._is_selected():
+        if not self._is_selected() or not self._has_request(scheduled_tokens):
             return
         if self._recorder is None:
             self._recorder = self._open()
@@ -67,6 +68,7 @@ class Service:
             return
         if scheduled_tokens is not None:
             self._recorder.notes["scheduled_tokens"] = json.dumps(scheduled_tokens, default=str)
+        self._recorder.slices = self._slices(scheduled_tokens)
         tokens = None if token_range is None else (token_range[0], token_range[1])
         self._recorder.start(model, tokens, parallel)
 
@@ -144,6 +146,26 @@ class Service:
             self.config = self._reread()
         except ConfigError as error:
             say(f"{error}; the settings of before stay in force")
+
+    def _has_request(self, scheduled_tokens: dict[str, Any] | None) -> bool:
+        """Whether the step works on the request that alone is recorded, where one is."""
+        request = self.config.request_id
+        if request is None or scheduled_tokens is None:
+            return True
+        if not is_schedule(scheduled_tokens):
+            raise LifecycleError(
+                f"start(scheduled_tokens={scheduled_tokens!r}); give the number of tokens of each "
+                "request, as {'request': 3}"
+            )
+        return request in scheduled_tokens
+
+    def _slices(self, scheduled_tokens: dict[str, Any] | None) -> tuple[Slice, ...]:
+        """The parts of tensors that are recorded in this step, none for all."""
+        config = self.config
+        if config.request_id is None or scheduled_tokens is None:
+            return config.slice
+        part = slice_of_request(config.request_id, scheduled_tokens)
+        return config.slice if part is None else (*config.slice, part)
 
     def _check_model(self, model: object, token_range: list[int] | None) -> None:
         if model is None and self.config.records_modules:

@@ -15,6 +15,7 @@ from msprobe_core.capture.selection import Selection
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
+from msprobe_core.config.slices import Slice
 from msprobe_core.errors import LifecycleError
 from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
 from msprobe_core.report import say
@@ -43,10 +44,11 @@ class StepRecorder:
         self._tensors = TensorFiles(output.directory / TENSOR_DIR, config.async_dump)
         selection = Selection(config)
         saves = _saves_file(config, selection, step, output.directory.name)
-        book = TensorBook(value_options(config), self._tensors.save, output.report, saves)
+        options = value_options(config)
+        self._book = book = TensorBook(options, self._tensors.save, output.report, saves)
         self.trace = Trace(config, selection, book, stacks, output)
         data_dir = str(self._tensors.directory) if config.task == "tensor" else None
-        sketch = SKETCH_VERSION if book.options.sketch else None
+        sketch = SKETCH_VERSION if options.sketch else None
         header = Header(config.task, config.level, data_dir, sketch)
         output.open_files(header, config.extra_info)
         load = config.load
@@ -67,6 +69,15 @@ class StepRecorder:
         return self._output.failed
 
     @property
+    def slices(self) -> tuple[Slice, ...]:
+        """The parts of tensors that are recorded in place of the whole, none for all."""
+        return self._book.slices
+
+    @slices.setter
+    def slices(self, parts: tuple[Slice, ...]) -> None:
+        self._book.slices = parts
+
+    @property
     def entry_count(self) -> int:
         """How many entries the step has so far."""
         return self.trace.entry_count
@@ -84,7 +95,7 @@ class StepRecorder:
     ) -> None:
         """Enter hooks and modes; the model's modules are watched at levels L0 and mix.
 
-        With `tokens` only those calls of the model are recorded, counted from 1. `parallel` says
+        With `tokens` only those calls of the model are recorded, counted from 0. `parallel` says
         where this process stands among others, if the user knows better than torch.
         """
         header = self._header(model, parallel)

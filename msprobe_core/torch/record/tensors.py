@@ -12,17 +12,25 @@ from typing import Literal
 
 import torch
 
+from msprobe_core.config.slices import Slice
 from msprobe_core.torch.measure.checksum import crc32_of, xor_of
 from msprobe_core.torch.measure.numbers import Measured, measure_now, measure_sparse
 from msprobe_core.torch.measure.on_devices import DeviceNumbers, Pending, is_deferred
-from msprobe_core.torch.measure.sketch import sketch_now, sketch_text
-from msprobe_core.torch.measure.strided import Unreadable, elements_of, is_simple, shape_of
+from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, sketch_text
+from msprobe_core.torch.measure.strided import (
+    Unreadable,
+    elements_of,
+    has_memory,
+    is_simple,
+    shape_of,
+)
 from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.memory.book import Memory, MemoryBook, own_memory
 from msprobe_core.torch.memory.flow import keep, source_of
 from msprobe_core.torch.memory.unwritten import Overwritten
 from msprobe_core.torch.memory.views import View, view_of
 from msprobe_core.torch.memory.whole import WholeStorage, covers_all
+from msprobe_core.torch.record.parts import part_of
 from msprobe_core.torch.record.placement import placement_text
 from msprobe_core.torch.record.process_groups import group_or_operation
 from msprobe_core.values.arguments import Enclosed, Scalars
@@ -104,6 +112,7 @@ class TensorBook:
         saves_file: SavesFile | None = None,
     ) -> None:
         self.options = options
+        self.slices: tuple[Slice, ...] = ()
         self.abnormal = False
         self._on_devices = DeviceNumbers()
         self._saves_file = saves_file
@@ -115,6 +124,8 @@ class TensorBook:
     def record(self, tensor: torch.Tensor, path: str, key: object = None) -> str | PendingTensor:
         """The record of a tensor that stands at `path`, or at `path.key`; never raises."""
         try:
+            if self.slices:
+                tensor = part_of(tensor, self.slices)
             own = own_memory(tensor)
             if own is None:
                 record, abnormal = self._make(tensor, _joined(path, key), None)
@@ -257,6 +268,8 @@ class TensorBook:
             head = self._heads[key] = _head(tensor.dtype, list(tensor.shape))
         if self._is_unwritten(tensor, memory):
             return f"{head}{_NO_NUMBERS}{tail}{_UNWRITTEN}}}", False
+        if not has_memory(tensor):
+            return f"{head}{_NO_NUMBERS}{tail}}}", False
         options = self.options
         if options.save or options.checksum:
             tail += self._bytes_of(tensor, path, memory)
@@ -278,7 +291,7 @@ class TensorBook:
 
     def _sketch(self, tensor: torch.Tensor, measured: Measured) -> str:
         # Of one element the statistics tell all there is to know.
-        if not self.options.sketch or tensor.numel() < 2:
+        if not self.options.sketch or tensor.numel() < 2 or repeats_too_much(tensor):
             return ""
         return sketch_text(sketch_now(tensor, measured.extreme, self.options.double))
 
@@ -308,7 +321,8 @@ class TensorBook:
         if not options.statistics:
             return f"{head}{tail}}}", False
         if is_deferred(values):
-            numbers = self._on_devices.measure(values, options.double, options.sketch)
+            with_sketch = options.sketch and not repeats_too_much(values)
+            numbers = self._on_devices.measure(values, options.double, with_sketch)
             return PendingTensor(head, numbers, tail), False
         is_sparse = tensor.layout is not torch.strided and not tensor.is_nested
         measured = (

@@ -24,7 +24,7 @@ from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model, ModuleWatch
 from msprobe_core.torch.watch.regions import RegionWatch
 from msprobe_core.torch.watch.replaced_functions import ReplacedFunctions
-from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, unlisted_api
+from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, namer
 
 
 class _Watch(Protocol):
@@ -50,7 +50,7 @@ class Capture:
         self._others: list[_Watch] = [UnseenWrites(trace, sees_calls=config.records_calls)]
         self._custom = custom
         if config.records_calls:
-            self._watch_calls(config.risk_level)
+            self._watch_calls(config)
         self._others.append(BackwardRuns(self._begin_pass, self._end_pass, self._mode))
         self.outermost = OutermostCalls(trace)
         self._modules = ModuleWatch(
@@ -116,13 +116,12 @@ class Capture:
             # What averages gradients over ranks is not seen: it runs below Python.
             self._trace.safely("a backward pass", self._trace.book.forget_gradients)
 
-    def _watch_calls(self, risk_level: str) -> None:
+    def _watch_calls(self, config: Config) -> None:
+        risk_level = config.risk_level
         sites = call_sites(risk_level)
         make = call_mode_type()
-        unlisted = unlisted_api if risk_level == "ALL" else None
-        self._mode = make(
-            self._trace, sites, self._threads, self._gradients, self._regions, unlisted
-        )
+        named = namer(config.custom_op_namespaces, risk_level)
+        self._mode = make(self._trace, sites, self._threads, self._gradients, self._regions, named)
         others: list[_Watch] = [
             CollectiveWatch(self._trace, self._threads, self._regions, risk_level),
             ReplacedFunctions(self._mode, risk_level),

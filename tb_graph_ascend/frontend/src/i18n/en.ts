@@ -14,6 +14,12 @@ export const en = {
   app: "tb-graph-ascend",
   loading: "Loading…",
   retry: "Try again",
+  broken: {
+    title: "The page met a defect of its own",
+    help: "Nothing of the result or of the manual pairs is lost. Please report this text.",
+    again: "Show the page again",
+    fresh: "Begin at the first page",
+  },
   close: "Close",
   copy: "Copy",
   copied: "Copied",

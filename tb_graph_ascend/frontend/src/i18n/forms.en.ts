@@ -70,6 +70,7 @@ export const formsEn = {
     start: "Build",
     cancel: "Cancel the build",
     outside: "These lie outside the log folders and cannot be read here: {{paths}}",
+    lost: "The server was started anew and knows nothing of this build any more; start it again.",
     noDumps: "No dumps were found below the log folders.",
     contents: "{{steps}}, {{ranks}}",
     steps_one: "{{count}} step",

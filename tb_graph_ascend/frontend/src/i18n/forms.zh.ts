@@ -72,6 +72,7 @@ export const formsZh: typeof formsEn = {
     start: "开始构建",
     cancel: "取消构建",
     outside: "以下路径在日志目录之外，此处无法读取：{{paths}}",
+    lost: "服务已重新启动，不再知道这次构建；请重新开始。",
     noDumps: "日志目录下没有找到采集数据。",
     contents: "{{steps}}，{{ranks}}",
     steps_one: "{{count}} 个 step",

@@ -15,6 +15,12 @@ export const zh: Texts = {
   app: "tb-graph-ascend",
   loading: "加载中…",
   retry: "重试",
+  broken: {
+    title: "页面自身出现缺陷",
+    help: "结果文件与手动配对均未丢失。请将下面的文字反馈给我们。",
+    again: "重新显示页面",
+    fresh: "回到首页",
+  },
   close: "关闭",
   copy: "复制",
   copied: "已复制",
