@@ -27,6 +27,8 @@ _LOW_STEPS = _ZERO_STEPS = 3
 _RENEW = 8  # steps between medians: they are what costs
 _DRIFT_EVERY, _DRIFT_OCTAVES, _DRIFT_SHARE = 16, 1.5, 0.8
 _SILENT = frozenset({"lr", "seconds", "loss_scale", "skipped", "clip"})
+_AVERAGES = frozenset({"exp_avg", "exp_avg_sq"})
+"""Means over many steps go one way for long by what they are: their gradients say what drifts."""
 _MOST_NAMED = 20
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -38,7 +40,7 @@ class AlertWatch:
     def __init__(self) -> None:
         self._targets: list[TrendTarget] = []
         self._order: NDArray[np.intp] = np.zeros(0, np.intp)
-        self._watched: Mask = np.zeros(0, bool)
+        self._watched = self._drifts = np.zeros(0, bool)
         self._window: Floats = np.zeros((WINDOW, 0))
         self._recent: Floats = np.zeros((RECENT, 0))
         self._noise: Floats = np.zeros(0)
@@ -166,7 +168,7 @@ class AlertWatch:
             return []
         if any(self._count - last <= WINDOW for last in self._last.values()):
             return []
-        columns = np.flatnonzero(self._seen >= 2 * WINDOW)
+        columns = np.flatnonzero((self._seen >= 2 * WINDOW) & self._drifts)
         if not len(columns):
             return []
         rows = (self._seen[columns] + np.arange(WINDOW)[:, None]) % WINDOW
@@ -201,6 +203,7 @@ class AlertWatch:
         ranked = sorted(range(len(self._targets)), key=lambda i: self._targets[i].order)
         self._order = np.argsort(np.asarray(ranked, dtype=np.intp))
         self._watched = np.asarray([t.kind not in _SILENT for t in self._targets])
+        self._drifts = np.asarray([t.kind not in _AVERAGES for t in self._targets])
         self._window = np.concatenate([self._window, np.full((WINDOW, more), np.nan)], 1)
         self._recent = np.concatenate([self._recent, np.full((RECENT, more), np.nan)], 1)
         self._noise = np.concatenate([self._noise, np.full(more, np.nan)])
