@@ -29,6 +29,9 @@ _DRIFT_EVERY, _DRIFT_OCTAVES, _DRIFT_SHARE = 16, 1.5, 0.8
 _SILENT = frozenset({"lr", "seconds", "loss_scale", "skipped", "clip"})
 _AVERAGES = frozenset({"exp_avg", "exp_avg_sq"})
 """Means over many steps go one way for long by what they are: their gradients say what drifts."""
+_AT_TIMES_ZERO = frozenset({"ratio"})
+"""An update below the resolution of its weight is 0 at times (a bias before batch norm); where the
+gradient is cut off, the gradient is 0 itself."""
 _MOST_NAMED = 20
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -40,7 +43,7 @@ class AlertWatch:
     def __init__(self) -> None:
         self._targets: list[TrendTarget] = []
         self._order: NDArray[np.intp] = np.zeros(0, np.intp)
-        self._watched = self._drifts = np.zeros(0, bool)
+        self._watched = self._drifts = self._dies = np.zeros(0, bool)
         self._window: Floats = np.zeros((WINDOW, 0))
         self._recent: Floats = np.zeros((RECENT, 0))
         self._noise: Floats = np.zeros(0)
@@ -114,7 +117,7 @@ class AlertWatch:
             ("not finite", there & ~np.isfinite(values)),
             ("jump", high),
             ("vanishes", low & (self._low >= _LOW_STEPS)),
-            ("dead", (self._zeros == _ZERO_STEPS) & zero & (self._seen >= RECENT)),
+            ("dead", (self._zeros == _ZERO_STEPS) & zero & self._dies & (self._seen >= RECENT)),
         )
         self._remember(
             octaves, there & np.isfinite(octaves) & ~((high | low) & (self._away < _NEW_LEVEL))
@@ -204,6 +207,7 @@ class AlertWatch:
         self._order = np.argsort(np.asarray(ranked, dtype=np.intp))
         self._watched = np.asarray([t.kind not in _SILENT for t in self._targets])
         self._drifts = np.asarray([t.kind not in _AVERAGES for t in self._targets])
+        self._dies = np.asarray([t.kind not in _AT_TIMES_ZERO for t in self._targets])
         self._window = np.concatenate([self._window, np.full((WINDOW, more), np.nan)], 1)
         self._recent = np.concatenate([self._recent, np.full((RECENT, more), np.nan)], 1)
         self._noise = np.concatenate([self._noise, np.full(more, np.nan)])
