@@ -127,6 +127,14 @@ class StepRecorder(Protocol):
         """Remove what was written."""
         ...
 
+    def abandon(self, reason: str) -> None:
+        """Watch no longer and close the files as incomplete; never raises."""
+        ...
+
+    def leave(self) -> None:
+        """In a process that was forked: watch no longer, write nothing; never raises."""
+        ...
+
 
 class Framework(Protocol):
     """A framework as the lifecycle sees it."""

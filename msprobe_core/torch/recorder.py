@@ -19,7 +19,7 @@ from msprobe_core.config.slices import Slice
 from msprobe_core.errors import LifecycleError
 from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
 from msprobe_core.report import say
-from msprobe_core.torch.parallel import OptimizerWatch, parallel_header
+from msprobe_core.torch.parallel import parallel_header
 from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.torch.record.tensors import SavesFile, TensorBook, ValueOptions
 from msprobe_core.torch.watch import Capture
@@ -31,11 +31,20 @@ from msprobe_core.torch.watch.token_range import TokenRange
 from msprobe_core.writer.step_files import Header
 
 
-class StepRecorder:
-    """Records one step of this process into one directory. Raises OSError and LifecycleError."""
+class TorchStepRecorder:
+    """Records one step of this process into one directory. Raises OSError.
+
+    With `isolation` some modules run on inputs of an earlier dump.
+    """
 
     def __init__(
-        self, config: Config, step: int, rank: int | None, custom: CustomApis, stacks: StackBook
+        self,
+        config: Config,
+        step: int,
+        rank: int | None,
+        custom: CustomApis,
+        stacks: StackBook,
+        isolation: Isolation | None = None,
     ) -> None:
         self.config, self._step = config, step
         self.running = False
@@ -51,11 +60,9 @@ class StepRecorder:
         sketch = SKETCH_VERSION if options.sketch else None
         header = Header(config.task, config.level, data_dir, sketch)
         output.open_files(header, config.extra_info)
-        load = config.load
-        self._isolation = None if load is None else Isolation(load, step, rank)
+        self._isolation = isolation
         self._capture = Capture(config, self.trace, custom, self._isolation)
         self._tokens: TokenRange | None = None
-        self._optimizers = OptimizerWatch(self.trace)
         self._saved = SavedValues(self.trace, alone=config.level == "debug")
 
     @property
@@ -104,7 +111,6 @@ class StepRecorder:
         self.running = True
         if tokens is None:
             self._capture.start(model)
-            self._optimizers.start(model)
             return
         assert isinstance(model, torch.nn.Module)
         if self._tokens is None or not self._tokens.is_for(model, *tokens):
@@ -114,14 +120,18 @@ class StepRecorder:
 
     def stop(self) -> None:
         """Leave hooks and modes and write what is finished; gradients are still recorded."""
-        if self._tokens is not None:
-            self._tokens.stop()
-        if self.running:
-            self._capture.stop()
-            self._optimizers.stop()
-            self.running = False
+        self._unwatch()
         if not self.config.async_dump:
-            self.trace.flush(last=False)
+            self.trace.safely("what is finished", self.trace.flush, False)
+
+    def _unwatch(self) -> None:
+        """Leave everything, whatever of it fails: a hook that stays would be in the user's way."""
+        trace = self.trace
+        if self._tokens is not None:
+            trace.safely("token_range", self._tokens.stop)
+        if self.running:
+            self.running = False
+            self._capture.stop()
 
     def save(self, variable: object, name: str, save_backward: bool) -> None:
         """Record one value by a name of the user's, and its gradient."""
@@ -140,8 +150,7 @@ class StepRecorder:
         if self.running:
             self.stop()
         self.trace.end()
-        self._capture.forget()
-        self._saved.forget()
+        self._forget()
         if self.failed:
             return
         size = self._close_files()
@@ -154,6 +163,22 @@ class StepRecorder:
     def discard(self) -> None:
         """Remove what a completed step has written."""
         self._output.discard()
+
+    def abandon(self, reason: str) -> None:
+        """Watch no longer and close the files as incomplete; never raises."""
+        self._unwatch()
+        self._output.abandon(reason)
+        self.trace.end()
+        self._forget()
+
+    def leave(self) -> None:
+        """In a process that was forked: watch no longer, write nothing; never raises."""
+        self.trace.leave()
+        self._unwatch()
+
+    def _forget(self) -> None:
+        self.trace.safely("gradients", self._capture.forget)
+        self.trace.safely("saved values", self._saved.forget)
 
     def _header(self, model: Model | None, parallel: Mapping[str, object] | None) -> str | None:
         try:
@@ -170,7 +195,9 @@ class StepRecorder:
         if self._isolation is not None:
             self.notes["loaded"] = json.dumps(self._isolation.replaced)
         self.notes |= self._capture.outermost.notes()
-        optimizer = self._optimizers.text()
+        if self._capture.compiled_calls:
+            self.notes["compiled"] = json.dumps({"calls": self._capture.compiled_calls})
+        optimizer = self._capture.optimizers.text()
         if optimizer is not None:
             self.notes["optimizer"] = optimizer
         try:
