@@ -228,7 +228,9 @@ class _Attribution:
             return None
         said = self._said_already(node, worst)
         if said is not None or cause is not None:
-            if said is None and worst.way in ("moved", "changed") and worst.times > _BEHIND:
+            # Behind NaN there is no distance to tell a second fault by.
+            measured = worst.way == "moved" or (worst.way == "changed" and worst.times < inf)
+            if said is None and measured and worst.times > _BEHIND:
                 return self._open_edge(node, worst)
             if said is not None:
                 self.ledger.carry(cause or said, node)
@@ -269,10 +271,8 @@ class _Attribution:
         score = float(np.nan_to_num(self.comparison.score[row]))
         alone = self.edges.unmatched(makers)
         if alone is not None:
-            change = self.changes.made_by(alone, node)
-            if change.finding is not None:
-                return change.finding
-            return self._open_change(change, node, score, excess)
+            made = self.changes.made_by(alone, node)
+            return made.finding or self._open_change(made, node, score, excess)
         owner = self._owner(node, row)
         if owner is not None:
             return self._open_parameter(owner, [row])

@@ -1,6 +1,5 @@
 /* English texts of the interface; zh.ts has the same keys. Database content is never translated. */
 
-import { trendsEn } from "./trends.en";
 import { answerEn } from "./answer.en";
 import { factsEn } from "./facts.en";
 import { formsEn } from "./forms.en";
@@ -359,7 +358,6 @@ export const en = {
     },
   },
   reasons: reasonsEn,
-  trends: trendsEn,
   facts: factsEn,
 };
 

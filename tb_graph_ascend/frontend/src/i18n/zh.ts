@@ -1,6 +1,5 @@
 /* Chinese texts of the interface, loaded on demand; the keys are those of en.ts. */
 
-import { trendsZh } from "./trends.zh";
 import type { Texts } from "./en";
 import { answerZh } from "./answer.zh";
 import { factsZh } from "./facts.zh";
@@ -360,6 +359,5 @@ export const zh: Texts = {
     },
   },
   reasons: reasonsZh,
-  trends: trendsZh,
   facts: factsZh,
 };
