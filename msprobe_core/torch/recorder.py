@@ -61,7 +61,7 @@ class TorchStepRecorder:
         self.trace = Trace(config, selection, book, stacks, output)
         data_dir = str(self._tensors.directory) if config.task == "tensor" else None
         sketch = SKETCH_VERSION if options.sketch else None
-        header = Header(config.task, config.level, data_dir, sketch)
+        header = Header("pytorch", config.task, config.level, data_dir, sketch)
         output.open_files(header, config.extra_info)
         self._isolation, self._graft = isolation, graft
         self._capture = Capture(config, self.trace, custom, self._isolation, self._graft)

@@ -20,6 +20,7 @@ class Header:
     debug the file is debug.json, and there is no construct.json, as a saved value has no parent.
     """
 
+    framework: str
     task: str
     level: str
     data_dir: str | None
@@ -36,7 +37,7 @@ class StepFiles:
         data_dir = "null" if header.data_dir is None else quoted(header.data_dir)
         opening = (
             f'{{"task": {quoted(header.task)}, "level": {quoted(header.level)}, '
-            f'"framework": "pytorch", "dump_data_dir": {data_dir}, '
+            f'"framework": {quoted(header.framework)}, "dump_data_dir": {data_dir}, '
         )
         if header.sketch is not None:
             opening += f'"sketch_version": {header.sketch}, '

@@ -7,17 +7,16 @@ one by one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch.nn.parameter import is_lazy
 
 from msprobe_core.config.slices import Slice
 from msprobe_core.torch.measure.checksum import crc32_of, xor_of
 from msprobe_core.torch.measure.numbers import Measured, measure_now, measure_sparse
-from msprobe_core.torch.measure.on_devices import DeviceNumbers, Pending, is_deferred
+from msprobe_core.torch.measure.on_devices import DeviceNumbers, is_deferred
 from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, sketch_text
 from msprobe_core.torch.measure.strided import (
     SIMPLE,
@@ -29,14 +28,25 @@ from msprobe_core.torch.measure.strided import (
 from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.memory.book import Memory, MemoryBook, own_memory
 from msprobe_core.torch.memory.flow import keep, source_of
+from msprobe_core.torch.memory.holders import memories_in
 from msprobe_core.torch.memory.unwritten import Overwritten
 from msprobe_core.torch.memory.views import View, view_of
 from msprobe_core.torch.memory.whole import WholeStorage, covers_all
 from msprobe_core.torch.record.parts import part_of
 from msprobe_core.torch.record.placement import placement_text
 from msprobe_core.torch.record.process_groups import group_or_operation
-from msprobe_core.values.arguments import Enclosed, Scalars
-from msprobe_core.values.text import number, quoted, typed
+from msprobe_core.torch.record.record_text import (
+    NO_NUMBERS,
+    TORCH_SCALARS,
+    UNWRITTEN,
+    PendingTensor,
+    bare_record,
+    extended,
+    head_of,
+    unwritten_record,
+)
+from msprobe_core.values.arguments import Enclosed
+from msprobe_core.values.text import number, quoted
 
 SaveTensor = Callable[[torch.Tensor, str], str]
 SavesFile = Callable[[str, str], bool]
@@ -45,8 +55,6 @@ Side = Literal["input", "output"] | None
 """Which part of an entry is being written: its inputs, its outputs, or neither."""
 ReportError = Callable[[str, BaseException], None]
 _CHECKSUMS = {"md5": crc32_of, "xor": xor_of}
-_NO_NUMBERS = ', "Max": null, "Min": null, "Mean": null, "Norm": null'
-_UNWRITTEN = ', "unwritten": true'
 _IS_BACKWARD = ".backward."
 _dispatch_keys = torch._C._dispatch_keys
 _address_of: Callable[[torch.Tensor], int] = torch._C.TensorBase.data_ptr
@@ -63,32 +71,6 @@ class ValueOptions:
     double: bool = False
     flow: bool = False
     sketch: bool = False
-
-
-class PendingTensor:
-    """A record whose numbers still lie on a device."""
-
-    __slots__ = ("head", "numbers", "tail")
-
-    def __init__(self, head: str, numbers: Pending, tail: str) -> None:
-        self.head, self.numbers, self.tail = head, numbers, tail
-
-    @property
-    def abnormal(self) -> bool:
-        """Whether an element is non-finite or as large as its dtype can hold."""
-        return self.numbers.found.abnormal
-
-    def __str__(self) -> str:
-        measured, sketched = self.numbers.found, self.numbers.sketch
-        return f"{self.head}{measured.text}{sketched}{self.tail}{measured.counts}}}"
-
-
-TORCH_SCALARS: Scalars = {
-    torch.Size: lambda value: typed("torch.Size", str(list(value))),
-    torch.dtype: lambda value: typed("torch.dtype", quoted(str(value))),
-    torch.device: lambda value: typed("torch.device", quoted(str(value))),
-    torch.memory_format: lambda value: typed("torch.memory_format", quoted(str(value))),
-}
 
 
 class _Found:
@@ -209,13 +191,13 @@ class TensorBook:
             return record
         except Exception as error:  # whatever a user's tensor does must not reach his step
             self._report(_joined(path, key), error)
-            return _bare_record(tensor)
+            return bare_record(tensor)
 
     @staticmethod
     def special(value: object) -> str | Enclosed | None:
         """What a call overwrites, process groups and their operations."""
         if isinstance(value, Overwritten):
-            return _unwritten_record(value.tensor)
+            return unwritten_record(value.tensor)
         return group_or_operation(value)
 
     def allocated(self, tensor: torch.Tensor) -> None:
@@ -239,24 +221,24 @@ class TensorBook:
     def written(self, value: object) -> None:
         """Note that a tensor, or those in a container, may just have been written."""
         with torch._C.DisableTorchFunction():
-            self._memory.written(_memories_in(value))
+            self._memory.written(memories_in(value))
 
     def given_away(self, value: object) -> None:
         """Note that somebody can from now on write a tensor, or those in a container, unseen."""
         with torch._C.DisableTorchFunction():
-            for own in _memories_in(value):
+            for own in memories_in(value):
                 self._memory.at(own, is_simple(own)).give_away()
 
     def arrives(self, value: object, work: object) -> None:
         """Note that a collective writes tensors until its work is done."""
         with torch._C.DisableTorchFunction():
-            for own in _memories_in(value):
+            for own in memories_in(value):
                 self._memory.at(own, is_simple(own)).arrives(work)
 
     def arrived(self, value: object) -> None:
         """Note that the collective that writes these tensors has been waited for."""
         with torch._C.DisableTorchFunction():
-            for own in _memories_in(value):
+            for own in memories_in(value):
                 self._memory.at(own, is_simple(own)).arrived()
 
     def stored(self, storage: torch.UntypedStorage) -> None:
@@ -314,13 +296,13 @@ class TensorBook:
             found.source = source_of(found.memory, found.view) or ""
         if not found.source:
             return found.record
-        return _extended(found.record, f', "source": {quoted(found.source)}')
+        return extended(found.record, f', "source": {quoted(found.source)}')
 
     def _with_file(
         self, tensor: torch.Tensor, path: str, record: str | PendingTensor
     ) -> str | PendingTensor:
         values = tensor if is_simple(tensor) else elements_of(tensor)
-        return _extended(record, f', "data_name": {quoted(self._save(values, path))}')
+        return extended(record, f', "data_name": {quoted(self._save(values, path))}')
 
     def _is_unwritten(self, tensor: torch.Tensor, memory: Memory | None) -> bool:
         """Whether nobody has written a tensor.
@@ -343,11 +325,11 @@ class TensorBook:
         key = (tensor.dtype, tensor.shape)
         head = self._heads.get(key)
         if head is None:
-            head = self._heads[key] = _head(tensor.dtype, list(tensor.shape))
+            head = self._heads[key] = head_of(tensor.dtype, list(tensor.shape))
         if self._is_unwritten(tensor, memory):
-            return f"{head}{_NO_NUMBERS}{tail}{_UNWRITTEN}}}", False
+            return f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}", False
         if memory is not None and memory.ends_within(tensor):
-            return f"{head}{_NO_NUMBERS}{tail}}}", False
+            return f"{head}{NO_NUMBERS}{tail}}}", False
         options = self.options
         if options.save or options.checksum:
             tail += self._bytes_of(tensor, path, memory)
@@ -387,13 +369,13 @@ class TensorBook:
         self, tensor: torch.Tensor, path: str, tail: str, memory: Memory | None
     ) -> tuple[str | PendingTensor, bool]:
         options = self.options
-        head = _head(tensor.dtype, shape_of(tensor))
+        head = head_of(tensor.dtype, shape_of(tensor))
         if self._is_unwritten(tensor, memory):
-            return f"{head}{_NO_NUMBERS}{tail}{_UNWRITTEN}}}", False
+            return f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}", False
         try:
             values = elements_of(tensor)
         except Unreadable:
-            return f"{head}{_NO_NUMBERS}{tail}}}", False
+            return f"{head}{NO_NUMBERS}{tail}}}", False
         if options.save or options.checksum:
             tail += self._bytes_of(values, path, None)
         if not options.statistics:
@@ -442,45 +424,5 @@ def _whole(tensor: torch.Tensor, memory: Memory | None) -> WholeStorage | None:
     return memory.whole
 
 
-def _memories_in(value: object) -> Iterator[torch.Tensor]:
-    """The tensors with memory in an argument: in lists, and in operations between two ranks."""
-    if isinstance(value, torch.Tensor):
-        own = None if is_lazy(value) else own_memory(value)
-        if own is not None:
-            yield own
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _memories_in(each)
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _memories_in(each)
-    elif hasattr(value, "tensor"):
-        yield from _memories_in(value.tensor)
-
-
-def _extended(record: str | PendingTensor, members: str) -> str | PendingTensor:
-    if isinstance(record, PendingTensor):
-        return PendingTensor(record.head, record.numbers, record.tail + members)
-    return f"{record[:-1]}{members}}}"
-
-
 def _joined(path: str, key: object) -> str:
     return path if key is None else f"{path}.{key}"
-
-
-def _head(dtype: torch.dtype, shape: list[int]) -> str:
-    return f'{{"type": "torch.Tensor", "dtype": "{dtype}", "shape": {shape}'
-
-
-def _unwritten_record(tensor: torch.Tensor) -> str:
-    grad = "true" if tensor.requires_grad else "false"
-    head = _head(tensor.dtype, shape_of(tensor))
-    return f'{head}{_NO_NUMBERS}, "requires_grad": {grad}{_UNWRITTEN}}}'
-
-
-def _bare_record(tensor: torch.Tensor) -> str:
-    try:
-        head = _head(tensor.dtype, list(tensor.shape))
-    except Exception:  # the shape itself may be what cannot be read
-        return "null"
-    return f'{head}{_NO_NUMBERS}, "requires_grad": false}}'

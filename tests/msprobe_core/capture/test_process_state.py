@@ -401,7 +401,7 @@ def test_threads_that_write_at_once_keep_their_sources(debugger: Make, dumps: Re
         assert str(made["Norm"]) == str(given["Norm"])
 
 
-def test_a_thousand_steps_hold_no_more_objects(debugger: Make) -> None:
+def test_more_steps_hold_no_more_objects(debugger: Make) -> None:
     """What a recording holds on to would be objects; a growth of memory cannot hide."""
     model, target = Net(), debugger(level="mix")
 

@@ -58,7 +58,7 @@ def test_unfinished_step_is_said(tmp_path: Path) -> None:
 
     folder = tmp_path / "step0" / "rank0"
     folder.mkdir(parents=True)
-    files = StepFiles(folder, Header("statistics", "L1", None), extra_info=True)
+    files = StepFiles(folder, Header("pytorch", "statistics", "L1", None), extra_info=True)
     files.append(['"Torch.a.0.forward": {}'], [], [])
     files.abandon()
     (rank,) = inspect_dump(tmp_path).ranks

@@ -82,7 +82,7 @@ def test_scan_agrees_with_decoding_in_every_layout(
 def test_scan_agrees_with_decoding_of_what_the_dumper_writes(
     tmp_path: Path, data: dict[str, object], notes: dict[str, str]
 ) -> None:
-    files = StepFiles(tmp_path, Header("statistics", "mix", None), extra_info=False)
+    files = StepFiles(tmp_path, Header("pytorch", "statistics", "mix", None), extra_info=False)
     files.append([f"{quoted(key)}: {json.dumps(entry)}" for key, entry in data.items()], [], [])
     files.complete({key: json.dumps(note) for key, note in notes.items()}, None)
     raw = (tmp_path / "dump.json").read_bytes()
