@@ -10,8 +10,8 @@ from typing import Annotated
 import msgspec
 
 from builder.match.manual_file import MappedPair
-from builder.results.answer import Answer
 from builder.results.records import Count, Node, Reason, Summary
+from tb_graph_ascend.view.answer import Answer
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from builder.match.manual_file import MappedPair
 from builder.results.database import ResultDatabase
 from builder.results.manual.patches import Patches
-from builder.results.module_path import module_path, type_name
-from builder.results.pair_index.index import PairIndex
-from builder.results.pair_index.node_filter import NodeFilter
 from builder.results.records import Node, Reason
 from tb_graph_ascend.server.messages import Proposal
+from tb_graph_ascend.view.module_path import module_path, type_name
+from tb_graph_ascend.view.search.index import PairIndex
+from tb_graph_ascend.view.search.node_filter import NodeFilter
 
 _MOST_MODULES = 2_000
 _MOST_CHILDREN = 2_000

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import msgspec
 
-from builder.results.diff.index import Wanted
-from builder.results.diff.openness import PATTERN
-from builder.results.diff.outline import OutlineWindow, OutlineWish, outline_of
-from builder.results.diff.profile import Profile
-from builder.results.diff.window import RowWindow, window_of
 from tb_graph_ascend.server.graphs import Offset
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
+from tb_graph_ascend.view.diff.index import Wanted
+from tb_graph_ascend.view.diff.openness import PATTERN
+from tb_graph_ascend.view.diff.outline import OutlineWindow, OutlineWish, outline_of
+from tb_graph_ascend.view.diff.profile import Profile
+from tb_graph_ascend.view.diff.window import RowWindow, window_of
 
 _Id = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _PAIR = "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>"

@@ -10,9 +10,9 @@ import torch
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
-from msprobe_core.torch.parallel import OutermostCalls
 from msprobe_core.torch.memory.unseen_writes import KeptVersions, UnseenWrites
 from msprobe_core.torch.names.call_site import call_sites
+from msprobe_core.torch.parallel import OutermostCalls
 from msprobe_core.torch.record.entries import untraced
 from msprobe_core.torch.watch.backward_runs import BackwardRuns
 from msprobe_core.torch.watch.calls import CallMode, call_mode_type

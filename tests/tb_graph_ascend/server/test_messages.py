@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from builder.match.manual_file import MappedPair
-from builder.results import answer, rank_strip, records, shards, trace
+from builder.results import records, shards, trace
 from tb_graph_ascend.server import build_messages, drawing, messages
+from tb_graph_ascend.view import answer, rank_strip
 
 API = Path(__file__).parents[3] / "tb_graph_ascend" / "frontend" / "src" / "api"
 STRUCTS: dict[str, type[msgspec.Struct]] = {
