@@ -220,8 +220,7 @@ def _widened(flat: torch.Tensor, block: int) -> torch.Tensor:
         return flat.to(torch.float64)
     kept: torch.Tensor | None = getattr(_local, "kept", None)
     if kept is None or kept.numel() < block:
-        # Neither an inference tensor nor one of a user's dispatch mode could take other blocks.
-        with torch.inference_mode(False), torch._C._DisableTorchDispatch():
+        with torch.inference_mode(False):  # an inference tensor could not take other blocks
             kept = _local.kept = torch.empty(block, dtype=torch.float64, device="cpu")
     return kept[:size].copy_(flat)
 

@@ -5,8 +5,8 @@ Values are read with gradients and all overrides off, so that reading leaves no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Literal
 
@@ -14,12 +14,11 @@ import torch
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.trace import Trace
+from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.names.api_table import Api
 from msprobe_core.values.arguments import Fragment
 
 Key = Literal["input", "output"]
-# Reading a value must not become part of what is being traced; the stubs do not know this one.
-_set_tracing_state: Callable[[object], None] = getattr(torch._C, "_set_tracing_state")  # noqa: B009
 _NO_INPUT = '"input_args": [], "input_kwargs": {}'
 _NO_OUTPUT = '"output": []'
 Written = tuple[tuple[object, ...], dict[str, object]]
@@ -109,44 +108,27 @@ def guarded(
     book = trace.book
     if not trace.selection.values:
         return
-    with torch._C.DisableTorchFunction():
-        grad, tracing = torch.is_grad_enabled(), torch._C._get_tracing_state()
+    with users_modes_off():
+        grad = torch.is_grad_enabled()
         torch._C._set_grad_enabled(False)
-        if tracing is not None:
-            _set_tracing_state(None)
         if entry.parts:
             entry.parts.append(", ")
         begun = len(entry.parts)
         book.abnormal = False
         try:
-            if torch._C._functorch.maybe_current_level() is None:
-                fill(trace, entry, *values)
-            else:  # the transforms would wrap what is read
-                with torch._C._DisableFuncTorch():
-                    fill(trace, entry, *values)
+            fill(trace, entry, *values)
         except Exception as error:
             entry.parts[begun:] = [instead]
             trace.report(entry.name, error)
         finally:
             torch._C._set_grad_enabled(grad)
-            if tracing is not None:
-                _set_tracing_state(tracing)
             book.side = None
         entry.abnormal |= book.abnormal
 
 
-@contextmanager
-def untraced() -> Iterator[None]:
-    """What runs inside is seen neither by modes and subclasses nor by torch.jit.trace."""
-    tracing = torch._C._get_tracing_state()
-    if tracing is not None:
-        _set_tracing_state(None)
-    try:
-        with torch._C.DisableTorchFunction():
-            yield
-    finally:
-        if tracing is not None:
-            _set_tracing_state(tracing)
+def untraced() -> AbstractContextManager[object]:
+    """What runs inside is seen by nothing of the user's; functorch's transforms stay on."""
+    return users_modes_off(keep_transforms=True)
 
 
 def holds_tensor(value: object) -> bool:

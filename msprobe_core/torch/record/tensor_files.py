@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.record.pt_file import write_pt
 
 _LONGEST = 240  # bytes; file systems take 255, and some of them use a few for themselves
@@ -39,8 +40,11 @@ class TensorFiles:
 
     def finish(self) -> None:
         """Write what was kept. Raises OSError as the file system does."""
-        while self._kept:
-            self._write(*self._kept.pop(0))
+        if not self._kept:
+            return
+        with users_modes_off(), torch.no_grad():
+            while self._kept:
+                self._write(*self._kept.pop(0))
 
     def _write(self, values: torch.Tensor, name: str) -> None:
         if not self.count:

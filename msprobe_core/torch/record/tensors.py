@@ -18,6 +18,7 @@ from msprobe_core.torch.measure.numbers import Measured, measure_now, measure_sp
 from msprobe_core.torch.measure.on_devices import DeviceNumbers, Pending, is_deferred
 from msprobe_core.torch.measure.sketch import sketch_now, sketch_text
 from msprobe_core.torch.measure.strided import Unreadable, elements_of, is_simple, shape_of
+from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.memory.flow import Flow
 from msprobe_core.torch.memory.storages import Storage, StorageBook
 from msprobe_core.torch.memory.unwritten import Overwritten, UnwrittenMemory
@@ -158,7 +159,9 @@ class TensorBook:
 
     def read_back(self) -> None:
         """Fetch all numbers that lie on devices, together."""
-        self._on_devices.read_back()
+        if self._on_devices.waiting:
+            with users_modes_off(), torch.no_grad():
+                self._on_devices.read_back()
 
     def distrust(self, value: object, filled: bool = False) -> None:
         """Do not reuse the record of a tensor, or of those in a container, in this step: its

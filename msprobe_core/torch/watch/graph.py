@@ -13,6 +13,8 @@ from typing import NamedTuple
 import torch
 from torch.autograd.graph import Node
 
+from msprobe_core.torch.measure.users_modes import users_modes_off
+
 Edge = tuple[Node, int]
 Key = tuple[int, int]
 """A node, by `node_key`, and the number of one of its inputs: where a gradient goes."""
@@ -38,7 +40,8 @@ def edge_of(value: object) -> Edge | None:
         return node, value.output_nr
     if not torch.is_grad_enabled():
         return None
-    edge = torch.autograd.graph.get_gradient_edge(value)
+    with users_modes_off(keep_transforms=True):  # torch makes a view to find it
+        edge = torch.autograd.graph.get_gradient_edge(value)
     return edge.node, edge.output_nr
 
 

@@ -17,6 +17,7 @@ from torch.autograd.graph import Node
 from msprobe_core.capture.entry import Entry, ModuleCall, Waiting
 from msprobe_core.capture.trace import Trace
 from msprobe_core.format import nth_pass
+from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.record.entries import Key as Side
 from msprobe_core.torch.record.entries import tensor_text
 from msprobe_core.torch.watch.graph import Consumer, Edge, Key, inner_nodes, key_of, node_key
@@ -275,5 +276,5 @@ def _joined(texts: list[Fragment]) -> list[Fragment]:
 
 
 def _sum(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    with torch.no_grad(), torch._C.DisableTorchFunction():
+    with torch.no_grad(), users_modes_off(keep_transforms=True):
         return one + other

@@ -14,6 +14,7 @@ from torch.utils.hooks import RemovableHandle
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.trace import Trace
 from msprobe_core.format import parameters_grad_entry
+from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.record.entries import guarded
 from msprobe_core.values.text import quoted
 
@@ -45,7 +46,8 @@ class ParameterWatch:
             if owner is None:
                 owner = _ModuleParameters(self._trace, path, type(module).__name__, call)
                 self._modules[path] = owner
-            node = torch.autograd.graph.get_gradient_edge(parameter).node
+            with users_modes_off(keep_transforms=True):  # torch makes a view to find it
+                node = torch.autograd.graph.get_gradient_edge(parameter).node
             self._handles.append(node.register_hook(owner.hook(name, parameter)))
             owner.expected += 1
             self._hooked[id(parameter), path] = node
