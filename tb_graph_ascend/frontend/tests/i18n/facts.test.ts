@@ -36,7 +36,7 @@ describe("words inside facts", () => {
 
   it("are all that the builder sets values aside for", () => {
     const merge = resolve(import.meta.dirname, "../../../../builder/ranks");
-    const files = readdirSync(merge).filter((name) => name.endsWith(".py"));
+    const files = readdirSync(merge, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".py"));
     const code = files.map((name) => readFileSync(resolve(merge, name), "utf8")).join("\n");
     const asked = [...code.matchAll(/set_aside(?:\(\w+, |\[)"([^"]+)"/g)].map((match) => match[1]);
     const chosen = [...code.matchAll(/reason = "([^"]+)" if listed else "([^"]+)"/g)].flatMap((match) => match.slice(1));
