@@ -24,7 +24,8 @@ from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.manual_pairs import Built, changed
 from tb_graph_ascend.server.messages import DatabaseEntry, StandingAnswer
 from tb_graph_ascend.server.overlay import Overlay, lay_over
-from tb_graph_ascend.view.answer import answer
+from tb_graph_ascend.view.answer import Since, answer, since_mapping
+from tb_graph_ascend.view.certainty import compared_pairs
 from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
 from tb_graph_ascend.view.search.index import PairIndex, pair_index
 from tb_graph_ascend.view.search.node_filter import NodeFilter
@@ -125,10 +126,25 @@ class Library:
         key = (opened.file.version, opened.pairs)
 
         def ask() -> StandingAnswer:
-            found = asdict(answer(opened.database))
-            return StandingAnswer(**found, changed_pairs=changed(opened.pairs, opened.built))
+            return StandingAnswer(
+                **asdict(answer(opened.database)),
+                changed_pairs=changed(opened.pairs, opened.built),
+                since=self._since(opened) if opened.database.patches.nodes else None,
+            )
 
         return self._answers.get(key, ask)
+
+    def _since(self, opened: OpenDatabase) -> Since | None:
+        """Where it begins as manual pairs have it: in the first step and rank that differs."""
+        database = opened.database
+        first: Since | None = None
+        for pair in compared_pairs(database)[:_MOST_DIFFS]:
+            rows = self.diff(opened, pair.step, pair.rank)
+            found = since_mapping(database, rows, pair.step, pair.rank)
+            if found.node is not None:
+                return found
+            first = first or found
+        return first
 
     def index(self, opened: OpenDatabase, step: int, rank: int) -> PairIndex:
         """All nodes of a pair, ready to be searched and listed."""

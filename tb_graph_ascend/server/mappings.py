@@ -13,19 +13,22 @@ from tb_graph_ascend.server.errors import ConflictError
 from tb_graph_ascend.server.library import OpenDatabase
 from tb_graph_ascend.server.messages import (
     ChangeRequest,
+    MapAllRequest,
     MappingResult,
     Mappings,
     MapRequest,
     PairSet,
+    Proposal,
     Proposals,
     Refused,
     ReplaceRequest,
     UnmapRequest,
 )
-from tb_graph_ascend.server.proposals import propose
+from tb_graph_ascend.server.proposals import propose, propose_all
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
+_PROPOSALS = "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>/proposals"
 _FAILURES = (400, 403, 404, 409, 415, 422)
 
 
@@ -87,8 +90,21 @@ def resource(place: Workplace) -> Resource:
             new = [pair for pair in wanted.add if _side_of(pair) not in taken]
             return _replace(place, opened, [*(p for p in pairs if p not in wanted.remove), *new])
 
+    _add_proposals(routes, place)
+
     @routes.route(
-        "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>/proposals",
+        "/pair-sets", method="POST", body=ReplaceRequest, answer=PairSet, failures=(400, 403, 415)
+    )
+    def keep(wanted: ReplaceRequest) -> PairSet:
+        """Lay down the pairs of a session, for a header cannot hold them all."""
+        return PairSet(place.manual.sets.keep(wanted.pairs))
+
+    return routes
+
+
+def _add_proposals(routes: Resource, place: Workplace) -> None:
+    @routes.route(
+        _PROPOSALS,
         answer=Proposals,
         failures=(400, 404, 409, 422),
     )
@@ -99,13 +115,24 @@ def resource(place: Workplace) -> Resource:
         return Proposals(propose(opened.database, place.library.index(opened, step, rank)))
 
     @routes.route(
-        "/pair-sets", method="POST", body=ReplaceRequest, answer=PairSet, failures=(400, 403, 415)
+        _PROPOSALS,
+        method="POST",
+        body=MapAllRequest,
+        answer=MappingResult,
+        failures=_FAILURES,
     )
-    def keep(wanted: ReplaceRequest) -> PairSet:
-        """Lay down the pairs of a session, for a header cannot hold them all."""
-        return PairSet(place.manual.sets.keep(wanted.pairs))
+    def map_all(db: str, step: int, rank: int, _: MapAllRequest) -> MappingResult:
+        """Map all that is proposed, and what is proposed inside it then."""
+        with place.manual.lock:
+            opened = _open(place, db)
+            pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
 
-    return routes
+            def left(known: Sequence[MappedPair]) -> list[Proposal]:
+                seen = place.library.seen_through(opened, known)
+                assert isinstance(seen.database, ResultDatabase)
+                return propose(seen.database, place.library.index(seen, step, rank))
+
+            return _replace(place, opened, [*pairs, *propose_all(pairs, left)])
 
 
 def _index_of(opened: OpenDatabase, pairs: Sequence[MappedPair], problem: int) -> int | None:

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
 from builder.results.reading import Results
-from builder.results.records import Count, Finding, Pair
+from builder.results.records import Count, Finding, Node, Pair
+from tb_graph_ascend.view.certainty import is_certain, share_of
+from tb_graph_ascend.view.diff.index import DiffIndex
 from tb_graph_ascend.view.module_path import call_number, modules_of
 
 MOST_CAUSES = 200
@@ -56,9 +59,13 @@ class FailedPair(msgspec.Struct, frozen=True):
 
 
 class Coverage(msgspec.Struct, frozen=True):
-    """What was compared, and what was not: `one_sided` pairs of graphs exist on one side only."""
+    """What was compared, and what was not: `one_sided` pairs of graphs exist on one side only.
+
+    `share` is the share of calls with a partner, of the run that has fewer; null without any.
+    """
 
     pairs: Count
+    share: float | None
     matched: Count
     unmatched_problem: Count
     unmatched_benchmark: Count
@@ -67,28 +74,62 @@ class Coverage(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The causes, best first; `cause_count` tells how many there are where some are left out."""
+    """The causes, best first; `cause_count` tells how many there are where some are left out.
+
+    Where the runs share too few calls (`certain` is false), no cause is named. `worst` is the worst
+    score of all and `divergent` counts the nodes above the threshold.
+    """
 
     causes: list[Cause]
     cause_count: Count
+    certain: bool
+    worst: float | None
+    divergent: Count
     threshold: float
     coverage: Coverage
 
 
+class Since(msgspec.Struct, frozen=True):
+    """Where it begins by the measures alone, since pairs were made by hand; no node: nowhere."""
+
+    step: int
+    rank: int
+    node: Node | None
+    module: str | None
+    call: Count | None
+
+
 def answer(database: Results) -> Answer:
-    """Put the findings of a file together."""
+    """Put the findings of a file together; seen through manual pairs it has none of its own."""
+    pairs = database.summary().pairs
+    coverage = _coverage(pairs)
+    certain = is_certain(coverage.share)
     findings = database.findings()
     groups: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings.findings:
+    named = certain and not database.patches.nodes
+    for finding in findings.findings if named else ():
         groups.setdefault((finding.node.name, finding.kind), []).append(finding)
     shown = list(groups.values())[:MOST_CAUSES]
     modules = modules_of(database, [group[0].node for group in shown])
     return Answer(
         causes=[_cause(database, group, modules) for group in shown],
         cause_count=len(groups),
+        certain=certain,
+        worst=max((pair.worst for pair in pairs if pair.worst is not None), default=None),
+        divergent=sum(pair.divergent for pair in pairs),
         threshold=findings.threshold,
-        coverage=_coverage(database.summary().pairs),
+        coverage=coverage,
     )
+
+
+def since_mapping(database: Results, index: DiffIndex, step: int, rank: int) -> Since:
+    """Where a pair begins to differ as its manual pairs have it measured."""
+    rows = np.flatnonzero(index.words.cause)
+    if not len(rows):
+        return Since(step, rank, None, None, None)
+    node = database.node(int(index.rows.key[rows[0]]))
+    module = modules_of(database, [node]).get(node.id)
+    return Since(step, rank, node, module, call_number(node.name))
 
 
 def _cause(database: Results, group: Sequence[Finding], modules: dict[int, str]) -> Cause:
@@ -122,6 +163,7 @@ def _coverage(pairs: Sequence[Pair]) -> Coverage:
     compared = [pair for pair in pairs if pair.status == "ok"]
     return Coverage(
         pairs=len(compared),
+        share=share_of(compared),
         matched=sum(pair.matched for pair in compared),
         unmatched_problem=sum(pair.unmatched_problem for pair in compared),
         unmatched_benchmark=sum(pair.unmatched_benchmark for pair in compared),

@@ -12,6 +12,8 @@ import numpy as np
 from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.reading import Results
 from builder.results.side_nodes import SideNodes
+from tb_graph_ascend.view.certainty import names_beginnings
+from tb_graph_ascend.view.diff.first_divergent import first_divergent
 from tb_graph_ascend.view.diff.folds import Runs, repeated
 from tb_graph_ascend.view.diff.merge import MergedRows, merge
 from tb_graph_ascend.view.diff.modules import ModuleTree, module_tree
@@ -129,10 +131,17 @@ def index_of(
 def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
     """Both sides of a pair as one list of rows, to be kept by the caller.
 
+    No row begins anything where the runs share too few calls. Through manual pairs, which the
+    file's diagnosis does not know, it is the first row that the measures alone tell.
     Raises UnknownNodeError where the file has no such step and rank.
     """
-    sides = results.side_nodes(step, rank)
-    problem, benchmark = (side.patched(results.patches.nodes) for side in sides)
+    patches = results.patches.nodes
+    problem, benchmark = (side.patched(patches) for side in results.side_nodes(step, rank))
     threshold = results.threshold if results.comparison else None
-    causes = results.beginnings(step, rank)
-    return index_of(problem, benchmark, causes, threshold, lambda: results.flows(step, rank))
+    rows = merge(problem, benchmark)
+    if patches and threshold is not None:
+        causes = first_divergent(rows, threshold)
+    else:
+        causes = results.beginnings(step, rank) if names_beginnings(results) else []
+    words = words_of(rows, causes, threshold)
+    return DiffIndex(rows, words, repeated(rows, words), lambda: results.flows(step, rank))
