@@ -22,7 +22,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract cluster docs rooms soak models sbom coverage lower-bounds screenshots zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
+        contract cluster docs rooms messages soak models sbom coverage lower-bounds screenshots zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -123,6 +123,9 @@ docs: venv  ## the documentation as a site, in build/site; warnings are errors
 
 rooms: venv  ## the picture of docs/architecture.md: who imports whom
 	$(BIN)/python docs/draw_rooms.py > docs/pictures/rooms.svg
+
+messages: venv node_modules/.package-lock.json  ## the page's message types, from the OpenAPI document
+	$(BIN)/python build_backend/page_messages.py
 
 soak: venv build  ## load, faults and hostile input; writes the table of docs/reliability.md
 	for part in hostile faults load; do \

@@ -5,7 +5,14 @@ import hooks from "eslint-plugin-react-hooks";
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["node_modules/", "tb_graph_ascend/static/", ".venv/"] },
+  {
+    ignores: [
+      "node_modules/",
+      "tb_graph_ascend/static/",
+      ".venv/",
+      "tb_graph_ascend/frontend/src/api/messages.ts", // written by openapi-typescript
+    ],
+  },
   js.configs.recommended,
   {
     files: ["**/*.ts", "**/*.tsx"],

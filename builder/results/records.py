@@ -24,7 +24,13 @@ Measure: TypeAlias = float | Literal["nan", "inf", "-inf"] | None
 # What the error of a value is of: a statistic, the elements, or the elements by their sketches.
 ErrorOf: TypeAlias = Literal["max", "min", "mean", "norm", "elements", "sketch"]
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
-Reason: TypeAlias = dict[str, str | float | bool | None]
+# A fact: `code` chooses the sentence in the reader's language, the rest fills it.
+Reason: TypeAlias = Annotated[
+    dict[str, str | float | bool | None],
+    msgspec.Meta(
+        extra_json_schema={"properties": {"code": {"type": "string"}}, "required": ["code"]}
+    ),
+]
 
 ROLES: tuple[Role, ...] = ("input", "parameters", "parameters_grad", "output")
 
@@ -58,7 +64,11 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):
-    """One box of a graph: `order` of completion, `position` among its siblings."""
+    """One box of a graph: `order` of completion, `position` among its siblings.
+
+    `children` is their number, `match` the partner's id (null where it has none), `match_reason`
+    how it was found or why there is none, `source` the node that the diagnosis names as the cause.
+    """
 
     id: int
     graph: int
@@ -154,8 +164,10 @@ class Value(msgspec.Struct, frozen=True, gc=False):
 class ValuePair(msgspec.Struct, frozen=True):
     """A value of both sides; a side is null where the value is surplus on the other.
 
-    `error_of` is null where the error is of none of these: a dtype, a checksum, rounding set back
-    to the tolerance.
+    `path` is its position or keyword, nested by dots; `error` the relative error that the score
+    uses; `measures` are named as users know them (`Max diff`, `Cosine`); `differs` is what differs
+    besides the numbers (`dtype`, `shape`, `requires_grad`, `type`). `error_of` is null where the
+    error is of none of these: a dtype, a checksum, rounding set back to the tolerance.
     """
 
     role: Role
@@ -187,7 +199,10 @@ class CommunicationLink(msgspec.Struct, frozen=True):
 
 
 class NodeDetails(msgspec.Struct, frozen=True):
-    """All that is known of one node."""
+    """All that is known of one node.
+
+    `values` are in the order input, parameters, parameters_grad, output, the worst first in each.
+    """
 
     node: Node
     partner: Node | None

@@ -1,6 +1,6 @@
 """The messages that only the server sends or takes; what queries answer is sent as it is.
 
-The same fields stand in frontend/src/api/types.ts.
+`make messages` writes them for the page.
 """
 
 from __future__ import annotations

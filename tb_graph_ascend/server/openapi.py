@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from tb_graph_ascend.server.resource import NoQuery, Route
 
 _VARIABLE = re.compile(r"<(?:(?P<kind>\w+)(?:\((?P<options>[^)]*)\))?:)?(?P<name>\w+)>")
 _TEMPLATE = "#/components/schemas/{name}"
+_REFERENCE = re.compile(_TEMPLATE.format(name=r"(\w+)"))
 _STATUSES = {
     400: "An argument is missing, unknown or out of range.",
     403: "Not allowed here: another site or host name, or a read-only server.",
@@ -33,6 +35,7 @@ def document(routes: Sequence[Route], version: str) -> Json:
     for route in routes:
         path = "/api" + _VARIABLE.sub(r"{\g<name>}", route.path)
         paths.setdefault(path, {})[route.method.lower()] = _operation(route, components)
+    _require_what_is_sent(routes, components)
     queries = {route.query.__name__ for route in routes}
     shown = {name: schema for name, schema in components.items() if name not in queries}
     return {
@@ -41,6 +44,25 @@ def document(routes: Sequence[Route], version: str) -> Json:
         "paths": paths,
         "components": {"schemas": shown},
     }
+
+
+def _require_what_is_sent(routes: Sequence[Route], components: Json) -> None:
+    # A default is what a request may leave out; an answer is sent with all of its fields.
+    taken = _reached((r.body.__name__ for r in routes if r.body is not None), components)
+    for name in _reached((r.answer.__name__ for r in routes if r.answer is not None), components):
+        if name not in taken:
+            components[name]["required"] = list(components[name]["properties"])
+
+
+def _reached(names: Iterable[str], components: Json) -> set[str]:
+    reached: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += _REFERENCE.findall(json.dumps(components[name]))
+    return reached
 
 
 def _operation(route: Route, components: Json) -> Json:

@@ -1,6 +1,6 @@
 /* Rows for tests: one that says only what a test is about. */
 
-import type { DiffRow, RowWindow } from "../src/api/rows";
+import type { DiffRow, RowWindow } from "../src/api/types";
 
 export function row(change: Partial<DiffRow> = {}): DiffRow {
   const key = change.key ?? 1;

@@ -1,13 +1,17 @@
 /* Requests to the server, typed by the messages of types.ts. Addresses are relative to the page,
  * so they hold standalone, inside TensorBoard and behind a path prefix alike. */
 
-import type { Answer, NodeTable, RankStrip } from "./answertypes";
-import type { Build, BuildRequest, BuildWish, Dumps } from "./buildtypes";
 import type {
   Across,
+  Answer,
+  Build,
+  BuildRequest,
+  BuildWish,
+  Builds,
   Children,
   Database,
   Databases,
+  Dumps,
   Failure,
   Flow,
   MappedPair,
@@ -15,17 +19,19 @@ import type {
   Mappings,
   NodeDetails,
   NodeList,
+  NodeShards,
+  NodeTable,
   PairGraphs,
   PairSet,
   Path,
   Picture,
   Proposals,
+  RankStrip,
   Reason,
   SearchHits,
   Side,
   Trace,
 } from "./types";
-import type { NodeShards } from "./shardtypes";
 import { forgetPairSet, pairsHeader } from "./sessionpairs";
 
 /** A request that failed: what was asked, what the server said, what to do next. */
@@ -225,7 +231,7 @@ export const api = {
   picture: (db: string, node: number, value: number) =>
     request<Picture>(address(`${database(db)}/nodes/${node}/values/${value}/picture`)),
   dumps: () => request<Dumps>(address("dumps")),
-  builds: () => request<{ builds: Build[] }>(address("builds")),
+  builds: () => request<Builds>(address("builds")),
   startBuild: (wish: BuildRequest) => request<Build>(address("builds"), mutation("POST", wish)),
   cancelBuild: (job: string) =>
     request<Build>(address(`builds/${encodeURIComponent(job)}`), mutation("DELETE", {})),

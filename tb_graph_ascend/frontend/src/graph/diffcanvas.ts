@@ -1,6 +1,6 @@
 /* The list on a canvas inside an element that scrolls. Knows nothing of React or the server. */
 
-import type { DiffRow } from "../api/rows";
+import type { DiffRow } from "../api/types";
 import { paintDiff } from "./diffpaint";
 import type { DiffScene } from "./scene";
 import { type Columns, MAX_ROW, MIN_ROW, ROW, Scroll, TEXT_ROW, columnsOf, rowsIn } from "./grid";

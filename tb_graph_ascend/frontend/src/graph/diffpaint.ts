@@ -1,6 +1,6 @@
 /* Draws the rows in view: rails, problem, gutter, benchmark; healthy rows stay quiet. */
 
-import type { DiffRow } from "../api/rows";
+import type { DiffRow } from "../api/types";
 import { OVERFLOW_SCORE } from "./appearance";
 import { TEXT_ROW, yOf } from "./grid";
 import { paintAlone, paintGutter } from "./gutterpaint";

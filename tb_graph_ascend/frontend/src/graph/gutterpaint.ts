@@ -1,6 +1,6 @@
 /* The gutter between the sides: how far inputs and outputs differ, and what it means in a word. */
 
-import type { DiffRow } from "../api/rows";
+import type { DiffRow } from "../api/types";
 import { OVERFLOW_SCORE } from "./appearance";
 import type { DiffScene, DiffTexts } from "./scene";
 import { type Column, TEXT_ROW, textSize } from "./grid";

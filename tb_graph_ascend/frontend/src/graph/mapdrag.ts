@@ -1,7 +1,6 @@
 /* What can be mapped with what: the node that is held, and what a row says to it. */
 
-import type { DiffRow, RowSide } from "../api/rows";
-import type { Node, Reason, Side } from "../api/types";
+import type { DiffRow, Node, Reason, RowSide, Side } from "../api/types";
 import { isMappable } from "./appearance";
 import { calledAs } from "./called";
 

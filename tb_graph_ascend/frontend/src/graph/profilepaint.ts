@@ -1,6 +1,6 @@
 /* Draws the strip over the whole pair: height is the worst score in a place, quiet where all agree. */
 
-import type { Profile } from "../api/rows";
+import type { Profile } from "../api/types";
 import type { DiffPalette } from "./scene";
 import { rampColor } from "./ramp";
 

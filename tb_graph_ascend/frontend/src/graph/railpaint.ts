@@ -1,6 +1,6 @@
 /* Draws the rails beside the rows: grey where all is well, red where a difference is carried on. */
 
-import type { RailEdge } from "../api/rows";
+import type { RailEdge } from "../api/types";
 import type { DiffScene } from "./scene";
 import { laneX, yOf } from "./grid";
 import { endsOf, rowsWithDots, tieOf, trace } from "./railpaths";

@@ -1,6 +1,6 @@
 /* The rails beside the rows: what each output passes on its way to those that read it. */
 
-import type { RailEdge } from "../api/rows";
+import type { RailEdge } from "../api/types";
 import { type Columns, laneX } from "./grid";
 
 export type Tie = "producer" | "consumer" | "other";

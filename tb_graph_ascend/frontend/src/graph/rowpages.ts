@@ -1,6 +1,6 @@
 /* The list as far as it is loaded: rows by place, in pages; what is not loaded is a hole. */
 
-import type { DiffRow, RailEdge, RowWindow } from "../api/rows";
+import type { DiffRow, RailEdge, RowWindow } from "../api/types";
 
 export const PAGE = 100;
 

@@ -1,6 +1,6 @@
 /* What is painted: the rows, where they stand, and how they look – for all that draw a part of it. */
 
-import type { DiffRow } from "../api/rows";
+import type { DiffRow } from "../api/types";
 import type { Recolour } from "./appearance";
 import type { Columns } from "./grid";
 import type { Held } from "./mapdrag";

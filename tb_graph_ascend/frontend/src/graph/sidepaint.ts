@@ -1,6 +1,6 @@
 /* One side of a row: chevron, title, number of the call; hatched where it stands alone, and the gap. */
 
-import type { DiffRow, RowSide } from "../api/rows";
+import type { DiffRow, RowSide } from "../api/types";
 import type { DiffPalette, DiffScene } from "./scene";
 import { type Column, TEXT_ROW, textSize } from "./grid";
 import { measure, shorten } from "./textwidth";

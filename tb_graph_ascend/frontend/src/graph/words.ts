@@ -1,6 +1,6 @@
 /* What a row says in short: titles, folds, scores – the same on the canvas and for those who hear it. */
 
-import type { DiffRow, RowSide } from "../api/rows";
+import type { DiffRow, RowSide } from "../api/types";
 
 /** `layers.0` and `layers.23` read as `layers.0–23`. */
 export function foldTitle(from: string, until: string): string {

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useState } from "react";
 
 import { address, api } from "../api/client";
 import { queryClient } from "../api/queries";
-import type { Build, BuildRequest } from "../api/buildtypes";
+import type { Build, BuildRequest } from "../api/types";
 import { openDatabase } from "../state/actions";
 import { useApp } from "../state/store";
 

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { DiffRow } from "../api/rows";
+import type { DiffRow } from "../api/types";
 import { DiffCanvas, type DiffHit, type DiffLook, type Window } from "../graph/diffcanvas";
 import { attachDiffPointer } from "../graph/diffpointer";
 import type { Held } from "../graph/mapdrag";

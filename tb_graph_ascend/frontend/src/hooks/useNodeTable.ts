@@ -3,7 +3,7 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 
 import { type TableQuery, api } from "../api/client";
-import type { NodeRow } from "../api/answertypes";
+import type { NodeRow } from "../api/types";
 import { askable } from "../state/queryterms";
 import { useApp } from "../state/store";
 

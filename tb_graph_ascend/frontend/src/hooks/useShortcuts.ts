@@ -2,7 +2,7 @@
 
 import { useEffect } from "react";
 
-import type { Cause } from "../api/answertypes";
+import type { Cause } from "../api/types";
 import { useAnswer } from "./useAnswer";
 import { runShortcut } from "../state/shortcuts";
 import { useApp } from "../state/store";

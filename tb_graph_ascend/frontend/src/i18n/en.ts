@@ -1,6 +1,7 @@
 /* English texts of the interface; zh.ts has the same keys. Database content is never translated. */
 
 import { answerEn } from "./answer.en";
+import { certaintyEn } from "./certainty.en";
 import { factsEn } from "./facts.en";
 import { formsEn } from "./forms.en";
 import { noticesEn } from "./notices.en";
@@ -160,6 +161,7 @@ export const en = {
     error: "msprobe's verdict: error – one of its rules speaks against this node",
   },
   direction: { backward: "backward" },
+  certainty: certaintyEn,
   findingKind: answerEn.findingKind,
   notes: answerEn.notes,
   outline: {

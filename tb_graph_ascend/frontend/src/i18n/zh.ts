@@ -2,6 +2,7 @@
 
 import type { Texts } from "./en";
 import { answerZh } from "./answer.zh";
+import { certaintyZh } from "./certainty.zh";
 import { factsZh } from "./facts.zh";
 import { formsZh } from "./forms.zh";
 import { noticesZh } from "./notices.zh";
@@ -161,6 +162,7 @@ export const zh: Texts = {
     error: "msprobe 的判定：错误 – 有一条规则认为此节点有问题",
   },
   direction: { backward: "反向" },
+  certainty: certaintyZh,
   findingKind: answerZh.findingKind,
   notes: answerZh.notes,
   outline: {

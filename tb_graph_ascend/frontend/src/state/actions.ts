@@ -3,8 +3,7 @@
 
 import { api } from "../api/client";
 import { answerQuery, databaseQuery, queryClient } from "../api/queries";
-import type { Cause, CausePlace } from "../api/answertypes";
-import type { Database, Finding, Node } from "../api/types";
+import type { Cause, CausePlace, Database, Finding, Node } from "../api/types";
 import { prepareSearchSoon } from "./prepare";
 import { DiffView } from "./diffview";
 import { GraphSession, SIDES } from "./session";

@@ -2,7 +2,7 @@
 
 import type { TFunction } from "i18next";
 
-import type { Cause } from "../api/answertypes";
+import type { Cause } from "../api/types";
 import { type Frame, parseFrame } from "../text/frames";
 import { kindText, reasonText } from "../i18n/reason";
 import { rangesText } from "./ranges";

@@ -1,6 +1,6 @@
 /* What keys do in the rows: up and down select, left and right close and open, Home and End go. */
 
-import type { DiffRow } from "../api/rows";
+import type { DiffRow } from "../api/types";
 import { selectNode } from "./actions";
 import type { DiffView } from "./diffview";
 import { useApp } from "./store";

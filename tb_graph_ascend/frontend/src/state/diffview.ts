@@ -3,7 +3,8 @@
  * Rows of an older openness are shown until the first page of the newer one is there; answers that
  * come late are dropped. */
 
-import { type DiffRow, type PairPlace, type Profile, type RowWindow, fetchProfile, fetchRows } from "../api/rows";
+import type { DiffRow, Profile, RowWindow } from "../api/types";
+import { type PairPlace, fetchProfile, fetchRows } from "../api/rows";
 import { Openness } from "../graph/openness";
 import type { Window } from "../graph/diffcanvas";
 import { PAGE, RowPages } from "../graph/rowpages";

@@ -3,7 +3,8 @@
  * All modules are closed at first, of those that diverge all are open: `toggled` holds what differs
  * from that. Answers to an older state are dropped. */
 
-import { type OutlineRow, type OutlineWindow, fetchOutline } from "../api/outline";
+import type { OutlineRow, OutlineWindow } from "../api/types";
+import { fetchOutline } from "../api/outline";
 import type { PairPlace } from "../api/rows";
 
 const PAGE = 100;

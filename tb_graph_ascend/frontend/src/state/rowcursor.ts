@@ -2,7 +2,7 @@
 
 import { create } from "zustand";
 
-import type { NodeRow } from "../api/answertypes";
+import type { NodeRow } from "../api/types";
 import { goTo } from "./actions";
 
 interface RowCursor {

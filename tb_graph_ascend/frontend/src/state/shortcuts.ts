@@ -1,7 +1,6 @@
 /* What each key does; the list in the help dialog names the same keys. */
 
-import type { Cause } from "../api/answertypes";
-import type { Node } from "../api/types";
+import type { Cause, Node } from "../api/types";
 import { answerQuery, databaseQuery, detailsQuery, queryClient } from "../api/queries";
 import { isUnmatched } from "../graph/appearance";
 import { calledAs } from "../graph/called";

@@ -3,8 +3,7 @@
 import { create } from "zustand";
 
 import type { Scope, TableQuery } from "../api/client";
-import type { BuildWish } from "../api/buildtypes";
-import type { Node, Reason, Side } from "../api/types";
+import type { BuildWish, Node, Reason, Side } from "../api/types";
 import type { Recolour } from "../graph/appearance";
 import type { GraphSession } from "./session";
 

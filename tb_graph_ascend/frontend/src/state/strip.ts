@@ -1,6 +1,6 @@
 /* Places in the strip of ranks: which cell a step and rank is in, and where the arrows lead. */
 
-import type { RankStrip } from "../api/answertypes";
+import type { RankStrip } from "../api/types";
 
 export interface StripPlace {
   row: number;

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import type { DiffRow } from "../../src/api/rows";
+import type { DiffRow } from "../../src/api/types";
 import { dropOn, heldOf, otherSide } from "../../src/graph/mapdrag";
 import { row } from "../rows";
 

@@ -1,8 +1,7 @@
 /* What is shown is always of the step and rank in the header: late and failed answers change nothing. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-import type { Cause } from "../../src/api/answertypes";
-import type { Children, Graph, Node, PairGraphs } from "../../src/api/types";
+import type { Cause, Children, Graph, Node, PairGraphs } from "../../src/api/types";
 import type { DiffPane } from "../../src/state/diffview";
 import { node } from "../sample";
 

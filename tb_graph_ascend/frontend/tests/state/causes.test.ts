@@ -1,7 +1,7 @@
 /* The line of code a cause stands on, and numbers of the values table. */
 import { describe, expect, it } from "vitest";
 
-import type { Cause } from "../../src/api/answertypes";
+import type { Cause } from "../../src/api/types";
 import { createI18n } from "../../src/i18n/setup";
 import { relativeError } from "../../src/text/numbers";
 import { callerFrame, causeText, followText, modelFrame } from "../../src/state/causes";

@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-import type { OutlineQuery, OutlineRow, OutlineWindow } from "../../src/api/outline";
+import type { OutlineRow, OutlineWindow } from "../../src/api/types";
+import type { OutlineQuery } from "../../src/api/outline";
 
 interface Asked {
   query: OutlineQuery;

@@ -1,8 +1,7 @@
 /* Keys count from the moment they are pressed, even while the first rows are on their way. */
 import { describe, expect, it, vi } from "vitest";
 
-import type { Answer } from "../../src/api/answertypes";
-import type { Node, PairGraphs } from "../../src/api/types";
+import type { Answer, Node, PairGraphs } from "../../src/api/types";
 import { node } from "../sample";
 import { windowOf } from "../rows";
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import type { RankStrip } from "../../src/api/answertypes";
+import type { RankStrip } from "../../src/api/types";
 import { rangesText } from "../../src/state/ranges";
 import { nextRow } from "../../src/state/rowcursor";
 import { toggleTerm } from "../../src/state/queryterms";

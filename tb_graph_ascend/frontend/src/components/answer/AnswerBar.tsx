@@ -4,7 +4,7 @@ import { ChevronLeft, ChevronRight, CornerDownRight, Link, Presentation } from "
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { Answer, Cause } from "../../api/answertypes";
+import type { Answer, Cause } from "../../api/types";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useHandOn } from "../../hooks/useHandOn";

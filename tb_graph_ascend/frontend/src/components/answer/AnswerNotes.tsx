@@ -2,7 +2,7 @@
 
 import { useTranslation } from "react-i18next";
 
-import type { Answer } from "../../api/answertypes";
+import type { Answer } from "../../api/types";
 import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
 import { useProposals } from "../../hooks/useProposals";
 import { rebuildWithPairs } from "../../state/mapping";

@@ -3,7 +3,7 @@
 import { CircleCheck, TriangleAlert } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import type { Answer } from "../../api/answertypes";
+import type { Answer } from "../../api/types";
 import { listNodes } from "../../state/listing";
 import { useApp } from "../../state/store";
 import { AnswerNotes } from "./AnswerNotes";

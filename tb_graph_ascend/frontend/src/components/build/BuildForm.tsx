@@ -6,7 +6,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { dumpsQuery } from "../../api/queries";
-import type { BuildRequest, BuildWish, DumpEntry } from "../../api/buildtypes";
+import type { BuildRequest, BuildWish, DumpEntry } from "../../api/types";
 import { useBuild } from "../../hooks/useBuild";
 import { useApp } from "../../state/store";
 import { BuildProgress } from "./BuildProgress";

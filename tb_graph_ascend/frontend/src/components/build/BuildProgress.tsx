@@ -2,7 +2,7 @@
 
 import { useTranslation } from "react-i18next";
 
-import { type Build, PHASES } from "../../api/buildtypes";
+import { PHASES, type Build } from "../../api/types";
 
 /** More pairs than these are only counted. */
 const MOST_SHOWN = 4;

@@ -4,8 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
 import { shardsQuery } from "../../api/queries";
-import type { AxisLayout, JoinedValue, Shard } from "../../api/shardtypes";
-import type { ValuePair } from "../../api/types";
+import type { AxisLayout, JoinedValue, Shard, ValuePair } from "../../api/types";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";

@@ -5,7 +5,7 @@ import type { TFunction } from "i18next";
 import { type CSSProperties, memo } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { DiffRow, RowSide } from "../../api/rows";
+import type { DiffRow, RowSide } from "../../api/types";
 import type { Window } from "../../graph/diffcanvas";
 import type { Shown } from "../../hooks/useDiffView";
 import type { Column, Columns } from "../../graph/grid";

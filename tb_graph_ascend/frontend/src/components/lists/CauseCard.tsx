@@ -4,7 +4,7 @@ import { ChevronRight } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { Cause } from "../../api/answertypes";
+import type { Cause } from "../../api/types";
 import { scoreText } from "../../text/numbers";
 import { useDatabase } from "../../hooks/useDatabase";
 import { kindText } from "../../i18n/reason";

@@ -5,7 +5,7 @@ import { type KeyboardEvent, useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 
 import { RequestError } from "../../api/client";
-import type { NodeRow } from "../../api/answertypes";
+import type { NodeRow } from "../../api/types";
 import { useNodeTable } from "../../hooks/useNodeTable";
 import { chooseRow, nextRow, rowIndex, useRowCursor } from "../../state/rowcursor";
 import { useApp } from "../../state/store";

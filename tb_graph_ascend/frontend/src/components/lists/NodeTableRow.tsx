@@ -4,7 +4,7 @@ import { Plus } from "lucide-react";
 import type { CSSProperties } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { NodeRow } from "../../api/answertypes";
+import type { NodeRow } from "../../api/types";
 import { isUnmatched } from "../../graph/appearance";
 import { useDatabase } from "../../hooks/useDatabase";
 import { matchText } from "../../i18n/reason";

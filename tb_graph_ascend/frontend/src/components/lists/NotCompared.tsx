@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
-import type { Coverage } from "../../api/answertypes";
+import type { Coverage } from "../../api/types";
 import { countQuery } from "../../api/queries";
 import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
 import { listNodes, WITHOUT_VALUES } from "../../state/listing";

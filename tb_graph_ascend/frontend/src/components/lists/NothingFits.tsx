@@ -2,7 +2,7 @@
 
 import { useTranslation } from "react-i18next";
 
-import type { UnknownWord } from "../../api/answertypes";
+import type { UnknownWord } from "../../api/types";
 import { useApp } from "../../state/store";
 
 export function NothingFits({ words }: { words: readonly UnknownWord[] }) {

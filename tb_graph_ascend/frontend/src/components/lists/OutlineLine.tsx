@@ -3,7 +3,7 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import type { OutlineRow } from "../../api/outline";
+import type { OutlineRow } from "../../api/types";
 import { selectNode } from "../../state/actions";
 import type { OutlineView } from "../../state/outline";
 import { ScoreChip } from "../parts/ScoreChip";

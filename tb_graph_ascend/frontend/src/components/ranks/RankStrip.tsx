@@ -6,7 +6,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
 import { ranksQuery } from "../../api/queries";
-import type { RankStrip as Strip, StripCell, StripRow } from "../../api/answertypes";
+import type { RankStrip as Strip, StripCell, StripRow } from "../../api/types";
 import { scoreText } from "../../text/numbers";
 import { rampColor } from "../../graph/ramp";
 import { useDatabase } from "../../hooks/useDatabase";

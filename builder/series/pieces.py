@@ -1,0 +1,156 @@
+"""One stretch of records as a reader sees it: a full segment, a thinned one, or the end of the log.
+
+A file may vanish between being listed and being read, because its records were turned meanwhile;
+that is FileNotFoundError here, and the reader lists again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from msprobe_core.format.series import (
+    HEADER,
+    LEVELS,
+    NUMBERS,
+    STATISTICS,
+    STEPS,
+    TAG,
+    SegmentName,
+    every,
+)
+
+Values = NDArray[np.float32]
+Steps = NDArray[np.int64]
+Columns = NDArray[np.intp]
+_SIZE = STATISTICS.index("size")
+
+
+class Piece(Protocol):
+    """A stretch of records."""
+
+    @property
+    def steps(self) -> Steps:
+        """The number of each record that it can show alone; of thinned ones each eighth."""
+
+    def values(self, statistic: int, columns: Columns) -> Values:
+        """[column][step]; -inf where a column was not measured."""
+
+    def largest(self, statistic: int, columns: Columns, level: int) -> Values | None:
+        """[column][group of `level` records]; None where there are no such groups."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """256 records in files; `full` is whether they are there one by one."""
+
+    directory: Path
+    first: int
+    last: int
+    full: bool
+
+    @cached_property
+    def all_steps(self) -> Steps:
+        """The number of each record."""
+        return np.asarray(np.load(self._path(NUMBERS)))
+
+    @property
+    def steps(self) -> Steps:
+        return self.all_steps if self.full else self.all_steps[LEVELS[0] - 1 :: LEVELS[0]]
+
+    def values(self, statistic: int, columns: Columns) -> Values:
+        if not self.full:
+            found = self.largest(statistic, columns, LEVELS[0])
+            assert found is not None
+            return found
+        stored = self._stored
+        taken = _taken(stored[statistic], columns)
+        return np.where(_taken(stored[_SIZE], columns) > 0, taken, np.float32(-np.inf))
+
+    def largest(self, statistic: int, columns: Columns, level: int) -> Values | None:
+        return _taken(self._coarse[level][1, statistic], columns)
+
+    @cached_property
+    def _stored(self) -> Values:
+        return self._mapped(STEPS)
+
+    @cached_property
+    def _coarse(self) -> dict[int, Values]:
+        return {level: self._mapped(every(level)) for level in LEVELS}
+
+    def _mapped(self, what: str) -> Values:
+        mapped: Values = np.load(self._path(what), mmap_mode="r")
+        return mapped
+
+    def _path(self, what: str) -> Path:
+        return self.directory / str(SegmentName(what, self.first, self.last))
+
+
+class LogTail:
+    """The records of a log so far; `follow` reads what was appended since."""
+
+    def __init__(self, path: Path, first: int) -> None:
+        self.path, self.first = path, first
+        self._numbers: list[int] = []
+        self._tables: list[Values] = []
+        self._read = 0
+
+    def follow(self) -> None:
+        """Read on; a record that is not whole yet is left for the next time."""
+        with self.path.open("rb") as file:
+            file.seek(self._read)
+            content = file.read()
+        at = 0
+        while (record := _record(content, at)) is not None:
+            step, table, at = record
+            self._numbers.append(step)
+            self._tables.append(table)
+        self._read += at
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def steps(self) -> Steps:
+        return np.asarray(self._numbers, dtype=np.int64)
+
+    def values(self, statistic: int, columns: Columns) -> Values:
+        found = np.full((len(columns), len(self)), -np.inf, dtype=np.float32)
+        for index, table in enumerate(self._tables):
+            known = (columns >= 0) & (columns < table.shape[1])
+            chosen = columns[known]
+            there = table[_SIZE, chosen] > 0
+            found[known, index] = np.where(there, table[statistic, chosen], -np.inf)
+        return found
+
+    def largest(self, statistic: int, columns: Columns, level: int) -> Values | None:
+        del statistic, columns, level
+        return None
+
+
+def _record(content: bytes, at: int) -> tuple[int, Values, int] | None:
+    """The step, table and end of the record at a place; None when it is not whole."""
+    if at + HEADER.size > len(content):
+        return None
+    tag, step, length, checksum = HEADER.unpack_from(content, at)
+    body = content[at + HEADER.size : at + HEADER.size + length]
+    if tag != TAG or len(body) < length or zlib.crc32(body) != checksum:
+        return None
+    table = np.frombuffer(body, dtype=np.float32).reshape(len(STATISTICS), -1)
+    return step, table, at + HEADER.size + length
+
+
+def _taken(stored: Values, columns: Columns) -> Values:
+    """Rows of a segment, -inf for the columns that it did not know (or that are -1)."""
+    known = (columns >= 0) & (columns < stored.shape[0])
+    if known.all() and len(columns) == stored.shape[0] and (np.diff(columns) == 1).all():
+        return np.asarray(stored)
+    found = np.full((len(columns), stored.shape[1]), -np.inf, dtype=np.float32)
+    found[known] = stored[columns[known]]
+    return found

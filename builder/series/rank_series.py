@@ -1,0 +1,196 @@
+"""The trends of one rank over all starts of its training, read while they grow.
+
+A start from step k supersedes what earlier starts wrote from k on: the run was taken back there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from builder.series.pieces import Columns, LogTail, Piece, Segment, Steps, Values
+from msprobe_core.format.series import (
+    ALERTS_FILE,
+    NUMBERS,
+    STATISTICS,
+    STEPS,
+    TARGETS_FILE,
+    TrendTarget,
+    parse_attempt,
+    parse_log,
+    parse_segment,
+    parse_targets,
+)
+
+Alert = Mapping[str, object]
+_TRIES = 3
+"""How often files may vanish while they are listed: a segment is turned once in 256 steps."""
+
+
+class Attempt:
+    """One start of the training on one rank."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.targets: list[TrendTarget] = []
+        self.pieces: list[Piece] = []
+        self._segments: dict[tuple[int, bool], Segment] = {}
+        self._tails: dict[int, LogTail] = {}
+
+    def refresh(self) -> None:
+        """See what was written since. Raises OSError."""
+        for attempt in range(_TRIES):
+            try:
+                return self._look()
+            except FileNotFoundError:
+                if attempt == _TRIES - 1:
+                    raise
+        return None
+
+    def alerts(self) -> list[Alert]:
+        """The alerts so far; a line that is still being written is left out."""
+        path = self.directory / ALERTS_FILE
+        if not path.exists():
+            return []
+        with path.open(encoding="utf-8") as file:
+            return [json.loads(line) for line in file if line.endswith("\n")]
+
+    def _look(self) -> None:
+        names = [path.name for path in self.directory.iterdir()]
+        found = [name for name in map(parse_segment, names) if name is not None]
+        full = {name.first for name in found if name.what == STEPS}
+        # Numbers are written first, the full segment last: in between the log is still there.
+        logs = {first for first in map(parse_log, names) if first is not None} - full
+        pieces: dict[int, Piece] = {}
+        for name in found:
+            if name.what == NUMBERS and name.first not in logs:
+                pieces[name.first] = self._segment(name.first, name.last, name.first in full)
+        for first in logs:
+            tail = self._tails.setdefault(
+                first, LogTail(self.directory / f"log-{first:08d}", first)
+            )
+            tail.follow()
+            pieces[first] = tail
+        self._tails = {first: tail for first, tail in self._tails.items() if first in logs}
+        with (self.directory / TARGETS_FILE).open(encoding="utf-8") as file:
+            self.targets = parse_targets(list(file))
+        self.pieces = [pieces[first] for first in sorted(pieces)]
+
+    def _segment(self, first: int, last: int, full: bool) -> Segment:
+        key = (first, full)
+        if key not in self._segments:
+            self._segments[key] = Segment(self.directory, first, last, full)
+        return self._segments[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A piece of an attempt, up to where a later attempt takes over."""
+
+    attempt: Attempt
+    piece: Piece
+    keep: int
+    """How many of its steps count."""
+
+
+class RankSeries:
+    """All attempts of a rank as one series."""
+
+    def __init__(self, rank: int, directory: Path) -> None:
+        self.rank, self.directory = rank, directory
+        self.targets: list[TrendTarget] = []
+        self._attempts: dict[int, Attempt] = {}
+        self._stretches: list[Stretch] = []
+        self._columns: dict[int, dict[tuple[str, str], int]] = {}
+
+    def refresh(self) -> None:
+        """See what was written since."""
+        numbers = [parse_attempt(path.name) for path in self.directory.iterdir()]
+        for number in sorted(number for number in numbers if number is not None):
+            if number not in self._attempts:
+                self._attempts[number] = Attempt(self.directory / f"a{number}")
+        for attempt in self._attempts.values():
+            attempt.refresh()
+        self._stretches = _in_force(list(self._attempts.values()))
+        merged = {t.key: t for attempt in self._attempts.values() for t in attempt.targets}
+        self.targets = sorted(merged.values(), key=lambda target: target.order)
+        self._columns = {
+            id(attempt): {target.key: column for column, target in enumerate(attempt.targets)}
+            for attempt in self._attempts.values()
+        }
+
+    @property
+    def steps(self) -> Steps:
+        """The numbers of all steps that can be shown one by one, ascending."""
+        parts = [stretch.piece.steps[: stretch.keep] for stretch in self._stretches]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+    def alerts(self) -> list[Alert]:
+        """The alerts of the steps that count."""
+        attempts = list(self._attempts.values())
+        kept: list[Alert] = []
+        for index, attempt in enumerate(attempts):
+            taken = _first_step(attempts[index + 1 :])
+            kept += [a for a in attempt.alerts() if taken is None or _step(a) < taken]
+        return kept
+
+    def values(self, keys: Sequence[tuple[str, str]], statistic: str) -> Values:
+        """[target][step] over `steps`; -inf where a target was not measured."""
+        number = STATISTICS.index(statistic)
+        parts = [
+            stretch.piece.values(number, self._columns_of(stretch, keys))[:, : stretch.keep]
+            for stretch in self._stretches
+        ]
+        return np.concatenate(parts, 1) if parts else np.zeros((len(keys), 0), np.float32)
+
+    def largest(
+        self, keys: Sequence[tuple[str, str]], statistic: str, level: int
+    ) -> tuple[Steps, Values]:
+        """The largest of each group of `level` records, with the first step of each group."""
+        number = STATISTICS.index(statistic)
+        steps: list[Steps] = [np.zeros(0, dtype=np.int64)]
+        values: list[Values] = [np.zeros((len(keys), 0), np.float32)]
+        for stretch in self._stretches:
+            columns = self._columns_of(stretch, keys)
+            coarse = stretch.piece.largest(number, columns, level)
+            numbers = stretch.piece.steps
+            if coarse is None or stretch.keep < len(numbers):
+                steps.append(numbers[: stretch.keep])
+                values.append(stretch.piece.values(number, columns)[:, : stretch.keep])
+            else:
+                assert isinstance(stretch.piece, Segment)
+                steps.append(stretch.piece.all_steps[::level])
+                values.append(coarse)
+        return np.concatenate(steps), np.concatenate(values, 1)
+
+    def _columns_of(self, stretch: Stretch, keys: Sequence[tuple[str, str]]) -> Columns:
+        known = self._columns[id(stretch.attempt)]
+        return np.asarray([known.get(key, -1) for key in keys], dtype=np.intp)
+
+
+def _in_force(attempts: Sequence[Attempt]) -> list[Stretch]:
+    stretches: list[Stretch] = []
+    for index, attempt in enumerate(attempts):
+        taken = _first_step(attempts[index + 1 :])
+        for piece in attempt.pieces:
+            steps = piece.steps
+            keep = len(steps) if taken is None else int(np.searchsorted(steps, taken))
+            if keep:
+                stretches.append(Stretch(attempt, piece, keep))
+    return stretches
+
+
+def _first_step(attempts: Sequence[Attempt]) -> int | None:
+    """The first step that any of these attempts wrote."""
+    firsts = [int(p.steps[0]) for a in attempts for p in a.pieces[:1] if len(p.steps)]
+    return min(firsts, default=None)
+
+
+def _step(alert: Alert) -> int:
+    step = alert["step"]
+    assert isinstance(step, int)
+    return step

@@ -1,0 +1,195 @@
+"""A whole run's trends: all ranks, one list of targets, lines, heat maps and alerts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from builder.errors import InputError
+from builder.series.pieces import Steps, Values
+from builder.series.rank_series import Alert, RankSeries
+from msprobe_core.format.series import LEVELS, RUN_FILE, VERSION, TrendTarget, parse_rank
+
+Key = tuple[str, str]
+_ENOUGH = 0.75
+"""A coarse level is taken when it fills so much of the columns asked for."""
+
+
+class TrendError(InputError):
+    """A folder that should hold trends, or what was asked of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """[target][column] of the largest value in each column's steps; `steps` are their first ones.
+
+    -inf where nothing was measured; NaN where a value was NaN.
+    """
+
+    steps: Steps
+    values: Values
+
+
+class TrendRun:
+    """The trends below a folder; `refresh` sees what was written since.
+
+    A target that several ranks wrote is shown from the first of them unless a rank is named.
+    Raises TrendError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.facts = _facts(path)
+        self.ranks: dict[int, RankSeries] = {}
+        self.targets: list[TrendTarget] = []
+        self._home: dict[Key, int] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """See what was written since. Raises TrendError."""
+        try:
+            for folder in self.path.iterdir():
+                rank = parse_rank(folder.name)
+                if rank is not None and rank not in self.ranks:
+                    self.ranks[rank] = RankSeries(rank, folder)
+            self.ranks = dict(sorted(self.ranks.items()))
+            for series in self.ranks.values():
+                series.refresh()
+        except (OSError, ValueError) as error:
+            raise TrendError(
+                f"{self.path}: {error}", "copy the folder again, or remove the broken attempt"
+            ) from error
+        found = {t.key: (rank, t) for rank, s in reversed(self.ranks.items()) for t in s.targets}
+        self._home = {key: rank for key, (rank, _) in found.items()}
+        self.targets = sorted((t for _, t in found.values()), key=lambda target: target.order)
+
+    @property
+    def steps(self) -> Steps:
+        """The steps of all ranks, ascending."""
+        parts = [series.steps for series in self.ranks.values()]
+        return np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
+
+    def ranks_of(self, key: Key) -> list[int]:
+        """The ranks that wrote a target."""
+        return [r for r, s in self.ranks.items() if any(t.key == key for t in s.targets)]
+
+    def line(
+        self, key: Key, statistic: str = "norm", rank: int | None = None
+    ) -> tuple[Steps, Values]:
+        """The steps at which a target was measured and its values. Raises TrendError."""
+        series = self._series(key, rank)
+        values = series.values([key], statistic)[0]
+        there = values != -np.inf
+        return series.steps[there], values[there]
+
+    def table(self, keys: Sequence[Key], statistic: str = "norm") -> tuple[Steps, Values]:
+        """[step][target] over the run's steps; -inf where a target was not measured."""
+        steps = self.steps
+        values = np.full((len(steps), len(keys)), -np.inf, dtype=np.float32)
+        for series, chosen in self._by_rank(keys):
+            at = np.searchsorted(steps, series.steps)
+            values[at[:, None], np.asarray(chosen)] = series.values(
+                [keys[i] for i in chosen], statistic
+            ).T
+        return steps, values
+
+    def heat(
+        self,
+        keys: Sequence[Key],
+        statistic: str = "norm",
+        between: tuple[int, int] | None = None,
+        columns: int = 1500,
+    ) -> Heat:
+        """The largest values in at most `columns` columns between two steps, both included."""
+        steps = self.steps
+        low, high = between or ((int(steps[0]), int(steps[-1])) if len(steps) else (0, 0))
+        inside = steps[(steps >= low) & (steps <= high)]
+        edges = inside[np.linspace(0, len(inside), min(columns, len(inside)) + 1).astype(int)[:-1]]
+        values = np.full((len(keys), len(edges)), -np.inf, dtype=np.float32)
+        level = max((n for n in LEVELS if len(inside) / n >= columns * _ENOUGH), default=1)
+        for series, chosen in self._by_rank(keys):
+            wanted = [keys[i] for i in chosen]
+            at, found = _grouped(series, wanted, statistic, level)
+            kept = (at > low - level) & (at <= high)
+            _fill(values, chosen, edges, at[kept], found[:, kept])
+        return Heat(edges, values)
+
+    def alerts(self) -> list[Alert]:
+        """All alerts, by step and rank; each says its rank."""
+        found = [{"rank": r, **a} for r, s in self.ranks.items() for a in s.alerts()]
+        return sorted(found, key=lambda alert: (alert["step"], alert["rank"]))
+
+    def target(self, key: Key) -> TrendTarget:
+        """The target of a key. Raises TrendError."""
+        for target in self.targets:
+            if target.key == key:
+                return target
+        raise TrendError(
+            f"{self.path}: no {key[0]} of {key[1]!r}", "msprobe trend DIR --json lists all targets"
+        )
+
+    def _series(self, key: Key, rank: int | None) -> RankSeries:
+        if rank is None:
+            self.target(key)
+            rank = self._home[key]
+        if rank not in self.ranks:
+            raise TrendError(f"{self.path}: no rank {rank}", f"it has {sorted(self.ranks)}")
+        return self.ranks[rank]
+
+    def _by_rank(self, keys: Sequence[Key]) -> Iterator[tuple[RankSeries, list[int]]]:
+        for rank, series in self.ranks.items():
+            chosen = [i for i, key in enumerate(keys) if self._home.get(key) == rank]
+            if chosen:
+                yield series, chosen
+
+
+def find_runs(folder: Path) -> list[Path]:
+    """The folders at or below a folder that hold trends."""
+    return [path.parent for path in sorted(folder.rglob(RUN_FILE)) if is_run(path.parent)]
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder holds trends."""
+    try:
+        _facts(folder)
+    except TrendError:
+        return False
+    return True
+
+
+def _facts(path: Path) -> Mapping[str, Any]:
+    hint = "give the folder that Trends(…) was given; it holds run.json"
+    try:
+        facts = json.loads((path / RUN_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise TrendError(f"{path}: no trends are here ({error})", hint) from error
+    if not isinstance(facts, dict) or facts.get("format") != "trends":
+        raise TrendError(f"{path}: {RUN_FILE} is not that of trends", hint)
+    if facts.get("version") != VERSION:
+        raise TrendError(
+            f"{path}: trends of version {facts.get('version')!r}, this release reads {VERSION}",
+            "install the release that wrote them",
+        )
+    return facts
+
+
+def _grouped(
+    series: RankSeries, keys: Sequence[Key], statistic: str, level: int
+) -> tuple[Steps, Values]:
+    if level == 1:
+        return series.steps, series.values(keys, statistic)
+    return series.largest(keys, statistic, level)
+
+
+def _fill(values: Values, rows: list[int], edges: Steps, at: Steps, found: Values) -> None:
+    """Put the largest of the found values of each column into the rows."""
+    if not len(at) or not len(edges):
+        return
+    column = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, None)
+    starts = np.flatnonzero(np.diff(column, prepend=-1))
+    values[np.asarray(rows)[:, None], column[starts]] = np.maximum.reduceat(found, starts, axis=1)

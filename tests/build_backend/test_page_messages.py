@@ -1,0 +1,20 @@
+"""The page's message types are those that the server's OpenAPI document gives."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "build_backend"))
+
+import page_messages  # noqa: E402
+
+
+@pytest.mark.skipif(not (ROOT / "node_modules").is_dir(), reason="npm ci has not run here")
+def test_written_types_are_up_to_date(tmp_path: Path) -> None:
+    page_messages.write_messages(tmp_path / "messages.ts")
+    fresh = (tmp_path / "messages.ts").read_text(encoding="utf-8")
+    assert page_messages.WRITTEN.read_text(encoding="utf-8") == fresh, "run `make messages`"
