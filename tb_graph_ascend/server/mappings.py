@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+import numpy as np
 from flask import request
 
 from builder.match.manual_file import MappedPair
@@ -180,15 +182,37 @@ def _open(place: Workplace, db: str) -> OpenDatabase:
 
 def _add(place: Workplace, opened: OpenDatabase, wanted: MapRequest) -> MappingResult:
     pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
-    pair = _named(opened, wanted)
-    if isinstance(pair, Refused):
-        return _unchanged(place, opened, pairs, [pair])
-    after = place.library.seen_through(opened, [*pairs, pair])
-    refused = [r for index, r in after.overlay.refused if index == len(pairs)]
-    if len(pairs) not in after.overlay.origin.values():
+    named = [_named(opened, one) for one in (_in_order(place, opened, wanted) or [wanted])]
+    new = [one for one in named if isinstance(one, MappedPair)]
+    refused = [one for one in named if isinstance(one, Refused)]
+    after = place.library.seen_through(opened, [*pairs, *new])
+    refused += [r for index, r in after.overlay.refused if index >= len(pairs)]
+    fits = set(after.overlay.origin.values())
+    added = [pair for index, pair in enumerate(new, len(pairs)) if index in fits]
+    if not added:
         return _unchanged(place, opened, pairs, refused)
-    mappings = place.manual.save(request, opened.file, [*pairs, pair], opened.built)
-    return MappingResult(mappings, _changed(opened, after), refused, [pair], [])
+    after = place.library.seen_through(opened, [*pairs, *added])
+    mappings = place.manual.save(request, opened.file, [*pairs, *added], opened.built)
+    return MappingResult(mappings, _changed(opened, after), refused, added, [])
+
+
+def _in_order(place: Workplace, opened: OpenDatabase, wanted: MapRequest) -> list[MapRequest]:
+    """What two runs of repeats pair, the first with the first; empty where they are none."""
+    database = opened.database
+    assert isinstance(database, ResultDatabase)
+    if not wanted.folds:
+        return []
+    graph = database.node(wanted.problem).graph
+    step, rank = next((row.step, row.rank) for row in database.graphs if row.id == graph)
+    index = place.library.diff(opened, step, rank)
+    runs = [
+        [int(index.rows.key[row]) for row in index.runs.of(int(first))]
+        for first in index.rows.rows_of(np.array([wanted.problem, wanted.benchmark]))
+    ]
+    return [
+        msgspec.structs.replace(wanted, problem=one, benchmark=other)
+        for one, other in zip(*runs, strict=False)
+    ]
 
 
 def _unchanged(

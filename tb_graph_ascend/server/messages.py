@@ -141,12 +141,16 @@ NodeId = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 class MapRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Map two unmatched nodes, in either order of clicks; `everywhere`: in all steps and ranks."""
+    """Map two unmatched nodes, in either order of clicks; `everywhere`: in all steps and ranks.
+
+    With `folds` each is the first of a run of repeats; the runs are paired in order.
+    """
 
     problem: NodeId
     benchmark: NodeId
     descendants: bool = False
     everywhere: bool = False
+    folds: bool = False
 
 
 class UnmapRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

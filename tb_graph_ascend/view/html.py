@@ -11,12 +11,12 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from builder.reasons import sentence
 from builder.results.database import ResultDatabase
 from builder.results.records import NodeDetails, ValuePair
 from builder.results.report import Diagnosis, diagnose
-from tb_graph_ascend.view.answer import answer
-from tb_graph_ascend.view.slide import inline, slide
+from tb_graph_ascend.view.answer import Answer, answer
+from tb_graph_ascend.view.slide import headline, inline, slide, worded
+from tb_graph_ascend.view.slide_words import WORDS
 
 SHOWN = 50
 
@@ -40,6 +40,7 @@ def html_report(path: Path, top: int = SHOWN) -> str:
     diagnosis = diagnose(path, top)
     database = ResultDatabase(path)
     try:
+        said = answer(database)
         places = [
             _Place(
                 number=finding.id,
@@ -47,25 +48,34 @@ def html_report(path: Path, top: int = SHOWN) -> str:
                 rank=finding.rank,
                 name=finding.node.name,
                 score=finding.score,
-                reasons=[sentence(dict(reason)) for reason in finding.reasons],
+                reasons=[worded(reason) for reason in finding.reasons],
                 propagated_to=finding.propagated_to,
                 details=database.details(finding.node.id),
             )
-            for finding in database.findings().findings[:top]
+            for finding in (database.findings().findings[:top] if said.causes else ())
         ]
-        picture = inline(slide(database, answer(database))) if places else ""
+        picture = inline(slide(database, said)) if places else ""
     finally:
         database.close()
-    return _render(diagnosis, places, picture)
+    return _render(diagnosis, places, picture, _nothing_named(diagnosis, said))
 
 
-def _render(diagnosis: Diagnosis, places: list[_Place], picture: str) -> str:
+def _nothing_named(diagnosis: Diagnosis, said: Answer) -> str:
+    """What stands in the place of causes where there are none."""
+    if not diagnosis.comparable or said.worst is None:
+        return "Nothing was compared, so nothing can be said."
+    if said.certain and not said.divergent:
+        return "No difference found."
+    return f"{headline(said, WORDS['en'])}."
+
+
+def _render(diagnosis: Diagnosis, places: list[_Place], picture: str, nothing: str) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters["short"] = _short
     environment.filters["red"] = _red
     environment.filters["statistics"] = _statistics
     return environment.from_string(_TEMPLATE).render(
-        diagnosis=diagnosis, places=places, picture=Markup(picture)
+        diagnosis=diagnosis, places=places, picture=Markup(picture), nothing=nothing
     )
 
 
@@ -125,8 +135,7 @@ figure svg { width: 100%; height: auto; border: 1px solid var(--line); border-ra
 <p>Step {{ pair.step }} rank {{ pair.rank }} failed: {{ pair.error }}</p>
 {% endfor %}
 {% if not places %}
-<p><strong>{{ "No difference found." if diagnosis.comparable and diagnosis.matched
-   else "Nothing was compared, so nothing can be said." }}</strong></p>
+<p><strong>{{ nothing }}</strong></p>
 {% endif %}
 {% for place in places %}
 <article>

@@ -13,7 +13,7 @@ from unicodedata import east_asian_width
 
 from builder.reasons import sentence
 from builder.results.reading import Results
-from builder.results.records import Node, Summary
+from builder.results.records import Node, Reason, Summary
 from builder.results.stack_frames import model_frame
 from tb_graph_ascend.view.answer import Answer, Cause
 from tb_graph_ascend.view.diff.index import Wanted, diff_index
@@ -25,6 +25,7 @@ _MARGIN, _TOP, _ROW = 96, 458, 50
 _MOST_ROWS = 10
 _LEFT, _GUTTER, _RIGHT = _MARGIN, 760, 1180
 _INDENT = 26
+_NUMBER = re.compile(r"-?\d+\.\d{4,}(e[+-]?\d+)?")
 _NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 _SANS = (
     "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'PingFang SC', "
@@ -57,6 +58,24 @@ def inline(svg: str) -> str:
     return svg.replace(_NAMESPACE, "", 1)
 
 
+def worded(reason: Reason) -> str:
+    """A reason in English, its numbers as people read them: four digits, all where four hide it."""
+    long = {k: v for k, v in reason.items() if isinstance(v, str) and _NUMBER.fullmatch(v)}
+    short = {k: f"{float(v):.4g}" for k, v in long.items()}
+    if len(set(short.values())) < len(set(long.values())):
+        short = {}
+    return sentence({**reason, **short})
+
+
+def headline(said: Answer, words: SlideWords) -> str:
+    """The sentence of an answer without a cause: too little is shared, none is named, or agreed."""
+    if not said.certain:
+        return words.few_shared.format(share=int(100 * (said.coverage.share or 0)))
+    if said.worst is None:
+        return words.nothing_compared
+    return words.not_named if said.divergent else words.nothing
+
+
 def _around(database: Results, cause: Cause) -> list[DiffRow]:
     """The rows of the interface around the cause, with all that is open for it."""
     finding = cause.finding
@@ -82,8 +101,13 @@ def _title(said: Answer, words: SlideWords, reason: str | None) -> Iterator[str]
             unmatched=unmatched,
             failed=len(coverage.failed),
         )
-        yield _text(_MARGIN, 130, words.nothing, _Style(60, bold=True))
+        yield _text(_MARGIN, 130, headline(said, words), _Style(60, bold=True, most=46))
         yield _text(_MARGIN, 210, told, _Style(32, most=104))
+        if said.divergent and said.worst is not None:
+            told = words.worst.format(
+                divergent=said.divergent, threshold=said.threshold, worst=said.worst
+            )
+            yield _text(_MARGIN, 270, told, _Style(32, most=104))
         return
     cause = said.causes[0]
     finding = cause.finding
@@ -96,12 +120,15 @@ def _title(said: Answer, words: SlideWords, reason: str | None) -> Iterator[str]
     follow = words.follow.format(count=cause.followed_by)
     yield _text(_MARGIN, 172, f"{where} · {follow}", _Style(30, colour=_QUIET, most=96))
     if reason is None:
-        reason = sentence(dict(finding.reasons[0])) if finding.reasons else finding.kind
-    yield _text(_MARGIN, 246, f"{_called(finding.node)}: {reason}", _Style(36, most=86))
+        reason = worded(finding.reasons[0]) if finding.reasons else finding.kind
+    lines = _wrapped(f"{_called(finding.node)}: {reason}", 96)
+    for number, line in enumerate(lines):
+        yield _text(_MARGIN, 236 + 42 * number, line, _Style(32, most=98))
+    y = 236 + 42 * len(lines)
     frame = model_frame(cause.stack or [])
     if frame is not None:
-        yield _text(_MARGIN, 306, frame.place, _Style(26, colour=_QUIET, mono=True, most=100))
-        yield _text(_MARGIN, 346, frame.code, _Style(28, mono=True, most=98))
+        yield _text(_MARGIN, y + 8, frame.place, _Style(26, colour=_QUIET, mono=True, most=100))
+        yield _text(_MARGIN, y + 44, frame.code, _Style(28, mono=True, most=98))
 
 
 def _rows(rows: Sequence[DiffRow], summary: Summary, words: SlideWords) -> Iterator[str]:
@@ -212,6 +239,15 @@ def _text(x: float, y: float, text: str, style: _Style) -> str:
         f'text-anchor="{style.anchor}"{weight}{family} '
         f'xml:space="preserve">{escape(_printable(cut))}</text>'
     )
+
+
+def _wrapped(text: str, most: int) -> list[str]:
+    """At most two lines, broken between words; the second is cut where it is drawn."""
+    if len(text) <= most:
+        return [text]
+    at = text.rfind(" ", 0, most)
+    at = at if at > 0 else most
+    return [text[:at], text[at:].lstrip()]
 
 
 def _cut(text: str, most: int) -> str:

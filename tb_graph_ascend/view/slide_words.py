@@ -19,7 +19,11 @@ class SlideWords(msgspec.Struct, frozen=True):
     seen: str
     follow: str
     nothing: str
+    nothing_compared: str
     compared: str
+    few_shared: str
+    not_named: str
+    worst: str
     problem: str
     benchmark: str
     gap: str
@@ -41,10 +45,14 @@ WORDS: dict[Language, SlideWords] = {
         seen="seen on {ranks} ranks, from step {step}",
         follow="{count} nodes follow",
         nothing="Nothing diverges",
+        nothing_compared="Nothing was compared",
         compared=(
             "{matched} nodes compared in {pairs} steps and ranks; {unmatched} have no partner, "
             "{failed} steps and ranks failed"
         ),
+        few_shared="These runs share {share} % of their calls by name",
+        not_named="Both runs differ, but no beginning could be named",
+        worst="{divergent} nodes are above {threshold:g}, worst {worst:.2f}",
         problem="PROBLEM",
         benchmark="BENCHMARK",
         gap="not in this run",
@@ -67,10 +75,14 @@ WORDS: dict[Language, SlideWords] = {
         seen="见于 {ranks} 个 rank，自 step {step} 起",
         follow="{count} 个节点随之不同",
         nothing="没有差异",
+        nothing_compared="没有比对任何数值",
         compared=(
             "比对了 {pairs} 组 step 与 rank 的 {matched} 个节点；{unmatched} 个没有对应节点，"
             "{failed} 组失败"
         ),
+        few_shared="两次运行只有 {share}% 的调用同名",
+        not_named="两次运行有差异，但无法指出起点",
+        worst="{divergent} 个节点超过 {threshold:g}，最差 {worst:.2f}",
         problem="问题侧",
         benchmark="标杆侧",
         gap="此次运行没有",

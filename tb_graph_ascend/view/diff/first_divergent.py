@@ -1,7 +1,7 @@
-"""The row at which measures alone say that a difference begins: inputs agree, an output differs.
+"""The first row that differs by its measures alone.
 
 It stands in for the diagnosis where pairs were made by hand since, and says less: a diagnosis also
-knows arguments, parameters and who wrote what.
+knows arguments, parameters, who wrote what, and calls that one run alone makes.
 """
 
 from __future__ import annotations
@@ -13,20 +13,18 @@ from tb_graph_ascend.view.diff.merge import MergedRows
 
 
 def first_divergent(rows: MergedRows, threshold: float) -> list[int]:
-    """The problem's node of that row, as a list of one; empty where no output differs so."""
+    """The problem's node of that row, as a list of one; empty where no row differs.
+
+    Of the first to run it is the innermost: a module differs by what is in it.
+    """
     side = rows.problem
+    if not len(side):
+        return []
     place = np.maximum(rows.ours, 0)
-    known = rows.ours >= 0
-    if not len(side) or not known.any():
+    entry = np.isin(side.kind, [KINDS.index("module"), KINDS.index("api")])[place]
+    divergent = entry & (rows.ours >= 0) & (side.score[place] > threshold)
+    innermost = np.flatnonzero(divergent & (rows.below(divergent.astype(np.int64)) == 0))
+    if not len(innermost):
         return []
-    entry = np.isin(side.kind, [KINDS.index("module"), KINDS.index("api")])[place] & known
-    divergent = entry & (side.score[place] > threshold)
-    fed = side.input_score[place] > threshold
-    innermost = rows.below(divergent.astype(np.int64)) == 0
-    begins = divergent & ~fed & innermost
-    # A module whose inside was not recorded may be fed by what differs; the first row is the best.
-    candidates = np.flatnonzero(begins if begins.any() else divergent & innermost)
-    if not len(candidates):
-        return []
-    order = side.order[place[candidates]]
-    return [int(side.id[place[candidates[int(np.argmin(order))]]])]
+    first = innermost[int(np.argmin(side.order[place[innermost]]))]
+    return [int(side.id[place[first]])]

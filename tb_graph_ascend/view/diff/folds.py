@@ -30,6 +30,11 @@ class Runs:
     member: Ints
     first: Ints
 
+    def of(self, row: int) -> list[int]:
+        """The rows of the run that a row stands in, the row alone where it repeats nothing."""
+        firsts = self.first[self.member == row]
+        return self.member[self.first == firsts[0]].tolist() if len(firsts) else [row]
+
 
 def repeated(rows: MergedRows, words: RowWords) -> Runs:
     """All runs of at least two repeats."""

@@ -60,6 +60,8 @@ export interface components {
         /**
          * BuildRequest
          * @description Compare two dumps, or draw one; all paths lie below the log folders.
+         *
+         *         With `result`, a result file by its token, its own dumps and layer mapping may lie anywhere.
          */
         BuildRequest: {
             problem: string;
@@ -77,12 +79,15 @@ export interface components {
             layer_mapping?: string | null;
             /** @default null */
             manual_mapping?: string | null;
+            /** @default null */
+            result?: string | null;
         };
         /**
          * BuildWish
-         * @description How a result was built, ready to be built again; `outside`: paths that may not be read here.
+         * @description How a result was built, ready to be built again; `outside`: paths that are gone.
          *
-         *         A path is null where there is none, or where it lies outside the log folders.
+         *         A path is null where there is none, or where it is not there. `command` does the same in a
+         *         shell, for where the page may not.
          */
         BuildWish: {
             problem: string | null;
@@ -94,6 +99,7 @@ export interface components {
             layer_mapping: string | null;
             manual_mapping: string | null;
             outside: string[];
+            command: string;
         };
         /**
          * Builds
@@ -318,8 +324,15 @@ export interface components {
             name: string;
         };
         /**
+         * MapAllRequest
+         * @description An empty object.
+         */
+        MapAllRequest: Record<string, never>;
+        /**
          * MapRequest
          * @description Map two unmatched nodes, in either order of clicks; `everywhere`: in all steps and ranks.
+         *
+         *         With `folds` each is the first of a run of repeats; the runs are paired in order.
          */
         MapRequest: {
             problem: number;
@@ -328,6 +341,8 @@ export interface components {
             descendants?: boolean;
             /** @default false */
             everywhere?: boolean;
+            /** @default false */
+            folds?: boolean;
         };
         /**
          * MappingResult
@@ -713,11 +728,16 @@ export interface components {
          * Proposal
          * @description Unmatched modules that seem to be the same under another name, in one or more places.
          *
-         *         `pairs` are what mapping all of them adds; `problem` and `benchmark` are those of the first.
+         *         `names` are what stands below the parent on each side, numbers as N: `layers.N`, `h.N`. `pairs`
+         *         are what mapping all of them adds; `problem` and `benchmark` are those of the first.
          */
         Proposal: {
             problem: components["schemas"]["Node"];
             benchmark: components["schemas"]["Node"];
+            names: [
+                string,
+                string
+            ];
             reasons: ({
                 code: string;
             } & {
@@ -853,13 +873,20 @@ export interface components {
         /**
          * StandingAnswer
          * @description Where it begins; `changed_pairs` manual pairs came or went since the build that said so.
+         *
+         *         With manual pairs laid over it the file's causes are left out, and `since` says where it begins
+         *         by what was measured with them.
          */
         StandingAnswer: {
             causes: components["schemas"]["Cause"][];
             cause_count: number;
+            certain: boolean;
+            worst: number | null;
+            divergent: number;
             threshold: number;
             coverage: components["schemas"]["Coverage"];
             changed_pairs: number;
+            since: components["schemas"]["Since"] | null;
         };
         /**
          * Cause
@@ -895,9 +922,12 @@ export interface components {
         /**
          * Coverage
          * @description What was compared, and what was not: `one_sided` pairs of graphs exist on one side only.
+         *
+         *         `share` is the share of calls with a partner, of the run that has fewer; null without any.
          */
         Coverage: {
             pairs: number;
+            share: number | null;
             matched: number;
             unmatched_problem: number;
             unmatched_benchmark: number;
@@ -912,6 +942,17 @@ export interface components {
             step: number;
             rank: number;
             error: string | null;
+        };
+        /**
+         * Since
+         * @description Where it begins by the measures alone, since pairs were made by hand; no node: nowhere.
+         */
+        Since: {
+            step: number;
+            rank: number;
+            node: components["schemas"]["Node"] | null;
+            module: string | null;
+            call: number | null;
         };
         /**
          * Trace
@@ -989,6 +1030,7 @@ export type Failure = components['schemas']['Failure'];
 export type Findings = components['schemas']['Findings'];
 export type Finding = components['schemas']['Finding'];
 export type FindingPlace = components['schemas']['FindingPlace'];
+export type MapAllRequest = components['schemas']['MapAllRequest'];
 export type MapRequest = components['schemas']['MapRequest'];
 export type MappingResult = components['schemas']['MappingResult'];
 export type Mappings = components['schemas']['Mappings'];
@@ -1036,6 +1078,7 @@ export type Cause = components['schemas']['Cause'];
 export type CausePlace = components['schemas']['CausePlace'];
 export type Coverage = components['schemas']['Coverage'];
 export type FailedPair = components['schemas']['FailedPair'];
+export type Since = components['schemas']['Since'];
 export type Trace = components['schemas']['Trace'];
 export type Hop = components['schemas']['Hop'];
 export type UnmapRequest = components['schemas']['UnmapRequest'];

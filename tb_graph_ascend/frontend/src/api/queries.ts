@@ -4,7 +4,8 @@ import { QueryClient, keepPreviousData, queryOptions } from "@tanstack/react-que
 
 import { RequestError, api, type NodeQuery } from "./client";
 
-const REFRESH_MS = 5000;
+/** With the two seconds for which the server remembers its scan, a new file is seen within five. */
+const REFRESH_MS = 2500;
 
 export const queryClient = new QueryClient({
   defaultOptions: {

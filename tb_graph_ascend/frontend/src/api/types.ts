@@ -55,6 +55,7 @@ export type {
   RowSide,
   RowWindow,
   SearchHits,
+  Since,
   Shard,
   StripCell,
   StripRow,

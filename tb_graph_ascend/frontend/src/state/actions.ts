@@ -34,11 +34,11 @@ let heading: CausePlace | null = null;
  *
  * What is on screen stays, header and rows alike, until the other is there; a failed request
  * leaves it and says so. A link to a step and rank that are gone opens no others in their place. */
-export async function openDatabase(db: string, linked?: Linked): Promise<void> {
+export async function openDatabase(db: string, linked?: Linked, { replaced = false } = {}): Promise<void> {
   const ticket = ++opening;
   coming = null;
   carried = undefined;
-  settled = switching(() => openDatabase(db, linked), async () => {
+  settled = switching(() => openDatabase(db, linked, { replaced }), async () => {
     // Both are asked for at once: the first screen needs the one and the other.
     const answer = queryClient.query(answerQuery(db));
     answer.catch(() => undefined);
@@ -53,8 +53,9 @@ export async function openDatabase(db: string, linked?: Linked): Promise<void> {
     const link = linked && sameFile(linked, database) ? linked : undefined;
     if (ticket !== opening) return;
     if (!place) leave({ db });
-    else await show(ticket, { db, ...place }, { linked: link, select: first?.node.id, ok: isOk(database, place) });
+    else await show(ticket, { db, ...place }, { linked: link, select: first?.node.id, ok: isOk(database, place), anew: replaced });
     if (linked && !link) state().set({ notice: "rebuilt" });
+    if (replaced && ticket === opening) state().set({ notice: "replaced" });
   });
   await settled;
 }
@@ -72,6 +73,8 @@ interface OpenOptions {
   /** Node to select; without it the selection is carried over by name. */
   select?: number | undefined;
   linked?: Linked | undefined;
+  /** Nothing of what is shown holds any more: the file is another. */
+  anew?: boolean;
   /** Known to have rows, before it is asked for. */
   ok?: boolean;
   /** Of the selection that the person asked for. */
@@ -113,7 +116,7 @@ interface Place {
 async function show(ticket: number, place: Place, options: OpenOptions): Promise<void> {
   const { session: before, selected } = state();
   const { db, step, rank } = place;
-  const previous = before?.db === db ? before : null;
+  const previous = before?.db === db && !options.anew ? before : null;
   const node = selected === null ? carried : previous?.get(selected);
   carried = node;
   const chosen = options.select ?? options.linked?.selected ?? null;

@@ -7,6 +7,7 @@ import { Group, Panel, Separator } from "react-resizable-panels";
 import type { Databases } from "../../api/types";
 import { useAddressBar } from "../../hooks/useAddressBar";
 import { useBoot } from "../../hooks/useBoot";
+import { useReplaced } from "../../hooks/useReplaced";
 import { useShortcuts } from "../../hooks/useShortcuts";
 import { followWindow, useLayout } from "../../state/layout";
 import { followHostTheme, usePreferences } from "../../state/preferences";
@@ -27,6 +28,7 @@ export function App() {
   const { t } = useTranslation();
   const databases = useBoot();
   const theme = usePreferences((state) => state.theme);
+  useReplaced(databases.data);
   useAddressBar();
   useShortcuts();
   useEffect(followHostTheme, []);
