@@ -32,6 +32,7 @@ from builder.results.records import (
     Across,
     Children,
     Findings,
+    FirstOutput,
     FlowLink,
     Node,
     NodeDetails,
@@ -68,7 +69,8 @@ from builder.results.stored_rows import (
     with_measures,
 )
 from builder.results.trace import Trace, trace
-from builder.results.value_pairs import pair_up
+from builder.results.value_measures import measure_of
+from builder.results.value_pairs import pair_up, shape_of
 
 SIDES: tuple[Side, Side] = ("problem", "benchmark")
 # In the order of the record's fields.
@@ -246,6 +248,19 @@ class ResultDatabase:
                 ),
                 communication=links,
             )
+
+    def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
+        """What nodes put out first; asked for a window of rows, not for a pair."""
+        columns = value.c.node, value.c.shape, value.c.dtype, value.c.norm
+        found: dict[int, FirstOutput] = {}
+        for engine, part in self._stored.by_volume([id_ for id_ in ids if id_ <= _LARGEST]):
+            wanted = value.c.node.in_(part[:_MOST_PARAMETERS]), value.c.role == "output"
+            with engine.connect() as connection:
+                rows = connection.execute(select(*columns).where(*wanted).order_by(value.c.id))
+                for row in rows:
+                    output = FirstOutput(shape_of(row.shape), row.dtype, measure_of(row.norm))
+                    found.setdefault(row.node, output)
+        return found
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed; nothing in files of earlier releases."""

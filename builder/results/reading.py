@@ -12,6 +12,7 @@ from builder.results.records import (
     Across,
     Children,
     Findings,
+    FirstOutput,
     Node,
     NodeDetails,
     NodeFlow,
@@ -88,6 +89,9 @@ class Results(Protocol):
 
     def beginnings(self, step: int, rank: int) -> list[int]:
         """The nodes of a pair at which the file says that a difference begins."""
+
+    def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
+        """What nodes put out first, by their ids; nothing for those without."""
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node, and what it fed, as far as the file tells."""

@@ -101,17 +101,13 @@ def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     cores = instructions.cores
     merged = match_merged(plan, options.merging, replace(rules, manual=manual), cores)
     problem, benchmark = merged.matching.problem, merged.matching.benchmark
-    checked = options.overflow_check
     enter("comparing")
     return ComparedPair(
         plan=plan,
         problem=problem,
         benchmark=benchmark,
         comparison=compare(merged.matching, options.tolerance, cores=cores),
-        overflow=(
-            overflow_levels(problem) if checked else [],
-            overflow_levels(benchmark) if checked else [],
-        ),
+        overflow=(overflow_levels(problem), overflow_levels(benchmark)),
         merged=merged,
     )
 
@@ -122,7 +118,7 @@ def _compare(plan: PairPlan, instructions: Instructions) -> ComparedPair:
         return _compare_merged(plan, instructions)
     enter("reading")
     problem = build_tree(read_dump(plan.problem))
-    levels = overflow_levels(problem) if options.overflow_check else []
+    levels = overflow_levels(problem)
     if plan.benchmark is None:
         return ComparedPair(plan, problem, overflow=(levels, []))
     other = read_dump(plan.benchmark)
@@ -142,7 +138,7 @@ def _compare(plan: PairPlan, instructions: Instructions) -> ComparedPair:
         problem=problem,
         benchmark=benchmark,
         comparison=compare(matching, options.tolerance, cores=instructions.cores),
-        overflow=(levels, overflow_levels(benchmark) if options.overflow_check else []),
+        overflow=(levels, overflow_levels(benchmark)),
         notes=notes,
     )
 

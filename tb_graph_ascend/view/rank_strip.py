@@ -6,7 +6,8 @@ drawn: agrees, or one of three depths of red.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -28,10 +29,16 @@ class StripCell(msgspec.Struct, frozen=True):
 
 
 class StripRow(msgspec.Struct, frozen=True):
-    """Ranks that look alike in all steps; `cells` in the order of the strip's steps."""
+    """Ranks that look and begin alike; `cells` in the order of the strip's steps.
+
+    `first` is the first step in which they diverge and `begins` the share of it before their first
+    divergent node; null where nothing diverges, or where the file does not tell.
+    """
 
     ranks: list[int]
     cells: list[StripCell | None]
+    first: int | None
+    begins: float | None
 
 
 class RankStrip(msgspec.Struct, frozen=True):
@@ -43,21 +50,48 @@ class RankStrip(msgspec.Struct, frozen=True):
 
 
 def rank_strip(pairs: Sequence[Pair], threshold: float) -> RankStrip:
-    """Merge the ranks of a file; rows in the order of their first rank."""
+    """Merge the ranks of a file; rows in the order in which they begin to diverge."""
     steps = sorted({pair.step for pair in pairs})
     by_rank: dict[int, dict[int, Pair]] = {}
     for pair in pairs:
         by_rank.setdefault(pair.rank, {})[pair.step] = pair
-    alike: dict[tuple[Look | None, ...], list[int]] = {}
+    alike: dict[tuple[object, ...], list[int]] = {}
     for rank in sorted(by_rank):
         looks = tuple(_look(by_rank[rank].get(step), threshold) for step in steps)
-        alike.setdefault(looks, []).append(rank)
+        alike.setdefault((looks, _onset(by_rank[rank], steps)), []).append(rank)
     rows = [
-        StripRow(ranks, [_cell([by_rank[r].get(s) for r in ranks], threshold) for s in steps])
+        StripRow(
+            ranks,
+            [_cell([by_rank[r].get(s) for r in ranks], threshold) for s in steps],
+            *_beginning([by_rank[r] for r in ranks], steps),
+        )
         for ranks in alike.values()
     ]
+    rows.sort(key=lambda row: (_or_last(row.first), _or_last(row.begins), row.ranks))
     divergent = [pair.step for pair in pairs if pair.divergent]
     return RankStrip(steps, rows, min(divergent, default=None))
+
+
+def _onset(pairs: Mapping[int, Pair], steps: Sequence[int]) -> tuple[int, int] | None:
+    """The first step in which a rank diverges, and at how many hundredths of it."""
+    first, begins = _beginning([pairs], steps)
+    return None if first is None or begins is None else (first, int(100 * begins))
+
+
+def _beginning(
+    ranks: Sequence[Mapping[int, Pair]], steps: Sequence[int]
+) -> tuple[int | None, float | None]:
+    """The first step in which any of these ranks diverges, and where in it the earliest does."""
+    for step in steps:
+        divergent = [pairs[step] for pairs in ranks if step in pairs and pairs[step].divergent]
+        if divergent:
+            known = [pair.begins for pair in divergent if pair.begins is not None]
+            return step, min(known, default=None)
+    return None, None
+
+
+def _or_last(number: float | None) -> float:
+    return inf if number is None else number
 
 
 def _look(pair: Pair | None, threshold: float) -> Look | None:

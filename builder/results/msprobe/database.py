@@ -37,6 +37,7 @@ from builder.results.records import (
     CommunicationLink,
     Finding,
     Findings,
+    FirstOutput,
     FlowLink,
     Graph,
     Node,
@@ -229,6 +230,10 @@ class MsprobeDatabase:
         """The nodes of both sides as lists, searches and rows need them."""
         nodes = self._stored.load(step, rank).nodes.values()
         return [from_cells(by_column([row_of(n) for n in nodes if n.side == s])) for s in SOURCES]
+
+    def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
+        """Such a file keeps values as text, a node at a time."""
+        return {}
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed, told by equal values."""

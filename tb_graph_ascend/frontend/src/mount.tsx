@@ -11,6 +11,7 @@ import { changeLanguage, createI18n } from "./i18n/setup";
 import { usePreferences } from "./state/preferences";
 import "./styles/tokens.css";
 import "./styles/frame.css";
+import "./styles/boxes.css";
 import "./styles/panels.css";
 import "./styles/tables.css";
 import "./styles/diff.css";

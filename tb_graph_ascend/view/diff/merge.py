@@ -65,6 +65,23 @@ class MergedRows:
             by_side.append(row_of)
         return by_side[0], by_side[1]
 
+    def overflow_below(self, of_problem: bool) -> Ints:
+        """The worst overflow of a side below each row, as its place in LEVELS; NOTHING for none."""
+        return self._overflow_below[0 if of_problem else 1]
+
+    @cached_property
+    def _overflow_below(self) -> tuple[Ints, Ints]:
+        levels = deepest_first(self.parent)
+        found = []
+        for side, places in ((self.problem, self.ours), (self.benchmark, self.theirs)):
+            own = np.where(places >= 0, _taken(side.overflow, places), NOTHING)
+            worst = np.full(len(self), NOTHING, dtype=np.int64)
+            if (own >= 0).any():
+                for level in levels:
+                    np.maximum.at(worst, self.parent[level], np.maximum(worst[level], own[level]))
+            found.append(worst)
+        return found[0], found[1]
+
     def below(self, flags: Ints) -> Ints:
         """The sum of a number over all rows below each row, its own left out."""
         sums = np.append(0, np.cumsum(flags))

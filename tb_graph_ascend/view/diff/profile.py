@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from builder.results.node_words import DIRECTIONS
-from builder.results.records import Count
+from builder.results.node_words import DIRECTIONS, KINDS, LEVELS, NOTHING
+from builder.results.records import Count, Overflow
 from tb_graph_ascend.view.diff.merge import MergedRows
-from tb_graph_ascend.view.diff.words import RowWords, by_row
+from tb_graph_ascend.view.diff.words import RowWords, by_row, kinds_of
+from tb_graph_ascend.view.module_path import module_path
 
 MOST_BINS = 400
 
@@ -18,6 +19,20 @@ class Phase(msgspec.Struct, frozen=True):
 
     name: str
     bin: Count
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A module of the icicle: from and to which row it stands, and the worst in it.
+
+    `lane` is 0 for layers and 1 for what is in them.
+    """
+
+    lane: Count
+    row: Count
+    until: Count
+    title: str
+    worst: float | None
+    overflow: Overflow | None
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -32,6 +47,7 @@ class Profile(msgspec.Struct, frozen=True):
     causes: list[int]
     alone: list[int]
     phases: list[Phase]
+    blocks: list[Block]
 
 
 def edges_of(rows: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -44,7 +60,7 @@ def profile_of(rows: MergedRows, words: RowWords) -> Profile:
     """The strip of a pair."""
     edges = edges_of(len(rows))
     if not len(rows):
-        return Profile(0, [], [], [], [])
+        return Profile(0, [], [], [], [], [])
     leaf = rows.children == 0
     score = np.where(leaf & ~np.isnan(words.score), words.score, -1.0)
     worst = np.maximum.reduceat(score, edges[:-1])
@@ -56,7 +72,45 @@ def profile_of(rows: MergedRows, words: RowWords) -> Profile:
         causes=np.unique(bin_of[words.cause]).tolist(),
         alone=np.unique(bin_of[alone]).tolist(),
         phases=_phases(rows, bin_of.tolist()),
+        blocks=_blocks(rows, words),
     )
+
+
+def _blocks(rows: MergedRows, words: RowWords) -> list[Block]:
+    """Modules in two lanes: the outermost of which a pass has several, and what is in them.
+
+    One that is narrower than a bin is left out; the score under it is that of the lane above.
+    """
+    module = kinds_of(rows) == KINDS.index("module")
+    depths = np.bincount(rows.depth[module], minlength=3)
+    outer = next((depth for depth, count in enumerate(depths.tolist()) if count > 4), 1)
+    blocks = []
+    for lane in (0, 1):
+        wide = rows.last - np.arange(len(rows)) + 1 >= len(rows) / MOST_BINS
+        for row in np.flatnonzero(module & (rows.depth == outer + lane) & wide).tolist():
+            known = [s for s in (words.score[row], words.worst_below[row]) if not np.isnan(s)]
+            level = max(int(_level(rows, row)), int(rows.overflow_below(of_problem=True)[row]))
+            blocks.append(
+                Block(
+                    lane=lane,
+                    row=row,
+                    until=int(rows.last[row]) + 1,
+                    title=_tail(_name(rows, row)),
+                    worst=round(float(max(known)), 4) if known else None,
+                    overflow=LEVELS[level] if level >= 0 else None,
+                )
+            )
+    return blocks
+
+
+def _level(rows: MergedRows, row: int) -> int:
+    return int(rows.problem.overflow[rows.ours[row]]) if rows.ours[row] >= 0 else NOTHING
+
+
+def _tail(name: str) -> str:
+    """The end of a module's path, with the number of a layer before its name."""
+    parts = (module_path(name) or name).split(".")
+    return ".".join(parts[-2:] if parts[-1].isdigit() else parts[-1:])
 
 
 def _phases(rows: MergedRows, bin_of: list[int]) -> list[Phase]:

@@ -9,9 +9,18 @@ from typing import TypeVar
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace as replace_struct
 
 from builder.results.node_words import DIRECTIONS, KINDS, LEVELS, NOTHING, VERDICTS, Floats
-from builder.results.records import Count, Direction, Kind, Overflow, Verdict
+from builder.results.reading import Results
+from builder.results.records import (
+    Count,
+    Direction,
+    FirstOutput,
+    Kind,
+    Overflow,
+    Verdict,
+)
 from builder.results.side_nodes import SideNodes
 from tb_graph_ascend.view.diff.index import DiffIndex, OpenList, Wanted
 from tb_graph_ascend.view.diff.merge import MergedRows
@@ -27,13 +36,20 @@ _CALL = re.compile(r"(\w+)\.(.+)\.(\d+)\.(?:forward|backward)$")
 
 
 class RowSide(msgspec.Struct, frozen=True, gc=False):
-    """What one side of a row says: its title below its parent, class or family, number of call."""
+    """What one side of a row says: its title below its parent, class or family, number of call.
+
+    `overflow_below` is the worst level of what is below it. `output` is the first that a call of a
+    single graph puts out; rows of a comparison show scores in its place.
+    """
 
     id: int
     name: str
     title: str
     detail: str
     call: int | None
+    overflow: Overflow | None
+    overflow_below: Overflow | None
+    output: FirstOutput | None = None
 
 
 class DiffRow(msgspec.Struct, frozen=True, gc=False):
@@ -119,13 +135,25 @@ def window_of(
     return RowWindow(
         total=len(listed.visible),
         offset=offset,
-        rows=[_row(index, listed.visible, place) for place in places],
+        rows=[row_at(index, listed.visible, place) for place in places],
         above=_above(index, listed.visible, places),
         rails=_rails(listed, offset, stop),
         bins=listed.bins.tolist(),
         found=revealed,
         opened=opened,
     )
+
+
+def with_outputs(window: RowWindow, results: Results) -> RowWindow:
+    """The window of a single graph with what each of its rows puts out."""
+    outputs = results.first_outputs([row.key for row in window.rows])
+    rows = [
+        replace_struct(row, problem=replace_struct(row.problem, output=outputs.get(row.key)))
+        if row.problem is not None
+        else row
+        for row in window.rows
+    ]
+    return replace_struct(window, rows=rows)
 
 
 def _revealing(index: DiffIndex, wanted: Wanted, node: int) -> tuple[Wanted, int]:
@@ -140,7 +168,8 @@ def _revealing(index: DiffIndex, wanted: Wanted, node: int) -> tuple[Wanted, int
     return replace(wanted, openness=openness, kept=kept), row
 
 
-def _row(index: DiffIndex, visible: VisibleRows, place: int) -> DiffRow:
+def row_at(index: DiffIndex, visible: VisibleRows, place: int) -> DiffRow:
+    """The row at a place of a list."""
     rows, words = index.rows, index.words
     row, fold = int(visible.row[place]), int(visible.fold[place])
     until = _end_of_fold(index, visible, place) if fold else row
@@ -181,7 +210,7 @@ def _above(index: DiffIndex, visible: VisibleRows, places: range) -> list[RowAbo
     # An unfolded run has a head of its own; its row is that of its first, which has the place.
     rows = index.above(int(visible.row[places[0]]))
     heads = [int(visible.place[row]) for row in rows]
-    return [RowAbove(place, _row(index, visible, place)) for place in heads]
+    return [RowAbove(place, row_at(index, visible, place)) for place in heads]
 
 
 def _end_of_fold(index: DiffIndex, visible: VisibleRows, place: int) -> int:
@@ -209,7 +238,9 @@ def _side(side: SideNodes, at: int, rows: MergedRows, row: int) -> RowSide | Non
     if at < 0:
         return None
     title, detail, call = _title(side, at, rows, row)
-    return RowSide(int(side.id[at]), side.names[at], title, detail, call)
+    below = rows.overflow_below(side is rows.problem)[row]
+    own, worst = _word(LEVELS, side.overflow[at]), _word(LEVELS, below)
+    return RowSide(int(side.id[at]), side.names[at], title, detail, call, own, worst)
 
 
 def _title(side: SideNodes, at: int, rows: MergedRows, row: int) -> tuple[str, str, int | None]:

@@ -21,6 +21,7 @@ import type {
   NodeList,
   NodeShards,
   NodeTable,
+  ModuleGraph,
   PairGraphs,
   PairSet,
   Path,
@@ -202,6 +203,8 @@ export const api = {
   buildWish: (db: string) => request<BuildWish>(address(`${database(db)}/build`)),
   proposals: (db: string, step: number, rank: number) =>
     request<Proposals>(address(`${pair(db, step, rank)}/proposals`)),
+  boxes: (db: string, step: number, rank: number, module: number, open: readonly number[]) =>
+    request<ModuleGraph>(address(`${pair(db, step, rank)}/graph`, { module, open: open.join(".") })),
   mapAll: (db: string, step: number, rank: number) =>
     request<MappingResult>(address(`${pair(db, step, rank)}/proposals`), mutation("POST", {})),
   changeMappings: (db: string, add: MappedPair[], remove: MappedPair[]) =>

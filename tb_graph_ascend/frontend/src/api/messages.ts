@@ -217,6 +217,9 @@ export interface components {
         /**
          * Pair
          * @description One (step, rank): a cell of the matrix.
+         *
+         *         `begins` is the share of the run before its first divergent node; null without one, and in files
+         *         of earlier releases.
          */
         Pair: {
             step: number;
@@ -229,6 +232,8 @@ export interface components {
             matched: number;
             unmatched_problem: number;
             unmatched_benchmark: number;
+            /** @default null */
+            begins: number | null;
         };
         /**
          * Databases
@@ -381,6 +386,102 @@ export interface components {
             } & {
                 [key: string]: string | number | boolean | null;
             };
+        };
+        /**
+         * ModuleGraph
+         * @description A module with what is directly in it, and in the boxes that are open.
+         *
+         *         `above` is the module that it stands in; `left_out` counts boxes beyond the first of them.
+         */
+        ModuleGraph: {
+            module: components["schemas"]["DiffRow"];
+            above: number | null;
+            boxes: components["schemas"]["GraphBox"][];
+            edges: components["schemas"]["GraphEdge"][];
+            left_out: number;
+        };
+        /**
+         * DiffRow
+         * @description One row: a matched pair, or what one side alone has.
+         *
+         *         `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
+         *         a row as such, n for one that stands for n repeats up to `until`, −n for the head of n that are
+         *         unfolded. `inside` says that the word is that of something below.
+         */
+        DiffRow: {
+            key: number;
+            at: number;
+            span: number;
+            depth: number;
+            children: number;
+            open: boolean;
+            fold: number;
+            until: string;
+            /** @enum {unknown} */
+            kind: "api" | "collection" | "module" | "root";
+            direction: ("backward" | "forward") | null;
+            micro_step: number;
+            problem: components["schemas"]["RowSide"] | null;
+            benchmark: components["schemas"]["RowSide"] | null;
+            /** @enum {unknown} */
+            word: "agrees" | "begins" | "cannot_tell" | "carries" | "none" | "only_benchmark" | "only_problem";
+            inside: boolean;
+            score: number | null;
+            input_score: number | null;
+            worst_below: number | null;
+            divergent_below: number;
+            alone_below: number;
+            verdict: ("error" | "pass" | "warning") | null;
+            overflow: ("critical" | "high" | "medium") | null;
+            source: number | null;
+        };
+        /**
+         * RowSide
+         * @description What one side of a row says: its title below its parent, class or family, number of call.
+         *
+         *         `overflow_below` is the worst level of what is below it. `output` is the first that a call of a
+         *         single graph puts out; rows of a comparison show scores in its place.
+         */
+        RowSide: {
+            id: number;
+            name: string;
+            title: string;
+            detail: string;
+            call: number | null;
+            overflow: ("critical" | "high" | "medium") | null;
+            overflow_below: ("critical" | "high" | "medium") | null;
+            /** @default null */
+            output: components["schemas"]["FirstOutput"] | null;
+        };
+        /**
+         * FirstOutput
+         * @description What a node puts out first: its shape, dtype and L2 norm, as far as they were recorded.
+         */
+        FirstOutput: {
+            shape: number[] | null;
+            dtype: string | null;
+            norm: number | ("-inf" | "inf" | "nan") | null;
+        };
+        /**
+         * GraphBox
+         * @description A row as a box; `parent` is the place of the open box that it stands in, null at the top.
+         *
+         *         `output` is the first that it puts out, on the problem's side where it has one.
+         */
+        GraphBox: {
+            place: number;
+            parent: number | null;
+            row: components["schemas"]["DiffRow"];
+            output: components["schemas"]["FirstOutput"] | null;
+        };
+        /**
+         * GraphEdge
+         * @description What one box put out and another read, by their places.
+         */
+        GraphEdge: {
+            producer: number;
+            consumer: number;
+            exact: boolean;
         };
         /**
          * NodeDetails
@@ -708,6 +809,7 @@ export interface components {
             causes: number[];
             alone: number[];
             phases: components["schemas"]["Phase"][];
+            blocks: components["schemas"]["Block"][];
         };
         /**
          * Phase
@@ -716,6 +818,20 @@ export interface components {
         Phase: {
             name: string;
             bin: number;
+        };
+        /**
+         * Block
+         * @description A module of the icicle: from and to which row it stands, and the worst in it.
+         *
+         *         `lane` is 0 for layers and 1 for what is in them.
+         */
+        Block: {
+            lane: number;
+            row: number;
+            until: number;
+            title: string;
+            worst: number | null;
+            overflow: ("critical" | "high" | "medium") | null;
         };
         /**
          * Proposals
@@ -757,11 +873,16 @@ export interface components {
         };
         /**
          * StripRow
-         * @description Ranks that look alike in all steps; `cells` in the order of the strip's steps.
+         * @description Ranks that look and begin alike; `cells` in the order of the strip's steps.
+         *
+         *         `first` is the first step in which they diverge and `begins` the share of it before their first
+         *         divergent node; null where nothing diverges, or where the file does not tell.
          */
         StripRow: {
             ranks: number[];
             cells: (components["schemas"]["StripCell"] | null)[];
+            first: number | null;
+            begins: number | null;
         };
         /**
          * StripCell
@@ -796,52 +917,6 @@ export interface components {
             bins: number[];
             found: number | null;
             opened: string;
-        };
-        /**
-         * DiffRow
-         * @description One row: a matched pair, or what one side alone has.
-         *
-         *         `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
-         *         a row as such, n for one that stands for n repeats up to `until`, −n for the head of n that are
-         *         unfolded. `inside` says that the word is that of something below.
-         */
-        DiffRow: {
-            key: number;
-            at: number;
-            span: number;
-            depth: number;
-            children: number;
-            open: boolean;
-            fold: number;
-            until: string;
-            /** @enum {unknown} */
-            kind: "api" | "collection" | "module" | "root";
-            direction: ("backward" | "forward") | null;
-            micro_step: number;
-            problem: components["schemas"]["RowSide"] | null;
-            benchmark: components["schemas"]["RowSide"] | null;
-            /** @enum {unknown} */
-            word: "agrees" | "begins" | "cannot_tell" | "carries" | "none" | "only_benchmark" | "only_problem";
-            inside: boolean;
-            score: number | null;
-            input_score: number | null;
-            worst_below: number | null;
-            divergent_below: number;
-            alone_below: number;
-            verdict: ("error" | "pass" | "warning") | null;
-            overflow: ("critical" | "high" | "medium") | null;
-            source: number | null;
-        };
-        /**
-         * RowSide
-         * @description What one side of a row says: its title below its parent, class or family, number of call.
-         */
-        RowSide: {
-            id: number;
-            name: string;
-            title: string;
-            detail: string;
-            call: number | null;
         };
         /**
          * RowAbove
@@ -1035,6 +1110,12 @@ export type MapRequest = components['schemas']['MapRequest'];
 export type MappingResult = components['schemas']['MappingResult'];
 export type Mappings = components['schemas']['Mappings'];
 export type Refused = components['schemas']['Refused'];
+export type ModuleGraph = components['schemas']['ModuleGraph'];
+export type DiffRow = components['schemas']['DiffRow'];
+export type RowSide = components['schemas']['RowSide'];
+export type FirstOutput = components['schemas']['FirstOutput'];
+export type GraphBox = components['schemas']['GraphBox'];
+export type GraphEdge = components['schemas']['GraphEdge'];
 export type NodeDetails = components['schemas']['NodeDetails'];
 export type ValuePair = components['schemas']['ValuePair'];
 export type Value = components['schemas']['Value'];
@@ -1061,6 +1142,7 @@ export type Histogram = components['schemas']['Histogram'];
 export type Heat = components['schemas']['Heat'];
 export type Profile = components['schemas']['Profile'];
 export type Phase = components['schemas']['Phase'];
+export type Block = components['schemas']['Block'];
 export type Proposals = components['schemas']['Proposals'];
 export type Proposal = components['schemas']['Proposal'];
 export type RankStrip = components['schemas']['RankStrip'];
@@ -1068,8 +1150,6 @@ export type StripRow = components['schemas']['StripRow'];
 export type StripCell = components['schemas']['StripCell'];
 export type ReplaceRequest = components['schemas']['ReplaceRequest'];
 export type RowWindow = components['schemas']['RowWindow'];
-export type DiffRow = components['schemas']['DiffRow'];
-export type RowSide = components['schemas']['RowSide'];
 export type RowAbove = components['schemas']['RowAbove'];
 export type RailEdge = components['schemas']['RailEdge'];
 export type SearchHits = components['schemas']['SearchHits'];

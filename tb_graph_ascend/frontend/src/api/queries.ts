@@ -82,6 +82,12 @@ export const pictureQuery = (db: string, node: number, value: number) =>
     retry: false,
   });
 
+export const boxesQuery = (db: string, step: number, rank: number, module: number, open: readonly number[]) =>
+  queryOptions({
+    queryKey: ["db", db, "boxes", step, rank, module, open],
+    queryFn: () => api.boxes(db, step, rank, module, open),
+  });
+
 export const dumpsQuery = () =>
   queryOptions({ queryKey: ["dumps"], queryFn: api.dumps, staleTime: 0 });
 

@@ -4,6 +4,7 @@ import { useEffect } from "react";
 
 import { databaseQuery, queryClient } from "../api/queries";
 import { onTravel, writeAddress } from "../state/addressbar";
+import { useBoxes } from "../state/boxes";
 import { type Visit, entryFor, placeOfVisit } from "../state/history";
 import type { GraphSession } from "../state/session";
 import { type AppState, useApp } from "../state/store";
@@ -45,6 +46,7 @@ export function useAddressBar(): void {
       later();
     };
     const stop = useApp.subscribe(follow);
+    const leave = useBoxes.subscribe(later);
     const stay = onTravel((query) => {
       window.clearTimeout(timer);
       last = { place: placeOfVisit(fromQuery(query)), query };
@@ -59,6 +61,7 @@ export function useAddressBar(): void {
       window.clearTimeout(timer);
       unfollow?.();
       stop();
+      leave();
     };
   }, []);
 }
@@ -69,7 +72,8 @@ function visit(): Visit | null {
   if (!state.session || state.busy) return null;
   const built = queryClient.getQueryData(databaseQuery(state.session.db).queryKey)?.created ?? null;
   const open = openOf(state.session);
-  const query = toQuery({ ...state, built, open, view: viewOf(state.session) });
+  const { module: graph, open: boxes } = useBoxes.getState();
+  const query = toQuery({ ...state, built, open, graph, boxes, view: viewOf(state.session) });
   return { place: placeOfVisit(state), query };
 }
 

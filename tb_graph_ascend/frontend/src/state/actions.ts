@@ -4,6 +4,7 @@
 import { api } from "../api/client";
 import { answerQuery, databaseQuery, queryClient } from "../api/queries";
 import type { Cause, CausePlace, Database, Finding, Node } from "../api/types";
+import { useBoxes } from "./boxes";
 import { prepareSearchSoon } from "./prepare";
 import { DiffView } from "./diffview";
 import { GraphSession, SIDES } from "./session";
@@ -131,12 +132,24 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   const fresh = previous ? {} : { picks: { problem: null, benchmark: null } };
   const microStep = options.linked?.microStep ?? null;
   state().set({ ...place, ...fresh, microStep, session, selected: null, gone: null, failure: null });
+  graphFollows(session, { fresh: !previous, select, linked: options.linked });
   prepareSearchSoon(session);
   const view = options.linked?.view;
   // What the person selected since waits for this pair and comes after it: it keeps its ticket.
   if (select != null) await selectIn(session, select, { keepView: view != null, ticket: options.ticket ?? selecting });
   if (view) session.diff.pane?.setTop(view.y);
   if (ticket === opening) carried = undefined;
+}
+
+/** What is shown as a graph in another pair; a single graph starts as one, its root. */
+function graphFollows(
+  session: GraphSession,
+  { fresh, select, linked }: { fresh: boolean; select: number | null; linked: Linked | undefined },
+): void {
+  const root = session.root?.id ?? null;
+  if (linked) useBoxes.setState({ module: linked.graph, open: linked.boxes });
+  else if (fresh) useBoxes.setState({ module: session.comparison ? null : root, open: [] });
+  else if (useBoxes.getState().module !== null) useBoxes.setState({ module: select ?? root, open: [] });
 }
 
 /** Run a switch; the page is busy while any is under way. */
