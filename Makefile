@@ -22,7 +22,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract cluster docs rooms messages soak models sbom coverage lower-bounds screenshots zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
+        contract cluster docs rooms messages soak models sbom coverage lower-bounds screenshots zoo kernels-zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -157,6 +157,9 @@ parallel: venv  ## sound parallel layouts and seeded bugs in them against one pr
 
 zoo: venv  ## seeded bugs: how often the diagnosis names the culprit
 	$(BIN)/python -m tests.zoo
+
+kernels-zoo: venv  ## wrong kernels below the recorded calls, one and two at once, and other roundings
+	$(BIN)/python -m tests.zoo --kernels --seed 1
 
 models-zoo: venv  ## the same for eight models of transformers; installs them
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'

@@ -47,7 +47,13 @@ def measure_pair(pair: FilePair) -> Outcome:
             with _opened(place) as theirs:
                 return compare_tensors(ours, theirs)
     except TensorFileError as error:
-        return f"{place.files[0] if isinstance(place, JoinedTensor) else place}: {error}"
+        return f"{_file_of(place)}: {error}"
+    except MemoryError:
+        return f"{_file_of(place)}: takes more memory than there is"
+
+
+def _file_of(place: Place) -> str:
+    return place.files[0] if isinstance(place, JoinedTensor) else place
 
 
 def _opened(place: Place) -> AbstractContextManager[TensorData]:

@@ -5,6 +5,7 @@ A wrong kernel shows in every layer, step and rank that calls it; nobody wants t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -13,7 +14,7 @@ from builder.match.tree import Tree, TreeNode
 from builder.reasons import Reason
 
 # Frames of the framework itself: every linear layer shares those.
-_FRAMEWORK = ("/site-packages/torch/", "/site-packages/torch_npu/", "/site-packages/mindspore/")
+_FRAMEWORK = re.compile(r"[/\\](?:site|dist)-packages[/\\](?:torch|torch_npu|mindspore)[/\\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def source_line(tree: Tree, node: TreeNode) -> str | None:
         return _kind_of_place(node)
     frames = [" ".join(line.split()) for line in tree.dump.frames[node.stack].splitlines()]
     frames = [frame for frame in frames if frame.startswith("File ")]
-    own = (frame for frame in frames if not any(part in frame for part in _FRAMEWORK))
+    own = (frame for frame in frames if _FRAMEWORK.search(frame) is None)
     return next(own, frames[0] if frames else None)
 
 

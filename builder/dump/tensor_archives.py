@@ -46,6 +46,8 @@ class Archive:
 
     def read(self, start: int, stop: int) -> Buffer:
         """The bytes of the file from `start` to `stop`; EOFError when it is shorter."""
+        if stop > self._size:
+            raise EOFError  # before memory is taken for what a damaged directory says
         if stop <= len(self._head):
             return memoryview(self._head)[start:stop]
         os.lseek(self._file, start, os.SEEK_SET)

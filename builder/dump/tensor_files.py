@@ -9,6 +9,7 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 
@@ -21,6 +22,14 @@ from builder.dump.tensor_pickles import (
     read_layout,
 )
 
+# An expanded tensor beyond this many bytes is made block by block, since memory was planned for the
+# files. That costs some 50 ns an element and side (17 ns in one piece), so that more elements than
+# these would hold a build up for minutes: a file of a few bytes, and no record of a run.
+_WHOLE_BYTES = 1 << 28
+_MOST_REPEATED = 1 << 31
+# `weights_only` of older releases runs code out of a file that is no zip archive.
+_SAFE_TORCH = "2.6"
+_ZIP = b"PK\x03\x04"
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 
 
@@ -72,7 +81,8 @@ def shape_of(path: str) -> tuple[int, ...]:
 
 def _load_npy(path: str) -> TensorData:
     try:
-        array = np.load(path, allow_pickle=False)
+        # Mapped: a header that promises more than the file holds takes no memory.
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise TensorFileError(_refusal(error)) from error
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufc":
@@ -110,14 +120,24 @@ def _open_archive(archive: Archive) -> TensorData:
 
 def _gather(archive: Archive, layout: Layout, numbers: NumberFormat, start: int) -> TensorData:
     # Strides of any kind: the storage is in memory whole, once, in its own narrow dtype.
-    width = numbers.element_bytes
+    width, stored = numbers.element_bytes, layout.stop - layout.offset
+    if layout.count > max(stored, _MOST_REPEATED):
+        raise RefusedPickleError(f"refused: repeats {stored} elements as {layout.count}")
     raw = np.frombuffer(archive.read(start, start + layout.stop * width), dtype=f"V{width}")
     steps = [stride * width for stride in layout.strides]
     view = np.lib.stride_tricks.as_strided(
         raw[layout.offset :], layout.shape, steps, writeable=False
     )
-    flat = memoryview(view.tobytes())
-    return TensorData(numbers, layout.count * numbers.parts, lambda a, b: flat[a:b])
+    size = layout.count * numbers.parts
+    if layout.count <= stored or layout.count * width <= _WHOLE_BYTES:
+        flat = memoryview(view.tobytes())
+        return TensorData(numbers, size, lambda a, b: flat[a:b])
+
+    def block(first: int, last: int) -> memoryview:
+        part = view.flat[first // width : -(-last // width)].tobytes()
+        return memoryview(part)[first % width : first % width + last - first]
+
+    return TensorData(numbers, size, block)
 
 
 def _load_with_torch(path: str, reason: str) -> TensorData:
@@ -125,6 +145,11 @@ def _load_with_torch(path: str, reason: str) -> TensorData:
         import torch
     except ImportError:
         raise TensorFileError(f"{reason}; install torch to read it") from None
+    if not _is_zip(path) and torch.__version__ < _SAFE_TORCH:
+        raise TensorFileError(
+            f"refused: {reason}, and torch {torch.__version__} may run what such a file holds "
+            f"(CVE-2025-32434); install torch {_SAFE_TORCH} or newer"
+        )
     try:
         tensor = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch.load raises whatever the broken bytes lead it to
@@ -140,6 +165,12 @@ def _load_with_torch(path: str, reason: str) -> TensorData:
         return data_of(tensor.numpy())
     except (TypeError, RuntimeError) as error:  # a dtype or layout that NumPy does not have
         raise TensorFileError(_refusal(error)) from error
+
+
+def _is_zip(path: str) -> bool:
+    # As torch itself tells them: by how they begin, whatever they end with.
+    with Path(path).open("rb") as file:
+        return file.read(len(_ZIP)) == _ZIP
 
 
 def _refusal(error: Exception) -> str:

@@ -17,18 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.compare.comparison import Comparison
+from builder.dump.joined_tensors import JoinedTensor, read_joined
+from builder.dump.reader import Dump
 from builder.dump.tensor_files import open_tensor
 from builder.dump.values import Record
 from builder.errors import InputError
 from builder.judge.verdict import Judgement
-from msprobe_core.format import TENSOR_DIR, canonical_dtype
+from msprobe_core.format import canonical_dtype
 
 GROUP = "msprobe.measures"
 
 
 @dataclass(frozen=True, slots=True)
 class ValueFacts:
-    """One side of a value pair; statistics are None where the dump has none."""
+    """One side of a value pair; statistics are None where the dump has none.
+
+    `file` is None too where the value is joined from several ranks: `tensor` joins it.
+    """
 
     dtype: str
     shape: tuple[int, ...]
@@ -37,9 +42,12 @@ class ValueFacts:
     mean: float | None
     norm: float | None
     file: Path | None
+    joined: JoinedTensor | None = None
 
     def tensor(self) -> NDArray[Any] | None:
         """The dumped numbers as a flat array, None unless the task is tensor."""
+        if self.joined is not None:
+            return read_joined(self.joined).reshape(-1)
         if self.file is None:
             return None
         with open_tensor(self.file) as data:
@@ -134,15 +142,16 @@ def _pair_facts(comparison: Comparison, row: int) -> PairFacts | None:
     return PairFacts(
         key=comparison.keys[row],
         is_output=bool(comparison.is_output[row]),
-        problem=_facts(p, matching.problem.dump.path if tensor else None),
-        benchmark=_facts(b, matching.benchmark.dump.path if tensor else None),
+        problem=_facts(p, matching.problem.dump if tensor else None),
+        benchmark=_facts(b, matching.benchmark.dump if tensor else None),
         error=_number(comparison.error[row]),
         score=_number(comparison.score[row]),
     )
 
 
-def _facts(record: Record, folder: Path | None) -> ValueFacts:
+def _facts(record: Record, dump: Dump | None) -> ValueFacts:
     name = record.data_name
+    place = None if dump is None or name is None else dump.tensor_finder()(name)
     return ValueFacts(
         dtype=canonical_dtype(record.dtype or ""),
         shape=record.shape or (),
@@ -150,7 +159,8 @@ def _facts(record: Record, folder: Path | None) -> ValueFacts:
         min=_statistic(record.Min),
         mean=_statistic(record.Mean),
         norm=_statistic(record.Norm),
-        file=folder / TENSOR_DIR / name if folder is not None and name is not None else None,
+        file=Path(place) if isinstance(place, str) else None,
+        joined=place if isinstance(place, JoinedTensor) else None,
     )
 
 

@@ -1,27 +1,33 @@
 """Aligns two sequences of calls: a longest common subsequence that prefers agreeing details.
 
-Among alignments of equal length the one with more agreeing details (shapes, then arguments) wins,
-so that an inserted call leaves itself unmatched and not its neighbour of the same name.
+Among alignments of equal length the one with more agreeing details (shapes, then arguments, then
+the line of source) wins, so that an inserted call leaves itself unmatched and not its neighbour of
+the same name.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # Cells of the dynamic programme that are affordable; wider gaps are cut at unique calls first.
 _CELLS = 1_000_000
-_NAME, _SHAPE, _DETAIL = 1_000_000, 1_000, 1
+# Each outweighs any number of the next in a sequence of a thousand calls.
+_NAME, _SHAPE, _DETAIL, _LINE = 1_000_000_000, 1_000_000, 1_000, 1
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What a call shows to the alignment: its name decides, the rest breaks ties."""
+    """What a call shows to the alignment: its name decides, the rest breaks ties.
+
+    The line says which of two equal calls it is; another line makes no call another one.
+    """
 
     name: Hashable
     shape: Hashable = None
     detail: Hashable = None
+    line: Hashable = field(default=None, compare=False)
 
 
 def align(left: Sequence[Token], right: Sequence[Token]) -> list[tuple[int, int]]:
@@ -30,10 +36,11 @@ def align(left: Sequence[Token], right: Sequence[Token]) -> list[tuple[int, int]
     pending = [(0, len(left), 0, len(right))]
     while pending:
         a, b, c, d = pending.pop()
-        while a < b and c < d and left[a] == right[c]:
+        as_many = b - a == d - c
+        while a < b and c < d and _same(left[a], right[c], as_many):
             pairs.append((a, c))
             a, c = a + 1, c + 1
-        while a < b and c < d and left[b - 1] == right[d - 1]:
+        while a < b and c < d and _same(left[b - 1], right[d - 1], as_many):
             b, d = b - 1, d - 1
             pairs.append((b, d))
         if a == b or c == d:
@@ -43,6 +50,11 @@ def align(left: Sequence[Token], right: Sequence[Token]) -> list[tuple[int, int]
         else:
             pending += _cut(left, right, a, b, c, d, pairs)
     return sorted(pairs)
+
+
+def _same(one: Token, other: Token, as_many: bool) -> bool:
+    # With a call more on one side, the line tells which of two equal ones that is.
+    return one == other and (as_many or one.line == other.line)
 
 
 def _best(
@@ -95,6 +107,8 @@ def _weight(one: Token, other: Token) -> int:
         weight += _SHAPE
         if one.detail == other.detail:
             weight += _DETAIL
+    if one.line is not None and one.line == other.line:
+        weight += _LINE
     return weight
 
 

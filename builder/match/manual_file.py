@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from builder.errors import MappingError
+from builder.storage.whole_file import put_in_place
 
 FILE_VERSION = 1
 SUFFIX = ".mapping.json"
@@ -71,4 +72,4 @@ def write_mapping(path: Path, pairs: Sequence[MappedPair]) -> None:
     content = msgspec.json.encode(_File(FILE_VERSION, list(pairs)))
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     partial.write_bytes(msgspec.json.format(content, indent=2) + b"\n")
-    partial.replace(path)
+    put_in_place(partial, path)

@@ -12,14 +12,17 @@ from typing import Literal
 
 from builder.match.align import align
 from builder.match.cell_mapping import CellMapping
+from builder.match.crosswise import pair_crosswise
 from builder.match.guess import guess_modules
 from builder.match.layer_mapping import LayerMapping, Rule
 from builder.match.manual_file import MappedPair
+from builder.match.renaming import find_renaming, modules_of
 from builder.match.rollout_mapping import RolloutMapping
 from builder.match.tokens import call_names, call_tokens
 from builder.match.tree import Tree, TreeNode, subtree
+from builder.match.updated_parameters import OPTIMIZER, parted_by_parameter
 
-MatchReason = Literal["name", "aligned", "fuzzy", "mapping", "manual"]
+MatchReason = Literal["name", "path", "aligned", "crosswise", "fuzzy", "mapping", "manual"]
 ModuleMapping = LayerMapping | CellMapping | RolloutMapping
 _Pair = tuple[TreeNode, TreeNode]
 
@@ -28,16 +31,13 @@ _Pair = tuple[TreeNode, TreeNode]
 class MatchRules:
     """What a user asks of the matching beyond names.
 
-    `by_position` pairs differently named modules of equal parents in their order, the way one
-    model written in two frameworks needs it. `any_class` pairs modules of one path whatever their
-    class: a layer that is cut over ranks has another. `values` pairs single values by their full
-    names.
+    `by_position` pairs modules of other names by the shapes of their parameters and their place,
+    the way one model written twice needs it. `values` pairs single values by their full names.
     """
 
     layer_mapping: ModuleMapping | None = None
     by_position: bool = False
     fuzzy: bool = False
-    any_class: bool = False
     manual: Sequence[MappedPair] = ()
     values: Mapping[str, str] = field(default_factory=dict)
 
@@ -74,6 +74,9 @@ class _Matcher:
         self.rules = rules
         self.across_frameworks = problem.dump.framework != benchmark.dump.framework
         mapping = rules.layer_mapping
+        if mapping is None and rules.by_position:
+            # Where whole layers have other names, places tell nothing before those are known.
+            mapping = find_renaming(modules_of(problem), modules_of(benchmark)).mapping()
         self.translated = mapping.translate(problem) if mapping is not None else {}
 
     def run(self) -> Matching:
@@ -128,8 +131,7 @@ class _Matcher:
     def _match_modules(self, left: list[TreeNode], right: list[TreeNode]) -> list[_Pair]:
         opened = self._pair_in_turn(left, right, self._wanted, _own_key)
         opened += self._pair_in_turn(left, right, self._wanted_path, _own_path)
-        if self.rules.any_class:
-            opened += self._pair_in_turn(left, right, _own_path, _own_path)
+        opened += self._pair_in_turn(left, right, self._free_path, _own_path, "path")
         if self.rules.by_position:
             opened += self._pair_by_position(
                 self._free_modules(left), self._free_modules(right), "mapping"
@@ -144,6 +146,7 @@ class _Matcher:
         right: list[TreeNode],
         wanted: Callable[[TreeNode], object],
         own: Callable[[TreeNode], object],
+        reason: MatchReason | None = None,
     ) -> list[_Pair]:
         waiting: dict[object, list[TreeNode]] = {}
         for node in reversed(right):
@@ -153,7 +156,9 @@ class _Matcher:
         for node in left:
             key = wanted(node)
             candidates = waiting.get(key) if key is not None else None
-            if candidates and self.matching.pair(node, candidates[-1], self._reason(node)):
+            if not candidates:
+                continue
+            if self.matching.pair(node, candidates[-1], reason or self._reason(node)):
                 opened.append((node, candidates.pop()))
         return opened
 
@@ -163,6 +168,9 @@ class _Matcher:
     def _wanted_path(self, node: TreeNode) -> object:
         # A rule says nothing of the class on the other side, so the path alone decides.
         return (self.translated[node][0], node.direction) if self._rule(node) else None
+
+    def _free_path(self, node: TreeNode) -> object:
+        return None if self._rule(node) is not None else _own_path(node)
 
     def _rule(self, node: TreeNode) -> Rule | None:
         return self.translated.get(node, ("", None))[1]
@@ -211,14 +219,35 @@ class _Matcher:
         right = [
             n for n in right if n in rank or (n.kind == "api" and n not in self.matching.partner)
         ]
+        parted = self._by_parameter(left, right)
+        for ours, theirs in parted if parted is not None else [(left, right)]:
+            self._align_calls(ours, theirs, rank)
+
+    def _align_calls(
+        self, left: list[TreeNode], right: list[TreeNode], rank: dict[TreeNode, int]
+    ) -> None:
         loose = self.across_frameworks
+        trees = self.matching.problem, self.matching.benchmark
         if call_names(left, rank, loose) == call_names(right, rank, loose):
             pairs = list(enumerate(range(len(left))))
         else:
-            ours = call_tokens(left, self.matching.problem, rank, loose)
-            pairs = align(ours, call_tokens(right, self.matching.benchmark, rank, loose))
+            tokens = call_tokens(left, trees[0], rank, loose)
+            pairs = align(tokens, call_tokens(right, trees[1], rank, loose))
+        pairs, crossed = pair_crosswise(pairs, left, right, trees)
         for i, j in pairs:
-            self.matching.pair(left[i], right[j], "aligned")
+            self.matching.pair(left[i], right[j], "crosswise" if i in crossed else "aligned")
+
+    def _by_parameter(
+        self, left: list[TreeNode], right: list[TreeNode]
+    ) -> list[tuple[list[TreeNode], list[TreeNode]]] | None:
+        """The calls of an optimizer parted by the parameter that they update, if that is known."""
+        if not left or not right or {_parent(left[0]), _parent(right[0])} != {OPTIMIZER}:
+            return None
+        ours = parted_by_parameter(left, self.matching.problem)
+        theirs = parted_by_parameter(right, self.matching.benchmark)
+        if ours is None or theirs is None or not set(ours) & set(theirs):
+            return None
+        return [(ours.get(name, []), theirs.get(name, [])) for name in {**ours, **theirs}]
 
     def _match_backward(self) -> None:
         matching = self.matching
@@ -254,6 +283,10 @@ class _Matcher:
                 # Directly under the root stand the gradients of many modules: only names tell.
                 if parent.kind != "root" or _own_key(candidate) == _own_key(node):
                     matching.pair(node, candidate, matching.reason[parent])
+
+
+def _parent(node: TreeNode) -> str | None:
+    return node.parent.name if node.parent is not None else None
 
 
 def _is_flat(tree: Tree) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from math import isfinite
 
 from builder.dump.values import Record
 from builder.match.align import Token
 from builder.match.tree import Tree, TreeNode
+
+_MADE = re.compile(r"File .*?, line \d+, in (?P<code>[^\n]*)")
 
 
 def call_names(nodes: list[TreeNode], rank: dict[TreeNode, int], loose: bool) -> list[Hashable]:
@@ -39,7 +42,15 @@ def _token(node: TreeNode, tree: Tree, rank: dict[TreeNode, int], loose: bool) -
     records = tree.dump.values.records[start:stop]
     shapes = tuple(record.shape for record in records)
     arguments = tuple(repr(record.value) for record in records if record.dtype is None)
-    return Token(name, shapes, (arguments, _first_norm(records)))
+    return Token(name, shapes, (arguments, _first_norm(records)), _line(node, tree))
+
+
+def _line(node: TreeNode, tree: Tree) -> str | None:
+    """The text of the line that made a call; its number moves with every line above it."""
+    if node.stack is None:
+        return None
+    found = _MADE.match(tree.dump.frames[node.stack])
+    return found["code"] if found is not None else None
 
 
 def _first_norm(records: list[Record]) -> float | None:

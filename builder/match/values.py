@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.errors import MappingError
 from builder.match.nodes import Matching
 from builder.match.rollout_mapping import BETWEEN
 from builder.match.tree import Tree, TreeNode
@@ -112,10 +111,7 @@ def _by_full_name(pairs: ValuePairs, matching: Matching) -> ValuePairs:
     owners: dict[int, int] = {}
     for name, other in matching.values.items():
         if name not in ours or other not in theirs:
-            side, lost = ("problem", name) if name not in ours else ("benchmark", other)
-            raise MappingError(
-                f"{name}: {other}: the {side} has no value {lost}", "correct the line"
-            )
+            continue  # another rank's; what no rank has is told when all of them are read
         wanted[ours[name][0]] = theirs[other][0]
         owners[ours[name][0]] = ours[name][1]
     taken = set(wanted.values())
@@ -132,6 +128,14 @@ def _by_full_name(pairs: ValuePairs, matching: Matching) -> ValuePairs:
     # Whoever looks for the rows of a node expects them side by side.
     table = np.array(sorted(rows, key=lambda row: row[0]), dtype=np.int64).reshape(-1, 3)
     return ValuePairs(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy())
+
+
+def named_values(matching: Matching) -> tuple[tuple[bool, bool], ...]:
+    """Which side has the value that it is named with, for each line of a data mapping."""
+    if not matching.values:
+        return ()
+    ours, theirs = _indices(matching.problem), _indices(matching.benchmark)
+    return tuple((name in ours, other in theirs) for name, other in matching.values.items())
 
 
 def _indices(tree: Tree) -> dict[str, tuple[int, int]]:

@@ -44,7 +44,7 @@ def beside(task: Callable[[], _T], *, fork: bool = CAN_FORK) -> Iterator[Callabl
     def result() -> _T:
         try:
             outcome, error = receiver.recv()
-        except EOFError:
+        except Exception:  # its end, wherever in a message it came: EOF, OSError, half a pickle
             process.join()
             raise BesideError(f"a process ended with code {process.exitcode}") from None
         if error is not None:

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from builder.errors import DatabaseError
 from builder.results.opening import check_length, connect
+from builder.write.database import volumes_of
 from builder.write.tables import IDS, VOLUME
-from builder.write.volumes import volumes_of
 
 _AGAIN = "copy it beside the index, or join again"
 

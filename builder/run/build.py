@@ -22,7 +22,7 @@ from builder.run.executor import LocalProcesses, Watch
 from builder.run.order import link_ranks, order_findings
 from builder.run.pair_work import StoredPairs
 from builder.work.merge_coverage import merged_summary, merged_values
-from builder.work.merged import plan_comparison
+from builder.work.merge_plan import plan_comparison
 from builder.work.options import BuildOptions
 from builder.work.outcome import (
     PairOutcome,

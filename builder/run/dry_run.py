@@ -9,7 +9,8 @@ from pathlib import Path
 from builder.dump.sources import find_sources
 from builder.ranks.joining.layouts import AxisLayout
 from builder.reasons import sentence
-from builder.work.merged import MergedMatch, match_merged, plan_comparison
+from builder.work.merge_plan import plan_comparison
+from builder.work.merged import MergedMatch, match_merged
 from builder.work.options import BuildOptions
 from builder.work.plan import PairPlan
 from builder.work.rules import match_rules
@@ -30,7 +31,7 @@ def describe_merging(
     yield from (broken.error for broken in plan.broken)
     first = next((pair for pair in plan.pairs if pair.is_merged), None)
     if first is not None:
-        yield from _joins(match_merged(first, options.merging, match_rules(options, True)))
+        yield from _joins(match_merged(first, options, match_rules(options, True)))
 
 
 def _folders(pair: PairPlan, separate: bool) -> str:

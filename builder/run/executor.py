@@ -150,7 +150,7 @@ class _Processes(Generic[_Made]):
         """The outcome of a pair, or None where it only entered another phase."""
         try:
             said: _Made | Phase = running.answer.recv()
-        except EOFError:
+        except Exception:  # its end, wherever in a message it came: EOF, OSError, half a pickle
             running.process.join()
             code = running.process.exitcode or 0
             killed = f"killed by signal {-code} (out of memory?)"

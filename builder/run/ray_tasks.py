@@ -77,6 +77,8 @@ def _attempt(work: PairWork[PairOutcome], plan: PairPlan) -> PairOutcome:
 def _collect(ray: ModuleType, task: object, plan: PairPlan, work: PairWork[_Made]) -> _Made:
     try:
         outcome: _Made = ray.get(task)
+    except ray.exceptions.RayTaskError as error:
+        return work.lost(plan, f"raised {type(error.cause).__name__}: {error.cause}")
     except ray.exceptions.RayError as error:
         first = " ".join(str(error).split())
         return work.lost(plan, f"of Ray was lost {RETRIES + 1} times ({first[:200]})")

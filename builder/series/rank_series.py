@@ -6,13 +6,14 @@ A start from step k supersedes what earlier starts wrote from k on: the run was 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from builder.series.pieces import Columns, LogTail, Piece, Segment, Steps, Values
+from msprobe_core.format.alerts import Alert
 from msprobe_core.format.series import (
     ALERTS_FILE,
     NUMBERS,
@@ -26,7 +27,6 @@ from msprobe_core.format.series import (
     parse_targets,
 )
 
-Alert = Mapping[str, object]
 _TRIES = 3
 """How often files may vanish while they are listed: a segment is turned once in 256 steps."""
 
@@ -57,7 +57,7 @@ class Attempt:
         if not path.exists():
             return []
         with path.open(encoding="utf-8") as file:
-            return [json.loads(line) for line in file if line.endswith("\n")]
+            return [Alert.of(json.loads(line)) for line in file if line.endswith("\n")]
 
     def _look(self) -> None:
         names = [path.name for path in self.directory.iterdir()]
@@ -135,7 +135,7 @@ class RankSeries:
         kept: list[Alert] = []
         for index, attempt in enumerate(attempts):
             taken = _first_step(attempts[index + 1 :])
-            kept += [a for a in attempt.alerts() if taken is None or _step(a) < taken]
+            kept += [a for a in attempt.alerts() if taken is None or a.step < taken]
         return kept
 
     def values(self, keys: Sequence[tuple[str, str]], statistic: str) -> Values:
@@ -188,9 +188,3 @@ def _first_step(attempts: Sequence[Attempt]) -> int | None:
     """The first step that any of these attempts wrote."""
     firsts = [int(p.steps[0]) for a in attempts for p in a.pieces[:1] if len(p.steps)]
     return min(firsts, default=None)
-
-
-def _step(alert: Alert) -> int:
-    step = alert["step"]
-    assert isinstance(step, int)
-    return step

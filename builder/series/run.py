@@ -12,7 +12,8 @@ import numpy as np
 
 from builder.errors import InputError
 from builder.series.pieces import Steps, Values
-from builder.series.rank_series import Alert, RankSeries
+from builder.series.rank_series import RankSeries
+from msprobe_core.format.alerts import Alert
 from msprobe_core.format.series import LEVELS, RUN_FILE, VERSION, TrendTarget, parse_rank
 
 Key = tuple[str, str]
@@ -120,9 +121,9 @@ class TrendRun:
         return Heat(edges, values)
 
     def alerts(self) -> list[Alert]:
-        """All alerts, by step and rank; each says its rank."""
-        found = [{"rank": r, **a} for r, s in self.ranks.items() for a in s.alerts()]
-        return sorted(found, key=lambda alert: (alert["step"], alert["rank"]))
+        """All alerts, by step and rank."""
+        found = [alert for series in self.ranks.values() for alert in series.alerts()]
+        return sorted(found, key=lambda alert: (alert.step, alert.rank))
 
     def target(self, key: Key) -> TrendTarget:
         """The target of a key. Raises TrendError."""

@@ -8,7 +8,7 @@ a file that appears is complete where the store itself says so, and readers look
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple, Protocol
 
 from builder.errors import InputError
@@ -80,6 +80,11 @@ def location_of(text: str) -> str:
     if not place or place.startswith("/"):
         raise InputError(f"{text}: no host or bucket in it", f"write {kind}://<host or bucket>/…")
     return text.rstrip("/")
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a text names something directly in a folder, on this machine's file systems."""
+    return name not in ("", ".", "..") and "\0" not in name and PurePath(name).name == name
 
 
 def address_of(path: Path) -> str:

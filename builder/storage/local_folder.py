@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import stat
 from pathlib import Path
 from uuid import uuid4
 
 from builder.errors import OutputError
 from builder.storage.folder import Item
+from builder.storage.whole_file import put_in_place
 
 
 class LocalFolder:
@@ -25,9 +27,11 @@ class LocalFolder:
 
     def listed(self) -> list[Item]:
         try:
-            return sorted(_item(child) for child in self.path.iterdir())
+            children = list(self.path.iterdir())
         except FileNotFoundError:
             return []
+        # Others write here at the same time: what has gone since is not there.
+        return sorted(item for child in children if (item := _item(child)) is not None)
 
     def size(self, name: str) -> int | None:
         try:
@@ -45,7 +49,7 @@ class LocalFolder:
         beside = self._beside(name)
         try:
             beside.write_bytes(content)
-            beside.replace(self.path / name)
+            put_in_place(beside, self.path / name)
         finally:
             beside.unlink(missing_ok=True)
 
@@ -53,7 +57,7 @@ class LocalFolder:
         beside = self._beside(name)
         try:
             shutil.copyfile(local, beside)
-            beside.replace(self.path / name)
+            put_in_place(beside, self.path / name)
         finally:
             beside.unlink(missing_ok=True)
 
@@ -77,8 +81,11 @@ class LocalFolder:
         return target.with_name(f".{target.name}.{uuid4().hex[:8]}")
 
 
-def _item(path: Path) -> Item:
-    if path.is_dir():
+def _item(path: Path) -> Item | None:
+    try:
+        facts = path.stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(facts.st_mode):
         return Item(path.name, True, None)
-    facts = path.stat()
     return Item(path.name, False, facts.st_size, str(facts.st_mtime_ns))

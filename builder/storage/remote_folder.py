@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import InputError
-from builder.storage.folder import Item
+from builder.storage.folder import Item, is_plain_name
 
 _INSTALL = "pip install 'tb-graph-ascend[remote]' and what fsspec needs for it, as s3fs"
 
@@ -47,7 +47,7 @@ class RemoteFolder:
             return []
         # Some stores list a folder as a file of its own name.
         return sorted(
-            _item(each) for each in entries if str(each["name"]).rstrip("/") != self._path
+            self._item(each) for each in entries if str(each["name"]).rstrip("/") != self._path
         )
 
     def size(self, name: str) -> int | None:
@@ -84,10 +84,14 @@ class RemoteFolder:
     def _in(self, name: str) -> str:
         return f"{self._path}/{name}"
 
-
-def _item(facts: dict[str, Any]) -> Item:
-    name, is_folder = str(facts["name"]).rstrip("/"), facts["type"] == "directory"
-    if is_folder:
-        return Item(name.rpartition("/")[2], True, None)
-    version = next((str(facts[tag]) for tag in _TAGS if facts.get(tag) is not None), "")
-    return Item(name.rpartition("/")[2], False, int(facts["size"]), version)
+    def _item(self, facts: dict[str, Any]) -> Item:
+        name = str(facts["name"]).rstrip("/").rpartition("/")[2]
+        # A store's keys are any texts; a copy of this one would lie outside of its folder.
+        if not is_plain_name(name):
+            raise InputError(
+                f"{self.text}/{name}: no name that a folder can hold", "remove or rename that key"
+            )
+        if facts["type"] == "directory":
+            return Item(name, True, None)
+        version = next((str(facts[tag]) for tag in _TAGS if facts.get(tag) is not None), "")
+        return Item(name, False, int(facts["size"]), version)

@@ -20,7 +20,7 @@ UNSUPPORTED = "unsupported"
 _NOTHING = "None"
 _NAN = "Nan"
 _BUILTIN = ("int", "float", "bool", "str")
-_FORMULA = ("=", "+", "-", "@", "%", "\t", "\r")
+_FORMULA = frozenset("=+-@%\t\r＝＋－＠％")
 _TOKENS = {"NaN": nan, "Infinity": inf, "-Infinity": -inf}
 
 
@@ -99,11 +99,17 @@ def holds_zeros(record: Record) -> bool:
     return all(cell is not None and cell in (0, "0") for cell in (record.Max, record.Min))
 
 
-def shown_name(text: str) -> str:
-    """A text from a dump as a cell; one that a spreadsheet would run as a formula is quoted."""
-    if text[:1] in _FORMULA and not text[1:2].isdigit():
-        return f"'{text}"
-    return text
+def is_formula(text: str) -> bool:
+    """Whether a spreadsheet may run a text: it begins like a formula and is no number."""
+    return text[:1] in _FORMULA and not _is_number(text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.removesuffix("%"))
+    except ValueError:
+        return False
+    return True
 
 
 def _number(cell: float | bool | str | None) -> Cell:
@@ -136,7 +142,7 @@ def _argument(record: Record) -> Cell:
     if isinstance(value, float) and isnan(value):
         return _NAN
     if isinstance(value, str):
-        return _number(value) if record.type == "float" else shown_name(value)
+        return _number(value) if record.type == "float" else value
     if isinstance(value, bool | int | float):
         return _finite(value)
     return _NOTHING

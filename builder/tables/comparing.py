@@ -167,7 +167,8 @@ class TabledPairs:
         files = tuple(self._write(plan, result))
         benchmark = result.pair.benchmark
         assert benchmark is not None
-        sides = _Side(result.pair.problem, 2 * plan.rank), _Side(benchmark, 2 * plan.rank + 1)
+        number = 2 * list(self.stems).index((plan.step, plan.rank))
+        sides = _Side(result.pair.problem, number), _Side(benchmark, number + 1)
         outcome = outcome_of(result, *sides, instructions.rules)
         told = {name: getattr(outcome, name) for name in _FIELDS}
         return TabledPair(**told, files=files, notes=result.pair.notes)
@@ -207,7 +208,7 @@ class _Side:
     graph: int
 
     def id_of(self, node: TreeNode) -> int:
-        """A number that no node of another rank has."""
+        """A number that no node of another step or rank has."""
         return self.graph * _NODES_OF_A_GRAPH + node.exec_order
 
 

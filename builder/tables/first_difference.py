@@ -14,6 +14,7 @@ import msgspec
 
 from builder.errors import OutputError
 from builder.reasons import sentence
+from builder.storage.whole_file import put_in_place
 from builder.tables.cells import NO_PARTNER, Cell
 from builder.tables.columns import CHECKSUMS, RESULT, STACK
 from builder.tables.pairing import Place
@@ -40,7 +41,7 @@ def write_calls(stem: Path, table: ValueTable) -> Path:
                 comma = "," if number else ""
                 file.write(f"{comma}\n{json.dumps(name, ensure_ascii=False)}: {encode(content)}")
             file.write("\n}\n")
-        partial.replace(path)
+        put_in_place(partial, path)
     except OSError as error:
         raise OutputError(
             f"{path}: cannot be written ({error.strerror})", "choose another -o"

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder.errors import OutputError
-from builder.tables.cells import Cell
+from builder.storage.whole_file import put_in_place
+from builder.tables.cells import Cell, is_formula
 
 if TYPE_CHECKING:
     from builder.tables.plain_sheet import PlainSheet
@@ -42,12 +43,12 @@ def write_csv(stem: Path, header: Sequence[str], rows: Rows) -> list[Path]:
             with parts[-1].open("w", encoding="utf-8", newline="") as file:
                 lines = csv.writer(file, lineterminator="\n")
                 lines.writerow(header)
-                lines.writerows(part)
+                lines.writerows(map(_harmless, part))
         finals = [path.with_suffix("") for path in parts]
         if len(parts) == 1:
             finals = [Path(f"{stem}.csv")]
         for path, final in zip(parts, finals, strict=True):
-            path.replace(final)
+            put_in_place(path, final)
     return finals
 
 
@@ -78,8 +79,14 @@ def write_xlsx(stem: Path, sheets: Mapping[str, tuple[Sequence[str], Rows]]) -> 
             book.close()
         except FileCreateError as error:
             raise OSError(*error.args[0].args) from error
-        partial.replace(final)
+        put_in_place(partial, final)
     return final
+
+
+def _harmless(row: Sequence[Cell]) -> list[Cell]:
+    # A csv says of no cell that it is a text: whatever a spreadsheet may run is quoted, in every
+    # column. In a workbook a text is a text.
+    return [f"'{cell}" if type(cell) is str and is_formula(cell) else cell for cell in row]
 
 
 def _parts(rows: Rows, most: int) -> Iterator[Rows]:

@@ -21,7 +21,6 @@ from builder.tables.cells import (
     gradient_cell,
     holds_zeros,
     shape_cell,
-    shown_name,
     statistics_cells,
     tensor_cells,
 )
@@ -193,7 +192,7 @@ def _named(tree: Tree, names: set[str]) -> Iterator[tuple[str, int]]:
 def _name_cell(node: TreeNode | None, key: str, index: int) -> str:
     if node is None or index == SURPLUS:
         return NO_PARTNER
-    return shown_name(value_name(node, key))
+    return value_name(node, key)
 
 
 def _forms_of(dump: Dump) -> list[_Form]:

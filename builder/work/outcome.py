@@ -47,7 +47,8 @@ class RuleState:
 class PairOutcome:
     """What the whole build needs to know of one pair; `error` is set when it failed.
 
-    `rules` and `manual` say by position which mapping rules and manual pairs found their nodes;
+    `rules` and `manual` say by position which mapping rules and manual pairs found their nodes,
+    `named` on which side the values of a data mapping are;
     `unlike` says what dumps that hold unlike things were compared on; `ties` are the names of
     the calls in which rounding decided what was picked; `late` and `tolerated` are
     for the next step to look at; `graphs` and `messages` stand in the order problem, benchmark. Of
@@ -69,6 +70,7 @@ class PairOutcome:
     gradients_agree: bool | None = None
     rules: tuple[RuleState, ...] = ()
     manual: tuple[bool, ...] = ()
+    named: tuple[tuple[bool, bool], ...] = ()
     findings: tuple[StoredFinding, ...] = ()
     late: StoredFinding | None = None
     tolerated: frozenset[Hashable] = frozenset()

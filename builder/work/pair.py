@@ -99,7 +99,7 @@ def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
     enter("reading")
     cores = instructions.cores
-    merged = match_merged(plan, options.merging, replace(rules, manual=manual), cores)
+    merged = match_merged(plan, options, replace(rules, manual=manual), cores)
     problem, benchmark = merged.matching.problem, merged.matching.benchmark
     enter("comparing")
     return ComparedPair(

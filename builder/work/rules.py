@@ -55,6 +55,19 @@ def check_rules(rules: MatchRules, options: BuildOptions, outcomes: Sequence[Pai
                 f"{pair.benchmark}",
                 "remove this pair",
             )
+    for (name, other), found in zip(rules.values.items(), zip(*(o.named for o in done))):
+        if any(all(sides) for sides in found):
+            continue
+        has_ours, has_theirs = (any(side) for side in zip(*found))
+        if has_ours and has_theirs:
+            lost = "no step and rank has both"
+        else:
+            lost = (
+                f"the benchmark has no value {other}"
+                if has_ours
+                else f"the problem has no value {name}"
+            )
+        raise MappingError(f"{name}: {other}: {lost}", "correct the line")
 
 
 # Few builds need YAML, and loading its parser takes as long as reading a small dump.

@@ -13,6 +13,7 @@ from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.finding import Finding
 from builder.match.nodes import MatchRules
 from builder.match.tree import Tree, TreeNode
+from builder.match.values import named_values
 from builder.reasons import Reason
 from builder.work.merged import MergedMatch
 from builder.work.outcome import PairOutcome, RuleState, StoredFinding
@@ -59,6 +60,7 @@ def outcome_of(
         gradients_agree=_gradients_agree(comparison),
         rules=_rule_states(rules),
         manual=_manual_states(result.pair, rules),
+        named=named_values(comparison.matching),
         findings=tuple(_stored(f, result, problem, benchmark) for f in result.walked.findings),
         late=_stored(late, result, problem, benchmark) if late is not None else None,
         tolerated=result.walked.tolerated,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import OutputError
+from builder.storage.whole_file import put_in_place
 from builder.write.tables import IDS, INDEXES, TABLES, VIEW
 
 SUFFIX = ".vis.db"
 _PARTIAL = ".partial"
+_VOLUMES = ".volumes"
 # Keys of `meta` while the file is being made.
 _NEXT_ID = "next id of "
 _LOCK_WAIT_SECONDS = 600.0
@@ -110,18 +113,23 @@ class Database:
             for index in INDEXES:
                 connection.execute(index)
         self._connection.close()
-        self.partial.rename(self.final)
-        return self.final
+        return put_in_place(self.partial, self.final)
 
     def close(self) -> None:
         """Let go of the file; what was committed stays."""
         self._connection.close()
 
     def discard(self) -> None:
-        """Close and remove the unfinished file."""
+        """Close and remove the unfinished file and the volumes beside it."""
         self._connection.close()
         for path in (self.partial, self.partial.with_name(self.partial.name + "-journal")):
             path.unlink(missing_ok=True)
+        shutil.rmtree(volumes_of(self.final), ignore_errors=True)
+
+
+def volumes_of(index: Path) -> Path:
+    """The folder of an index's volumes, which lies beside it."""
+    return index.with_name(index.name.removesuffix(SUFFIX) + _VOLUMES)
 
 
 def reserved_ids(connection: sqlite3.Connection) -> dict[str, int]:

@@ -13,18 +13,13 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from builder.storage.whole_file import put_in_place
 from builder.work.outcome import PairOutcome
-from builder.write.database import SUFFIX, Database, insert_rows
+from builder.write.database import Database, insert_rows, volumes_of
 from builder.write.part import Label
 from builder.write.tables import INDEXES, VOLUME
 
-_FOLDER = ".volumes"
 _FILE = ".volume.db"
-
-
-def volumes_of(index: Path) -> Path:
-    """The folder of an index's volumes, which lies beside it."""
-    return index.with_name(index.name.removesuffix(SUFFIX) + _FOLDER)
 
 
 def add_volume(database: Database, part: Path, label: Label, outcome: PairOutcome) -> PairOutcome:
@@ -35,8 +30,10 @@ def add_volume(database: Database, part: Path, label: Label, outcome: PairOutcom
     folder = volumes_of(database.final)
     folder.mkdir(exist_ok=True)
     name = label.unit + _FILE
-    shutil.copyfile(part, folder / name)
-    _add_indexes(folder / name)
+    copied = folder / f".{name}"
+    shutil.copyfile(part, copied)
+    _add_indexes(copied)
+    put_in_place(copied, folder / name)
     named = json.dumps(sorted(_named(outcome)))
     with database.attached(part) as connection:
         connection.execute("INSERT INTO main.graph SELECT * FROM part.graph ORDER BY id")

@@ -31,6 +31,7 @@ from msprobe.cli import (
     overflow_check,
     run_ut,
     serve,
+    trend,
     unit,
 )
 from msprobe.cli.outcome import Exit
@@ -38,7 +39,7 @@ from msprobe_core.format.errors import MendableError
 
 COMMANDS = (
     *(graph_visualize, unit, join, compare, merge_result, overflow_check, diagnose, check),
-    *(serve, inspect, doctor),
+    *(serve, trend, inspect, doctor),
     *(acc_check, multi_acc_check, api_precision_compare, op_generate, run_ut, multi_run_ut),
     *(config_check, ckpt_compare),
 )

@@ -2,6 +2,7 @@
 
 from msprobe.pytorch import compare
 from msprobe.pytorch.compare.former import compare_distributed
+from msprobe.pytorch.trends import Trends
 from msprobe_core.debugger import PrecisionDebugger, module_dump, module_dump_end, save
 from msprobe_core.torch.acl_graph import AclGraphDumper
 from msprobe_core.torch.randomness import random_save
@@ -10,6 +11,7 @@ from msprobe_core.torch.seeding import seed_all
 __all__ = [
     "AclGraphDumper",
     "PrecisionDebugger",
+    "Trends",
     "compare",
     "compare_distributed",
     "module_dump",

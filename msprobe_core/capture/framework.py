@@ -31,11 +31,24 @@ class ValueBook(Records, Protocol):
         """Fetch all numbers that lie on devices."""
         ...
 
-    def distrust(self, value: object, filled: bool = False) -> None:
-        """Reuse no record of a tensor, or of those in a container, from here on.
+    def written(self, value: object) -> None:
+        """Note that a tensor, or those in a container, may just have been written."""
+        ...
 
-        `filled` tells that their elements have just changed without a sign.
-        """
+    def given_away(self, value: object) -> None:
+        """Note that somebody can from now on write a tensor, or those in a container, unseen."""
+        ...
+
+    def arrives(self, value: object, work: object) -> None:
+        """Note that a collective writes tensors until its work is done."""
+        ...
+
+    def arrived(self, value: object) -> None:
+        """Note that the collective that writes these tensors has been waited for."""
+        ...
+
+    def stored(self, storage: Any) -> None:  # noqa: ANN401
+        """Note that a storage was written as such."""
         ...
 
     def allocated(self, tensor: Any) -> None:  # noqa: ANN401
@@ -44,6 +57,10 @@ class ValueBook(Records, Protocol):
 
     def forget_records(self) -> None:
         """Reuse no record made so far."""
+        ...
+
+    def forget_gradients(self) -> None:
+        """Reuse no record made so far; what a backward pass has put out is something else now."""
         ...
 
     def forget_all(self) -> None:

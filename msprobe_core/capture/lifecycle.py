@@ -235,8 +235,8 @@ def _span(numbers: set[int]) -> str:
 
 def _check_tokens(token_range: object) -> None:
     ends = token_range if isinstance(token_range, (list, tuple)) else ()
-    if len(ends) != 2 or not all(type(end) is int for end in ends) or not 0 < ends[0] <= ends[1]:
-        raise LifecycleError(f"token_range is {token_range!r}; give [first, last], counted from 1")
+    if len(ends) != 2 or not all(type(end) is int for end in ends) or not 0 <= ends[0] <= ends[1]:
+        raise LifecycleError(f"token_range is {token_range!r}; give [first, last], counted from 0")
 
 
 def _checked_rank(rank_id: int) -> int:

@@ -13,6 +13,7 @@ from flask import Response, request
 from builder.match.manual_file import MappedPair
 from builder.reasons import sentence
 from builder.results.records import AcrossCell, Finding, Pair, ValuePair
+from builder.tables.cells import is_formula
 from tb_graph_ascend.server.findings import FindingQuery
 from tb_graph_ascend.server.messages import NodeRow
 from tb_graph_ascend.server.node_table import FILE_SECONDS, TableQuery, find_hits, table
@@ -24,7 +25,6 @@ from tb_graph_ascend.view.slide import slide
 from tb_graph_ascend.view.slide_words import Language
 
 _MOST_ROWS = 1_000_000
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Row = Mapping[str, Any]
 
 
@@ -220,14 +220,4 @@ def _columns(rows: Sequence[Row], first: Sequence[str]) -> list[str]:
 
 def _cell(content: object) -> object:
     # A name that a spreadsheet would run as a formula is shown as text; "-inf" is a number.
-    if isinstance(content, str) and content.startswith(_FORMULA) and not _is_number(content):
-        return f"'{content}"
-    return content
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return f"'{content}" if isinstance(content, str) and is_formula(content) else content

@@ -153,8 +153,7 @@ class Library:
 
     def diff(self, opened: OpenDatabase, step: int, rank: int) -> DiffIndex:
         """A pair as one list of rows, seen through its manual pairs."""
-        # An overlay is kept as long as its pairs stay the same, so it tells one state from another.
-        key = (opened.file.version, id(opened.overlay), step, rank)
+        key = (opened.file.version, opened.pairs, step, rank)
         return self._diffs.get(key, lambda: diff_index(opened.database, step, rank))
 
     def nodes(

@@ -30,6 +30,11 @@ os._exit(0)
 
 def run_two_ranks(program: Path, *arguments: str) -> None:
     """Start both processes, wait for them, and fail with what the first failing one said."""
+    run_ranks(2, program, *arguments)
+
+
+def run_ranks(world: int, program: Path, *arguments: str) -> None:
+    """Start so many processes, wait for them, and fail with what the first failing one said."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -39,7 +44,7 @@ def run_two_ranks(program: Path, *arguments: str) -> None:
         "OMP_NUM_THREADS": "1",
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
-        "WORLD_SIZE": "2",
+        "WORLD_SIZE": str(world),
     }
     running = [
         subprocess.Popen(
@@ -49,7 +54,7 @@ def run_two_ranks(program: Path, *arguments: str) -> None:
             stderr=subprocess.PIPE,
             text=True,
         )
-        for rank in (0, 1)
+        for rank in range(world)
     ]
     said = [process.communicate(timeout=120)[1] for process in running]
     for process, text in zip(running, said, strict=True):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
 
+from tests.parallel.size import PRECISIONS
 from tests.parallel.suite import TASKS, Verdict, cases, judge
 
 
@@ -20,13 +23,16 @@ def main() -> None:
         default="ours",
         help="what is left of our members; without the layout, flags tell it",
     )
+    parser.add_argument(
+        "--precision", choices=PRECISIONS, default="float32", help="format of the numbers"
+    )
+    parser.add_argument("--kept", type=Path, help="folder of recordings that are used again")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     tasks = (options.task,) if options.task else TASKS
     verdicts = []
-    for verdict in judge(
-        cases(tasks, options.seed, options.only, options.dumps), options.processes
-    ):
+    listed = cases(tasks, options.seed, options.only, options.dumps, options.precision)
+    for verdict in judge(listed, options.processes, options.kept):
         verdicts.append(verdict)
         print(_line(verdict), flush=True)
     for task in tasks:
@@ -45,6 +51,8 @@ def _line(verdict: Verdict) -> str:
     else:
         said = f"place {verdict.place}" if verdict.place else "not named"
         said += {True: ", ranks right", False: ", ranks wrong", None: ""}[verdict.right_ranks]
+    if case.fault is not None:
+        said += f", {len(verdict.findings)} findings"
     first = f"  {verdict.findings[0]}: {verdict.reasons[0]}" if verdict.findings else ""
     return f"{head} {said:24} {coverage}{first}"
 
@@ -63,6 +71,10 @@ def _print_shares(task: str, verdicts: Sequence[Verdict]) -> None:
     for most in (1, 3):
         right = sum(1 for v in faults if v.place is not None and v.place <= most)
         print(f"{task}: {right} of {len(faults)} faults named in the first {most}")
+    counts = sorted(len(v.findings) for v in faults if v.findings)
+    if counts:
+        most = counts[min(len(counts) - 1, int(0.95 * len(counts)))]
+        print(f"{task}: findings per fault, median {median(counts):g}, of 95 % at most {most}")
     print(
         f"{task}: guilty ranks right in {sum(bool(v.right_ranks) for v in ranked)} of {len(ranked)}"
     )

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.pipelining import Schedule1F1B
+from torch.distributed.pipelining import Schedule1F1B, ScheduleInterleaved1F1B
 from torch.distributed.tensor import DTensor
+from torch.distributed.tensor.parallel import loss_parallel
 from torch.nn import functional
 
 from tests.parallel.layout import Layout, Mesh
-from tests.parallel.model import Size, Transformer, build, shard, stage
+from tests.parallel.llama import llama, parallelized
+from tests.parallel.model import Transformer, build, shard, stage
 from tests.parallel.schedule import run_schedule
+from tests.parallel.size import Size
 
 STEPS = 2
 CLIP = 0.05
+# Gradients of half precision would vanish; the scale is taken out of them before the optimizer.
+HALF_SCALE = 1024.0
+IGNORED = -100
 Gradients = Callable[[], None]
 
 
@@ -46,7 +53,7 @@ class Experiment:
     batch: Callable[[int], tuple[Tensor, Tensor, Tensor]] | None = None
     loss: Callable[[Tensor, Tensor], Tensor] | None = None
     losses: list[float] = field(default_factory=list)
-    pipeline: Schedule1F1B | None = None  # torch's own, once it has run
+    pipeline: Schedule1F1B | ScheduleInterleaved1F1B | None = None  # torch's own, once it has run
 
     def train(self, recorder: Recorder, header: bool) -> None:
         """Run all steps, each recorded from the forward pass to the optimizer's update."""
@@ -58,7 +65,8 @@ class Experiment:
                 recorder.start(model, parallel=self.header())
             else:
                 recorder.start(model)
-            run_schedule(self, self.micro_batches(step))
+            with self._loss_context():
+                run_schedule(self, self.micro_batches(step))
             for gradients in list(self.after_backward.values()):
                 gradients()
             self.optimizer.step()
@@ -101,11 +109,20 @@ class Experiment:
         return list(zip(*cut, strict=True))
 
     def loss_of(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The mean over this process's tokens, divided by the number of micro-batches."""
+        """The mean over this process's tokens, divided by the number of micro-batches.
+
+        Where gradients are divided by the tokens later, it is their sum.
+        """
         assert self.loss is not None
+        if self.mesh.layout.padded:
+            logits = logits[..., : self.size.vocabulary]
         loss = self.loss(logits, labels)
         self.losses.append(float(loss.detach()))
-        return loss * (self.loss_scale / self.mesh.layout.micro_batches)
+        count = 1 if self.mesh.layout.per_token else self.mesh.layout.micro_batches
+        return loss * (self.loss_scale / count)
+
+    def _loss_context(self) -> AbstractContextManager[None]:
+        return loss_parallel() if self.mesh.layout.loss_parallel else nullcontext()
 
     def parameters(self) -> list[tuple[str, nn.Parameter]]:
         """The parameters of all chunks with their names."""
@@ -115,6 +132,18 @@ class Experiment:
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     """The usual loss."""
     return functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
+
+
+def summed_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """The same, not divided by the number of tokens."""
+    return functional.cross_entropy(logits.flatten(0, -2), labels.flatten(), reduction="sum")
+
+
+def optimizer_of(size: Size, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+    """AdamW; in half precision, in which squares of gradients vanish, SGD."""
+    if size.precision == "float16":
+        return torch.optim.SGD(parameters, lr=0.3)
+    return torch.optim.AdamW(parameters, lr=1e-2, eps=1e-5)
 
 
 def layers_of(size: Size, layout: Layout, place: int) -> list[range]:
@@ -127,28 +156,47 @@ def layers_of(size: Size, layout: Layout, place: int) -> list[range]:
 def experiment(size: Size, mesh: Mesh, seed: int) -> Experiment:
     """A sound experiment under the mesh's layout."""
     layout = mesh.layout
-    whole = build(size, seed)
+    chunks = [_plain(size, mesh, seed)] if size.apart else _chunks(size, mesh, seed)
+    parameters = [p for chunk in chunks for p in chunk.parameters()]
+    made = Experiment(
+        size,
+        mesh,
+        chunks,
+        optimizer_of(size, parameters),
+        seed,
+        batch=lambda step: batch_of(size, seed, step),
+        loss=summed_cross_entropy if layout.per_token else cross_entropy,
+    )
+    if size.precision == "float16":
+        made.loss_scale = HALF_SCALE
+        made.after_backward["unscale"] = lambda: scale_gradients(made, 1.0 / HALF_SCALE)
+    _add_gradient_work(made)
+    if layout.zero:
+        _share_updates(made)
+    return made
+
+
+def _plain(size: Size, mesh: Mesh, seed: int) -> nn.Module:
+    whole = llama(size, seed)
+    return parallelized(whole, mesh) if mesh.layout.native == "plan" else whole
+
+
+def _chunks(size: Size, mesh: Mesh, seed: int) -> list[nn.Module]:
+    whole, layout = build(size, seed), mesh.layout
     parts = [
         stage(whole, size, layers) if layout.pp > 1 else whole
         for layers in layers_of(size, layout, mesh.at("pp"))
     ]
     for part in parts:
         shard(part, mesh)
-    chunks = _native(parts, mesh)
-    parameters = [p for chunk in chunks for p in chunk.parameters()]
-    made = Experiment(
-        size,
-        mesh,
-        chunks,
-        torch.optim.AdamW(parameters, lr=1e-2, eps=1e-5),
-        seed,
-        batch=lambda step: batch_of(size, seed, step),
-        loss=cross_entropy,
-    )
-    _add_gradient_work(made)
-    if layout.zero:
-        _share_updates(made)
-    return made
+    return _native(parts, mesh)
+
+
+def scale_gradients(run: Experiment, factor: float) -> None:
+    """Multiply what all parameters of a process have for gradients."""
+    for _, parameter in run.parameters():
+        assert parameter.grad is not None
+        parameter.grad.mul_(factor)
 
 
 def batch_of(size: Size, seed: int, step: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -157,6 +205,10 @@ def batch_of(size: Size, seed: int, step: int) -> tuple[Tensor, Tensor, Tensor]:
     shape = (size.batch, size.sequence)
     tokens = torch.randint(0, size.vocabulary, shape, generator=generator)
     labels = torch.randint(0, size.vocabulary, shape, generator=generator)
+    if size.masked:
+        # Ever more of a row, so that no two shares of the batch have as many.
+        length = torch.arange(size.batch)[:, None] % size.sequence
+        labels[torch.arange(size.sequence)[None] < length] = IGNORED
     return tokens, torch.arange(size.sequence).expand(shape).contiguous(), labels
 
 
@@ -170,13 +222,15 @@ def _native(parts: list[Transformer], mesh: Mesh) -> list[nn.Module]:
 
 def _add_gradient_work(made: Experiment) -> None:
     mesh = made.mesh
-    if mesh.layout.native not in ("dtensor", "fsdp2"):
+    if mesh.layout.native not in ("dtensor", "fsdp2", "plan"):
         if mesh.size("tp") > 1:
             made.after_backward["tp"] = lambda: _sum_over_tp(made)
         if mesh.size("cp") > 1:
             made.after_backward["cp"] = lambda: _average(made, "cp")
         if mesh.size("dp") > 1 and mesh.layout.native != "ddp":
             made.after_backward["dp"] = lambda: _average(made, "dp")
+        if mesh.layout.per_token:
+            made.after_backward["tokens"] = lambda: divide_by_tokens(made)
         if mesh.size("pp") > 1 and made.size.tied:
             made.after_backward["tied"] = lambda: _sum_tied(made)
         if made.size.clip:
@@ -214,8 +268,21 @@ def _sum_tied(made: Experiment) -> None:
             dist.all_reduce(parameter.grad, group=made.mesh.group("pp"))
 
 
+def divide_by_tokens(made: Experiment, axes: tuple[str, ...] = ("cp", "dp")) -> None:
+    """Divide gradients by the number of labels that count in the whole step."""
+    step = len(made.losses) // made.mesh.layout.micro_batches - 1
+    counts = [(labels != IGNORED).sum() for _, _, labels in made.micro_batches(step)]
+    total = torch.stack(counts).sum()
+    for axis in axes:
+        if made.mesh.size(axis) > 1:
+            dist.all_reduce(total, group=made.mesh.group(axis))
+    scale_gradients(made, 1.0 / float(total))
+
+
 def _average(made: Experiment, axis: str) -> None:
-    group, size = made.mesh.group(axis), made.mesh.size(axis)
+    """The mean over an axis, or the sum where tokens are counted instead."""
+    group = made.mesh.group(axis)
+    size = 1 if made.mesh.layout.per_token else made.mesh.size(axis)
     for name, parameter in made.parameters():
         assert parameter.grad is not None
         if not (axis == "dp" and made.mesh.layout.ep > 1 and "experts." in name):
@@ -235,7 +302,7 @@ def norm_of(made: Experiment, counted: Callable[[str], float] | None = None) -> 
         if mesh.layout.ep > 1 and not cut_over_dp:
             share /= mesh.size("dp")
         share = share if counted is None else counted(name)
-        total += share * parameter.grad.square().sum()
+        total += share * parameter.grad.float().square().sum()
     for axis in ("tp", "pp", *(("dp",) if mesh.layout.ep > 1 else ())):
         if mesh.size(axis) > 1:
             dist.all_reduce(total, group=mesh.group(axis))
@@ -257,7 +324,7 @@ def _clip_native(made: Experiment) -> None:
         for _, p in made.parameters()
     ]
     with torch.no_grad():
-        norm = torch.stack([g.square().sum() for g in whole if g is not None]).sum().sqrt()
+        norm = torch.stack([g.float().square().sum() for g in whole if g is not None]).sum().sqrt()
         factor = float((CLIP / norm).clamp(max=1.0))
         for _, parameter in made.parameters():
             assert parameter.grad is not None
@@ -269,7 +336,7 @@ def _share_updates(made: Experiment) -> None:
     mesh = made.mesh
     size, own = mesh.size("dp"), mesh.at("dp")
     parameters = [parameter for _, parameter in made.parameters()]
-    made.optimizer = torch.optim.AdamW(parameters[own::size], lr=1e-2, eps=1e-5)
+    made.optimizer = optimizer_of(made.size, parameters[own::size])
 
     def clear() -> None:
         for parameter in parameters:

@@ -1,8 +1,9 @@
-"""Experts with one of them per token, on one process or spread over several."""
+"""Experts with one or more of them per token, on one process or spread over several."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 
 import torch
 import torch.distributed as dist
@@ -15,21 +16,29 @@ from tests.parallel.layout import Mesh
 class Router(nn.Module):
     """Which expert each token goes to, and how much its answer counts."""
 
-    def __init__(self, hidden: int, experts: int) -> None:
+    def __init__(self, hidden: int, experts: int, top: int = 1) -> None:
         super().__init__()
+        self.top, self.is_normalised = top, False
         self.weight = nn.Parameter(torch.randn(experts, hidden) / hidden**0.5)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         chances = torch.softmax(x @ self.weight.t(), -1)
-        best, chosen = chances.max(-1)
-        return best, chosen
+        if self.top == 1:
+            best, chosen = chances.max(-1)
+            return best, chosen
+        best, chosen = chances.topk(self.top, -1)
+        return (best / best.sum(-1, keepdim=True) if self.is_normalised else best), chosen
 
 
 class Experts(nn.Module):
-    """Sorts tokens by expert; `experts` are those of this process."""
+    """Sorts tokens by expert; `experts` are those of this process.
 
-    def __init__(self, experts: Sequence[nn.Module]) -> None:
+    With a `capacity` the tokens behind so many times an even share are dropped: they get zeros.
+    """
+
+    def __init__(self, experts: Sequence[nn.Module], capacity: float = 0.0) -> None:
         super().__init__()
+        self.capacity, self.keeps_dropped = capacity, False
         self.experts = nn.ModuleList(experts)
         self.total = len(experts)
         self.group: Group = None
@@ -42,12 +51,26 @@ class Experts(nn.Module):
         self.group = mesh.group("dp")
 
     def forward(self, x: Tensor, best: Tensor, chosen: Tensor) -> Tensor:
+        top = 1 if chosen.ndim < x.ndim else chosen.shape[-1]
         rows, owner = x.flatten(0, -2), chosen.flatten()
+        if top > 1:
+            rows = rows.repeat_interleave(top, 0)
         order = owner.argsort(stable=True)
         counts = torch.bincount(owner, minlength=self.total)
+        if self.capacity:
+            order, counts = self._within_capacity(order, counts)
         sorted_back = self._answers(rows[order], counts)
-        answers = torch.zeros_like(sorted_back).index_copy(0, order, sorted_back)
-        return answers.view_as(x) * best.unsqueeze(-1)
+        empty = rows.clone() if self.keeps_dropped else torch.zeros_like(rows)
+        answers = empty.index_copy(0, order, sorted_back)
+        if top == 1:
+            return answers.view_as(x) * best.unsqueeze(-1)
+        return (answers.view(*chosen.shape, -1) * best.unsqueeze(-1)).sum(-2)
+
+    def _within_capacity(self, order: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        most = ceil(self.capacity * len(order) / self.total)
+        first = counts.cumsum(0) - counts
+        place = torch.arange(len(order)) - first.repeat_interleave(counts)
+        return order[place < most], counts.clamp(max=most)
 
     def _answers(self, rows: Tensor, counts: Tensor) -> Tensor:
         if self.group is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tests.parallel.experiment import Experiment
 from tests.parallel.layout import Layout
-from tests.parallel.model import Size
+from tests.parallel.size import Size
 
 
 @dataclass(frozen=True, slots=True)

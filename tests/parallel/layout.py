@@ -24,9 +24,14 @@ class Layout:
     sequence_parallel: bool = False
     zigzag: bool = False
     micro_batches: int = 1
-    native: str = ""  # how torch itself does it: ddp, fsdp2, dtensor, schedule; by hand when empty
+    native: str = (
+        ""  # how torch itself does it: ddp, fsdp2, dtensor, plan, schedule; by hand when empty
+    )
     zero: bool = False
     transposed: bool = False  # weights are stored (in, out), as GPT-2's are
+    padded: bool = False  # the vocabulary, to a multiple of 4 · tp
+    loss_parallel: bool = False  # DTensor's: logits stay cut
+    per_token: bool = False  # losses are sums; gradients are divided by all tokens at the end
 
     @property
     def world_size(self) -> int:

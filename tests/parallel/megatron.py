@@ -20,9 +20,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from tests.parallel.experiment import STEPS, Recorder, batch_of
+from tests.parallel.experiment import HALF_SCALE, STEPS, Recorder, batch_of, optimizer_of
 from tests.parallel.layout import Layout
-from tests.parallel.model import Size
+from tests.parallel.size import Size
 
 IS_INSTALLED = find_spec("megatron") is not None
 
@@ -47,7 +47,8 @@ class MegatronExperiment:
         for name, parameter in self.model.named_parameters():
             fill(name, parameter, self.seed, self.place, 2 if "linear_fc1" in name else 1)
         parameters = list(self.model.parameters())
-        self.optimizer = torch.optim.AdamW(parameters, lr=1e-2, eps=1e-5)
+        self.optimizer = optimizer_of(self.size, parameters)
+        self.loss_scale = HALF_SCALE if self.size.precision == "float16" else 1.0
 
     @cached_property
     def state(self) -> Any:
@@ -64,7 +65,10 @@ class MegatronExperiment:
                 mask = torch.ones(2 * [self.size.sequence], dtype=torch.bool).triu(1)[None, None]
                 loss = self.model(tokens, positions, mask, labels=labels).mean()
                 self.losses.append(float(loss.detach()))
-                (loss / self.layout.micro_batches).backward()
+                (loss * (self.loss_scale / self.layout.micro_batches)).backward()
+            if self.loss_scale != 1.0:
+                for parameter in self.model.parameters():
+                    parameter.grad.div_(self.loss_scale)  # type: ignore[union-attr]
             for parameter in self._reduced():
                 self._reduce(parameter)
             self.optimizer.step()
@@ -156,9 +160,10 @@ def _model(size: Size, layout: Layout) -> nn.Module:
         bias_activation_fusion=False,
         masked_softmax_fusion=False,
         persist_layer_norm=False,
-        pipeline_dtype=torch.float32,
+        pipeline_dtype=size.torch_dtype,
+        params_dtype=size.torch_dtype,
     )
-    return GPTModel(  # type: ignore[no-any-return]
+    model = GPTModel(
         config,
         get_gpt_layer_local_spec(),
         vocab_size=size.vocabulary,
@@ -166,6 +171,7 @@ def _model(size: Size, layout: Layout) -> nn.Module:
         position_embedding_type="learned_absolute",
         share_embeddings_and_output_weights=False,
     )
+    return model.to(size.torch_dtype)  # type: ignore[no-any-return]
 
 
 def fill(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -20,31 +18,7 @@ from tests.parallel.layers import (
     same,
 )
 from tests.parallel.layout import Mesh
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """What is trained: sizes that no one can mistake for each other.
-
-    `clip` limits gradients, `tied` lets embedding and head share their weight, `grouped` lets two
-    heads share a key and a value.
-    """
-
-    vocabulary: int = 56
-    hidden: int = 16
-    heads: int = 4
-    ffn: int = 40
-    layers: int = 4
-    batch: int = 8
-    sequence: int = 12
-    experts: int = 0
-    clip: bool = False
-    tied: bool = False
-    grouped: bool = False
-
-    def __str__(self) -> str:
-        """What is unusual about it, for the names of cases."""
-        return "".join(f" {n}" for n in ("clip", "tied", "grouped") if getattr(self, n))
+from tests.parallel.size import Size
 
 
 class Attention(nn.Module):
@@ -97,8 +71,8 @@ class Block(nn.Module):
         self.mlp_norm = nn.LayerNorm(size.hidden)
         self.mlp: nn.Module = Mlp(size)
         if size.experts:
-            self.router = Router(size.hidden, size.experts)
-            self.mlp = Experts([Mlp(size) for _ in range(size.experts)])
+            self.router = Router(size.hidden, size.experts, size.top)
+            self.mlp = Experts([Mlp(size) for _ in range(size.experts)], size.capacity)
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         x = x + self.attention(self.attention_norm(x), positions)
@@ -143,7 +117,7 @@ def build(size: Size, seed: int) -> Transformer:
         for name, parameter in model.named_parameters():
             if "norm" in name or name.endswith("bias"):
                 parameter.add_(0.1 * torch.randn_like(parameter))
-    return model
+    return model.to(size.torch_dtype)
 
 
 def stage(whole: Transformer, size: Size, layers: range) -> Transformer:
@@ -157,7 +131,9 @@ def stage(whole: Transformer, size: Size, layers: range) -> Transformer:
 
 
 def shard(model: Transformer, mesh: Mesh) -> None:
-    """Cut a model over tp and cp, and its experts over ep, in place."""
+    """Pad a model's vocabulary, cut it over tp and cp, and its experts over ep, in place."""
+    if mesh.layout.padded:
+        _pad(model, mesh)
     if mesh.size("cp") > 1:
         _spread_context(model, mesh)
     if mesh.layout.ep > 1:
@@ -169,6 +145,24 @@ def shard(model: Transformer, mesh: Mesh) -> None:
         _transpose(model)
     elif mesh.size("tp") > 1 and not mesh.layout.native:
         _cut_tensors(model, mesh)
+
+
+def _pad(model: Transformer, mesh: Mesh) -> None:
+    """Let the vocabulary have rows that no token has, as Megatron does, so that it can be cut."""
+    kept: dict[int, nn.Parameter] = {}  # a tied weight is padded once
+    for module in (getattr(model, "embedding", None), getattr(model, "head", None)):
+        if module is not None:
+            weight = module.weight
+            kept.setdefault(id(weight), nn.Parameter(_padded(weight.detach(), mesh)))
+            module.weight = kept[id(weight)]
+
+
+def _padded(weight: Tensor, mesh: Mesh) -> Tensor:
+    multiple = 4 * mesh.size("tp")
+    missing = -weight.shape[0] % multiple
+    generator = torch.Generator().manual_seed(missing)
+    rows = 0.2 * torch.randn((missing, weight.shape[1]), generator=generator)
+    return torch.cat((weight, rows.to(weight.dtype)))
 
 
 def _transpose(model: Transformer) -> None:

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ from msprobe.pytorch import PrecisionDebugger
 from tests.parallel.experiment import Experiment, experiment
 from tests.parallel.layout import Layout, Mesh
 from tests.parallel.megatron import MegatronExperiment
-from tests.parallel.model import Size
+from tests.parallel.size import Size
 
 Task = Literal["statistics", "tensor"]
 Change = Callable[[Experiment], None]
@@ -110,3 +111,11 @@ def _train(
     (folder / f"losses{rank}.json").write_text(json.dumps(made.losses))
     if layout.world_size > 1:
         dist.barrier()
+        _wait_for_all(folder, rank, layout.world_size)
+
+
+def _wait_for_all(folder: Path, rank: int, world_size: int) -> None:
+    """Stay until no process is in a collective: gloo drops what a closed end has not read."""
+    (folder / f"ended{rank}").touch()
+    while any(not (folder / f"ended{other}").exists() for other in range(world_size)):
+        time.sleep(0.01)  # SIGALRM ends a wait for what died

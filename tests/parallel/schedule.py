@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleInterleaved1F1B
 
 if TYPE_CHECKING:
     from tests.parallel.experiment import Experiment
@@ -34,17 +34,30 @@ def run_schedule(run: Experiment, batches: list[MicroBatch]) -> None:
 
 def _run_torchs_schedule(run: Experiment, batches: list[MicroBatch]) -> None:
     """The same by torch's own pipeline, which runs a stage once more to learn its shapes."""
-    group, own = run.mesh.group("pp"), run.mesh.at("pp")
     tokens, positions, labels = (torch.cat(parts) for parts in zip(*batches, strict=True))
     if run.pipeline is None:
-        stage = PipelineStage(
-            run.chunks[0], own, run.mesh.size("pp"), torch.device("cpu"), group=group
+        run.pipeline = _torchs_schedule(run, len(batches))
+    own, last = run.mesh.at("pp"), run.mesh.size("pp") - 1
+    fed = [tokens] if own == 0 else []
+    target = {"target": labels} if own == last else {}
+    run.pipeline.step(*fed, positions=positions, **target)
+
+
+def _torchs_schedule(run: Experiment, count: int) -> Schedule1F1B | ScheduleInterleaved1F1B:
+    own, size = run.mesh.at("pp"), run.mesh.size("pp")
+    stages = [
+        PipelineStage(
+            chunk,
+            own + index * size,
+            size * len(run.chunks),
+            torch.device("cpu"),
+            group=run.mesh.group("pp"),
         )
-        run.pipeline = Schedule1F1B(stage, len(batches), loss_fn=run.loss_of, scale_grads=False)
-    if own == 0:
-        run.pipeline.step(tokens, positions=positions)
-    else:
-        run.pipeline.step(positions=positions, target=labels)
+        for index, chunk in enumerate(run.chunks)
+    ]
+    if len(stages) == 1:
+        return Schedule1F1B(stages[0], count, loss_fn=run.loss_of, scale_grads=False)
+    return ScheduleInterleaved1F1B(stages, count, loss_fn=run.loss_of, scale_grads=False)
 
 
 class Pipeline:
@@ -88,7 +101,7 @@ class Pipeline:
         tokens, positions, labels = self.batches[index]
         came: Tensor | None = None
         if virtual > 0:
-            came = torch.empty(self.shape)
+            came = torch.empty(self.shape, dtype=self.run.size.torch_dtype)
             dist.recv(came, self._rank(virtual - 1))
             came.requires_grad_()
         chunk = self.run.chunks[virtual // len(self.ranks)]
@@ -105,7 +118,7 @@ class Pipeline:
         if virtual == self.stages - 1:
             result.backward()
         else:
-            gradient = torch.empty(self.shape)
+            gradient = torch.empty(self.shape, dtype=self.run.size.torch_dtype)
             dist.recv(gradient, self._rank(virtual + 1))
             result.backward(gradient)
         if came is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,80 +17,14 @@ from builder.ranks.layout.coordinates import Sizes
 from builder.ranks.options import MergeOptions
 from tests.parallel.fault import Fault
 from tests.parallel.faults import FAULTS
-from tests.parallel.faults.base import (
-    DP,
-    EP,
-    EXPERTS,
-    GROUPED,
-    PP,
-    SP,
-    TIED,
-    TP,
-    TRANSPOSED,
-    VPP,
-    ZERO,
-    ZIGZAG,
-)
 from tests.parallel.layout import Layout
 from tests.parallel.megatron import IS_INSTALLED
-from tests.parallel.model import Size
 from tests.parallel.record import Task, record
+from tests.parallel.size import Precision, Size
+from tests.parallel.sound import MEGATRON, SOUND, SOUND_MEGATRON
 from tests.parallel.strip import Dumps, strip
 
 TASKS: tuple[Task, ...] = ("statistics", "tensor")
-SINGLE = Layout()
-SCHEDULE = Layout(pp=2, micro_batches=4, native="schedule")
-# Pairs that must be silent: a layout against another, the first as the problem.
-SOUND: tuple[tuple[Layout, Layout, Size], ...] = (
-    (TP, SINGLE, Size()),
-    (Layout(tp=4), SINGLE, Size()),
-    (SP, SINGLE, Size()),
-    (Layout(tp=4, sequence_parallel=True), SINGLE, Size()),
-    (DP, SINGLE, Size()),
-    (Layout(dp=4), SINGLE, Size()),
-    (Layout(dp=2, micro_batches=2), SINGLE, Size()),
-    (Layout(dp=2, native="ddp"), SINGLE, Size()),
-    (ZERO, SINGLE, Size()),
-    (Layout(dp=2, native="fsdp2"), SINGLE, Size()),
-    (Layout(tp=2, native="dtensor"), SINGLE, Size()),
-    (Layout(tp=4, native="dtensor"), SINGLE, Size()),
-    (Layout(cp=2), SINGLE, Size()),
-    (ZIGZAG, SINGLE, Size()),
-    (PP, SINGLE, Size()),
-    (PP, Layout(micro_batches=4), Size()),
-    (SCHEDULE, SINGLE, Size()),
-    (SCHEDULE, Layout(micro_batches=4), Size()),
-    (VPP, SINGLE, Size()),
-    (EP, SINGLE, EXPERTS),
-    (Layout(tp=2, dp=2), SINGLE, Size()),
-    (Layout(tp=2, pp=2, micro_batches=2), SINGLE, Size()),
-    (Layout(tp=2, cp=2), SINGLE, Size()),
-    (Layout(dp=2, pp=2, micro_batches=2), SINGLE, Size()),
-    (TP, SINGLE, Size(clip=True)),
-    (EP, SINGLE, Size(experts=4, clip=True)),
-    (TP, SINGLE, GROUPED),
-    (TP, SINGLE, TIED),
-    (PP, SINGLE, TIED),
-    (Layout(tp=2, pp=2, micro_batches=2), SINGLE, TIED),
-    (SINGLE, TP, Size()),
-    (Layout(tp=4), TP, Size()),
-    (Layout(tp=2, pp=2, micro_batches=2), TP, Size()),
-    (DP, TP, Size()),
-    (TP, TRANSPOSED, Size()),
-    (DP, TRANSPOSED, Size()),
-    (PP, TRANSPOSED, Size()),
-    (TRANSPOSED, TP, Size()),
-)
-
-
-MEGATRON = Layout(native="megatron")
-SOUND_MEGATRON: tuple[tuple[Layout, Layout, Size], ...] = (
-    (Layout(tp=2, native="megatron"), MEGATRON, Size()),
-    (Layout(tp=2, sequence_parallel=True, native="megatron"), MEGATRON, Size()),
-    (Layout(dp=2, native="megatron"), MEGATRON, Size()),
-    (Layout(tp=2, dp=2, native="megatron"), MEGATRON, Size()),
-    (Layout(dp=2, micro_batches=2, native="megatron"), MEGATRON, Size()),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +59,13 @@ class Verdict:
 
 
 def cases(
-    tasks: Sequence[Task] = TASKS, seed: int = 0, only: str = "", dumps: Dumps = "ours"
+    tasks: Sequence[Task] = TASKS,
+    seed: int = 0,
+    only: str = "",
+    dumps: Dumps = "ours",
+    precision: Precision = "float32",
 ) -> list[Case]:
-    """Every sound pair and every fault, for each task."""
+    """Every sound pair and every fault, for each task, in one format of numbers."""
     listed = []
     for task in tasks:
         for problem, benchmark, size in (*SOUND, *(SOUND_MEGATRON if IS_INSTALLED else ())):
@@ -136,13 +75,17 @@ def cases(
             layout = fault.layout
             benchmark = MEGATRON if layout.native == "megatron" else fault.benchmark
             listed.append(Case(fault.name, task, seed, layout, benchmark, fault.size, fault))
-    return [replace(case, dumps=dumps) for case in listed if re.search(only, case.name)]
+    return [
+        replace(case, dumps=dumps, size=case.size.in_precision(precision))
+        for case in listed
+        if re.search(only, case.name)
+    ]
 
 
-def judge(listed: Sequence[Case], processes: int) -> Iterator[Verdict]:
-    """Verdicts in the order of the cases."""
+def judge(listed: Sequence[Case], processes: int, kept: Path | None = None) -> Iterator[Verdict]:
+    """Verdicts in the order of the cases; recordings in the folder `kept` are used again."""
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
+        root = kept or Path(folder)
         _record_benchmarks(listed, root)
         # Not daemons: a recording starts a process a rank.
         context = multiprocessing.get_context("fork")
@@ -180,26 +123,41 @@ def _answer(case: Case, root: Path, sender: multiprocessing.connection.Connectio
         sender.send(Verdict(case, error=f"{type(error).__name__}: {str(error)[-300:]}"))
 
 
-def _benchmark(case: Case) -> str:
+def _settings(case: Case) -> str:
     size = f"{case.size.experts}{case.size}".replace(" ", "-")
-    return f"{case.benchmark}-{size}-{case.task}-{case.seed}"
+    return f"{size}-{case.task}-{case.size.precision}-{case.dumps}-{case.seed}"
 
 
 def _record_benchmarks(listed: Sequence[Case], root: Path) -> None:
-    for name, case in {_benchmark(case): case for case in listed}.items():
-        record(case.benchmark, root / name, case.task, case.seed, case.size)
-        strip(root / name / "dump", case.dumps)
+    for case in listed:
+        _record(case, root, case.benchmark, f"{case.benchmark}-{_settings(case)}")
+
+
+def record_problem(case: Case, root: Path) -> Path:
+    """The dump of a case's problem side."""
+    if case.fault is None:
+        return _record(case, root, case.problem, f"{case.problem}-{_settings(case)}")
+    return _record(case, root, case.problem, f"{case.name}-{_settings(case)}", case.fault)
+
+
+def _record(case: Case, root: Path, layout: Layout, name: str, fault: Fault | None = None) -> Path:
+    """The dump of that name, recorded unless it is there."""
+    folder = root / name
+    if (folder / "whole").exists():
+        return folder / "dump"
+    shutil.rmtree(folder, ignore_errors=True)
+    change = fault.change if fault is not None else None
+    record(layout, folder, case.task, case.seed, case.size, change)
+    strip(folder / "dump", case.dumps)
+    (folder / "whole").touch()
+    return folder / "dump"
 
 
 def _judge(case: Case, root: Path) -> Verdict:
     with tempfile.TemporaryDirectory(dir=root) as folder:
-        problem = Path(folder) / "problem"
-        change = case.fault.change if case.fault is not None else None
-        record(case.problem, problem, case.task, case.seed, case.size, change)
-        strip(problem / "dump", case.dumps)
         made = build(
-            problem / "dump",
-            root / _benchmark(case) / "dump",
+            record_problem(case, root),
+            _record(case, root, case.benchmark, f"{case.benchmark}-{_settings(case)}"),
             Path(folder) / "out",
             BuildOptions(workers=1, merging=_merging(case)),
         )

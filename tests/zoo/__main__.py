@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import torch
+
+from tests.zoo.models import ARCHITECTURES
 from tests.zoo.record import Task
 from tests.zoo.suite import TASKS, Case, Verdict, cases, judge
 
 SHOWN_FINDINGS = 4
+DTYPES = ("float32", "bfloat16", "float16")
 
 
 def main() -> int:
@@ -25,9 +30,15 @@ def main() -> int:
     parser.add_argument("--misses", type=Path, help="write what missed, with the findings, here")
     parser.add_argument("--recordings", type=Path, help="keep recordings here and use them again")
     parser.add_argument("--models", action="store_true", help="the models of transformers instead")
+    parser.add_argument("--kernels", action="store_true", help="wrong kernels instead")
+    parser.add_argument("--dtype", choices=DTYPES, action="append", help="only this format")
+    parser.add_argument("--architecture", action="append", help="only this model")
+    parser.add_argument("--dumps", choices=("ours", "peer"), default="ours")
     options = parser.parse_args()
     if options.recordings is not None:
         options.recordings.mkdir(parents=True, exist_ok=True)
+    if options.kernels:
+        return _judge_kernels(options)
     began = time.monotonic()
     every = model_cases() if options.models else cases
     listed = [c for c in every(options.task or TASKS, options.seed) if options.only in _title(c)]
@@ -46,6 +57,29 @@ def model_cases() -> Callable[[Sequence[Task], int], list[Case]]:
     from tests.zoo.hugging_face.suite import cases as of_models
 
     return of_models
+
+
+def _judge_kernels(options: argparse.Namespace) -> int:
+    from tests.zoo.kernels.suite import cases as drawn
+    from tests.zoo.kernels.suite import judge as judge_kernels
+    from tests.zoo.kernels.table import account, is_flawless, outcome, table
+
+    dtypes = [getattr(torch, name) for name in options.dtype or DTYPES]
+    listed = drawn(
+        options.task or TASKS, options.seed, options.architecture or tuple(ARCHITECTURES), dtypes
+    )
+    chosen = [case for case in listed if options.only in case.title]
+    verdicts = []
+    with tempfile.TemporaryDirectory() as scratch:
+        root = options.recordings or Path(scratch)
+        for verdict in judge_kernels(chosen, options.workers, root, options.dumps):
+            verdicts.append(verdict)
+            print(f"{verdict.case.title:100} {outcome(verdict)}", flush=True)
+    print(f"\n{table(verdicts)}")
+    if options.misses is not None:
+        flawed = [verdict for verdict in verdicts if not is_flawless(verdict)]
+        options.misses.write_text("\n".join(map(account, flawed)))
+    return int(any(verdict.error is not None for verdict in verdicts))
 
 
 def _title(case: Case) -> str:

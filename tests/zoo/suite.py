@@ -78,13 +78,14 @@ def judge(
     with tempfile.TemporaryDirectory() as folder:
         root = recordings or Path(folder)
         benchmarks = {_benchmark(case): case for case in listed}
-        with _pool(processes) as pool:
+        with process_pool(processes) as pool:
             # One recording per task: a larger chunk would share a process.
             pool.map(_record_benchmark, [(case, root) for case in benchmarks.values()], chunksize=1)
             yield from pool.imap(_judge, [(case, root) for case in listed])
 
 
-def _pool(processes: int) -> multiprocessing.pool.Pool:
+def process_pool(processes: int) -> multiprocessing.pool.Pool:
+    """Processes that say nothing and run one task each."""
     # A process per recording: dumpers patch torch, and settings are global.
     context = multiprocessing.get_context("fork")
     return context.Pool(processes, initializer=_be_quiet, maxtasksperchild=1)
@@ -128,10 +129,11 @@ def _problem(case: Case) -> str:
 
 def _record_benchmark(work: tuple[Case, Path]) -> None:
     case, root = work
-    _record_once(case.architecture, case.benchmark, case.task, root / _benchmark(case))
+    record_once(case.architecture, case.benchmark, case.task, root / _benchmark(case))
 
 
-def _record_once(architecture: str, setting: Setting, task: Task, folder: Path) -> None:
+def record_once(architecture: str, setting: Setting, task: Task, folder: Path) -> None:
+    """Record unless the folder has the recording already."""
     done = folder / "recorded"
     if not done.exists():
         record(architecture, setting, task, folder)
@@ -140,7 +142,7 @@ def _record_once(architecture: str, setting: Setting, task: Task, folder: Path) 
 
 def recorded(case: Case, root: Path) -> tuple[Path, Path]:
     """The dumps of both sides of a case below a folder, recorded by other processes if need be."""
-    with _pool(1) as pool:
+    with process_pool(1) as pool:
         pool.map(_record_benchmark, [(case, root)], chunksize=1)
         pool.map(_record_problem, [(case, root)], chunksize=1)
     return root / _problem(case) / "dump", root / _benchmark(case) / "dump"
@@ -148,7 +150,7 @@ def recorded(case: Case, root: Path) -> tuple[Path, Path]:
 
 def _record_problem(work: tuple[Case, Path]) -> None:
     case, root = work
-    _record_once(case.architecture, case.problem, case.task, root / _problem(case))
+    record_once(case.architecture, case.problem, case.task, root / _problem(case))
 
 
 def _judge(work: tuple[Case, Path]) -> Verdict:
@@ -156,7 +158,7 @@ def _judge(work: tuple[Case, Path]) -> Verdict:
     problem = root / _problem(case)
     with tempfile.TemporaryDirectory(dir=root) as folder:
         try:
-            _record_once(case.architecture, case.problem, case.task, problem)
+            record_once(case.architecture, case.problem, case.task, problem)
             return _compare(case, Path(folder), problem / "dump", root / _benchmark(case) / "dump")
         except Exception as error:
             # One case that cannot run is a line of the table, not the end of it.

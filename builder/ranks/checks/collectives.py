@@ -11,10 +11,9 @@ from math import isnan, prod, sqrt
 from builder.dump.values import Record
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.parts import RunValues
+from builder.ranks.joining.tolerances import epsilon_of, recorded_rounding, sum_rounding
 
 Group = tuple[int, ...]
-_SUM = 1e-4  # of the root mean square: means of partial sums are kept in single precision
-_SAME = 1e-5  # of the norm: other kernels may add the same elements up in another order
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +103,11 @@ def _not_the_sum(made: Record, given: Sequence[Record], rank: int, group: Group)
     means, norms = [_number(r.Mean) for r in given], [_number(r.Norm) for r in given]
     if any(map(isnan, (mean, norm, *means, *norms))):
         return None
-    scale = max(norm, sum(norms) / len(norms)) / sqrt(max(1, prod(made.shape or (1,))))
-    if abs(mean - sum(means)) <= _SUM * scale and norm <= sum(norms) * (1 + _SAME) + 1e-12:
+    count = max(1, prod(made.shape or (1,)))
+    off = sum_rounding(len(given), epsilon_of([made.dtype]), count)
+    # A mean of magnitudes is at most the root mean square.
+    is_sum = abs(mean - sum(means)) <= off * sum(norms) / sqrt(count)
+    if is_sum and norm <= sum(norms) * (1 + off):
         return None
     return (
         f"its result on rank {rank} is not the sum of what ranks {_listed(group)} gave: mean "
@@ -231,10 +233,11 @@ def _is_same(made: Record, wanted: Record) -> bool:
     """Whether two tensors have the same numbers; what a side does not record says nothing."""
     ours = [_number(c) for c in (made.Max, made.Min, made.Mean, made.Norm)]
     theirs = [_number(c) for c in (wanted.Max, wanted.Min, wanted.Mean, wanted.Norm)]
-    rms = theirs[3] / sqrt(max(1, prod(made.shape or (1,))))
-    scales = (0.0, 0.0, rms, theirs[3])
+    count = max(1, prod(made.shape or (1,)))
+    scales = (0.0, 0.0, theirs[3] / sqrt(count), theirs[3])
+    off = 2 * recorded_rounding(count)  # two ranks may add the same elements up in other orders
     return all(
-        isnan(a) or isnan(b) or abs(a - b) <= _SAME * scale + 1e-12
+        isnan(a) or isnan(b) or abs(a - b) <= off * scale
         for a, b, scale in zip(ours, theirs, scales, strict=True)
         if not isnan(scale)
     )

@@ -17,7 +17,10 @@ from builder.ranks.assembly.alignment import parse
 from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.joining.layouts import AxisLayout
 from builder.ranks.joining.parts import REDUCING, fingerprint
+from builder.ranks.joining.tolerances import Roundings
 
+# A part that is off lies this many times farther from the benchmark than one that rounding alone
+# moves: on the log scale, both are as far from what lies between.
 _CLEARLY = 10.0
 
 
@@ -71,6 +74,7 @@ def ranks_that_add_nothing(run: LogicalRun, calls: Iterable[str]) -> tuple[int, 
 def _by_tensor(
     problem: LogicalRun, benchmark: LogicalRun, indices: tuple[int, int]
 ) -> tuple[int, ...] | None:
+    parts = problem.parts[indices[0]]
     name = problem.dump.values.records[indices[0]].data_name
     joined = problem.dump.joined.get(name) if name is not None else None
     other = benchmark.dump.values.records[indices[1]].data_name
@@ -87,14 +91,15 @@ def _by_tensor(
         return None
     if ours.shape != theirs.shape or any(join.kind in "PAD" for join in joined.joins):
         return None
+    rounding = Roundings().of("", [problem.records[parts.records[0]].dtype])
     labels = [np.full(shape, number) for number, shape in enumerate(joined.shapes)]
     owner = joined_whole(labels, joined)
     errors = [_error(ours, theirs, owner == number) for number in range(len(labels))]
     least = min(error for error in errors if error is not None)
     ranks = {
         part.rank
-        for part, error in zip(problem.parts[indices[0]], errors, strict=True)
-        if error is not None and error > _CLEARLY * max(least, 1e-6)
+        for part, error in zip(parts, errors, strict=True)
+        if error is not None and error > _CLEARLY * max(least, rounding)
     }
     return tuple(sorted(ranks))
 

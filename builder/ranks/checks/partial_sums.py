@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod, sqrt
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.layouts import AXIS_NAMES
 from builder.ranks.joining.parts import REDUCING, RunValues, fingerprint
 from builder.ranks.joining.told import names_of
+from builder.ranks.joining.tolerances import Roundings, recorded_rounding
 from builder.ranks.layout.names import role_of
 
 # Calls through which a sum of parts goes unharmed: they are linear, or move elements.
@@ -22,10 +24,8 @@ _LINEAR = frozenset(
     "linear matmul __matmul__ mm bmm view reshape flatten unflatten transpose permute contiguous "
     "chunk split cat clone to float bfloat16 half view_as detach squeeze unsqueeze expand".split()
 )
-_APART = 1e-4  # parts that are nearer than this are no parts
 _PEERS = 3
 _MOST = 0.8
-_SAME_FACTOR = 1e-3
 Fingerprint = tuple[object, ...]
 
 
@@ -130,9 +130,16 @@ def _first_reader(
 
 
 def _differs(values: RunValues, row: int) -> bool:
-    """Whether the ranks' parts are unlike each other, as parts of a sum are."""
-    norms = [_norm(record) for record in values.records(row)]
-    return max(norms) - min(norms) > _APART * max(norms)
+    """Whether the ranks' parts are unlike each other, as parts of a sum are.
+
+    Copies that each rank computes for itself have elements that round apart by some ε each, which
+    moves a norm of n elements by ε/√n of it.
+    """
+    records = values.records(row)
+    norms, count = [_norm(record) for record in records], prod(records[0].shape or (1,))
+    rounding = Roundings().of(values.owner[row], [records[0].dtype])
+    limit = rounding / sqrt(max(count, 1)) + 2 * recorded_rounding(count)
+    return max(norms) - min(norms) > limit * max(norms)
 
 
 def _axis_ranks(values: RunValues, ranks: Sequence[int], group: Sequence[int]) -> tuple[int, ...]:
@@ -154,11 +161,13 @@ def _axis_ranks(values: RunValues, ranks: Sequence[int], group: Sequence[int]) -
 # --- clipping -----------------------------------------------------------------------------------
 
 
-def clip_factors(values: RunValues) -> dict[int, float]:
+def clip_factors(values: RunValues) -> tuple[dict[int, float], float]:
     """By rank, the one factor between gradients of modules and those that its optimizer reads.
 
-    Ranks without one such factor are left out: there, gradients are reduced in between.
+    Ranks without one such factor are left out: there, gradients are reduced in between. The second
+    result is how far rounding may move a factor: both gradients are rounded to their format.
     """
+    epsilon = 0.0
     before: dict[tuple[int, str], float] = {}
     after: dict[tuple[int, str], float] = {}
     for index, key in enumerate(values.keys):
@@ -167,6 +176,7 @@ def clip_factors(values: RunValues) -> dict[int, float]:
         if not is_read and not key.startswith("parameters_grad."):
             continue
         name = next(names_of(owner, key))
+        epsilon = max(epsilon, Roundings().of(owner, [values.dtype(index)]))
         (after if is_read else before).update(
             ((p.rank, name), _norm(values.run.records[p.record])) for p in values.run.parts[index]
         )
@@ -177,17 +187,17 @@ def clip_factors(values: RunValues) -> dict[int, float]:
     found = {}
     for rank, listed in ratios.items():
         middle = float(np.median(listed))
-        alike = np.abs(np.array(listed) - middle) <= _SAME_FACTOR * middle
+        alike = np.abs(np.array(listed) - middle) <= epsilon * middle
         if len(listed) >= _PEERS and alike.mean() >= _MOST:
             found[rank] = middle
-    return found
+    return found, epsilon
 
 
-def unlike_factors(factors: Mapping[int, float]) -> bool:
+def unlike_factors(factors: Mapping[int, float], rounding: float) -> bool:
     """Whether ranks scaled their gradients by different factors."""
     if len(factors) < 2:
         return False
-    return max(factors.values()) - min(factors.values()) > _SAME_FACTOR * max(factors.values())
+    return max(factors.values()) - min(factors.values()) > rounding * max(factors.values())
 
 
 def _norm(record: Record) -> float:

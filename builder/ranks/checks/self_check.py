@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Literal
 
@@ -30,13 +31,13 @@ from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
 from builder.ranks.joining.parts import Floats, RunValues, indices
 from builder.ranks.joining.statistics import disagreement
 from builder.ranks.joining.ties import tied_names
+from builder.ranks.joining.tolerances import recorded_rounding
 from builder.ranks.layout.coordinates import RunLayout, Sizes, layout_of
 from builder.ranks.layout.names import role_of
 from builder.ranks.layout.schedule import number_micro_batches
 from msprobe_core.format import group_id
 
 Check = Literal["replica", "collective", "group", "partial", "update"]
-_SAME = 1e-6
 _WHOLE = re.compile(r"norm", re.IGNORECASE)  # layers that no layout cuts
 
 
@@ -123,12 +124,13 @@ def _role_conflicts(
     known: dict[tuple[str, int], bool],
 ) -> Iterator[CheckFinding]:
     name, key, sizes = role
+    same = _same(values, rows)
     table, _ = values.numbers(indices([values.run.parts[row] for row in rows]))
     axes = tuple(AxisLayout(a, s, "R") for a, s in zip(AXIS_NAMES, sizes, strict=True) if s > 1)
     placements = dict(values.grid(rows[0]).placements)  # type: ignore[union-attr]
     for place, axis in enumerate(axes):
         apart = disagreement(table, axes, place)
-        agreeing = float((apart <= _SAME).mean()) >= 0.5
+        agreeing = float((apart <= same).mean()) >= 0.5
         whole = _is_whole(axis.axis, name, placements, values.run.layout)
         if key == "input.gradient":
             # A gradient lies as its parameter does, which most of the role's values tell.
@@ -136,7 +138,7 @@ def _role_conflicts(
         if whole is False or not (agreeing or whole):
             continue
         known[name, place] = True
-        for at in np.flatnonzero(apart > _SAME).tolist():
+        for at in np.flatnonzero(apart > same).tolist():
             ranks = _outliers(values, rows[at], table[:, at], axes, place)
             where = values.run.layout.describe_all(ranks)
             text = (
@@ -170,7 +172,13 @@ def _parameter_agrees(
     if not parts or any(len(p) != len(parts[0]) for p in parts):
         return False
     apart = disagreement(values.numbers(indices(parts))[0], axes, place)
-    return float((apart <= _SAME).mean()) >= 0.5
+    return float((apart <= _same(values, beside)).mean()) >= 0.5
+
+
+def _same(values: RunValues, rows: Sequence[int]) -> float:
+    """How far apart what is recorded of two copies may be."""
+    records = (values.run.records[values.run.parts[row].records[0]] for row in rows)
+    return 2 * recorded_rounding(max(prod(record.shape or (1,)) for record in records))
 
 
 def _outliers(
@@ -216,9 +224,9 @@ def _as_updates(findings: list[CheckFinding], values: RunValues) -> Iterator[Che
 
 def _clipping(step: int, values: RunValues) -> Iterator[CheckFinding]:
     """One finding where ranks scale the gradients that their optimizers read by unlike factors."""
-    factors = clip_factors(values)
+    factors, rounding = clip_factors(values)
     node = next((o for o in values.owner if o.startswith("Optimizer.")), None)
-    if node is None or not unlike_factors(factors):
+    if node is None or not unlike_factors(factors, rounding):
         return
     layout, ranks = values.run.layout, tuple(sorted(factors))
     listed = ", ".join(f"{factors[rank]:.6g} on rank {rank}" for rank in ranks)

@@ -8,6 +8,7 @@ from itertools import product
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from builder.dump.joined_tensors import JoinedTensor, Variant, read_joined
 from builder.dump.tensor_files import TensorFileError
@@ -18,7 +19,7 @@ from builder.ranks.joining.parts import Floats
 from builder.ranks.joining.replicas import Replicas, parts_at, sketches_at
 from builder.ranks.joining.resolution import Sides
 from builder.ranks.joining.roles import (
-    FITS,
+    Fit,
     Numbers,
     Reading,
     Role,
@@ -33,8 +34,8 @@ from builder.ranks.joining.sketches import (
     sketch_text,
 )
 from builder.ranks.joining.statistics import join_statistics
+from builder.ranks.joining.tolerances import nearer
 
-_CERTAIN = 1e-5  # what a weak value has to agree to, to be believed to be the same thing
 Variants = tuple[tuple[Variant, ...], tuple[Variant, ...]]
 Choice = tuple[int, int]  # an axis and the part along it that stands for all
 _SAMPLES = 4  # tensors of a role that are read to tell how fused or interleaved parts lie
@@ -90,15 +91,15 @@ class RoleJoin:
             result.bounded.update(written)
         is_known = any(grid.placements for grid in self.role.grids)
         few = len(self.role.rows) < 3 and not is_known
-        if not (self.role.error < FITS).any() or few:
+        if not self.role.fit.fits.any() or few:
             result.assumed.update(written)
 
     def _is_unexplained(self, at: int, row: tuple[int, int], variants: Variants | None) -> bool:
         if not self.owner.is_weak(row[0]):
             return False
-        if self.role.error[at] > _CERTAIN:
+        if not self.role.fit.is_same[at]:
             return True
-        return variants is not None and self.owner.by_tensor and not self._fits(row, variants)
+        return variants is not None and self.owner.by_tensor and not self._fits(at, variants)
 
     def _cells(
         self, side: int, chosen: Mapping[tuple[int, int], Choice]
@@ -180,7 +181,7 @@ class RoleJoin:
             return False
         # Two programs may order what they fuse in their own ways: most instances have to agree.
         errors = sketch_errors_of(self.reading, self.numbers, self.factor)
-        return float(np.median(errors)) < FITS
+        return bool(np.median(errors / nearer(self.numbers.rounding)) < 1.0)
 
     def _write_sketch(self, side: int, at: int, index: int, chosen: Choice | None) -> None:
         assert self.numbers.sketches is not None
@@ -223,13 +224,13 @@ class RoleJoin:
         """
         if not self.owner.by_tensor:
             return self._plain()
-        rows = [row for row, e in zip(self.role.rows, self._least_errors()) if e < FITS]
+        rows = np.flatnonzero(self._fit_some_reading()).tolist()
         rows = rows[:: max(1, len(rows) // _SAMPLES)][:_SAMPLES]
         best: tuple[tuple[int, bool], int, Variants] | None = None
-        for place, (reading, error) in enumerate(self.role.options):
-            self._read_as(reading, error)
+        for place, (reading, fit) in enumerate(self.role.options):
+            self._read_as(reading, fit)
             for variants in product(self._variant_options(0), self._variant_options(1)):
-                fits = [self._fits(row, variants) for row in rows]
+                fits = [self._fits(at, variants) for at in rows]
                 # What runs first has met no fault yet: it breaks a tie.
                 worth = (sum(fits), any(fits[:1]))
                 if worth[0] and (best is None or worth > best[0]):
@@ -248,14 +249,14 @@ class RoleJoin:
         ours, theirs = ((Variant(),) * len(side.axes) for side in self.sides)
         return ours, theirs
 
-    def _least_errors(self) -> Floats:
-        """How near each instance comes to any of the readings."""
-        return np.asarray(np.min([error for _, error in self.role.options], axis=0))
+    def _fit_some_reading(self) -> NDArray[np.bool_]:
+        """Which instances any of the readings fits."""
+        return np.asarray(np.any([fit.fits for _, fit in self.role.options], axis=0))
 
-    def _read_as(self, reading: Reading, error: Floats) -> None:
+    def _read_as(self, reading: Reading, fit: Fit) -> None:
         if reading is self.reading:
             return
-        self.reading, self.role.reading, self.role.error = reading, reading, error
+        self.reading, self.role.reading, self.role.fit = reading, reading, fit
         self.sides = (reading.problem, reading.benchmark)
         self.tables = self._join()
 
@@ -279,7 +280,8 @@ class RoleJoin:
         ]
         return list(dict.fromkeys(product(*listed)))
 
-    def _fits(self, row: tuple[int, int], variants: Variants) -> bool:
+    def _fits(self, at: int, variants: Variants) -> bool:
+        row = self.role.rows[at]
         factors = (self.factor, 1.0)
         arrays = []
         for side in (0, 1):
@@ -296,4 +298,5 @@ class RoleJoin:
         if ours.size != theirs.size:
             return False
         distance = float(np.linalg.norm(ours.ravel() - theirs.ravel()))
-        return distance <= FITS * float(np.linalg.norm(theirs))
+        limit = float(nearer(self.role.fit.rounding[at]))
+        return distance <= limit * float(np.linalg.norm(theirs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -105,6 +106,10 @@ class RunValues:
         """The records of a value's parts."""
         return [self.run.records[number] for number in self.run.parts[index].records]
 
+    def dtype(self, index: int) -> str | None:
+        """The format that a value's first part is recorded in."""
+        return self.run.records[self.run.parts[index].records[0]].dtype
+
     def class_of(self, index: int) -> ValueClass:
         """What kind of value it is, which says what layouts are usual."""
         key, owner = self.keys[index], self.owner[index]
@@ -160,10 +165,11 @@ class RunValues:
         if sizes is None:
             return None
         shapes = tuple([records[number].shape or () for number in parts.records])
-        placements = (first.mesh and _placements(first)) or self._of_parameter(index)
+        recorded = _placements(first) if first.mesh else ()
+        placements = recorded or self._of_parameter(index)
         rule = self.rule(index)
         if placements or rule is None or not rule.axes:
-            return self._grid(sizes, shapes, placements)
+            return self._grid(sizes, shapes, placements, _strides(first) if recorded else ())
         axes = self._told_axes(index, rule, shapes[0])
         told = tuple((axis.axis, _text(axis)) for axis in axes)
         variants = tuple((axis.axis, axis.variant) for axis in axes if axis.kind == "S")
@@ -262,9 +268,21 @@ def indices(parts: Sequence[Parts]) -> NDArray[np.int64]:
     return np.array([own.records for own in parts], dtype=np.int64)
 
 
+# DTensor's cut of what another axis had cut into so many pieces before, in words of several torchs.
+_STRIDED = re.compile(r"_S(?:tridedShard)?\((?:dim=)?(\d+), (?:sf=|split_factor=)?(\d+)\)")
+
+
 def _placements(record: Record) -> tuple[tuple[str, str], ...]:
     names = [_MESH_AXES.get(name, "") for name in record.mesh or ()]
-    return tuple((n, p) for n, p in zip(names, record.placements or ()) if n)
+    placed = (_STRIDED.sub(r"S(\1)", placement) for placement in record.placements or ())
+    return tuple((n, p) for n, p in zip(names, placed) if n)
+
+
+def _strides(record: Record) -> tuple[tuple[str, Variant], ...]:
+    """The axes that cut each of the pieces that another axis made: FSDP over tensor parallelism."""
+    names = [_MESH_AXES.get(name, "") for name in record.mesh or ()]
+    found = ((n, _STRIDED.fullmatch(p)) for n, p in zip(names, record.placements or ()) if n)
+    return tuple((n, Variant(pieces=(1,) * int(match[2]))) for n, match in found if match)
 
 
 def _text(axis: ToldAxis) -> str:

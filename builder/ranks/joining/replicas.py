@@ -20,11 +20,7 @@ from builder.ranks.joining.sketches import (
     sketch_error,
 )
 from builder.ranks.joining.statistics import MEAN, difference, disagreement, join_statistics
-
-# Replicas of a parameter take the same steps; activations that every rank computes for itself may
-# round differently.
-_SAME_PARAMETER, _SAME_VALUE = 1e-6, 2e-4
-_SAME_MEAN = 1e-3  # of the mean itself: few sums come so near by chance
+from builder.ranks.joining.tolerances import nearer, recorded_rounding, same
 
 
 class Replicas:
@@ -46,8 +42,7 @@ class Replicas:
     def conflicts(self) -> dict[tuple[int, int], tuple[int, int]]:
         """Note replicas that differ; by side and instance the axis and the part that stands out."""
         conflicts: dict[tuple[int, int], tuple[int, int]] = {}
-        is_parameter = self.role.value_class == "parameter"
-        limit = _SAME_PARAMETER if is_parameter else _SAME_VALUE
+        limit = self._limits()
         for side, candidate in enumerate(self.sides):
             table = self.numbers.tables[side]
             for axis, layout in enumerate(candidate.axes):
@@ -64,6 +59,17 @@ class Replicas:
                     conflicts[side, at] = self._conflict(side, at, axis, float(apart[at]))
         self._note_positions()
         return conflicts
+
+    def _limits(self) -> Floats:
+        """How far replicas [instances] may be apart.
+
+        Those of a parameter take the same steps, so that only what is recorded of them may differ;
+        activations that every rank computes for itself may round differently.
+        """
+        if self.role.value_class == "parameter":
+            count = max(self.numbers.counts[0].max(initial=1.0), 1.0)
+            return np.full(len(self.role.rows), 2 * recorded_rounding(float(count)))
+        return same(self.numbers.rounding)
 
     def _note_positions(self) -> None:
         """Note positions that do not lie as the problem run says."""
@@ -100,7 +106,7 @@ class Replicas:
                     values.owner[index],
                     values.keys[index],
                     candidate.axes[axis].axis,
-                    self._guilty(index, candidate, axis, errors),
+                    self._guilty(index, candidate, axis, errors, float(self.numbers.rounding[at])),
                     apart,
                     self.role.value_class == "parameter",
                     adds_up=self._adds_up(at, axis),
@@ -115,8 +121,8 @@ class Replicas:
         parts = self.numbers.tables[0][:, at : at + 1] / self.factor
         summed = join_statistics(parts, self.numbers.counts[0], axes)[MEAN, 0]
         wanted = float(self.tables[1][MEAN, at])
-        near = _SAME_MEAN * abs(wanted)
-        return bool(abs(summed - wanted) < near and (abs(parts[MEAN] - wanted) > 10 * near).all())
+        near = float(nearer(self.numbers.rounding[at])) * abs(wanted)
+        return bool(abs(summed - wanted) < near and (abs(parts[MEAN] - wanted) > near).all())
 
     def _sketch_error(self, side: int, at: int, axis: int, part: int) -> float:
         """How far the whole is from the other side with one of the replicas; NaN if unknown."""
@@ -131,12 +137,14 @@ class Replicas:
             return float("nan")
         factor = self.factor if side == 0 else 1.0 / self.factor
         joined = join_sketches(picked, axes) / factor
-        return float(sketch_error(joined, join_sketches(theirs, others), magnitude(theirs))[0])
+        rounding = self.numbers.rounding[at : at + 1]
+        wanted = join_sketches(theirs, others)
+        return float(sketch_error(joined, wanted, magnitude(theirs), rounding)[0])
 
     def _guilty(
-        self, index: int, candidate: Candidate, axis: int, errors: list[float]
+        self, index: int, candidate: Candidate, axis: int, errors: list[float], rounding: float
     ) -> tuple[int, ...]:
-        limit = max(1e-5, max(errors) / 3)
+        limit = max(float(same(rounding)), max(errors) / 3)
         off = [part for part, error in enumerate(errors) if error > limit or np.isnan(error)]
         place = AXIS_NAMES.index(candidate.axes[axis].axis)
         parts = self.owner.runs[0].parts[index]

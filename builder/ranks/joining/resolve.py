@@ -16,6 +16,7 @@ from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.joining.joining import RoleJoin
 from builder.ranks.joining.resolution import Conflict, Resolution, Sides
 from builder.ranks.joining.roles import (
+    Fit,
     Numbers,
     Pairs,
     Reading,
@@ -30,6 +31,7 @@ from builder.ranks.joining.roles import (
     roles_of,
 )
 from builder.ranks.joining.told import LayoutFile, check_used
+from builder.ranks.joining.tolerances import Roundings
 from builder.ranks.joining.transposed import Transposition, turned_matrices
 
 
@@ -39,23 +41,25 @@ def resolve(
     pairs: Pairs,
     weak: frozenset[str],
     layouts: Sequence[LayoutFile] = (),
+    roundings: Roundings | None = None,
 ) -> Resolution:
     """Fill in the records of both runs' dumps, in place.
 
     `pairs` [n, 2] are indices of values that belong together; `weak` names entries inside what the
     layout itself rewrites: their values count only where some reading explains them. `layouts` are
-    told by name, one file for both runs or one for each. Raises InputError for a rule that fits no
+    told by name, one file for both runs or one for each; `roundings` say how precise values are.
+    Raises InputError for a rule that fits no
     value.
     """
     sides = Sides(problem, benchmark, weak, layouts)
-    resolution = _Resolver(sides).run(pairs)
+    resolution = _Resolver(sides, roundings or Roundings()).run(pairs)
     check_used(layouts, frozenset(sides.values[0].used | sides.values[1].used))
     return resolution
 
 
 class _Resolver:
-    def __init__(self, sides: Sides) -> None:
-        self.sides, self.result = sides, sides.result
+    def __init__(self, sides: Sides, roundings: Roundings) -> None:
+        self.sides, self.result, self.roundings = sides, sides.result, roundings
 
     def run(self, pairs: Pairs) -> Resolution:
         tensors = self._tensors(pairs)
@@ -63,7 +67,7 @@ class _Resolver:
         telling = self._is_telling(tensors, votes=len(options) > 1)
         roles, lost = roles_of(*self.sides.values, tensors[telling])
         if len(options) > 1:
-            self.result.factor = gradient_factor(roles, self.sides.values, options)
+            self.result.factor = gradient_factor(roles, self.sides.values, options, self.roundings)
         if self.result.factor != 1.0:
             roles, lost = roles_of(*self.sides.values, tensors)
         else:
@@ -147,8 +151,9 @@ class _Resolver:
         """Cut padding off tensors; statistics that it went into are not comparable."""
         if listed and self.sides.by_tensor:
             # Statistics do not tell how far it is from any reading: the usual one is taken.
-            role.reading, role.error = listed[0], np.full(len(role.rows), np.inf)
-            role.options = [(role.reading, role.error)]
+            unknown = np.full(len(role.rows), np.inf)
+            role.reading, role.fit = listed[0], Fit(unknown, numbers.rounding)
+            role.options = [(role.reading, role.fit)]
             RoleJoin(self.sides, role, numbers).write()
             return
         reason = "padding of the vocabulary" if listed else "its shapes fit no layout"
@@ -161,7 +166,8 @@ class _Resolver:
         if is_plain and not transposed and not any(self.sides.is_weak(row[0]) for row in role.rows):
             self.result.compared += len(role.rows)
             return
-        numbers = numbers_of(role, self.sides.values, sketched=not self.sides.by_tensor)
+        sketched = not self.sides.by_tensor
+        numbers = numbers_of(role, self.sides.values, self.roundings, sketched=sketched)
         is_reduced = any(self.sides.values[0].feeds_reduction(row[0]) for row in role.rows)
         may_sum = (
             is_reduced,

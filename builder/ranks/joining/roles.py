@@ -29,13 +29,11 @@ from builder.ranks.joining.statistics import (
     difference,
     disagreement,
     join_statistics,
+    norms_of_parts,
     outside,
 )
+from builder.ranks.joining.tolerances import Roundings, amplified, nearer, same
 
-# Below this relative error a reading fits: far above rounding, far below any other reading.
-FITS = 2e-3
-_EXACT = 1e-4
-_FAINT = 1e-3
 _OPTIONS = 4
 # Whose extents may be padded, and by how much: Megatron pads to a multiple of 128 × tp.
 _VOCABULARY = re.compile(r"embed|wte|head\b|output_layer|vocab|logits", re.IGNORECASE)
@@ -63,12 +61,30 @@ class Reading:
         return self.problem.cost + self.benchmark.cost
 
 
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How well a reading explains instances [n]: relative errors, and those that rounding makes."""
+
+    error: Floats
+    rounding: Floats
+
+    @property
+    def fits(self) -> NDArray[np.bool_]:
+        """Where the reading is nearer to right than to wrong."""
+        return np.asarray(self.error < nearer(self.rounding))
+
+    @property
+    def is_same(self) -> NDArray[np.bool_]:
+        """Where both sides have the same thing."""
+        return np.asarray(self.error <= same(self.rounding))
+
+
 @dataclass(slots=True)
 class Role:
     """Value pairs that share a layout; `reading` is None where no layout explains the shapes.
 
-    `error` is how far each instance is from being explained by it; without a single one that fits
-    the reading is *assumed*. `options` are the readings that fit most instances, with errors.
+    `fit` says how far each instance is from being explained by it; without a single one that fits
+    the reading is *assumed*. `options` are the readings that fit most instances, with their fit.
     """
 
     name: str
@@ -77,8 +93,8 @@ class Role:
     grids: tuple[Grid, Grid]
     rows: list[tuple[int, int]]
     reading: Reading | None = None
-    error: Floats = field(default_factory=lambda: np.zeros(0))
-    options: list[tuple[Reading, Floats]] = field(default_factory=list)
+    fit: Fit = field(default_factory=lambda: Fit(np.zeros(0), np.zeros(0)))
+    options: list[tuple[Reading, Fit]] = field(default_factory=list)
 
     @property
     def is_trivial(self) -> bool:
@@ -152,16 +168,20 @@ def _is_padded(ours: Shape, theirs: Shape) -> bool:
 class Numbers:
     """The statistics of a role's parts: tables [4, instances, parts] and element counts [parts].
 
-    `sketches` [instances, parts, 8] of both sides, None where they are not to be compared.
+    `rounding` [instances] is that of a value in both runs; `sketches` [instances, parts, 8] are of
+    both sides, None where they are not to be compared.
     """
 
     tables: tuple[Floats, Floats]
     counts: tuple[Floats, Floats]
     recorded: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+    rounding: Floats
     sketches: tuple[Floats, Floats] | None = None
 
 
-def numbers_of(role: Role, sides: tuple[RunValues, RunValues], sketched: bool) -> Numbers:
+def numbers_of(
+    role: Role, sides: tuple[RunValues, RunValues], roundings: Roundings, *, sketched: bool
+) -> Numbers:
     """Gather what a role's parts recorded, if `sketched` with the sketches that both sides have."""
     tables, recorded, counts, sketches = [], [], [], []
     for side, values in enumerate(sides):
@@ -177,30 +197,54 @@ def numbers_of(role: Role, sides: tuple[RunValues, RunValues], sketched: bool) -
         (tables[0], tables[1]),
         (counts[0], counts[1]),
         (recorded[0], recorded[1]),
+        _roundings_of(role, sides, roundings),
         (sketches[0], sketches[1]) if len(sketches) == 2 else None,
     )
+
+
+def _roundings_of(role: Role, sides: tuple[RunValues, RunValues], roundings: Roundings) -> Floats:
+    dtypes = [values.dtype(row) for values, row in zip(sides, role.rows[0], strict=True)]
+    owners = (sides[0].owner[row[0]] for row in role.rows)
+    return np.array([roundings.of(owner, dtypes) for owner in owners])
 
 
 def decide(
     role: Role, numbers: Numbers, listed: Sequence[Reading], factor: float, is_reduced: bool
 ) -> None:
     """Give a role the reading that most of its instances fit; the usual one where none fits."""
-    rated: list[tuple[tuple[int, int, float, float], Reading, Floats]] = []
+    rated: list[tuple[tuple[int, int, float, float], Reading, Fit]] = []
     for reading in listed:
-        error = errors_of(reading, numbers, factor if has_factor(role) else 1.0)
+        fit = fit_of(reading, numbers, factor if has_factor(role) else 1.0)
         doubtful = role.value_class in ("backward", "call_gradient") and not is_reduced
         over_tp = any(axis.axis == "tp" and axis.kind == "P" for axis in reading.problem.axes)
-        if doubtful and over_tp:
-            error[~_has_mean(numbers.tables[1], numbers.counts[1])] = np.inf
-        fits = int((error < FITS).sum())
+        if doubtful and over_tp and not _tells_sums(reading, numbers):
+            fit.error[~_has_mean(numbers)] = np.inf
+        fits = int(fit.fits.sum())
         # Parts of a parameter may look alike, but its replicas are copies.
-        exact = int((error < _EXACT).sum()) if role.value_class == "parameter" else 0
-        worth = (-exact, -fits, reading.cost, float(np.median(error)))
-        rated.append((worth, reading, error))
+        exact = int(fit.is_same.sum()) if role.value_class == "parameter" else 0
+        worth = (-exact, -fits, reading.cost, float(np.median(fit.error)))
+        rated.append((worth, reading, fit))
     rated.sort(key=lambda option: option[0])
     role.options = [(r, e) for worth, r, e in rated[:_OPTIONS] if worth[1]]
     role.options = role.options or [rated[0][1:]]
-    role.reading, role.error = role.options[0]
+    role.reading, role.fit = role.options[0]
+
+
+def fit_of(reading: Reading, numbers: Numbers, factor: float) -> Fit:
+    """How far instances are from a reading, and how far rounding alone would leave them."""
+    rounding = numbers.rounding
+    sides = (reading.problem, reading.benchmark)
+    for table, side, scale in zip(numbers.tables, sides, (factor, 1.0), strict=True):
+        if side.sums:
+            parts, whole = norms_of_parts(table), norms_of_parts(numbers.tables[1])
+            rounding = amplified(rounding, parts / scale, whole)
+    return Fit(errors_of(reading, numbers, factor), np.minimum(rounding, 1.0))
+
+
+def _tells_sums(reading: Reading, numbers: Numbers) -> bool:
+    """Whether sketches tell of a sum whether it is the benchmark's value."""
+    axes = (reading.problem.axes, reading.benchmark.axes)
+    return numbers.sketches is not None and have_sketches(*axes)
 
 
 def errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
@@ -211,7 +255,7 @@ def errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
             numbers.tables, numbers.counts, (reading.problem, reading.benchmark), strict=True
         )
     )
-    magnitude = np.sqrt(np.nansum(np.square(numbers.tables[1][NORM]), axis=-1))
+    magnitude = norms_of_parts(numbers.tables[1])
     size = float(np.prod(reading.benchmark.shape))
     error = difference(scaled(ours, factor), theirs, size, magnitude)
     # What is nowhere recorded says nothing, unless it is a mean that a sum would need.
@@ -237,7 +281,7 @@ def exceeded_bounds(reading: Reading, numbers: Numbers, factor: float) -> tuple[
         return np.full((4, table.shape[1]), np.nan), np.zeros(table.shape[1])
     least, most = bounds(scaled(table, factor), reading.problem.axes)
     theirs = join_statistics(numbers.tables[1], numbers.counts[1], reading.benchmark.axes)
-    return outside(least, most, theirs)
+    return outside(least, most, theirs, same(numbers.rounding))
 
 
 def sketch_errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
@@ -248,7 +292,8 @@ def sketch_errors_of(reading: Reading, numbers: Numbers, factor: float) -> Float
     axes = (reading.problem.axes, reading.benchmark.axes)
     ours, theirs = (join_sketches(t, a) for t, a in zip(numbers.sketches, axes, strict=True))
     sizes = [magnitude(table) for table in numbers.sketches]
-    error = sketch_error(ours / factor, theirs, np.fmax(sizes[0] / factor, sizes[1]))
+    parts = np.fmax(sizes[0] / factor, sizes[1])
+    error = sketch_error(ours / factor, theirs, parts, numbers.rounding)
     worst = np.nan_to_num(error, nan=0.0, posinf=np.inf)
     for table, side in zip(numbers.sketches, axes, strict=True):
         for at, axis in enumerate(side):
@@ -262,11 +307,12 @@ def scaled(table: Floats, factor: float) -> Floats:
     return table if factor == 1.0 else table / factor
 
 
-def _has_mean(table: Floats, count: Floats) -> NDArray[np.bool_]:
+def _has_mean(numbers: Numbers) -> NDArray[np.bool_]:
     """Whether means say anything: those of many gradients vanish, and any sum would fit."""
+    table, count = numbers.tables[1], numbers.counts[1]
     with np.errstate(all="ignore"):
         share = np.abs(table[MEAN]) * np.sqrt(count) / table[NORM]
-    return np.asarray((share > _FAINT).all(axis=-1))
+    return np.asarray((share > nearer(numbers.rounding)[:, None]).all(axis=-1))
 
 
 def has_factor(role: Role) -> bool:
@@ -283,6 +329,7 @@ def gradient_factor(
     roles: Sequence[Role],
     sides: tuple[RunValues, RunValues],
     options: Sequence[float],
+    roundings: Roundings,
 ) -> float:
     """The number that all gradients of the problem side carry more than the benchmark's.
 
@@ -292,9 +339,9 @@ def gradient_factor(
     chosen = [r for r in roles if r.value_class == "backward" and r.name.startswith(_VOTERS)]
     votes = dict.fromkeys(options, 0)
     for role in chosen[:60]:
-        numbers = numbers_of(role, sides, sketched=False)
+        numbers = numbers_of(role, sides, roundings, sketched=False)
         listed = readings(role, (True, True))[:12]
         for option in options:
-            counts = (int((errors_of(reading, numbers, option) < FITS).sum()) for reading in listed)
+            counts = (int(fit_of(reading, numbers, option).fits.sum()) for reading in listed)
             votes[option] += max(counts, default=0)
     return max(options, key=lambda option: (votes[option], option == 1.0))

@@ -15,8 +15,6 @@ from builder.ranks.joining.layouts import AxisLayout
 from msprobe_core.format import PROJECTIONS
 
 Floats = NDArray[np.float64]
-# Sums in single precision on different ranks agree to this share of the norm.
-RESOLUTION = 1e-5
 
 
 def have_sketches(ours: Sequence[AxisLayout], theirs: Sequence[AxisLayout]) -> bool:
@@ -46,15 +44,16 @@ def join_sketches(table: Floats, axes: Sequence[AxisLayout]) -> Floats:
     return table.reshape(table.shape[0], PROJECTIONS)
 
 
-def sketch_error(ours: Floats, theirs: Floats, parts: Floats) -> Floats:
+def sketch_error(ours: Floats, theirs: Floats, parts: Floats, rounding: Floats) -> Floats:
     """The relative distance [instances] by two sketches; NaN where one is unknown.
 
-    `parts` [instances] is the magnitude of what was joined, in whose units there is rounding.
+    `parts` [instances] is the magnitude of what was joined, of which `rounding` [instances] makes
+    a share: nothing nearer than that is a distance.
     """
     distance, norm = _norm(ours - theirs), _norm(theirs)
     with np.errstate(all="ignore"):
         error = distance / norm
-    nearest = RESOLUTION * np.fmax(norm, parts)
+    nearest = rounding * np.fmax(norm, parts)
     return np.asarray(np.where(distance <= nearest, 0.0, error))
 
 
@@ -71,8 +70,7 @@ def sketch_disagreement(table: Floats, axes: Sequence[AxisLayout], at: int) -> F
     with np.errstate(all="ignore"):
         apart = np.where(distance == 0, 0.0, distance / norm)
     apart = np.nan_to_num(apart, nan=0.0, posinf=np.inf)
-    worst = apart.reshape(table.shape[0], -1).max(axis=1)
-    return np.asarray(np.where(worst > RESOLUTION, worst, 0.0))
+    return np.asarray(apart.reshape(table.shape[0], -1).max(axis=1))
 
 
 def sketch_text(sketch: Floats) -> str | None:

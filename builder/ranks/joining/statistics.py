@@ -14,8 +14,6 @@ from builder.ranks.joining.layouts import AxisLayout
 
 Floats = NDArray[np.float64]
 MAX, MIN, MEAN, NORM = range(4)
-# By so much of the scale the rounding of many ranks' sums may break a bound.
-_SLACK = 1e-3
 
 
 def join_statistics(table: Floats, count: Floats, axes: Sequence[AxisLayout]) -> Floats:
@@ -95,9 +93,15 @@ def _union_of(table: Floats) -> Floats:
     return np.stack((table[0].max(-1), table[1].min(-1), norm))
 
 
-def outside(least: Floats, most: Floats, theirs: Floats) -> tuple[Floats, Floats]:
+def norms_of_parts(table: Floats) -> Floats:
+    """The root of the sum of squared norms [instances] of parts [4, instances, parts]."""
+    return np.asarray(np.sqrt(np.nansum(np.square(table[NORM]), axis=-1)))
+
+
+def outside(least: Floats, most: Floats, theirs: Floats, slack: Floats) -> tuple[Floats, Floats]:
     """What a whole would have to be to lie nearest to the other side, where that is impossible.
 
+    `slack` [instances] is by how much of the scale rounding may break a bound.
     Returns the bound [4, instances] that is exceeded (NaN elsewhere, and for the mean) and by how
     much, relative to the larger of both sides [instances].
     """
@@ -107,7 +111,7 @@ def outside(least: Floats, most: Floats, theirs: Floats) -> tuple[Floats, Floats
         scale = np.stack((extreme, extreme, np.fmax(most[2], wanted[2])))
         nearest = np.clip(wanted, least, most)
         excess = np.nan_to_num(np.abs(wanted - nearest) / scale, nan=0.0, posinf=0.0)
-    is_out = excess > _SLACK
+    is_out = excess > slack
     kept = np.where(is_out, nearest, np.nan)
     table = np.stack((kept[0], kept[1], np.full_like(kept[0], np.nan), kept[2]))
     return table, np.where(is_out, excess, 0.0).max(axis=0)

@@ -7,7 +7,7 @@ tensor axis of their own (etp) they lie on a second grid over the same ranks, as
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from math import prod
 
 from builder.dump.reader import Chunk, Dump, ExpertShare, Parallel
@@ -41,7 +41,7 @@ class Sizes:
     @property
     def is_given(self) -> bool:
         """Whether any size was said."""
-        return any((self.rank_size, self.tp, self.cp, self.ep, self.dp, self.pp, self.vpp))
+        return any(getattr(self, axis.name) for axis in fields(self) if axis.name != "order")
 
 
 @dataclass(frozen=True, slots=True)

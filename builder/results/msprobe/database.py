@@ -158,7 +158,7 @@ class MsprobeDatabase:
         Its finding is the number among those of the step and rank.
         """
         pair = self._stored.pair_of(id_)
-        place = self._stored.place_of(pair)
+        place = pair.step, pair.rank
         findings = {one.node.id: one.id for one in self.findings(*place).findings}
         passed = partial(self._passed, pair)
         return way_back(pair, pair.nodes[id_], place, passed, findings)

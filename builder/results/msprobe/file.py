@@ -94,10 +94,6 @@ class MsprobeFile:
             self._pairs.move_to_end(key)
             return self._pairs[key]
 
-    def place_of(self, pair: MsprobePair) -> tuple[int, int]:
-        """The step and rank of a pair that is open."""
-        return next(place for place, known in self._pairs.items() if known is pair)
-
     def graph_id(self, step: int, rank: int, side: Side) -> int:
         """The id that one side of a pair goes by: the file has none."""
         return 2 * list(self.counts).index((step, rank)) + (1 if side == "problem" else 2)
@@ -118,4 +114,4 @@ class MsprobeFile:
             for side, source in SOURCES.items():
                 given = {"step": step, "rank": rank, "source": source}
                 rows[side] = [Row(*row) for row in connection.execute(query, given).all()]
-            return make_pair(dict(rows), graphs)
+            return make_pair(step, rank, dict(rows), graphs)

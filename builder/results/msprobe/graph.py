@@ -57,11 +57,15 @@ class MsprobePair:
     children: dict[int, list[int]] = field(default_factory=dict)
     roots: dict[Side, int] = field(default_factory=dict)
     passed: dict[Side, list[Passed]] = field(default_factory=dict)
+    step: int = 0
+    rank: int = 0
 
 
-def make_pair(rows: dict[Side, Sequence[Row]], graphs: dict[Side, int]) -> MsprobePair:
+def make_pair(
+    step: int, rank: int, rows: dict[Side, Sequence[Row]], graphs: dict[Side, int]
+) -> MsprobePair:
     """Arrange the rows of both sides; `graphs` are the ids that the graphs go by."""
-    pair = MsprobePair()
+    pair = MsprobePair(step=step, rank=rank)
     ids = {side: {row.name: row.id for row in listed} for side, listed in rows.items()}
     comparison = all(rows.get(side) for side in ("problem", "benchmark"))
     for side, listed in rows.items():

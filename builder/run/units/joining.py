@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ from builder.write.database import Database
 from builder.write.pair_store import store_failure
 from builder.write.part import add_part, read_label
 from builder.write.tables import VOLUME
-from builder.write.volumes import add_volume, volumes_of
+from builder.write.volumes import add_volume
 
 
 class Parts:
@@ -49,11 +48,7 @@ class Parts:
             with database.transaction() as connection:
                 connection.execute(VOLUME.ddl)
         lost = store_unworked(database, self._plan.plan)
-        try:
-            return lost + [self._added(database, unit) for unit in self._plan.results]
-        except BaseException:
-            shutil.rmtree(volumes_of(database.final), ignore_errors=True)
-            raise
+        return lost + [self._added(database, unit) for unit in self._plan.results]
 
     def _added(self, database: Database, unit: Unit) -> PairOutcome:
         state = self._states[unit.id]

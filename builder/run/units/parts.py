@@ -14,11 +14,12 @@ from typing import Literal
 import msgspec
 
 from builder.run.units.plan_file import BuildPlan
-from builder.storage.folder import Folder
+from builder.storage.folder import Folder, is_plain_name
 from builder.storage.local_folder import LocalFolder
 
 PARTS = "parts"
 _MARKER = ".json"
+PART = ".part"
 State = Literal["done", "failed", "missing", "partial", "foreign"]
 
 
@@ -117,6 +118,12 @@ def _state(plan: str, unit: str, parts: Folder, sizes: Mapping[str, int | None])
 def _read(unit: str, parts: Folder) -> Marker | None:
     content = parts.read(unit + _MARKER)
     try:
-        return None if content is None else msgspec.json.decode(content, type=Marker)
+        marker = None if content is None else msgspec.json.decode(content, type=Marker)
     except msgspec.MsgspecError:
         return None
+    # What a marker names is opened and removed later: it is a part of this unit, or no marker.
+    return marker if marker is not None and _is_part(marker.file, unit) else None
+
+
+def _is_part(name: str, unit: str) -> bool:
+    return is_plain_name(name) and name.startswith(f"{unit}.") and name.endswith(PART)

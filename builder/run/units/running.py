@@ -20,7 +20,7 @@ from builder.storage.folder import Folder, is_address, location_of
 from builder.storage.opening import open_folder
 from builder.work.options import BuildOptions
 from builder.work.outcome import PairOutcome
-from builder.write.volumes import volumes_of
+from builder.write.database import volumes_of
 
 
 def plan_build(

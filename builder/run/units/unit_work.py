@@ -17,7 +17,7 @@ from builder.run.pair_work import StoredPairs
 from builder.run.units.dump_places import Brought, brought, with_addresses
 from builder.run.units.inputs import changed_input
 from builder.run.units.outcome_bytes import outcome_bytes
-from builder.run.units.parts import Marker, local_file, mark, state_of
+from builder.run.units.parts import PART, Marker, local_file, mark, state_of
 from builder.run.units.plan_file import reading_of, unit_id
 from builder.storage.folder import address_of
 from builder.storage.opening import open_folder
@@ -133,7 +133,7 @@ class StoredParts:
         before = state_of(self.plan, unit, parts)
         if before.state == "done":
             return outcome
-        name = f"{unit}.{uuid4().hex[:12]}.part"
+        name = f"{unit}.{uuid4().hex[:12]}{PART}"
         parts.put(file, name)
         size = file.stat().st_size
         mark(parts, Marker(self.plan, unit, name, size, tool_version(), outcome.error))

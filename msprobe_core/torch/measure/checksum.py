@@ -38,4 +38,4 @@ def xor_of(tensor: torch.Tensor) -> str:
 def _row_major(tensor: torch.Tensor) -> torch.Tensor:
     if is_simple(tensor) and tensor.is_contiguous():
         return tensor
-    return tensor.detach().resolve_conj().resolve_neg().contiguous().cpu()
+    return tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()

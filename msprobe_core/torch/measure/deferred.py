@@ -9,23 +9,21 @@ import torch
 from msprobe_core.torch.measure.numbers import (
     EMPTY,
     LIMITS,
+    WIDE_INTEGERS,
     Measured,
     Number,
+    as_integers,
     as_measured,
     measured,
     nonfinite_counts,
 )
 from msprobe_core.torch.measure.sketch import sketch, sketch_text
 
-_WIDE_INTEGERS = frozenset(
-    getattr(torch, name) for name in ("uint16", "uint32", "uint64") if hasattr(torch, name)
-)
-
 
 class PendingNumbers:
     """Statistics that still lie on a device; `found` and `sketch` once they are read back."""
 
-    __slots__ = ("found", "limit", "projections", "scalars", "sketch")
+    __slots__ = ("found", "limit", "projections", "scalars", "sketch", "zero")
 
     def __init__(
         self,
@@ -34,6 +32,7 @@ class PendingNumbers:
         projections: torch.Tensor | None = None,
     ) -> None:
         self.scalars, self.limit, self.projections = scalars, limit, projections
+        self.zero = 0  # what is added to extremes
         self.found: Measured = EMPTY
         self.sketch = ""
 
@@ -44,10 +43,13 @@ def defer_measure(
     """Measure on the tensor's device without waiting for it. Gradients must be off."""
     if not tensor.numel():
         return PendingNumbers([None] * 6, None)
-    scalars = _scalars(tensor, double)
+    whole, zero = as_integers(tensor) if tensor.dtype in WIDE_INTEGERS else (tensor, 0)
+    scalars = _scalars(whole, double)
     counts = nonfinite_counts(tensor) if tensor.dtype in LIMITS else (None, None)
     projections = sketch(tensor, inf, double) if sketched and tensor.numel() > 1 else None
-    return PendingNumbers([*scalars, *counts], LIMITS.get(tensor.dtype), projections)
+    pending = PendingNumbers([*scalars, *counts], LIMITS.get(tensor.dtype), projections)
+    pending.zero = zero
+    return pending
 
 
 def read_back(pending: list[PendingNumbers]) -> None:
@@ -65,6 +67,8 @@ def read_back(pending: list[PendingNumbers]) -> None:
             fetched[at][place] = value
     for numbers, values in zip(pending, fetched, strict=True):
         nan, infinite = int(values[4] or 0), int(values[5] or 0)
+        if numbers.zero:
+            values[:2] = [int(value or 0) + numbers.zero for value in values[:2]]
         numbers.found = measured(values[:4], (nan, infinite), numbers.limit)
     _read_sketches([numbers for numbers in pending if numbers.projections is not None])
 
@@ -82,7 +86,7 @@ def _scalars(tensor: torch.Tensor, double: bool) -> list[torch.Tensor | None]:
     if dtype is torch.bool:
         return [tensor.any(), tensor.all(), None, None]
     if dtype not in LIMITS:
-        low, high = torch.aminmax(tensor.to(torch.int64) if dtype in _WIDE_INTEGERS else tensor)
+        low, high = torch.aminmax(tensor)
         return [high, low, None, None]
     values = as_measured(tensor)
     wide = torch.float64 if double or values.dtype is torch.float64 else torch.float32

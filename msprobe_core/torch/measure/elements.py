@@ -7,8 +7,14 @@ and FSDP resizes the storages of the parameters that it gathers.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import torch
+
+from msprobe_core.torch.measure.strided import Unreadable, has_memory
+
+_address_of: Callable[[torch.Tensor], int] = torch._C.TensorBase.data_ptr
+"""Not the method of torch.Tensor: asking that one gives the memory away."""
 
 
 def in_memory_order(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
@@ -33,4 +39,6 @@ def bytes_of(tensor: torch.Tensor) -> memoryview:
     size = tensor.numel() * tensor.element_size()
     if not size:
         return memoryview(b"")
-    return memoryview((ctypes.c_ubyte * size).from_address(tensor.data_ptr())).cast("B")
+    if not has_memory(tensor):
+        raise Unreadable("no elements: their memory was freed, or never was")
+    return memoryview((ctypes.c_ubyte * size).from_address(_address_of(tensor))).cast("B")

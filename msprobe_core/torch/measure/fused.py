@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from math import isfinite, nan
 from types import ModuleType
+from typing import Protocol
 
 import torch
 
@@ -72,16 +73,29 @@ class FusedNumbers:
         return measured_nonfinite(low, high, sums, self._size, dtype, counts)
 
 
+class KernelRow(Protocol):
+    """Who takes what the kernel wrote of one tensor."""
+
+    def take(self, fields: list[float], bits: list[int]) -> None:
+        """Take the fields as float64 and as their bits."""
+
+
 class FusedTable:
     """The rows of numbers that kernels have written on one device since it was last read."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._pieces: list[torch.Tensor] = []
-        self._rows: list[FusedNumbers] = []
+        self._rows: list[KernelRow] = []
 
     def measure(self, tensor: torch.Tensor, double: bool, sketched: bool) -> FusedNumbers:
         """Measure a tensor of this device into the next row, without waiting for it."""
+        numbers = FusedNumbers(tensor, double, sketched and tensor.numel() > 1)
+        self.measure_into(numbers, tensor, sketched)
+        return numbers
+
+    def measure_into(self, taker: KernelRow, tensor: torch.Tensor, sketched: bool) -> None:
+        """Measure a tensor of this device; `taker` gets the numbers when they are read back."""
         kernels = _kernels()
         assert kernels is not None
         piece, row = divmod(len(self._rows), _AT_ONCE)
@@ -91,9 +105,7 @@ class FusedTable:
                 self._pieces.append(self._new(_AT_ONCE, fields))
             sketched = sketched and tensor.numel() > 1
             _launch(kernels, tensor, self._pieces[piece][row], sketched)
-        numbers = FusedNumbers(tensor, double, sketched)
-        self._rows.append(numbers)
-        return numbers
+        self._rows.append(taker)
 
     def read_back(self) -> None:
         """Fetch all rows in one transfer."""

@@ -19,9 +19,10 @@ from msprobe_core.values.text import number
 
 Number = float | bool | None
 
-_WIDE_INTEGERS = frozenset(
+WIDE_INTEGERS = frozenset(
     getattr(torch, name) for name in ("uint16", "uint32", "uint64") if hasattr(torch, name)
 )
+_UINT64 = getattr(torch, "uint64", None)
 _BLOCK = 32768  # elements per thread whose float64 copy stays in the cache
 _FEW_TO_KEEP = 2048  # from so many elements on, new memory costs more than looking for the kept
 _local = threading.local()
@@ -93,6 +94,15 @@ def as_measured(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.dtype.is_complex:
         return (tensor.to(torch.complex64) if tensor.dtype.itemsize == 4 else tensor).abs()
     return tensor.to(torch.float32) if tensor.dtype.itemsize == 1 else tensor
+
+
+def as_integers(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
+    """Integers in a format that has extremes, and what is to be added to those: of unsigned ones of
+    64 bits half of the range.
+    """
+    if tensor.dtype is _UINT64:
+        return tensor.view(torch.int64).bitwise_xor(-(2**63)), 2**63
+    return (tensor.to(torch.int64) if tensor.dtype in WIDE_INTEGERS else tensor), 0
 
 
 def measure_sparse(tensor: torch.Tensor, stored: torch.Tensor) -> Measured:
@@ -248,8 +258,9 @@ def _measure_whole_numbers(tensor: torch.Tensor) -> Measured:
 def _extremes(tensor: torch.Tensor) -> tuple[int, int]:
     if tensor.dtype is torch.bool:
         return bool(tensor.all()), bool(tensor.any())
-    low, high = torch.aminmax(tensor.to(torch.int64) if tensor.dtype in _WIDE_INTEGERS else tensor)
-    return low.item(), high.item()  # type: ignore[return-value]
+    whole, zero = as_integers(tensor)
+    low, high = torch.aminmax(whole)
+    return int(low.item()) + zero, int(high.item()) + zero
 
 
 def _is_saturated(high: Number, limit: float | None) -> bool:

@@ -19,6 +19,10 @@ from msprobe_core.format import LARGEST, PROJECTIONS
 _BLOCKS, _BLOCK = 8, 127
 _COLUMNS = _BLOCKS * _BLOCK
 _CHUNK = 320  # rows that are summed in the precision of the elements: more would add rounding
+MOST_REPEATED = 2**27
+"""Elements up to which a tensor that repeats what its memory holds is sketched: a sketch takes time
+for each element that it stands for (some 0.1 s here), the other numbers for those in memory.
+"""
 _HALF = (torch.float16, torch.bfloat16, torch.complex32)
 
 
@@ -60,11 +64,23 @@ def _sums(tensor: torch.Tensor, extreme: float, double: bool) -> list[torch.Tens
 
 def _project(flat: torch.Tensor, start: int, count: int) -> torch.Tensor:
     """The projections of `count` whole rows from row `start` on."""
+    signs = _row_signs(start, count, flat.dtype, flat.device)
+    if flat.stride(0) != 1:  # every second element, or one that stands for all
+        flat = flat[start * _COLUMNS : (start + count) * _COLUMNS].contiguous()
+        start = 0
     # One view instead of three: a step has thousands of tensors, most of them small.
     place = flat.storage_offset() + start * _COLUMNS
     table = flat.as_strided((_BLOCKS, count, _BLOCK), (_BLOCK, _COLUMNS, 1), place)
-    folded = torch.bmm(_row_signs(start, count, flat.dtype, flat.device), table).view(-1)
+    folded = torch.bmm(signs, table).view(-1)
     return torch.mv(_columns(torch.float64, flat.device), folded.double())
+
+
+def repeats_too_much(tensor: torch.Tensor) -> bool:
+    """Whether a tensor shows so many more elements than lie in memory that it has no sketch."""
+    size = tensor.numel()
+    if size <= MOST_REPEATED:
+        return False
+    return size * tensor.element_size() > torch._C.TensorBase.untyped_storage(tensor).nbytes()
 
 
 def sketch_text(projections: list[float]) -> str:

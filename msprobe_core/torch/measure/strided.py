@@ -21,7 +21,11 @@ def _simple_keys() -> frozenset[int]:
 
 
 _SIMPLE = _simple_keys()
-_PLAIN = (torch.Tensor, torch.nn.Parameter)  # no wrapper around others
+PLAIN = (torch.Tensor, torch.nn.Parameter)  # no wrapper around others
+
+
+_ORIGINAL = ("get_original_weight", "to_original_precision")
+"""What NF4 and the float8 tensors of torchao call the way back."""
 
 
 def is_simple(tensor: torch.Tensor) -> bool:
@@ -33,8 +37,30 @@ def elements_of(tensor: torch.Tensor) -> torch.Tensor:
     """A strided tensor with the elements of an odd one; raises Unreadable.
 
     A distributed tensor gives its local part, a vmapped one its whole batch, a sparse one its
-    stored elements, a quantised one (torchao's as well) the numbers that it stands for.
+    stored elements, a quantised one (torchao's as well) the numbers that it stands for, a masked
+    one zeros where it is masked, another wrapper the one tensor of its format and shape in it.
     """
+    values = _elements_of(tensor)
+    if not has_memory(values):
+        raise Unreadable("no elements: their memory was freed, or never was")
+    return values
+
+
+def has_memory(tensor: torch.Tensor) -> bool:
+    """Whether all of a strided tensor's elements lie in memory that is there."""
+    if tensor.device.type == "meta" or not torch._C._has_storage(tensor):
+        return False
+    if type(tensor) not in PLAIN and not is_simple(tensor):
+        return False
+    if not tensor.numel():
+        return True
+    steps = zip(tensor.shape, tensor.stride(), strict=True)
+    last = tensor.storage_offset() + sum((size - 1) * step for size, step in steps)
+    storage = torch._C.TensorBase.untyped_storage(tensor)
+    return (last + 1) * tensor.element_size() <= storage.nbytes()
+
+
+def _elements_of(tensor: torch.Tensor) -> torch.Tensor:
     while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)
     tensor = _local(tensor)
@@ -42,20 +68,53 @@ def elements_of(tensor: torch.Tensor) -> torch.Tensor:
         raise Unreadable("no elements: meta or fake tensor")
     if tensor.is_quantized or type(tensor).dequantize is not torch.Tensor.dequantize:
         return tensor.dequantize()
-    if hasattr(tensor, "get_original_weight"):  # NF4
-        original: torch.Tensor = tensor.get_original_weight()
-        return original
+    for name in _ORIGINAL:
+        if hasattr(tensor, name):
+            original: torch.Tensor = getattr(tensor, name)()
+            return original
+    if hasattr(tensor, "get_data") and hasattr(tensor, "get_mask"):
+        data = tensor.get_data()
+        return torch.where(tensor.get_mask(), data, torch.zeros_like(data))
+    if tensor.is_nested or tensor.layout is not torch.strided:
+        return _stored(tensor.detach())
+    if type(tensor) in PLAIN or is_simple(tensor):
+        return tensor
+    return _wrapped(tensor)
+
+
+def _stored(tensor: torch.Tensor) -> torch.Tensor:
+    """The stored elements of a nested or sparse tensor."""
     if tensor.is_nested:
-        return torch.cat([part.reshape(-1) for part in tensor.detach().unbind()])
+        return torch.cat([part.reshape(-1) for part in tensor.unbind()])
     if tensor.layout is torch.sparse_coo:
-        return tensor.detach().coalesce().values()
-    if tensor.layout is not torch.strided:
-        return tensor.detach().values()
-    return tensor
+        return tensor.coalesce().values()
+    return tensor.values()
+
+
+def _wrapped(tensor: torch.Tensor) -> torch.Tensor:
+    """The elements of a wrapper that says nothing of them: those of the one tensor in it that has
+    its format and shape.
+    """
+    held = vars(tensor).values()
+    inner = [each for each in held if isinstance(each, torch.Tensor)]
+    same = [each for each in inner if each.dtype is tensor.dtype and each.shape == tensor.shape]
+    if len(same) == 1:
+        return _elements_of(same[0])
+    if not inner and _is_backed(tensor):
+        return tensor.as_subclass(torch.Tensor)
+    raise Unreadable(f"no elements: {type(tensor).__name__} holds {len(same)} tensors like itself")
+
+
+def _is_backed(tensor: torch.Tensor) -> bool:
+    """Whether a subclass has memory: the storage of a wrapper has a size and no place."""
+    try:
+        return bool(torch._C.TensorBase.untyped_storage(tensor).data_ptr())
+    except RuntimeError:
+        return False
 
 
 def _local(tensor: torch.Tensor) -> torch.Tensor:
-    if type(tensor) in _PLAIN:
+    if type(tensor) in PLAIN:
         return tensor
     if hasattr(tensor, "_local_tensor") and hasattr(tensor, "to_local"):
         return _local(tensor._local_tensor)

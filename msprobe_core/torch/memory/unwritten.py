@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
 
 ALLOCATING: frozenset[Callable[..., Any]] = frozenset(
     function
@@ -51,45 +50,3 @@ def mark_overwritten(
     elif isinstance(out, (tuple, list)):
         kwargs = {**kwargs, "out": [Overwritten(each) for each in out]}
     return args, kwargs
-
-
-class UnwrittenMemory:
-    """The storages that were allocated without being written, until their version changes."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[StorageWeakRef, int]] = {}
-
-    def add(self, tensor: torch.Tensor) -> None:
-        """Note that a tensor has just been allocated."""
-        storage = tensor.untyped_storage()
-        version = -1 if tensor.is_inference() else tensor._version
-        self._known[storage._cdata] = (StorageWeakRef(storage), version)
-
-    def holds(self, tensor: torch.Tensor, taken: bool) -> bool:
-        """Whether nobody has written a tensor; `taken` tells that a call is about to take it.
-
-        Inference tensors have no version: their mark goes with the first call that takes them.
-        """
-        if not self._known:
-            return False
-        at = tensor.untyped_storage()._cdata
-        known = self._known.get(at)
-        if known is None:
-            return False
-        if tensor.is_inference():
-            if taken:
-                del self._known[at]
-            return not known[0].expired()
-        if known[0].expired() or known[1] != tensor._version:
-            del self._known[at]
-            return False
-        return True
-
-    def written(self, tensor: torch.Tensor) -> None:
-        """Note that a tensor may have been written with its version left as it was."""
-        if self._known:
-            self._known.pop(tensor.untyped_storage()._cdata, None)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._known.clear()

@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional
 
 from msprobe_core.torch.names.api_list import CORE, MOVES_DATA_ONLY, RECORDED
+from msprobe_core.torch.names.replaced import NAMESPACES, is_torchs_own, original_member
 
 Function = Callable[..., Any]
 
@@ -42,7 +43,8 @@ class ApiTable:
     that two namespaces share; `bodies` are Python functions that torch does not announce, known
     by their code; `unwrapped` are unrecorded functions whose inner calls are recorded; `watched`
     are all functions that may be recorded; `dispatched` leads from the branches of a function
-    with a switch (`return_indices`) to that function.
+    with a switch (`return_indices`) to that function. `aliases` are compiled functions that have
+    several names, as `mm` and `spmm`: the caller's code tells which one was meant.
     """
 
     functions: dict[Function, Api]
@@ -53,14 +55,9 @@ class ApiTable:
     dunders: dict[str, Api]
     watched: frozenset[Function]
     dispatched: dict[Function, Function]
+    aliases: dict[Function, dict[str, Api]]
 
 
-_NAMESPACES: tuple[tuple[str, object], ...] = (
-    ("Tensor", torch.Tensor),
-    ("Torch", torch),
-    ("VF", torch._VF),
-    ("Functional", torch.nn.functional),
-)
 _OPERATOR_METHODS = (
     "add sub mul div matmul pow remainder gt ge lt le neg abs bitwise_and bitwise_or bitwise_xor "
     "bitwise_not eq ne add_ sub_ mul_ div_ pow_ remainder_ floor_divide_ __eq__ __ne__ "
@@ -74,9 +71,9 @@ def build_table(risk_level: str) -> ApiTable:
     """The table for one risk level: `ALL`, `FOCUS` or `CORE`."""
     functions: dict[Function, Api] = {}
     owners: dict[Function, list[Api]] = {}
-    for prefix, namespace in _NAMESPACES:
+    for prefix, namespace in NAMESPACES:
         for name in sorted(RECORDED[prefix]):
-            function = _member(namespace, name)
+            function = _member(prefix, namespace, name)
             if function is None:
                 continue
             api = Api(prefix, name, has_values(name, risk_level))
@@ -84,7 +81,7 @@ def build_table(risk_level: str) -> ApiTable:
             owners.setdefault(function, []).append(api)
     functions[torch.linalg.norm] = Api("Torch", "norm", has_values("norm", risk_level))
     ambiguous = {f: tuple(apis) for f, apis in owners.items() if _in_two_namespaces(apis)}
-    tensor_methods = {name: getattr(torch.Tensor, name, None) for name in _OPERATOR_METHODS}
+    tensor_methods = {name: _member("Tensor", torch.Tensor, name) for name in _OPERATOR_METHODS}
     operators = {f: name for name, f in tensor_methods.items() if f is not None}
     return ApiTable(
         functions=functions,
@@ -99,6 +96,11 @@ def build_table(risk_level: str) -> ApiTable:
             for outer, info in torch._jit_internal.boolean_dispatched.items()
             for branch in (info["if_true"], info["if_false"])
         },
+        aliases={
+            function: {api.name: api for api in apis}
+            for function, apis in owners.items()
+            if len(apis) > len({api.prefix for api in apis})
+        },
     )
 
 
@@ -109,8 +111,10 @@ def has_values(name: str, risk_level: str) -> bool:
     return risk_level == "ALL" or name not in MOVES_DATA_ONLY
 
 
-def _member(namespace: object, name: str) -> Function | None:
+def _member(prefix: str, namespace: object, name: str) -> Function | None:
     member = getattr(namespace, name, None)
+    if callable(member) and not is_torchs_own(member):
+        member = original_member(prefix, name)
     return None if not callable(member) or inspect.ismethod(member) else member
 
 
@@ -134,7 +138,9 @@ def _unwrapped(functions: dict[Function, Api]) -> dict[Function, Function]:
     return {
         member: member.__wrapped__
         for member in vars(torch.Tensor).values()
-        if isinstance(member, FunctionType) and hasattr(member, "__wrapped__")
+        if isinstance(member, FunctionType)
+        and hasattr(member, "__wrapped__")
+        and is_torchs_own(member)
     }
 
 

@@ -22,6 +22,7 @@ from msprobe_core.torch.names.bytecode import (
     operator_at,
 )
 from msprobe_core.torch.names.operands import Operand, is_reflected
+from msprobe_core.torch.names.replaced import Originals
 
 _RELAY = torch.overrides.handle_torch_function.__code__
 _DISPATCH_FILE = torch._jit_internal.__file__
@@ -81,6 +82,7 @@ class CallSites:
 
     def __init__(self, table: ApiTable) -> None:
         self.table = table
+        self.originals = Originals()
         self._known: dict[Place, Site] = {}
 
     def resolve(
@@ -103,6 +105,9 @@ class CallSites:
             api = self._operator(function, args, frame, api)
         elif function in table.ambiguous:
             api = self._namespace(function, frame)
+        elif function in table.aliases:
+            called = callee_at(frame.f_code, frame.f_lasti) or function.__name__
+            api = table.aliases[function].get(called, api)
         return api, frame, body
 
     def _operator(

@@ -39,6 +39,11 @@ def write_pt(target: Path, values: torch.Tensor) -> int:
     """Write a contiguous tensor on the CPU; the file's size in bytes. Raises OSError."""
     if values.dtype in _STORAGES and 0 < values.nbytes < _LARGEST:
         return _write(target, _archive(values.dtype, tuple(values.shape), bytes_of(values)))
+    return save_whole(target, values)
+
+
+def save_whole(target: Path, values: torch.Tensor) -> int:
+    """Write any tensor by torch.save; the file's size in bytes. Raises OSError."""
     try:
         torch.save(values, target)
     except RuntimeError as error:  # torch says so when the disk is full

@@ -8,9 +8,11 @@ from pathlib import Path
 import torch
 
 from msprobe_core.torch.measure.users_modes import users_modes_off
-from msprobe_core.torch.record.pt_file import write_pt
+from msprobe_core.torch.record.pt_file import save_whole, write_pt
 
 _LONGEST = 240  # bytes; file systems take 255, and some of them use a few for themselves
+_MOST_SPREAD = 2**26
+"""Bytes up to which a tensor that repeats its elements is written as if it did not."""
 _FORBIDDEN = str.maketrans({"/": "_", "\\": "_", "\0": "_"})
 
 
@@ -31,7 +33,11 @@ class TensorFiles:
         """Write the tensor; its file name. Raises OSError as the file system does."""
         name = file_name(path)
         # A copy holds the values alone: a view would carry its whole storage into the file.
-        values = tensor.detach().resolve_conj().resolve_neg().contiguous()
+        values = tensor.detach().resolve_conj().resolve_neg()
+        if values.numel() * values.element_size() > _MOST_SPREAD and 0 in values.stride():
+            self._write_repeated(values, name)
+            return name
+        values = values.contiguous()
         if self._deferred:
             self._kept.append((values.clone(), name))
         else:
@@ -45,6 +51,17 @@ class TensorFiles:
         with users_modes_off(), torch.no_grad():
             while self._kept:
                 self._write(*self._kept.pop(0))
+
+    def _write_repeated(self, values: torch.Tensor, name: str) -> None:
+        """Write the elements that lie in memory, once, with strides that repeat them."""
+        once = values
+        for dim, step in enumerate(values.stride()):
+            if step == 0:
+                once = once.narrow(dim, 0, 1)
+        if not self.count:
+            self.directory.mkdir(parents=True, exist_ok=True)
+        self.count += 1
+        self.bytes += save_whole(self.directory / name, once.cpu().clone().expand(values.shape))
 
     def _write(self, values: torch.Tensor, name: str) -> None:
         if not self.count:

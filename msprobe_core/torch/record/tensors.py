@@ -1,13 +1,12 @@
-"""The JSON record of each tensor: computed once per tensor object and version, then reused.
+"""The JSON record of each tensor: computed once for each epoch of its memory, then reused.
 
-Identity is the Python object held by a weak reference: storage addresses are reused, objects
-that are alive are not. Values on a device are read back together, not one by one.
+A tensor is known by its storage and how it shows it. Values on a device are read back together, not
+one by one.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,12 +15,20 @@ import torch
 from msprobe_core.torch.measure.checksum import crc32_of, xor_of
 from msprobe_core.torch.measure.numbers import Measured, measure_now, measure_sparse
 from msprobe_core.torch.measure.on_devices import DeviceNumbers, Pending, is_deferred
-from msprobe_core.torch.measure.sketch import sketch_now, sketch_text
-from msprobe_core.torch.measure.strided import Unreadable, elements_of, is_simple, shape_of
+from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, sketch_text
+from msprobe_core.torch.measure.strided import (
+    Unreadable,
+    elements_of,
+    has_memory,
+    is_simple,
+    shape_of,
+)
 from msprobe_core.torch.measure.users_modes import users_modes_off
-from msprobe_core.torch.memory.flow import Flow
-from msprobe_core.torch.memory.storages import Storage, StorageBook
-from msprobe_core.torch.memory.unwritten import Overwritten, UnwrittenMemory
+from msprobe_core.torch.memory.book import Memory, MemoryBook, own_memory
+from msprobe_core.torch.memory.flow import keep, source_of
+from msprobe_core.torch.memory.unwritten import Overwritten
+from msprobe_core.torch.memory.views import View, view_of
+from msprobe_core.torch.memory.whole import WholeStorage, covers_all
 from msprobe_core.torch.record.placement import placement_text
 from msprobe_core.torch.record.process_groups import group_or_operation
 from msprobe_core.values.arguments import Enclosed, Scalars
@@ -36,8 +43,7 @@ ReportError = Callable[[str, BaseException], None]
 _CHECKSUMS = {"md5": crc32_of, "xor": xor_of}
 _NO_NUMBERS = ', "Max": null, "Min": null, "Mean": null, "Norm": null'
 _UNWRITTEN = ', "unwritten": true'
-_NEVER = -1
-_has_storage = torch._C._has_storage
+_IS_BACKWARD = ".backward."
 _SMALL = 2048  # measuring that many elements again costs less than remembering their storage
 
 
@@ -79,14 +85,13 @@ TORCH_SCALARS: Scalars = {
 }
 
 
-class _Known:
-    __slots__ = ("abnormal", "alive", "record", "requires_grad", "source", "version")
+class _Found:
+    """What was found of a tensor in one epoch of its memory."""
 
-    def __init__(self, tensor: torch.Tensor, version: int, requires_grad: bool) -> None:
-        self.alive = weakref.ref(tensor)
-        self.version, self.requires_grad = version, requires_grad
-        self.record: str | PendingTensor = ""
-        self.abnormal = False
+    __slots__ = ("abnormal", "record", "source")
+
+    def __init__(self, record: str | PendingTensor, abnormal: bool) -> None:
+        self.record, self.abnormal = record, abnormal
         self.source: str | None = None
         """The output that the tensor is; empty where none is known, None before it is asked."""
 
@@ -109,31 +114,19 @@ class TensorBook:
         self._on_devices = DeviceNumbers()
         self._saves_file = saves_file
         self._save, self._report = save, report
-        self._known: dict[int, _Known] = {}
-        self._storages = StorageBook()
-        self._flow = Flow() if options.flow else None
-        self._unwritten = UnwrittenMemory()
+        self._memory = MemoryBook()
         self.side: Side = None
         self._heads: dict[tuple[torch.dtype, torch.Size], str] = {}
 
     def record(self, tensor: torch.Tensor, path: str, key: object = None) -> str | PendingTensor:
         """The record of a tensor that stands at `path`, or at `path.key`; never raises."""
         try:
-            known = self._known.get(id(tensor))
-            if (
-                known is not None
-                and known.alive() is tensor
-                and known.version != _NEVER
-                and known.version == tensor._version
-                and known.requires_grad == tensor.requires_grad
-            ):
-                if known.abnormal:
-                    self.abnormal = True
+            own = own_memory(tensor)
+            if own is None:
+                record, abnormal = self._make(tensor, _joined(path, key), None)
+                self.abnormal |= abnormal
             else:
-                known = self._measure(tensor, known, _joined(path, key))
-            record = known.record
-            if self._flow is not None and self.side is not None:
-                record = self._with_source(tensor, known, path, key)
+                record = self._record(tensor, own, _joined(path, key))
             if self._saves_file is not None and self._saves_file(_joined(path, key), str(record)):
                 return self._with_file(tensor, _joined(path, key), record)
             return record
@@ -150,7 +143,10 @@ class TensorBook:
 
     def allocated(self, tensor: torch.Tensor) -> None:
         """Note that a tensor's memory was not written yet."""
-        self._unwritten.add(tensor)
+        with torch._C.DisableTorchFunction():
+            own = own_memory(tensor)
+            if own is not None:
+                self._memory.allocated(own)
 
     @property
     def has_pending(self) -> bool:
@@ -163,50 +159,79 @@ class TensorBook:
             with users_modes_off(), torch.no_grad():
                 self._on_devices.read_back()
 
-    def distrust(self, value: object, filled: bool = False) -> None:
-        """Do not reuse the record of a tensor, or of those in a container, in this step: its
-        elements may change while its version does not. `filled` tells that they just did.
-        """
-        if isinstance(value, torch.Tensor):
-            self._known[id(value)] = _Known(value, _NEVER, False)
-            if _has_storage(value):
-                self._storages.distrust(value)
-                self._unwritten.written(value)
-                if filled and self._flow is not None:
-                    self._flow.overwritten(value)
-        elif isinstance(value, (list, tuple)):
-            for each in value:
-                self.distrust(each, filled)
-        elif hasattr(value, "tensor"):
-            self.distrust(value.tensor, filled)
+    def written(self, value: object) -> None:
+        """Note that a tensor, or those in a container, may just have been written."""
+        with torch._C.DisableTorchFunction():
+            self._memory.written(_memories_in(value))
+
+    def given_away(self, value: object) -> None:
+        """Note that somebody can from now on write a tensor, or those in a container, unseen."""
+        with torch._C.DisableTorchFunction():
+            for own in _memories_in(value):
+                self._memory.at(own).give_away()
+
+    def arrives(self, value: object, work: object) -> None:
+        """Note that a collective writes tensors until its work is done."""
+        with torch._C.DisableTorchFunction():
+            for own in _memories_in(value):
+                self._memory.at(own).arrives(work)
+
+    def arrived(self, value: object) -> None:
+        """Note that the collective that writes these tensors has been waited for."""
+        with torch._C.DisableTorchFunction():
+            for own in _memories_in(value):
+                self._memory.at(own).arrived()
+
+    def stored(self, storage: torch.UntypedStorage) -> None:
+        """Note that a storage was written as such."""
+        memory = self._memory.known(storage)
+        if memory is not None:
+            memory.written()
 
     def forget_records(self) -> None:
         """Reuse no record made so far."""
-        self._known.clear()
-        self._storages.clear()
+        self._memory.forget_numbers()
+
+    def forget_gradients(self) -> None:
+        """Reuse no record made so far; what a backward pass has put out is something else now."""
+        for memory in self._memory.all():
+            if any(made.name is not None and _IS_BACKWARD in made.name for made in memory.made):
+                memory.written()
+            else:
+                memory.forget_numbers()
 
     def forget_all(self) -> None:
         """Hold nothing of the step any more."""
-        self.forget_records()
-        self._unwritten.clear()
-        if self._flow is not None:
-            self._flow.clear()
+        self._memory.clear()
+
+    def _record(self, tensor: torch.Tensor, own: torch.Tensor, path: str) -> str | PendingTensor:
+        memory, view = self._memory.at(own), view_of(own)
+        key = (view, tensor.requires_grad, None if own is tensor else placement_text(tensor))
+        found: _Found | None = None if memory.is_open else memory.records.get(key)
+        if found is None:
+            found = _Found(*self._make(tensor, path, memory))
+            if not memory.is_open and not memory.has_other_names(own):
+                memory.records[key] = found
+        if found.abnormal:
+            self.abnormal = True
+        if not self.options.flow or self.side is None:
+            return found.record
+        return self._with_source(memory, view, found, path)
 
     def _with_source(
-        self, tensor: torch.Tensor, known: _Known, path: str, key: object
+        self, memory: Memory, view: View, found: _Found, path: str
     ) -> str | PendingTensor:
         """The record of an input with the output that it is; an output is remembered as one."""
-        assert self._flow is not None
         if self.side == "output":
-            if not known.source and _has_storage(tensor):
-                known.source = _joined(path, key)
-                self._flow.keep(tensor, known.source)
-            return known.record
-        if known.source is None:
-            known.source = (self._flow.source_of(tensor) if _has_storage(tensor) else None) or ""
-        if not known.source:
-            return known.record
-        return _extended(known.record, f', "source": {quoted(known.source)}')
+            if not found.source:
+                found.source = path
+                keep(memory, view, path)
+            return found.record
+        if found.source is None:
+            found.source = source_of(memory, view) or ""
+        if not found.source:
+            return found.record
+        return _extended(found.record, f', "source": {quoted(found.source)}')
 
     def _with_file(
         self, tensor: torch.Tensor, path: str, record: str | PendingTensor
@@ -214,38 +239,42 @@ class TensorBook:
         values = tensor if is_simple(tensor) else elements_of(tensor)
         return _extended(record, f', "data_name": {quoted(self._save(values, path))}')
 
-    def _measure(self, tensor: torch.Tensor, known: _Known | None, path: str) -> _Known:
-        distrusted = known is not None and known.version == _NEVER and known.alive() is tensor
-        version = _NEVER if distrusted or tensor.is_inference() else tensor._version
-        fresh = _Known(tensor, version, tensor.requires_grad)
-        fresh.record, fresh.abnormal = self._make(tensor, path, version)
-        if version != _NEVER:
-            self._known[id(tensor)] = fresh
-        return fresh
+    def _is_unwritten(self, tensor: torch.Tensor, memory: Memory | None) -> bool:
+        """Whether nobody has written a tensor.
+
+        Inference tensors have no version: their mark goes with the first call that takes them.
+        """
+        if memory is None or not memory.unwritten:
+            return False
+        if self.side == "input" and tensor.is_inference():
+            memory.unwritten = False
+        return True
 
     def _make(
-        self, tensor: torch.Tensor, path: str, version: int
+        self, tensor: torch.Tensor, path: str, memory: Memory | None
     ) -> tuple[str | PendingTensor, bool]:
         tail = ', "requires_grad": true' if tensor.requires_grad else ', "requires_grad": false'
         if not is_simple(tensor):
             tail += placement_text(tensor) or ""
-            return self._make_odd(tensor, path, tail)
+            return self._make_odd(tensor, path, tail, memory)
         key = (tensor.dtype, tensor.shape)
         head = self._heads.get(key)
         if head is None:
             head = self._heads[key] = _head(tensor.dtype, list(tensor.shape))
-        if self._unwritten.holds(tensor, self.side == "input"):
+        if self._is_unwritten(tensor, memory):
             return f"{head}{_NO_NUMBERS}{tail}{_UNWRITTEN}}}", False
+        if not has_memory(tensor):
+            return f"{head}{_NO_NUMBERS}{tail}}}", False
         options = self.options
         if options.save or options.checksum:
-            tail += self._bytes_of(tensor, path, version)
+            tail += self._bytes_of(tensor, path, memory)
         if not options.statistics:
             return f"{head}{tail}}}", False
         if tensor.numel() < _SMALL:
             measured = measure_now(tensor, options.double)
             sketched = self._sketch(tensor, measured)
         else:
-            storage = self._storages.whole(tensor, version)
+            storage = _whole(tensor, memory)
             known = None if storage is None else storage.measured
             measured = known or measure_now(tensor, options.double)
             if storage is not None:
@@ -257,12 +286,12 @@ class TensorBook:
 
     def _sketch(self, tensor: torch.Tensor, measured: Measured) -> str:
         # Of one element the statistics tell all there is to know.
-        if not self.options.sketch or tensor.numel() < 2:
+        if not self.options.sketch or tensor.numel() < 2 or repeats_too_much(tensor):
             return ""
         return sketch_text(sketch_now(tensor, measured.extreme, self.options.double))
 
     def _sketch_once(
-        self, tensor: torch.Tensor, measured: Measured, storage: Storage | None
+        self, tensor: torch.Tensor, measured: Measured, storage: WholeStorage | None
     ) -> str:
         # Views in C order share the sketch of their storage, whatever their shapes.
         if storage is None or not self.options.sketch or not tensor.is_contiguous():
@@ -272,22 +301,23 @@ class TensorBook:
         return storage.sketch
 
     def _make_odd(
-        self, tensor: torch.Tensor, path: str, tail: str
+        self, tensor: torch.Tensor, path: str, tail: str, memory: Memory | None
     ) -> tuple[str | PendingTensor, bool]:
         options = self.options
         head = _head(tensor.dtype, shape_of(tensor))
-        if _has_storage(tensor) and self._unwritten.holds(tensor, self.side == "input"):
+        if self._is_unwritten(tensor, memory):
             return f"{head}{_NO_NUMBERS}{tail}{_UNWRITTEN}}}", False
         try:
             values = elements_of(tensor)
         except Unreadable:
             return f"{head}{_NO_NUMBERS}{tail}}}", False
         if options.save or options.checksum:
-            tail += self._bytes_of(values, path, -1)
+            tail += self._bytes_of(values, path, None)
         if not options.statistics:
             return f"{head}{tail}}}", False
         if is_deferred(values):
-            numbers = self._on_devices.measure(values, options.double, options.sketch)
+            with_sketch = options.sketch and not repeats_too_much(values)
+            numbers = self._on_devices.measure(values, options.double, with_sketch)
             return PendingTensor(head, numbers, tail), False
         is_sparse = tensor.layout is not torch.strided and not tensor.is_nested
         measured = (
@@ -298,9 +328,10 @@ class TensorBook:
         sketched = "" if is_sparse else self._sketch(values, measured)
         return f"{head}{measured.text}{sketched}{tail}{measured.counts}}}", measured.abnormal
 
-    def _bytes_of(self, tensor: torch.Tensor, path: str, version: int) -> str:
+    def _bytes_of(self, tensor: torch.Tensor, path: str, memory: Memory | None) -> str:
         """Checksum and file of the elements: the same for the same elements in the same shape."""
-        known = self._storages.bytes_of(tensor, version)
+        storage = _whole(tensor, memory) if tensor.is_contiguous() else None
+        known = None if storage is None else storage.bytes.get(tensor.shape)
         if known is not None:
             return known
         options, text = self.options, ""
@@ -308,8 +339,34 @@ class TensorBook:
             text = f', "data_name": {quoted(self._save(tensor, path))}'
         if options.checksum:
             text += f', "md5": "{_CHECKSUMS[options.checksum](tensor)}"'
-        self._storages.keep_bytes(tensor, version, text)
+        if storage is not None:
+            storage.bytes[tensor.shape] = text
         return text
+
+
+def _whole(tensor: torch.Tensor, memory: Memory | None) -> WholeStorage | None:
+    """What is known of the tensor's elements; None when it does not show a whole storage."""
+    if memory is None or memory.is_open or not covers_all(tensor, memory.size):
+        return None
+    if memory.whole is None or memory.whole.dtype is not tensor.dtype:
+        memory.whole = WholeStorage(tensor.dtype)
+    return memory.whole
+
+
+def _memories_in(value: object) -> Iterator[torch.Tensor]:
+    """The tensors with memory in an argument: in lists, and in operations between two ranks."""
+    if isinstance(value, torch.Tensor):
+        own = own_memory(value)
+        if own is not None:
+            yield own
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _memories_in(each)
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _memories_in(each)
+    elif hasattr(value, "tensor"):
+        yield from _memories_in(value.tensor)
 
 
 def _extended(record: str | PendingTensor, members: str) -> str | PendingTensor:

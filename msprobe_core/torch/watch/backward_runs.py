@@ -25,9 +25,10 @@ class BackwardRuns:
     def __init__(
         self,
         begin: Callable[[Sequence[object], Sequence[object]], None],
+        end: Callable[[], None],
         mode: CallMode | None,
     ) -> None:
-        self._begin, self._mode = begin, mode
+        self._begin, self._end, self._mode = begin, end, mode
         self._replaced = Replacements()
 
     def start(self) -> None:
@@ -40,12 +41,13 @@ class BackwardRuns:
         def run(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             if len(args) > 1:
                 self._begin(args[0], args[1])
-            if self._mode is None or not self._mode.enter_again():
-                return original(*args, **kwargs)
+            entered = self._mode is not None and self._mode.enter_again()
             try:
                 return original(*args, **kwargs)
             finally:
-                self._mode.leave()
+                if entered and self._mode is not None:
+                    self._mode.leave()
+                self._end()
 
         self._replaced.put(torch.autograd, _NAME, run)
 

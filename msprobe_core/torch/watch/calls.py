@@ -5,7 +5,6 @@ The mode is entered at `start` and left at `stop`; torch itself stays as it is.
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable
 from functools import lru_cache
@@ -20,6 +19,7 @@ from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.torch.memory.unwritten import ALLOCATING, mark_overwritten
+from msprobe_core.torch.memory.writes import WRITING, written_by
 from msprobe_core.torch.names.api_table import Api
 from msprobe_core.torch.names.call_site import CallSites, written_arguments
 from msprobe_core.torch.record.entries import begin_call, end_call, holds_tensor, write_output
@@ -27,11 +27,6 @@ from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.graph import now
 from msprobe_core.torch.watch.regions import RegionWatch
 
-_DATA = inspect.getattr_static(torch.Tensor, "data")
-_BEHIND_THE_VERSION: frozenset[Callable[..., Any]] = frozenset(
-    (_DATA.__get__, _DATA.__set__, torch.Tensor.data_ptr, torch.Tensor.__array__)
-)
-"""What gives the elements of a tensor away, or changes them, without a sign in its version."""
 _EXPOSES_MEMORY = frozenset({"numpy"})
 _RESIZES = frozenset({"resize_", "resize_as_"})
 
@@ -69,7 +64,7 @@ class CallMode(TorchFunctionMode):
         self._threads, self._gradients = threads, gradients
         self._sites = sites
         self._below: list[object] = []
-        self._started = False
+        self.is_started = False
         self._unlisted = unlisted
 
     def __torch_function__(
@@ -80,6 +75,10 @@ class CallMode(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401 - the result of any function of torch
         kwargs = kwargs or {}
+        try:
+            func = self._sites.originals.of(func, sys._getframe(self._depth))
+        except Exception as error:  # nothing of this may reach the user's step
+            self._trace.report(f"what {func} replaces", error)
         if func not in self._table.watched:
             return self._unrecorded(func, args, kwargs)
         if self.is_quiet():
@@ -133,15 +132,15 @@ class CallMode(TorchFunctionMode):
 
     def start(self) -> None:
         """Enter the mode in this thread."""
-        self._started = True
+        self.is_started = True
         self._below = [_get_function_stack_at(n) for n in range(_len_torch_function_stack())]
         _push_mode(self)
 
     def stop(self) -> None:
         """Leave the mode. A mode of the user's that ended meanwhile took it off in its stead."""
-        if not self._started:
+        if not self.is_started:
             return
-        self._started = False
+        self.is_started = False
         if self._is_on():
             self.leave()
             return
@@ -175,6 +174,9 @@ class CallMode(TorchFunctionMode):
             self._end(begun, written[0])
             raise
         local.quiet -= 1
+        wrote = written_by(api.name, *call, result)
+        if wrote:
+            self._trace.safely(api.owner, self._trace.book.written, wrote)
         if size is not None:
             self._trace.safely(api.owner, self._resized, result, size)
         self._end(begun, written[0], result)
@@ -183,7 +185,7 @@ class CallMode(TorchFunctionMode):
     def _begin(self, api: Api, written: Arguments, caller: FrameType | None) -> _Begun | None:
         trace, local = self._trace, self._threads.local
         try:
-            parent = local.running[-1] if local.running else self._regions.region_of(caller)
+            parent = local.running[-1] if local.running else self._around(caller)
             name = f"{api.prefix}.{api.name}.{trace.next_call(api.owner)}"
             marked = mark_overwritten(api.name, *written)
             entry = begin_call(trace, f"{name}.forward", api, parent, marked, caller)
@@ -191,6 +193,10 @@ class CallMode(TorchFunctionMode):
         except Exception as error:  # nothing of this may reach the user's step
             trace.report(api.owner, error)
             return None
+
+    def _around(self, caller: FrameType | None) -> ModuleCall | None:
+        """Where a call stands that no running module makes: a region, or a user's own backward."""
+        return self._regions.region_of(caller) or self._gradients.running_backward()
 
     def _end(self, begun: _Begun | None, args: tuple[Any, ...], *result: Any) -> None:  # noqa: ANN401
         """Record the result of a call; without one it has raised."""
@@ -200,7 +206,7 @@ class CallMode(TorchFunctionMode):
         api, name, parent, entry, made = begun
         try:
             if api.name in _EXPOSES_MEMORY:
-                trace.book.distrust(args[0])
+                trace.book.given_away(args[0])
             if entry is not None and result:
                 write_output(trace, entry, result[0])
             end_call(trace, f"{name}.forward", entry, parent)
@@ -214,8 +220,6 @@ class CallMode(TorchFunctionMode):
         self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:  # noqa: ANN401
         quiet = self.is_quiet()
-        if func in _BEHIND_THE_VERSION and args and not quiet:
-            self._trace.safely("a tensor", self._trace.book.distrust, args[0])
         if self._unlisted is not None and not quiet:
             api = self._trace.safely("the name of a call", self._unlisted, func)
             if api is not None:
@@ -227,7 +231,11 @@ class CallMode(TorchFunctionMode):
         inner = self._table.unwrapped.get(func)
         if inner is not None:
             return self._inside(inner, func, args, kwargs)
-        return func(*args, **kwargs)
+        result = func(*args, **kwargs)
+        if (func in WRITING or "out" in kwargs) and not quiet:
+            wrote = written_by(getattr(func, "__name__", ""), args, kwargs, result)
+            self._trace.safely("written memory", self._trace.book.written, wrote)
+        return result
 
     def _record_unlisted(
         self, api: Api, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -252,7 +260,7 @@ class CallMode(TorchFunctionMode):
     ) -> _Begun | None:
         trace, local = self._trace, self._threads.local
         try:
-            parent = local.running[-1] if local.running else self._regions.region_of(caller)
+            parent = local.running[-1] if local.running else self._around(caller)
             name = f"{api.owner}.{trace.calls_of(api.owner)}"
             marked = mark_overwritten(api.name, args, kwargs)
             entry = begin_call(trace, f"{name}.forward", api, parent, marked, caller)
@@ -273,9 +281,10 @@ class CallMode(TorchFunctionMode):
         trace.next_call(api.owner)
         if func in ALLOCATING:
             trace.book.allocated(result)
+        wrote = written_by(api.name, args, {}, result)
+        if wrote:
+            trace.book.written(wrote)
         arrives_later = api.name.startswith(_COLLECTIVES)
-        if arrives_later:  # what fills the tensors leaves their versions as they are
-            trace.book.distrust([*args, result])
         if entry is not None and not (arrives_later and not api.name.startswith(_WAIT)):
             write_output(trace, entry, result)
         end_call(trace, f"{name}.forward", entry, parent)

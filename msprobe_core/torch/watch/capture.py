@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -10,7 +11,7 @@ import torch
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
-from msprobe_core.torch.memory.unseen_writes import KeptVersions, UnseenWrites
+from msprobe_core.torch.memory.unseen_writes import UnseenWrites
 from msprobe_core.torch.names.call_site import call_sites
 from msprobe_core.torch.parallel import OutermostCalls
 from msprobe_core.torch.record.entries import untraced
@@ -22,6 +23,7 @@ from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model, ModuleWatch
 from msprobe_core.torch.watch.regions import RegionWatch
+from msprobe_core.torch.watch.replaced_functions import ReplacedFunctions
 from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, unlisted_api
 
 
@@ -45,13 +47,11 @@ class Capture:
         self._gradients = GradientWatch(trace)
         self._regions = RegionWatch(self._threads, trace)
         self._mode: CallMode | None = None
-        self._others: list[_Watch] = [KeptVersions(trace)]
+        self._others: list[_Watch] = [UnseenWrites(trace, sees_calls=config.records_calls)]
         self._custom = custom
         if config.records_calls:
             self._watch_calls(config.risk_level)
-        else:
-            self._others.append(UnseenWrites(trace))
-        self._others.append(BackwardRuns(self._begin_pass, self._mode))
+        self._others.append(BackwardRuns(self._begin_pass, self._end_pass, self._mode))
         self.outermost = OutermostCalls(trace)
         self._modules = ModuleWatch(
             trace, self._threads, self._gradients, self._mode, isolation, self.outermost
@@ -110,6 +110,12 @@ class Capture:
         except Exception as error:  # nothing of this may reach the user's step
             self._trace.report("the start of a backward pass", error)
 
+    def _end_pass(self) -> None:
+        distributed = sys.modules.get("torch.distributed")
+        if distributed is not None and distributed.is_available() and distributed.is_initialized():
+            # What averages gradients over ranks is not seen: it runs below Python.
+            self._trace.safely("a backward pass", self._trace.book.forget_gradients)
+
     def _watch_calls(self, risk_level: str) -> None:
         sites = call_sites(risk_level)
         make = call_mode_type()
@@ -119,6 +125,7 @@ class Capture:
         )
         others: list[_Watch] = [
             CollectiveWatch(self._trace, self._threads, self._regions, risk_level),
+            ReplacedFunctions(self._mode, risk_level),
         ]
         if risk_level == "ALL":
             others.append(AutogradFunctions(self._mode))

@@ -202,7 +202,8 @@ class CollectiveWatch:
         trace = self._trace
         trace.place_forward(name, parent)
         trace.selection.leave(name)
-        trace.book.distrust(values, filled=True)  # collectives leave versions as they were
+        if _is_completed(work):  # else the group's own method has noted the work
+            trace.book.arrived(values)
         if entry is not None:
             self._close(entry, parent, work, values)
 

@@ -43,17 +43,22 @@ class CustomApis:
             return
         for module, api, prefix in self._registered.values():
             original = getattr(module, api)
-            self._replaced.put(module, api, _wrapped(mode, original, Api(prefix, api, True)))
+            self._replaced.put(module, api, recorded(mode, original, Api(prefix, api, True)))
 
     def stop(self) -> None:
         """Put the originals back."""
         self._replaced.restore()
 
 
-def _wrapped(mode: CallMode, original: Callable[..., Any], api: Api) -> Callable[..., Any]:
+def recorded(mode: CallMode, original: Callable[..., Any], api: Api) -> Callable[..., Any]:
+    """A function that runs `original` and records the call as `api` while the mode is on.
+
+    Whoever kept it beyond the recording has `original` in it.
+    """
+
     @functools.wraps(original)
     def custom(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        if mode.is_quiet():
+        if mode.is_quiet() or not mode.is_started:
             return original(*args, **kwargs)
         return mode.record(api, original, (args, kwargs), (args, kwargs), sys._getframe(1))
 

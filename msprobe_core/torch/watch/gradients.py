@@ -86,6 +86,21 @@ class GradientWatch:
 
         node.register_hook(hook)
 
+    def running_backward(self) -> ModuleCall | None:
+        """The module in whose backward a function of the user's runs now, as a parent of calls.
+
+        The function's node was made while that module ran, and in none inside of it.
+        """
+        if not self._trace.nested or torch._C._current_graph_task_id() == -1:
+            return None
+        node: Node | None = torch._C._current_autograd_node()  # none in the engine's own work
+        if node is None:
+            return None
+        made = node._sequence_nr()
+        around = [c for c, span in self._spans.items() if span.start <= made < span.end]
+        inner = max(around, key=lambda call: self._spans[call].start, default=None)
+        return None if inner is None else _in_backward(inner)
+
     def begin_module(self, inputs: Iterable[object]) -> Begun:
         """Before a module runs: where new graph nodes begin, and the edges of its inputs."""
         if not torch.is_grad_enabled():
@@ -189,6 +204,11 @@ class GradientWatch:
                 return span.end
             around = around.parent
         return float("inf")
+
+
+def _in_backward(call: ModuleCall) -> ModuleCall:
+    parent = None if call.parent is None else _in_backward(call.parent)
+    return ModuleCall(call.backward, call.backward, parent)
 
 
 def record_backward(

@@ -17,7 +17,7 @@ from msprobe_core.capture.trace import Trace
 class TokenRange:
     """Switches recording on before call `first` of the model and off after call `last`.
 
-    Calls count from 1; both ends are included.
+    Calls count from 0, as steps do; both ends are included.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class TokenRange:
     ) -> None:
         self._model, self._first, self._last = model, first, last
         self._on, self._off, self._trace = switch_on, switch_off, trace
-        self._count = 0
+        self._count = -1
         self._handles: list[Any] = []
 
     def is_for(self, model: torch.nn.Module, first: int, last: int) -> bool:

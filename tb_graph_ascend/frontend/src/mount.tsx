@@ -7,6 +7,7 @@ import { I18nextProvider } from "react-i18next";
 
 import { queryClient } from "./api/queries";
 import { App } from "./components/page/App";
+import { ErrorBoundary } from "./components/page/ErrorBoundary";
 import { changeLanguage, createI18n } from "./i18n/setup";
 import { usePreferences } from "./state/preferences";
 import "./styles/tokens.css";
@@ -33,7 +34,9 @@ export function mount(element: HTMLElement): void {
     <StrictMode>
       <QueryClientProvider client={queryClient}>
         <I18nextProvider i18n={i18n}>
-          <App />
+          <ErrorBoundary>
+            <App />
+          </ErrorBoundary>
         </I18nextProvider>
       </QueryClientProvider>
     </StrictMode>,

@@ -154,10 +154,12 @@ class NameIndex:
         hit = np.zeros(len(self._names), dtype=bool)
         search: Any = expression.search
         for index, name in enumerate(self._names):
-            if search(name, timeout=_LONGEST_ON_ONE_NAME) is not None:
-                hit[index] = True
-            if index % 1024 == 0 and time.monotonic() > deadline:
+            left = deadline - time.monotonic()
+            if left <= 0:
                 raise TimeoutError
+            longest = min(left, _LONGEST_ON_ONE_NAME)
+            if search(name, timeout=longest, concurrent=True) is not None:
+                hit[index] = True
         return hit
 
 

@@ -54,3 +54,18 @@ def test_places_are_part_of_the_json(tmp_path: Path) -> None:
     assert json.dumps(finding["places"][0]) == json.dumps(
         {"step": 0, "rank": 0, "node": "Torch.op.2.forward"}
     )
+
+
+def test_frames_of_the_framework_are_known_wherever_it_is_installed(tmp_path: Path) -> None:
+    places = (
+        "/usr/lib/python3/dist-packages/torch/nn/functional.py",
+        "/opt/lib/python3.11/site-packages/torch_npu/utils.py",
+        "C:\\py\\Lib\\site-packages\\torch\\nn\\functional.py",
+    )
+    first, third = "Torch.op.0.forward", "Torch.op.2.forward"
+    for number, place in enumerate(places):
+        frame = f"File {place}, line 1, in linear, \n return f(x)"
+        # The same line of the framework under two lines of the user's: two causes.
+        lines = {layer: [frame, OTHER if layer == 2 else LINE] for layer in range(4)}
+        expected = [(0, first, [(1, first)]), (0, third, [(1, third)])]
+        assert found(tmp_path / str(number), lines) == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import struct
 import subprocess
 import sys
 import zipfile
@@ -16,6 +17,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from builder.compare.dumped_tensors import measure_pair
 from builder.dump import tensor_files
 from builder.dump.tensor_files import TensorFileError, open_tensor
 
@@ -174,6 +176,96 @@ def test_a_layout_outside_its_storage_is_refused(tmp_path: Path) -> None:
     path.write_bytes(data[:place] + b"K\x7f\x85" + data[place + 3 :])
     with pytest.raises(TensorFileError, match="shorter than its shape"), open_tensor(path):
         pass
+
+
+def described(path: Path, shape: tuple[int, ...], strides: tuple[int, ...]) -> Path:
+    """A file of one stored number that says it is a tensor of this shape."""
+    saved(path.parent, torch.zeros(1), path.name)
+    with zipfile.ZipFile(path) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    inside = next(name for name in entries if name.endswith("data.pkl"))
+    # K\x01 1-tuple (shape), the same again (strides), as torch writes them
+    old = entries[inside]
+    at = old.index(b"K\x01\x85")
+    rest = old[old.index(b"K\x01\x85", at + 1) + 3 :]
+    rest = rest[2:] if rest[:1] == b"q" else rest
+    tuples = b"".join(_tuple(numbers) for numbers in (shape, strides))
+    entries[inside] = old[:at] + tuples + rest
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return path
+
+
+def _tuple(numbers: tuple[int, ...]) -> bytes:
+    longs = [pickle.encode_long(number) for number in numbers]
+    parts = [b"\x8a" + bytes([len(raw)]) + raw for raw in longs]
+    return b"(" + b"".join(parts) + b"t"
+
+
+@pytest.mark.parametrize("shape", [(2**40, 2), (2**62,), (2**31, 1, 2)])
+def test_a_file_that_repeats_one_number_without_end_is_refused(
+    tmp_path: Path, shape: tuple[int, ...]
+) -> None:
+    path = described(tmp_path / "bomb.pt", shape, (0,) * len(shape))
+    with pytest.raises(TensorFileError, match="repeats 1 elements as"), open_tensor(path):
+        pass
+    assert "repeats 1" in str(measure_pair((str(path), str(path))))
+
+
+def test_an_expanded_tensor_is_read_block_by_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tensor = torch.arange(6.0).reshape(2, 1, 3).expand(2, 5, 3)
+    path = saved(tmp_path, tensor)
+    monkeypatch.setattr(tensor_files, "_WHOLE_BYTES", 0)
+    with open_tensor(path) as data:
+        pieces = [data.block(at, min(at + 7, data.size)) for at in range(0, data.size, 7)]
+    assert np.array_equal(np.concatenate(pieces), tensor.contiguous().reshape(-1).numpy())
+
+
+def test_a_pair_that_takes_too_much_memory_is_one_value_without_a_measure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    path = str(saved(tmp_path, torch.zeros(4)))
+    monkeypatch.setattr("builder.compare.dumped_tensors.compare_tensors", full)
+    assert measure_pair((path, path)) == f"{path}: takes more memory than there is"
+
+
+@pytest.mark.parametrize("promised", [2**40, 2**60])
+def test_a_directory_or_header_that_promises_more_than_the_file_takes_no_memory(
+    tmp_path: Path, promised: int
+) -> None:
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({promised},), }}".encode()
+    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
+    npy = tmp_path / "a.npy"
+    npy.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + b"\0" * 16)
+    path = saved(tmp_path, torch.zeros(4))
+    data = bytearray(path.read_bytes())
+    entry = data.rindex(b"PK\x01\x02", 0, data.rindex(b"data.pkl"))
+    data[entry + 20 : entry + 28] = struct.pack("<2L", 0x7FFFFFFF, 0x7FFFFFFF)
+    path.write_bytes(data)
+    for file in (npy, path):
+        with pytest.raises(TensorFileError), open_tensor(file) as opened:
+            opened.block(0, opened.size)
+
+
+@pytest.mark.parametrize("ending", [b"", b"PK\x05\x06" + b"\0" * 18])
+def test_what_is_no_archive_goes_to_no_torch_that_may_run_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: bytes
+) -> None:
+    path = tmp_path / "old.pt"
+    torch.save(torch.zeros(2), path, _use_new_zipfile_serialization=False)
+    path.write_bytes(path.read_bytes() + ending)
+    monkeypatch.setattr(torch, "__version__", torch.torch_version.TorchVersion("2.5.1"))
+    with pytest.raises(TensorFileError, match=r"CVE-2025-32434|broken"), open_tensor(path):
+        pass
+    monkeypatch.undo()
+    if not ending:
+        assert numbers(path).tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("kept", [0, 10, 300, 1200])

@@ -12,8 +12,12 @@ import pytest
 
 import builder
 from builder import BuildOptions, InputError
+from builder.dump.joined_tensors import Join, JoinedTensor
+from builder.dump.reader import read_dump
+from builder.dump.values import Record
 from builder.judge import extensions as module
 from builder.judge.extensions import Extension, PairFacts, ValueFacts, load_extensions
+from tests.builder.dumps import write_dump
 
 
 def noise_ratio(problem: ValueFacts, benchmark: ValueFacts) -> float | None:
@@ -79,3 +83,22 @@ def test_what_is_no_extension_is_named(monkeypatch: pytest.MonkeyPatch, attribut
 
 def test_without_packages_there_are_none() -> None:
     assert load_extensions() == ()
+
+
+def test_a_value_joined_from_ranks_is_joined_for_extensions_too(tmp_path: Path) -> None:
+    whole = np.arange(8, dtype=np.float32).reshape(4, 2)
+    files = []
+    for rank, part in enumerate(np.split(whole, 2)):
+        files.append(str(tmp_path / f"{rank}.npy"))
+        np.save(files[-1], part)
+    joined = JoinedTensor(tuple(files), ((2, 2), (2, 2)), (Join("S", 2, 0),))
+    dump = read_dump(write_dump(tmp_path / "d", {}, {}))
+    dump.joined["joined:7"] = joined
+    record = Record(type="torch.Tensor", dtype="float32", shape=(4, 2), data_name="joined:7")
+    facts = module._facts(record, dump)
+    assert facts.file is None
+    found = facts.tensor()
+    assert found is not None
+    assert np.array_equal(found, whole.reshape(-1))
+    plain = Record(type="torch.Tensor", dtype="float32", shape=(4, 2), data_name="a.npy")
+    assert module._facts(plain, dump).file == tmp_path / "d" / "dump_tensor_data" / "a.npy"

@@ -65,3 +65,12 @@ def test_unique_calls_cut_a_wide_gap() -> None:
     right = tokens([f"c{i}" for i in range(3000) if i % 7])
     pairs = align(left, right)
     assert [left[i].name for i, _ in pairs] == [token.name for token in right]
+
+
+def test_the_line_tells_which_of_two_equal_calls_is_new() -> None:
+    def call(line: str) -> Token:
+        return Token("mul", (2,), (), line)
+
+    assert align([call("new"), call("old")], [call("old")]) == [(1, 0)]
+    assert align([call("old"), call("new")], [call("old")]) == [(0, 0)]
+    assert align([call("moved"), call("old")], [call("b"), call("c")]) == [(0, 0), (1, 1)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import multiprocessing
 import os
 import signal
+import struct
 from pathlib import Path
 from typing import get_args
 
@@ -14,6 +16,7 @@ import builder
 from builder import BuildOptions
 from builder.processes.second_process import CAN_FORK
 from builder.run import executor, pair_work
+from builder.work.outcome import PairOutcome
 from builder.work.pair import Compared, Instructions, PairResult
 from builder.work.phases import Phase, PhaseEntered
 from builder.work.plan import PairPlan
@@ -91,3 +94,34 @@ def test_a_single_graph_is_read_and_written(tmp_path: Path) -> None:
     told: list[PhaseEntered] = []
     builder.build(dump(tmp_path / "p", 1), None, tmp_path / "o", phases=told.append)
     assert [one.phase for one in told] == ["reading", "writing"]
+
+
+class Half:
+    """Work whose process dies on rank 1 in the middle of what it says."""
+
+    def __init__(self, said: bytes) -> None:
+        self.said = said
+
+    def attempt(self, plan: PairPlan, cores: int) -> PairOutcome:
+        if plan.rank == 1:
+            frame = inspect.currentframe()
+            assert frame is not None
+            assert frame.f_back is not None
+            os.write(frame.f_back.f_locals["answer"].fileno(), self.said)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return PairOutcome(plan.step, plan.rank)
+
+    def lost(self, plan: PairPlan, cause: str) -> PairOutcome:
+        return PairOutcome(plan.step, plan.rank, error=cause)
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="the connection is found in a forked process only")
+@pytest.mark.parametrize(
+    "said",
+    [b"", b"\0\0", struct.pack("!i", 1000) + b"half", struct.pack("!i", 4) + b"\x80\x04.."],
+)
+def test_a_worker_killed_while_it_speaks_is_a_failed_pair(said: bytes) -> None:
+    plans = [PairPlan(0, rank, Path("p"), Path("b"), json_bytes=1) for rank in range(3)]
+    outcomes = executor.LocalProcesses(1).run(plans, Half(said), lambda _: None)
+    assert [(o.rank, o.error is None) for o in outcomes] == [(0, True), (1, False), (2, True)]
+    assert "killed by signal 9" in str(outcomes[1].error)

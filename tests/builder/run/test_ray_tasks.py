@@ -14,6 +14,7 @@ import pytest
 import builder
 from builder import BuildOptions, InputError
 from builder.run.executors import executor_named
+from builder.run.ray_tasks import _collect
 from builder.run.units.running import join_build, plan_build, run_units
 from builder.run.units.unit_work import StoredParts
 from builder.work.outcome import PairOutcome
@@ -110,3 +111,45 @@ def test_without_ray_the_extra_is_named(
 def test_an_executor_that_nobody_has_is_named() -> None:
     with pytest.raises(InputError, match="slurm: no such executor; choose one of local, ray"):
         executor_named("slurm", None)
+
+
+class RayOfOneProcess:
+    """What is asked of Ray, where tasks raise as they do there."""
+
+    class exceptions:  # noqa: N801 - as Ray calls it
+        class RayError(Exception):
+            """Any."""
+
+        class RayTaskError(RayError):
+            """The task raised `cause`."""
+
+            cause = ValueError("no such column")
+
+        class WorkerCrashedError(RayError):
+            """The worker died."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def get(self, task: object) -> None:
+        raise getattr(self.exceptions, self.kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("RayTaskError", "raised ValueError: no such column"),
+        ("WorkerCrashedError", "of Ray was lost 4 times"),
+    ],
+)
+def test_a_task_that_raises_is_told_apart_from_one_that_is_lost(kind: str, told: str) -> None:
+    class Work:
+        def attempt(self, plan: PairPlan, cores: int) -> PairOutcome:
+            raise AssertionError
+
+        def lost(self, plan: PairPlan, cause: str) -> PairOutcome:
+            return PairOutcome(plan.step, plan.rank, error=cause)
+
+    plan = PairPlan(0, 0, Path("p"), Path("b"))
+    outcome = _collect(RayOfOneProcess(kind), object(), plan, Work())  # type: ignore[arg-type]
+    assert str(outcome.error).startswith(told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -10,8 +11,10 @@ from uuid import uuid4
 import pytest
 
 from builder import InputError
+from builder.storage import whole_file
 from builder.storage.folder import Folder, address_of, is_address
 from builder.storage.opening import open_folder
+from builder.storage.remote_folder import RemoteFolder
 
 pytest.importorskip("fsspec")
 
@@ -74,3 +77,54 @@ def test_a_file_that_is_written_again_has_another_version(folder: Folder) -> Non
     folder.write("a.json", b"[]")
     (second,) = folder.listed()
     assert (second.size, second.version != first.version) == (first.size, True)
+
+
+def test_what_vanishes_while_it_is_listed_hides_nothing(tmp_path: Path) -> None:
+    for name in ("a.json", "b.part"):
+        (tmp_path / name).write_bytes(b"1")
+    (tmp_path / ".b.part.12345678").symlink_to(tmp_path / "gone")
+    assert [item.name for item in open_folder(str(tmp_path)).listed()] == ["a.json", "b.part"]
+
+
+class FlatStore:
+    """An object store as s3fs shows one: keys are any texts, folders what stands before a slash."""
+
+    def __init__(self, *keys: str) -> None:
+        self.keys = keys
+
+    def invalidate_cache(self) -> None:
+        """Nothing is kept."""
+
+    def ls(self, path: str, detail: bool) -> list[dict[str, object]]:
+        found: dict[str, dict[str, object]] = {}
+        for key in (key for key in self.keys if key.startswith(f"{path}/")):
+            head, sep, _ = key[len(path) + 1 :].partition("/")
+            kind = "directory" if sep else "file"
+            found[head] = {"name": f"{path}/{head}", "type": kind, "size": 0}
+        return list(found.values())
+
+
+@pytest.mark.parametrize("key", ["b/run/../../evil.txt", "b/run/..", "b/run/.", "b/run/a\0b"])
+def test_a_key_that_leads_out_of_its_folder_is_refused(key: str) -> None:
+    folder = RemoteFolder(FlatStore("b/run/dump.json", key), "b/run", "s3://b/run")
+    with pytest.raises(InputError, match=r"s3://b/run/.*remove or rename"):
+        folder.listed()
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[str, list[str]]] = []
+    sync = os.fsync
+
+    def fsync(file: int) -> None:
+        names = [path.name for path in tmp_path.iterdir()]
+        synced.append((Path(f"/proc/self/fd/{file}").readlink().name, names))
+        sync(file)
+
+    monkeypatch.setattr(whole_file.os, "fsync", fsync)
+    open_folder(str(tmp_path)).write("a.json", b"{}")
+    (content, before), (folder, after) = synced
+    assert content.startswith(".a.json.")
+    assert "a.json" not in before
+    assert (folder, after) == (tmp_path.name, ["a.json"])

@@ -11,7 +11,7 @@ import pytest
 from openpyxl import load_workbook
 
 from builder import BuildOptions
-from builder.errors import BuilderError, OutputError
+from builder.errors import BuilderError, MappingError, OutputError
 from builder.tables import sheets
 from builder.tables.comparing import TableOptions, compare_into_tables
 from tests.builder.dumps import forward, tensor, write_dump
@@ -205,8 +205,47 @@ def test_data_mapping_pairs_single_values(root: Path) -> None:
         ("Torch.old.0.forward.output.0", "Torch.new.0.forward.output.0", "pass"),
     ]
     wrong = TableOptions(build=BuildOptions(data_mapping={"a": "b"}))
-    result = compare_into_tables(root / "a", root / "b", root / "out", wrong)
-    assert "has no value a" in str(result.outcomes[0].error)
+    with pytest.raises(MappingError, match="the problem has no value a"):
+        compare_into_tables(root / "a", root / "b", root / "out", wrong)
+
+
+def test_data_mapping_names_values_that_one_rank_of_several_has(tmp_path: Path) -> None:
+    for side in ("p", "b"):
+        for rank in (0, 1):
+            name = f"Torch.op{rank}.0.forward"
+            folder = tmp_path / side / "step0" / f"rank{rank}"
+            write_dump(folder, {name: forward([tensor()], [tensor()])}, {name: None})
+
+    def compared(mapping: dict[str, str]) -> list[str | None]:
+        options = TableOptions(build=BuildOptions(workers=1, data_mapping=mapping))
+        made = compare_into_tables(tmp_path / "p", tmp_path / "b", tmp_path / "o", options)
+        return [outcome.error for outcome in made.outcomes]
+
+    first, second = "Torch.op0.0.forward.input.0", "Torch.op1.0.forward.input.0"
+    assert compared({first: first}) == [None, None]
+    with pytest.raises(MappingError, match="no step and rank has both"):
+        compared({first: second})
+    with pytest.raises(MappingError, match="the benchmark has no value nowhere"):
+        compared({first: "nowhere"})
+
+
+@pytest.mark.parametrize("text", ["=1+HYPERLINK(1)", "-2+3+cmd|x", "+1+1", "@x", "＝1", "%x"])
+def test_a_csv_has_no_formula_in_any_column(tmp_path: Path, text: str) -> None:
+    evil = tensor() | {"dtype": text, "Max": text}
+    data = {f"{text}.x.0.forward": forward([evil, {"type": text, "value": [1]}], [tensor()])}
+    files = [write_dump(tmp_path / side, data) / "dump.json" for side in "ab"]
+    (file,) = compare_into_tables(*files, tmp_path / "out").files
+    _, rows = read_table(file)
+    cells = {cell for row in rows for cell in row.values()}
+    assert {cell for cell in cells if cell.startswith(text[0])} <= {"-1.0"}
+    assert sum(text in cell for cell in cells) >= 3
+
+
+def test_a_sheet_keeps_numbers_that_begin_like_formulas(tmp_path: Path) -> None:
+    row = ["-1.5", "+2", "-inf", "-0.5%", "=1", "-", -3.0]
+    (file,) = sheets.write_csv(tmp_path / "t", ["a"] * 7, [row])
+    written = file.read_text(encoding="utf-8").splitlines()[1]
+    assert written == "-1.5,+2,-inf,-0.5%,'=1,'-,-3.0"
 
 
 def test_cell_mapping_renames_modules(root: Path) -> None:

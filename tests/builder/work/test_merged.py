@@ -19,7 +19,7 @@ from builder.ranks.layout.coordinates import Place, RunLayout, Sizes, ordered
 from builder.ranks.options import MergeOptions
 from builder.reasons import sentence
 from builder.run.dry_run import describe_merging
-from builder.work.merged import plan_comparison
+from builder.work.merge_plan import plan_comparison
 
 _ENTRY = "Module.down.Linear.forward.0"
 

@@ -121,7 +121,7 @@ def test_a_second_token_range_is_recorded_and_the_users_mode_stays(
 ) -> None:
     model, target = Net(), debugger(level="mix")
     with Count() as mode:
-        for first in (1, 2):
+        for first in (0, 1):
             target.start(model=model, token_range=[first, first])
             for _ in range(3):
                 model(torch.ones(1, 4))
@@ -332,7 +332,7 @@ def test_a_token_range_whose_hooks_fail(
 
     model, target = Net(), debugger(level="mix")
     monkeypatch.setattr(Capture, "start", fail)
-    target.start(model=model, token_range=[1, 1])
+    target.start(model=model, token_range=[0, 0])
     assert model(torch.ones(1, 4)).shape == (1, 4)
     target.stop()
     target.step()
@@ -343,7 +343,7 @@ def test_a_token_range_of_values_that_raise(debugger: Make, dumps: Read) -> None
     global armed  # noqa: PLW0603
     model, value = Holder(), torch.ones(3).as_subclass(Hostile)
     target = debugger(level="mix")
-    target.start(model=model, token_range=[1, 2])
+    target.start(model=model, token_range=[0, 1])
     armed = True
     try:
         for _ in range(3):

@@ -151,16 +151,31 @@ def test_inference_mode_and_autocast(debugger: Make, dumps: Read) -> None:
 def test_token_range_records_some_calls_of_the_model(debugger: Make, dumps: Read) -> None:
     model = Net()
     target = debugger(level="mix")
-    target.start(model=model, token_range=[2, 3])
+    target.start(model=model, token_range=[1, 2])
     with torch.no_grad():
-        for _ in range(5):
-            model(torch.ones(1, 4))
+        for number in range(5):
+            model(torch.full((1, 4), float(number)))
     target.stop()
     target.step()
-    calls = [name for name in dumps()[0].names if name.startswith("Module.first")]
+    data = dumps()[0].data
+    calls = [name for name in data if name.startswith("Module.first")]
     assert calls == ["Module.first.Linear.forward.0", "Module.first.Linear.forward.1"]
+    assert [data[name]["input_args"][0]["Max"] for name in calls] == [1.0, 2.0]
     with pytest.raises(LifecycleError, match="token_range"):
         target.start(model=model, token_range=[3, 2])
+
+
+def test_token_range_of_the_prefill_alone(debugger: Make, dumps: Read) -> None:
+    model, target = Net(), debugger(level="L0")
+    target.start(model=model, token_range=[0, 0])
+    with torch.no_grad():
+        for number in range(3):
+            model(torch.full((1, 4), float(number)))
+    target.stop()
+    target.step()
+    data = dumps()[0].data
+    assert [n for n in data if n.startswith("Module.first")] == ["Module.first.Linear.forward.0"]
+    assert data["Module.first.Linear.forward.0"]["input_args"][0]["Max"] == 0.0
 
 
 def test_models_in_lists_and_models_with_a_length(debugger: Make, dumps: Read) -> None:

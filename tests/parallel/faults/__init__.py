@@ -8,11 +8,14 @@ from tests.parallel.faults import (
     context_parallel,
     data_parallel,
     experts,
+    loss,
     megatron,
     native,
     pipeline,
+    plans,
     sequence_parallel,
     tensor_parallel,
+    vocabulary,
     zero,
 )
 from tests.parallel.faults.base import FAULTS
@@ -22,10 +25,13 @@ __all__ = [
     "context_parallel",
     "data_parallel",
     "experts",
+    "loss",
     "megatron",
     "native",
     "pipeline",
+    "plans",
     "sequence_parallel",
     "tensor_parallel",
+    "vocabulary",
     "zero",
 ]

@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 
 from tests.parallel.experiment import Experiment, layers_of
 from tests.parallel.fault import Fault
 from tests.parallel.layout import Layout
-from tests.parallel.model import Size, Transformer
+from tests.parallel.model import Transformer
+from tests.parallel.size import Size
 
 TP = Layout(tp=2)
 SP = Layout(tp=2, sequence_parallel=True)
@@ -94,3 +96,22 @@ def without(run: Experiment, work: str, *parts: str) -> None:
 def nudge(parameter: Tensor) -> None:
     with torch.no_grad():
         parameter.mul_(1.1)
+
+
+def stays(run: Experiment, step: str, axis: str, place: int, *parts: str) -> None:
+    """Let some parameters on one place of an axis keep what they were before the optimizer."""
+    kept = [
+        (_local(parameter), _local(parameter).detach().clone())
+        for name, parameter in run.parameters()
+        if run.mesh.at(axis) == place and any(re.search(part, name) for part in parts)
+    ]
+
+    def forget() -> None:
+        for parameter, before in kept:
+            parameter.data.copy_(before)
+
+    run.after_step[step] = forget
+
+
+def _local(parameter: Tensor) -> Tensor:
+    return parameter.to_local() if isinstance(parameter, DTensor) else parameter

@@ -14,6 +14,7 @@ from tests.parallel.faults.base import (
     layer_of,
     without,
 )
+from tests.parallel.layout import Layout
 
 
 @fault(
@@ -27,7 +28,7 @@ from tests.parallel.faults.base import (
 )
 def cp_loss_scale(run: Experiment) -> None:
     """The loss is multiplied by the number of processes."""
-    run.loss_scale = float(run.mesh.size("cp"))
+    run.loss_scale *= run.mesh.size("cp")
 
 
 @fault(ZIGZAG, r"attention_norm", r"mlp_norm", threads="Megatron #1528")
@@ -69,3 +70,24 @@ def cp_mask(run: Experiment) -> None:
         return torch.cat(Gather.apply(positions, group, 1, False).chunk(2, 1)[::-1], 1)
 
     layer_of(run, 2).attention.spread_positions = swapped
+
+
+@fault(Layout(cp=4), r"layers\.1\.attention\b")
+def cp4_keys_of_one_lost(run: Experiment) -> None:
+    """What the queries of one of four processes say of the keys is lost in the backward pass."""
+    group = run.mesh.group("cp")
+    kept = 0.0 if run.mesh.at("cp") == 2 else 1.0
+
+    def spread(x: Tensor) -> Tensor:
+        whole: Tensor = Gather.apply(x, group, 2, True)
+        if whole.requires_grad:
+            whole.register_hook(lambda gradient: gradient * kept)
+        return whole
+
+    layer_of(run, 1).attention.spread_keys = spread
+
+
+@fault(Layout(tp=2, cp=2), r"attention_norm", r"mlp_norm")
+def cp_tp_norm_grad(run: Experiment) -> None:
+    """Gradients of norms are those of each process's part of the sequence, beside tp."""
+    without(run, "cp", "attention_norm", "mlp_norm")

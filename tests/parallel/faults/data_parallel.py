@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from tests.parallel.experiment import Experiment
+from tests.parallel.experiment import Experiment, scale_gradients
 from tests.parallel.faults.base import (
     DP,
     fault,
@@ -26,19 +26,13 @@ def dp_gradient_not_reduced(run: Experiment) -> None:
 @fault(DP, r"^optimizer$", r"^Distributed\.", r"^Optimizer\.", threads="Megatron #936")
 def dp_averaged_twice(run: Experiment) -> None:
     """Gradients are divided by the number of processes twice."""
-    run.after_backward["again"] = lambda: _scale_gradients(run, 0.5)
+    run.after_backward["again"] = lambda: scale_gradients(run, 0.5)
 
 
 @fault(DP, r"^optimizer$", r"^Distributed\.", r"^Optimizer\.")
 def dp_not_averaged(run: Experiment) -> None:
     """Gradients are summed up and not divided."""
-    run.after_backward["again"] = lambda: _scale_gradients(run, 2.0)
-
-
-def _scale_gradients(run: Experiment, factor: float) -> None:
-    for _, parameter in run.parameters():
-        assert parameter.grad is not None
-        parameter.grad.mul_(factor)
+    run.after_backward["again"] = lambda: scale_gradients(run, 2.0)
 
 
 @fault(DP, r"\bembedding\b", r"^Tensor\.chunk", r"^Tensor\.expand", ranks=(1,))

@@ -13,9 +13,15 @@ from tests.parallel.faults.base import (
     EXPERTS,
     fault,
     layer_of,
+    stays,
     without,
 )
-from tests.parallel.model import Size
+from tests.parallel.layout import Layout
+from tests.parallel.size import Size
+
+DROPPING = Size(experts=4, capacity=1.0)
+TOP2 = Size(experts=4, top=2)
+OF_MICRO_BATCHES = Layout(micro_batches=2)
 
 
 @fault(EP, r"mlp\.experts", r"\.mlp\.Experts", size=EXPERTS)
@@ -61,7 +67,9 @@ def ep_clip_local(run: Experiment) -> None:
     """Each process clips by the norm of its own share."""
 
     def local() -> None:
-        total = sum(p.grad.square().sum() for _, p in run.parameters() if p.grad is not None)
+        total = sum(
+            p.grad.float().square().sum() for _, p in run.parameters() if p.grad is not None
+        )
         clip(run, torch.as_tensor(total).sqrt())
 
     run.after_backward["clip"] = local
@@ -73,3 +81,28 @@ def ep_answers_shifted(run: Experiment) -> None:
     experts = _experts(run, 2)
     by_expert = experts._by_expert
     experts._by_expert = lambda *a: by_expert(*a).roll(1, 0)  # type: ignore[method-assign]
+
+
+@fault(EP, r"layers\.1\.mlp\b", ranks=(1,), size=DROPPING, benchmark=OF_MICRO_BATCHES)
+def ep_capacity_of_one(run: Experiment) -> None:
+    """Process 1 drops what is above half of the capacity."""
+    if run.mesh.at("dp") == 1:
+        _experts(run, 1).capacity /= 2
+
+
+@fault(EP, r"layers\.2\.mlp\b", size=DROPPING, benchmark=OF_MICRO_BATCHES)
+def ep_drop_weights_kept(run: Experiment) -> None:
+    """Tokens that are dropped come back as they are, not as zeros."""
+    _experts(run, 2).keeps_dropped = True
+
+
+@fault(EP, r"layers\.1\.router", size=TOP2)
+def ep_top2_not_normalised(run: Experiment) -> None:
+    """One router divides its two chances by their sum."""
+    layer_of(run, 1).router.is_normalised = True
+
+
+@fault(EP, r"\brouter\b", ranks=(1,), size=EXPERTS)
+def ep_router_stale(run: Experiment) -> None:
+    """Process 1 does not apply the updates of its routers."""
+    stays(run, "forget", "dp", 1, "router")

@@ -15,6 +15,7 @@ from tests.parallel.faults.base import (
     model_of,
     nudge,
 )
+from tests.parallel.layout import Layout
 from tests.parallel.model import Transformer, build, shard, stage
 
 
@@ -61,11 +62,17 @@ def pp_labels_of_other_batch(run: Experiment) -> None:
 
 @fault(PP, r"layers\.[12]\.")
 def pp_rounded_on_the_way(run: Experiment) -> None:
-    """The activations between stages are rounded to bfloat16."""
+    """The activations between stages lose most of their digits."""
     if run.mesh.at("pp") == 0:
         block = layer_of(run, 1)
         forward = block.forward
-        block.forward = lambda *a: forward(*a).bfloat16().float()  # type: ignore[method-assign]
+        block.forward = lambda *a: _coarser(forward(*a))  # type: ignore[method-assign]
+
+
+def _coarser(x: Tensor) -> Tensor:
+    """The numbers in the next format that has fewer digits; bfloat16 for 8 bits."""
+    lower = torch.float8_e5m2 if x.dtype == torch.bfloat16 else torch.bfloat16
+    return x.to(lower).to(x.dtype)
 
 
 @fault(
@@ -73,7 +80,7 @@ def pp_rounded_on_the_way(run: Experiment) -> None:
 )
 def pp_loss_not_divided(run: Experiment) -> None:
     """The loss of each micro-batch counts in full."""
-    run.loss_scale = float(run.mesh.layout.micro_batches)
+    run.loss_scale *= run.mesh.layout.micro_batches
 
 
 @fault(PP, r"(embedding|head)\.", size=TIED, threads="TTrace 5, Megatron #656, #844")
@@ -87,3 +94,45 @@ def pp_tied_weight_differs(run: Experiment) -> None:
     """The head's copy of the shared weight is not the embedding's when training begins."""
     if run.mesh.at("pp") == 1:
         nudge(model_of(run).head.weight)
+
+
+VPP4 = Layout(pp=2, vpp=2, micro_batches=4)
+
+
+@fault(VPP4, r"layers\.[12]\.")
+def vpp_chunk_gradient_lost(run: Experiment) -> None:
+    """The third layer's gradient does not reach the second's stage."""
+    if run.mesh.at("pp") == 0:
+        block = layer_of(run, 2)
+        forward = block.forward
+
+        def stopped(x: Tensor, positions: Tensor) -> Tensor:
+            x.register_hook(torch.zeros_like)
+            return forward(x, positions)
+
+        block.forward = stopped
+
+
+@fault(VPP4, r"layers\.0\.")
+def interleaved_stale_weights(run: Experiment) -> None:
+    """The first chunk of the first stage keeps its weights."""
+    if run.mesh.at("pp") == 0:
+        _freeze(run, 0)
+
+
+def _freeze(run: Experiment, chunk: int) -> None:
+    layers = run.chunks[chunk].get_submodule("layers")
+    kept = [(p, p.detach().clone()) for p in layers.parameters()]
+
+    def forget() -> None:
+        for parameter, before in kept:
+            parameter.data.copy_(before)
+
+    run.after_step["forget"] = forget
+
+
+@fault(Layout(pp=4, micro_batches=4), r"layers\.2\.")
+def pp4_stage_stale(run: Experiment) -> None:
+    """The third of four stages keeps its weights."""
+    if run.mesh.at("pp") == 2:
+        _freeze(run, 0)

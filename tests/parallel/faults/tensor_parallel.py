@@ -105,7 +105,9 @@ def tp_clip_local(run: Experiment) -> None:
     """Each process clips by the norm of its own share."""
 
     def local() -> None:
-        total = sum(p.grad.square().sum() for _, p in run.parameters() if p.grad is not None)
+        total = sum(
+            p.grad.float().square().sum() for _, p in run.parameters() if p.grad is not None
+        )
         clip(run, torch.as_tensor(total).sqrt())
 
     run.after_backward["clip"] = local

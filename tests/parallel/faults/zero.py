@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from tests.parallel.experiment import Experiment
+import torch
+
+from tests.parallel.experiment import Experiment, clip
 from tests.parallel.faults.base import (
+    CLIPPED,
     ZERO,
     fault,
     layer_of,
+    stays,
     without,
 )
+from tests.parallel.layout import Layout
 
 
 @fault(ZERO, r"layers\.1\.mlp\.up", threads="Megatron #950, #663")
@@ -46,3 +51,27 @@ def zero_wrong_sender(run: Experiment) -> None:
         parameter.data.copy_(before)
 
     run.after_step["send"] = overwrite
+
+
+@fault(
+    Layout(tp=2, dp=2, zero=True),
+    r"^optimizer$",
+    r"^Optimizer\.",
+    r"^Tensor\.",
+    size=CLIPPED,
+    threads="Megatron #7452",
+)
+def zero_tp_clip_local(run: Experiment) -> None:
+    """Each process of tp clips by the norm of its own share, under ZeRO."""
+
+    def local() -> None:
+        squares = [p.grad.float().square().sum() for _, p in run.parameters() if p.grad is not None]
+        clip(run, torch.stack(squares).sum().sqrt())
+
+    run.after_backward["clip"] = local
+
+
+@fault(Layout(tp=2, dp=2), r"layers\.2\.attention_norm", ranks=(1, 3))
+def tp_dp_norm_stale(run: Experiment) -> None:
+    """A norm's weight is not updated on the second place of tp."""
+    stays(run, "forget", "tp", 1, r"layers\.2\.attention_norm")

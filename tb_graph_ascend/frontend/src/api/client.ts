@@ -239,6 +239,7 @@ export const api = {
     request<Picture>(address(`${database(db)}/nodes/${node}/values/${value}/picture`)),
   dumps: () => request<Dumps>(address("dumps")),
   builds: () => request<Builds>(address("builds")),
+  build: (job: string) => request<Build>(address(`builds/${encodeURIComponent(job)}`)),
   startBuild: (wish: BuildRequest) => request<Build>(address("builds"), mutation("POST", wish)),
   cancelBuild: (job: string) =>
     request<Build>(address(`builds/${encodeURIComponent(job)}`), mutation("DELETE", {})),

@@ -3,6 +3,8 @@
 import type { DiffRow, RailEdge, RowWindow } from "../api/types";
 
 export const PAGE = 100;
+/** Pages that are kept: some hundred screens around the one in view, a few megabytes. */
+const MOST_PAGES = 128;
 
 export type FlowKnown = "exact" | "inferred" | "both" | "none";
 
@@ -15,7 +17,14 @@ export class RowPages {
   add(window: RowWindow): void {
     this.total = window.total;
     this.bins = window.bins;
-    this.pages.set(Math.floor(window.offset / PAGE), window);
+    const page = Math.floor(window.offset / PAGE);
+    this.pages.set(page, window);
+    while (this.pages.size > MOST_PAGES) this.pages.delete(this.farthestFrom(page));
+  }
+
+  private farthestFrom(page: number): number {
+    const far = (known: number): number => Math.abs(known - page);
+    return [...this.pages.keys()].reduce((found, known) => (far(known) > far(found) ? known : found));
   }
 
   at(place: number): DiffRow | undefined {

@@ -1,14 +1,16 @@
 /* A running build: started here, followed by server-sent events, opened when it is done. */
 
 import { useCallback, useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
 
-import { address, api } from "../api/client";
+import { RequestError, address, api } from "../api/client";
 import { queryClient } from "../api/queries";
 import type { Build, BuildRequest } from "../api/types";
 import { openDatabase } from "../state/actions";
 import { useApp } from "../state/store";
 
 export function useBuild() {
+  const { t } = useTranslation();
   const [build, setBuild] = useState<Build | null>(null);
   const [error, setError] = useState<unknown>(null);
   const job = build?.id;
@@ -30,8 +32,15 @@ export function useBuild() {
       if (now.state !== "running") events.close();
       if (now.state === "done") void openResult(now);
     });
+    // A server that was started anew knows nothing of the build, and ends the stream for good.
+    events.addEventListener("error", () => {
+      void stateOf(job).then((now) => {
+        if (now === "gone") setBuild((known) => known && { ...known, state: "failed", running: [], error: t("build.lost") });
+        if (now === "gone") events.close();
+      });
+    });
     return () => events.close();
-  }, [job, running]);
+  }, [job, running, t]);
 
   const start = useCallback(async (wish: BuildRequest) => {
     setError(null);
@@ -52,6 +61,16 @@ export function useBuild() {
     }
   }, [job]);
   return { build, error, start, cancel };
+}
+
+/** Whether the server still knows of a build; null where it cannot be asked. */
+async function stateOf(job: string): Promise<"known" | "gone" | null> {
+  try {
+    await api.build(job);
+    return "known";
+  } catch (error) {
+    return error instanceof RequestError && error.status === 404 ? "gone" : null;
+  }
 }
 
 async function openResult({ database }: Build): Promise<void> {

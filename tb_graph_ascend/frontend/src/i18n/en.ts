@@ -15,6 +15,12 @@ export const en = {
   app: "tb-graph-ascend",
   loading: "Loading…",
   retry: "Try again",
+  broken: {
+    title: "The page met a defect of its own",
+    help: "Nothing of the result or of the manual pairs is lost. Please report this text.",
+    again: "Show the page again",
+    fresh: "Begin at the first page",
+  },
   close: "Close",
   copy: "Copy",
   copied: "Copied",
@@ -276,7 +282,9 @@ export const en = {
   },
   match: {
     name: "same name",
+    path: "same path, another class",
     aligned: "aligned in sequence",
+    crosswise: "the same values in another order",
     fuzzy: "similar (fuzzy)",
     mapping: "layer mapping",
     manual: "mapped by hand",

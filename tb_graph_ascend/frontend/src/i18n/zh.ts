@@ -16,6 +16,12 @@ export const zh: Texts = {
   app: "tb-graph-ascend",
   loading: "加载中…",
   retry: "重试",
+  broken: {
+    title: "页面自身出现缺陷",
+    help: "结果文件与手动配对均未丢失。请将下面的文字反馈给我们。",
+    again: "重新显示页面",
+    fresh: "回到首页",
+  },
   close: "关闭",
   copy: "复制",
   copied: "已复制",
@@ -277,7 +283,9 @@ export const zh: Texts = {
   },
   match: {
     name: "同名",
+    path: "路径相同，类不同",
     aligned: "按序列对齐",
+    crosswise: "数值相同，顺序不同",
     fuzzy: "相似（模糊）",
     mapping: "层映射",
     manual: "手动映射",

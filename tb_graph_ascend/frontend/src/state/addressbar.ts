@@ -10,7 +10,16 @@ export function readAddress(): string {
   if (!host) return window.location.search.slice(1);
   const parts = host.location.hash.slice(1).split("&");
   const own = parts.find((part) => part.startsWith(`${KEY}=`));
-  return own ? decodeURIComponent(own.slice(KEY.length + 1)) : "";
+  return own ? decoded(own.slice(KEY.length + 1)) : "";
+}
+
+/** A link that was cut or typed wrong leads to the first page, not to none. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
 }
 
 /** Put the state into the address, as a new entry of the history or in place of the last.

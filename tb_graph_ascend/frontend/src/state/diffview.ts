@@ -180,7 +180,6 @@ export class DiffView {
     this.kept = id;
     this.pages = new RowPages();
     this.asked.clear();
-    this.asked.add(Math.floor(answer.offset / PAGE));
     this.pages.add(answer);
     this.show(answer.found, options.middle ?? true);
   }
@@ -269,6 +268,8 @@ export class DiffView {
       const answer = await fetchRows(this.place, { ...this.query(), offset: page * PAGE, limit: PAGE });
       if (round !== this.round) return;
       this.take(answer, anew);
+      // A page that is let go may be asked for again; one that failed waits for a retry.
+      this.asked.delete(page);
     } catch (error) {
       if (round !== this.round) return;
       this.error ??= error;

@@ -5,7 +5,7 @@
 
 import { create } from "zustand";
 
-import { api } from "../api/client";
+import { RequestError, api } from "../api/client";
 import { mappingsQuery, proposalsQuery, queryClient, refreshDatabase } from "../api/queries";
 import { keepPairs } from "../api/sessionpairs";
 import type { MappedPair, MappingResult, Side } from "../api/types";
@@ -184,13 +184,16 @@ function inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
 
 type Request = (db: string) => Promise<MappingResult>;
 
-/** Make a change; null where it failed, which the banner says. */
-async function change(request: Request): Promise<MappingResult | null> {
+/** Make a change; null where it failed, which the banner says.
+ *
+ * It belongs to the file that was shown when it was asked for, whichever is shown when its turn comes. */
+async function change(request: Request, db = useApp.getState().db): Promise<MappingResult | null> {
   let result: MappingResult | null = null;
+  if (db === null) return result;
   await guarded(
-    () => change(request),
+    () => change(request, db),
     async () => {
-      result = await inTurn(() => apply(request, (history, done) => {
+      result = await inTurn(() => apply(db, request, (history, done) => {
         const did = { added: done.added, removed: done.removed };
         const empty = did.added.length + did.removed.length === 0;
         const now = { ...history, act: "made" as const };
@@ -203,44 +206,49 @@ async function change(request: Request): Promise<MappingResult | null> {
 
 const DONE = { undo: "undone", redo: "redone" } as const;
 
-/** Take back the last change, or make it again. What cannot be taken back any more is forgotten. */
-async function goBack(from: "undo" | "redo"): Promise<void> {
+/** Take back the last change, or make it again. What the server refuses to take back is forgotten;
+ * what it never heard of is tried again. */
+async function goBack(from: "undo" | "redo", db = useApp.getState().db): Promise<void> {
   const to = from === "undo" ? "redo" : "undo";
+  if (db === null) return;
   await guarded(
-    () => undefined,
+    () => goBack(from, db),
     () =>
       inTurn(async () => {
-        const { db } = useApp.getState();
         const last = historyOf(useMappingHistory.getState(), db)[from].at(-1);
-        if (db === null || !last) return;
+        if (!last) return;
         const without = (history: MappingHistory) => ({ ...history, [from]: history[from].slice(0, -1) });
         const add = from === "undo" ? last.removed : last.added;
         const remove = from === "undo" ? last.added : last.removed;
         try {
-          const result = await apply((of) => api.changeMappings(of, add, remove), (history) => {
+          const result = await apply(db, (of) => api.changeMappings(of, add, remove), (history) => {
             const rest = without(history);
             return { ...rest, [to]: [...rest[to], last], act: from };
           });
-          const facts = { count: result?.nodes.length ?? 0 };
-          useApp.getState().set({ notice: { code: DONE[from], facts } });
+          useApp.getState().set({ notice: { code: DONE[from], facts: { count: result.nodes.length } } });
         } catch (error) {
-          setHistory(db, without);
+          if (isRefused(error)) setHistory(db, without);
           throw error;
         }
       }),
   );
 }
 
+/** Whether the server said no: a network that failed, or a server that broke, said nothing. */
+function isRefused(error: unknown): boolean {
+  return error instanceof RequestError && error.status >= 400 && error.status < 500;
+}
+
 async function apply(
+  db: string,
   request: Request,
   remember: (history: MappingHistory, result: MappingResult) => MappingHistory,
-): Promise<MappingResult | null> {
-  const { db, session } = useApp.getState();
-  if (db === null) return null;
+): Promise<MappingResult> {
   setHistory(db, (history) => ({ ...history, result: null }));
   const result = await request(db);
   keepPairs(db, result.mappings);
-  session?.update(result.nodes);
+  const { session } = useApp.getState();
+  if (session?.db === db) session.update(result.nodes);
   queryClient.setQueryData(["db", db, "mappings"], result.mappings);
   setHistory(db, (history) => ({ ...remember(history, result), result }));
   await refreshDatabase(db);

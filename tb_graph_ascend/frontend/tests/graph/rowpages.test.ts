@@ -26,6 +26,17 @@ describe("what is known of the flow", () => {
 });
 
 describe("pages of rows", () => {
+  it("are let go far from what is in view, and missing then", () => {
+    const found = new RowPages();
+    const total = 1000 * PAGE;
+    for (let page = 0; page < 1000; page += 1) found.add(windowOf([row({ key: page })], { offset: page * PAGE, total }));
+    const kept = [...found.loaded()].map(({ key }) => key);
+    expect(kept.length).toBeLessThan(200);
+    expect(kept).toContain(999);
+    expect(found.missing(0, 10)).toEqual([0]);
+    expect(found.missing(999 * PAGE, total)).toEqual([]);
+  });
+
   it("know what is missing of a range", () => {
     expect(pages().missing(0, 99)).toEqual([]);
     expect(pages().missing(90, 160)).toEqual([1]);

@@ -54,6 +54,20 @@ describe("the list of rows", () => {
     expect(rowsAsked().map(({ url }) => url.searchParams.get("offset"))).toEqual(["0", "100", "200"]);
   });
 
+  it("asks again for a page that was let go", async () => {
+    const diff = await started();
+    for (const page of [2, 400, 2]) {
+      diff.pages.total = 100_000;
+      diff.want(page * 100 + 40, page * 100 + 45);
+      await settle();
+      rowsAsked().at(-1)?.answer(windowOf([row({ key: page })], { offset: page * 100, total: 100_000 }));
+      await settle();
+      if (page === 400) for (let at = 300; at < 500; at += 1) diff.pages.add(windowOf([], { offset: at * 100, total: 100_000 }));
+    }
+    const offsets = rowsAsked().map(({ url }) => url.searchParams.get("offset"));
+    expect(offsets.filter((offset) => offset === "200")).toHaveLength(2);
+  });
+
   it("shows the rows it has until those of the new openness are there", async () => {
     const diff = await started();
     const closed = diff.pages.at(1);

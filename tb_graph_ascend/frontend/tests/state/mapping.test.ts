@@ -25,12 +25,19 @@ function answer(db: string, next: MappedPair[]): MappingResult {
 }
 
 vi.mock("../../src/api/client", () => ({
-  RequestError: class extends Error {},
+  RequestError: class extends Error {
+    constructor(
+      readonly status: number,
+    ) {
+      super(`status ${status}`);
+    }
+  },
   api: {
     changeMappings: async (db: string, add: MappedPair[], remove: MappedPair[]) => {
       await server.slow;
       const before = server.pairs[db] ?? [];
-      if (server.failing || remove.some((one) => !before.includes(one))) throw new Error("conflict");
+      if (server.failing) throw new RequestError(0);
+      if (remove.some((one) => !before.includes(one))) throw new RequestError(409);
       return answer(db, [...before.filter((one) => !remove.includes(one)), ...add]);
     },
     replaceMappings: (db: string, pairs: MappedPair[]) => Promise.resolve(answer(db, pairs)),
@@ -43,16 +50,17 @@ vi.mock("../../src/api/queries", () => ({
 vi.mock("../../src/state/actions", async () => {
   const { useApp } = await import("../../src/state/store");
   return {
-    guarded: async (_: unknown, step: () => Promise<unknown>) => {
+    guarded: async (retry: () => void, step: () => Promise<unknown>) => {
       try {
         await step();
       } catch (error) {
-        useApp.getState().set({ failure: { error, retry: () => undefined } });
+        useApp.getState().set({ failure: { error, retry } });
       }
     },
   };
 });
 
+const { RequestError } = (await import("../../src/api/client")) as unknown as { RequestError: new (status: number) => Error };
 const { addMappings, historyOf, redoMapping, undoMapping, useMappingHistory, useMappingWork } = await import("../../src/state/mapping");
 const { useApp } = await import("../../src/state/store");
 
@@ -120,6 +128,42 @@ describe("undo", () => {
     expect(useApp.getState().failure).not.toBeNull();
     expect(names("one")).toEqual(["theirs"]);
     expect(historyOf(useMappingHistory.getState(), "one").undo).toEqual([]);
+  });
+});
+
+describe("a network that fails", () => {
+  it("leaves the change to be taken back, and Retry takes it back", async () => {
+    await addMappings([pair("mine")]);
+    server.failing = true;
+    await undoMapping();
+    expect(historyOf(useMappingHistory.getState(), "one").undo).toHaveLength(1);
+    server.failing = false;
+    useApp.setState({ db: "two" });
+    await (useApp.getState().failure?.retry as () => Promise<void>)();
+    expect([names("one"), names("two")]).toEqual([[], []]);
+    expect(historyOf(useMappingHistory.getState(), "one").undo).toHaveLength(0);
+  });
+
+  it("is tried again in the file that the change was made for", async () => {
+    server.failing = true;
+    await addMappings([pair("mine")]);
+    server.failing = false;
+    useApp.setState({ db: "two" });
+    await (useApp.getState().failure?.retry as () => Promise<void>)();
+    expect([names("one"), names("two")]).toEqual([["mine"], []]);
+  });
+});
+
+describe("changes that wait for their turn", () => {
+  it("stay in the file that was shown when they were asked for", async () => {
+    let arrive: () => void = () => undefined;
+    server.slow = new Promise((next) => (arrive = next));
+    const waiting = [addMappings([pair("first")]), addMappings([pair("second")]), undoMapping()];
+    useApp.setState({ db: "two" });
+    waiting.push(addMappings([pair("third")]));
+    arrive();
+    await Promise.all(waiting);
+    expect([names("one"), names("two")]).toEqual([["first"], ["third"]]);
   });
 });
 

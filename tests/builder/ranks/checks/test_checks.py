@@ -12,8 +12,8 @@ from tests.parallel.fault import Fault
 from tests.parallel.faults import FAULTS
 from tests.parallel.faults.base import PP, TIED
 from tests.parallel.layout import Layout
-from tests.parallel.model import Size
 from tests.parallel.record import record
+from tests.parallel.size import Size
 
 
 def _found(

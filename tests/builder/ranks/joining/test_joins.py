@@ -139,9 +139,9 @@ def test_a_whole_lies_within_its_bounds(
     high, low, _, norm = _statistics(whole)
     for value, place in ((high, 0), (low, 1), (norm, 2)):
         assert least[place, 0] - 1e-9 <= value <= most[place, 0] + 1e-9
-    assert outside(least, most, np.array([_statistics(whole)]).T)[1][0] == 0.0
+    assert outside(least, most, np.array([_statistics(whole)]).T, np.full(1, 1e-6))[1][0] == 0.0
     beyond = np.array([_statistics(whole * 50.0 * (1.0 + most.max()))]).T
-    exceeded, by = outside(least, most, beyond)
+    exceeded, by = outside(least, most, beyond, np.full(1, 1e-6))
     assert by[0] > 0.0
     assert np.isnan(exceeded[2, 0])
 

@@ -74,9 +74,9 @@ def test_parts_that_both_sides_cut_alike_show_an_exchange_of_elements() -> None:
     assert are_cut_alike(axes, axes)
     joined = [join_sketches(table, axes) for table in (ours, theirs)]
     true = np.linalg.norm(moved[0] - parts[0]) / np.hypot(*map(np.linalg.norm, parts[:2]))
-    error = float(sketch_error(*joined, np.zeros(1))[0])
+    error = float(sketch_error(*joined, np.zeros(1), np.full(1, 1e-6))[0])
     assert true / 2.5 < error < true * 2.5
-    assert sketch_error(joined[1], joined[1], np.zeros(1)).tolist() == [0.0]
+    assert sketch_error(joined[1], joined[1], np.zeros(1), np.zeros(1)).tolist() == [0.0]
 
 
 def test_what_is_cut_on_one_side_only_has_no_sketch() -> None:

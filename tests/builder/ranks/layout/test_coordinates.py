@@ -97,3 +97,9 @@ def test_recorded_places_on_the_second_grid_are_taken_over() -> None:
     assert layout.places[1].of(is_expert=True) == {"tp": 1, "dp": 0, "pp": 0}
     with pytest.raises(InputError, match=r"--etp 4 .* recorded etp 2"):
         layout_of({0: _dump(other), 1: _dump(own)}, Sizes(etp=4), "d")
+
+
+@pytest.mark.parametrize("axis", ["rank_size", "tp", "cp", "ep", "etp", "dp", "pp", "vpp"])
+def test_any_size_alone_is_given(axis: str) -> None:
+    assert Sizes(**{axis: 2}).is_given
+    assert not Sizes(order="tp-pp-dp").is_given

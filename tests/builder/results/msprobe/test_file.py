@@ -73,7 +73,7 @@ def test_a_pair_that_is_open_is_not_read_again(
     pair = stored.load(1, 0)
     assert stored.load(1, 0) is pair
     assert stored.pair_of(next(iter(pair.nodes))) is pair
-    assert stored.place_of(pair) == (1, 0)
+    assert (pair.step, pair.rank) == (1, 0)
     assert read == [(1, 0)]
 
 
@@ -112,3 +112,24 @@ def test_a_file_without_its_facts_is_named(file: Path, tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match=r"emptied\.vis\.db: its table tb_config is empty"):
         _ = stored.config
     stored.close()
+
+
+def test_a_pair_that_was_let_go_still_tells_its_way_back(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builder.results.msprobe.file.MOST_PAIRS_OPEN", 1)
+    database = MsprobeDatabase(file)
+    find = MsprobeFile.pair_of
+
+    def find_then_others_read(stored: MsprobeFile, id_: int) -> MsprobePair:
+        pair = find(stored, id_)
+        for place in stored.counts:
+            stored.load(*place)
+        return pair
+
+    monkeypatch.setattr(MsprobeFile, "pair_of", find_then_others_read)
+    root = database.pair(0, 0).problem
+    assert root is not None
+    way = database.trace(root.root.id)
+    assert (way.step, way.rank) == (0, 0)
+    database.close()

@@ -186,10 +186,46 @@ def test_parts_exchanged_under_their_markers_are_named(run: Path) -> None:
     one, other = _part(run, "step0_rank0"), _part(run, "step0_rank2")
     marker = run / "parts" / "step0_rank0.json"
     facts = json.loads(marker.read_text())
-    marker.write_text(json.dumps({**facts, "file": other.name, "bytes": other.stat().st_size}))
-    assert one.exists()
+    shutil.copy(other, one)
+    marker.write_text(json.dumps({**facts, "bytes": other.stat().st_size}))
     with pytest.raises(InputError, match=r"no part of unit step0_rank0 .*unit step0_rank2"):
         join_build(str(run))
+
+
+@pytest.mark.parametrize("name", ["{home}", "../../home", "step0_rank1.part", "a\0b", "..", ""])
+def test_a_marker_that_names_no_part_of_its_unit_is_none(
+    run: Path, tmp_path: Path, name: str
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "thesis.txt").write_text("years")
+    marker = run / "parts" / "step0_rank0.json"
+    facts = json.loads(marker.read_text())
+    marker.write_text(json.dumps({**facts, "file": name.format(home=home), "bytes": 1}))
+    with pytest.raises(InputError, match=r"1 partial: step0_rank0 .*no marker of a part"):
+        join_build(str(run))
+    run_units(str(run), read_plan(LocalFolder(run)).units, ONE)
+    assert (home / "thesis.txt").exists()
+    assert not join_build(str(run)).failed
+
+
+@pytest.mark.parametrize("step", ["check_rules", "order_findings", "_write_whole"])
+def test_a_join_that_fails_at_its_end_leaves_no_volumes(
+    run: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = sorted(path.name for path in run.iterdir())
+    monkeypatch.setattr(f"builder.run.build.{step}", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        join_build(str(run), split=True)
+    assert sorted(path.name for path in run.iterdir()) == before
+
+
+def test_what_vanishes_among_the_parts_is_no_missing_unit(run: Path) -> None:
+    (run / "parts" / ".x").symlink_to(run / "gone")
+    assert not join_build(str(run)).failed
 
 
 def test_parts_of_another_plan_are_foreign(run: Path, tmp_path: Path) -> None:

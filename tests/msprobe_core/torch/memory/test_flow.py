@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from torch import nn
 
 from msprobe_core import PrecisionDebugger
-from msprobe_core.torch.memory.flow import Flow
+from msprobe_core.torch.memory.book import MemoryBook
+from msprobe_core.torch.memory.flow import keep, source_of
+from msprobe_core.torch.memory.views import view_of
 from tests.msprobe_core.dump_reading import RankDump, tensors
 from tests.msprobe_core.models import Net, one_step
 
@@ -126,24 +128,25 @@ def test_a_tensor_leads_to_the_last_output_that_wrote_its_part(
     steps: list[tuple[str, int]],
 ) -> None:
     """Against a model in which each element remembers who wrote it."""
-    flow = Flow()
+    book = MemoryBook()
     owners = torch.zeros(12, dtype=torch.long)
     values = torch.zeros(12)
     whole: list[tuple[torch.Tensor, torch.Tensor]] = [(values, owners)]
-    flow.keep(values, "0")
+    keep(book.at(values), view_of(values), "0")
     for number, (kind, at) in enumerate(steps, 1):
         one, written = whole[at % len(whole)]
         if kind == "new":
             whole.append((torch.zeros(12), torch.full((12,), number)))
-            flow.keep(whole[-1][0], str(number))
+            keep(book.at(whole[-1][0]), view_of(whole[-1][0]), str(number))
         elif kind == "view" and len(one) > 3:
             half = len(one) // 2
             cut = slice(0, half) if at % 2 else slice(half, None)
             whole.append((one[cut], written[cut]))
         elif kind == "change":
             one.add_(1.0)
+            book.written([one])
             written.fill_(number)
-            flow.keep(one, str(number))
+            keep(book.at(one), view_of(one), str(number))
     for one, written in whole:
         newest = int(written.max())
-        assert flow.source_of(one) == str(newest)
+        assert source_of(book.at(one), view_of(one)) == str(newest)

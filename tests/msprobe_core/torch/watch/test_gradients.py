@@ -6,6 +6,7 @@ import gc
 import weakref
 from collections.abc import Callable
 from types import FunctionType
+from typing import Any
 
 import pytest
 import torch
@@ -155,3 +156,43 @@ def test_the_gradients_of_a_call_are_those_of_its_own_node(
     assert [name.split(".")[1] for name in backward] == expected
     assert x.grad is not None
     assert same(dump.data[backward[-1]]["output"][0], x.grad)
+
+
+class _Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, value: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(value)
+        return value * value
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        (value,) = ctx.saved_tensors
+        return torch.mul(gradient, 2 * value)
+
+
+class _Squares(torch.nn.Module):
+    def forward(self, value: torch.Tensor) -> torch.Tensor:
+        return _Square.apply(value) + 1
+
+
+class _HoldsSquares(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.inner = torch.nn.Linear(2, 2), _Squares()
+
+    def forward(self, value: torch.Tensor) -> torch.Tensor:
+        return self.inner(self.first(value)).sum()
+
+
+def test_calls_of_a_users_backward_stand_in_the_module_that_made_it(
+    debugger: Callable[..., PrecisionDebugger], dumps: Callable[[], list[RankDump]]
+) -> None:
+    model, target = _HoldsSquares(), debugger(level="mix")
+    target.start(model)
+    model(torch.ones(1, 2)).backward()
+    target.stop()
+    target.step()
+    construct = dumps()[0].construct
+    assert construct["Torch.mul.0.forward"] == "Module.inner._Squares.backward.0"
+    assert construct["Tensor.__rmul__.0.forward"] == "Module.inner._Squares.backward.0"
+    assert construct["Module.inner._Squares.backward.0"] is None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import time
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import ExpressionError
-from tb_graph_ascend.view.search.names import NameIndex
+from tb_graph_ascend.view.search.names import LONGEST_SECONDS, NameIndex
 
 NAMES = st.lists(st.text(alphabet="aAbB.é09\n😀", max_size=12), min_size=1, max_size=20)
 TEXTS = st.text(alphabet="aAbB.é09\n😀", min_size=1, max_size=10)
@@ -74,3 +76,14 @@ def test_sides_with_the_same_names_share_them() -> None:
     assert alike.place.tolist() == [0, 1, 0, 0, 1, 0]
     assert other.place.tolist() == [0, 1, 2, 1]
     assert other.containing("c", case=False)[other.place].tolist() == [False, False, True, False]
+
+
+def test_expression_that_is_slow_on_every_name_is_given_up_in_time() -> None:
+    names = [f"Module.layers.{i}.attention.ColumnParallelLinear.forward.{i}" for i in range(3000)]
+    index = NameIndex(names)
+    # Each name takes less than the limit for one; together they took ten times the limit for all.
+    slow = r"(?:" + r"(?:\w|\.){0,30}" * 4 + r"#)?"
+    started = time.monotonic()
+    with suppress(ExpressionError):
+        index.matching(slow, case=True)
+    assert time.monotonic() - started < 2 * LONGEST_SECONDS

@@ -1,0 +1,68 @@
+"""Which parameter each call of an optimizer updates: calls pair by it, whatever their order.
+
+The header of a dump of ours holds, by the name of each parameter, what the optimizer's step read.
+What reads a parameter or its gradient is of that parameter, and so are the calls around it, from
+the one with which an optimizer begins each parameter to the next of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from builder.dump.reader import Dump
+from builder.dump.values import Record
+from builder.match.tree import Tree, TreeNode
+
+OPTIMIZER = "optimizer"
+_Bits = tuple[object, ...]
+
+
+def parted_by_parameter(calls: Sequence[TreeNode], tree: Tree) -> dict[str, list[TreeNode]] | None:
+    """Calls by the parameter that they update; None where that is not known of every one."""
+    parted: dict[str, list[TreeNode]] = {}
+    for call, name in zip(calls, parameters_of(calls, tree)):
+        if name is None:
+            return None
+        parted.setdefault(name, []).append(call)
+    return parted
+
+
+def parameters_of(calls: Sequence[TreeNode], tree: Tree) -> list[str | None]:
+    """The parameter that each call works on; None where nothing tells."""
+    known = _parameters(tree.dump)
+    values = tree.dump.values
+    listed: list[str | None] = []
+    for block in _blocks(calls):
+        read = (_bits(values.records[i]) for call in block for i in range(*call.values))
+        name = next((known[bits] for bits in read if known.get(bits)), None)
+        listed += [name] * len(block)
+    return listed
+
+
+def _blocks(calls: Sequence[TreeNode]) -> Iterator[list[TreeNode]]:
+    """The calls of one parameter each: an optimizer begins with the same call every time."""
+    block: list[TreeNode] = []
+    for call in calls:
+        if block and call.owner == calls[0].owner:
+            yield block
+            block = []
+        block.append(call)
+    if block:
+        yield block
+
+
+def _parameters(dump: Dump) -> dict[_Bits, str | None]:
+    """Parameters by what tells them and their gradients; None where two are alike."""
+    known: dict[_Bits, str | None] = {}
+    for step in dump.optimizer.values():
+        for what in ("parameters", "input"):
+            for name, record in step.get(what, {}).items():
+                if not record.Norm:  # so is every moment before its first update
+                    continue
+                bits = _bits(record)
+                known[bits] = name if known.get(bits, name) == name else None
+    return known
+
+
+def _bits(record: Record) -> _Bits:
+    return (record.shape, record.Max, record.Min, record.Norm)

@@ -1,0 +1,121 @@
+"""The first step at which two trainings part, beyond the noise that they had until then.
+
+delta = |log2 a - log2 b| of the norms of a target at a step. Where runs are equal bit by bit at
+first, the first difference is the answer. Else delta itself is noise that grows as a power of the
+step, so its logarithm is watched: a target parts at the first of four steps that all lie above the
+largest of its last 64 by one octave and four steps of that window's own growth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.series.run import Key, TrendRun
+from msprobe_core.format.series import KINDS
+
+WINDOW, HOLD, SETTLE = 64, 4, 16
+"""Steps that make the band, that have to leave it, and that come before any is judged."""
+_FLOOR = -40.0
+"""log2 of the least delta: below it float32 norms are equal."""
+_APART = 64.0
+"""delta where only one side is finite: more octaves than float32 norms of one target differ by."""
+_COMPARED = frozenset(KINDS) - {"seconds", "lr", "loss_scale", "skipped", "clip"}
+Floats = NDArray[np.float64]
+Verdict = Literal["equal", "parts", "noise", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Where two runs part.
+
+    `equal`: to the last digit. `parts`: at `step`, first in `target`; `count` targets part there;
+    `band` and `delta` are octaves (0 where they were equal until then). `noise`: within it; `delta`
+    is then the largest. `nothing`: no step and target in both.
+    """
+
+    verdict: Verdict
+    step: int | None = None
+    target: Key | None = None
+    count: int = 0
+    band: float = 0.0
+    delta: float = 0.0
+    others: tuple[Key, ...] = ()
+    steps: int = 0
+
+
+def compare_runs(problem: TrendRun, benchmark: TrendRun) -> Divergence:
+    """Where two runs part, over the steps and targets that both have."""
+    keys, steps, a, b = aligned(problem, benchmark)
+    if not keys or not len(steps):
+        return Divergence("nothing")
+    return first_divergence(keys, steps, a, b)
+
+
+def aligned(
+    problem: TrendRun, benchmark: TrendRun
+) -> tuple[list[Key], NDArray[np.int64], Floats, Floats]:
+    """The targets of both in the order of a step, their steps, and [step][target] of each run."""
+    theirs = {target.key for target in benchmark.targets}
+    keys = [t.key for t in problem.targets if t.key in theirs and t.kind in _COMPARED]
+    first, a = problem.table(keys)
+    second, b = benchmark.table(keys)
+    steps = np.intersect1d(first, second)
+    a, b = a[np.searchsorted(first, steps)], b[np.searchsorted(second, steps)]
+    return keys, steps, a.astype(np.float64), b.astype(np.float64)
+
+
+def first_divergence(
+    keys: Sequence[Key], steps: NDArray[np.int64], a: Floats, b: Floats
+) -> Divergence:
+    """Where [step][target] of two runs part; -inf is a value that was not measured."""
+    delta = octaves_apart(a, b)
+    if not (delta > 0).any():
+        return Divergence("equal", steps=len(steps))
+    first = int(np.argmax((delta > 0).any(1)))
+    if first > 0:
+        found = np.flatnonzero(delta[first] > 0)
+        return _parts(keys, steps, first, found, 0.0, float(delta[first, found[0]]))
+    y = np.log2(np.maximum(delta, 2.0**_FLOOR))
+    for at in range(SETTLE, len(steps) - HOLD + 1):
+        band = _band(y[max(0, at - WINDOW) : at])
+        found = np.flatnonzero((y[at : at + HOLD] > band).all(0))
+        if len(found):
+            lead = found[0]
+            return _parts(keys, steps, at, found, float(band[lead]), float(delta[at, lead]))
+    return Divergence("noise", delta=float(delta.max()), steps=len(steps))
+
+
+def octaves_apart(a: Floats, b: Floats) -> Floats:
+    """|log2 a/b|: 0 where they are equal or one was not measured, 64 where one is not finite."""
+    with np.errstate(all="ignore"):
+        delta = np.abs(np.log2(np.abs(a)) - np.log2(np.abs(b)))
+    same = (a == b) | (np.isnan(a) & np.isnan(b)) | (a == -np.inf) | (b == -np.inf)
+    apart: Floats = np.where(same, 0.0, np.where(np.isfinite(delta), delta, _APART))
+    return apart
+
+
+def _band(window: Floats) -> Floats:
+    """The largest so far, doubled, and as much more as the window itself grows in four steps."""
+    at = np.arange(len(window)) - (len(window) - 1) / 2
+    slope = (at[:, None] * (window - window.mean(0))).sum(0) / (at**2).sum()
+    band: Floats = window.max(0) + 1.0 + np.maximum(slope, 0) * HOLD
+    return band
+
+
+def _parts(
+    keys: Sequence[Key],
+    steps: NDArray[np.int64],
+    at: int,
+    found: NDArray[np.intp],
+    band: float,
+    delta: float,
+) -> Divergence:
+    others = tuple(keys[i] for i in found[1:21])
+    return Divergence(
+        "parts", int(steps[at]), keys[found[0]], len(found), band, delta, others, len(steps)
+    )

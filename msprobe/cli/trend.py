@@ -1,0 +1,162 @@
+"""`msprobe trend`: what a training's trends say, alone or over another's; export and import."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msprobe.cli.outcome import Exit
+from msprobe.errors import CommandError
+
+if TYPE_CHECKING:
+    from builder.series.divergence import Divergence
+    from builder.series.run import TrendRun
+    from msprobe_core.format.alerts import Alert
+
+SUMMARY = "say where a training leaves its past, or where two trainings part, from their trends"
+FORMATS = ("csv", "parquet", "tensorboard", "trend.db")
+_SHOWN = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument(
+        "words",
+        nargs="+",
+        metavar="DIR",
+        help="trends that Trends(…) wrote; `export DIR` and `import SOURCE` convert them",
+    )
+    parser.add_argument("--compare", type=Path, metavar="OTHER", help="trends of a second run")
+    parser.add_argument(
+        "--at", type=int, metavar="STEP", help="print the config.json that records this step"
+    )
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--to", choices=FORMATS, help="what `export` writes")
+    parser.add_argument("-o", "--output", type=Path, help="where `export` and `import` write")
+
+
+def run(options: argparse.Namespace) -> Exit:
+    """Print alerts and the first divergence; code 4 when there are any."""
+    first, *rest = options.words
+    if first in ("export", "import"):
+        if len(rest) != 1:
+            raise CommandError(f"trend {first}: one folder is needed", f"msprobe trend {first} DIR")
+        return _export(options, rest[0]) if first == "export" else _import(options, rest[0])
+    if rest:
+        raise CommandError(
+            f"trend: {len(options.words)} folders", "name the second one by --compare"
+        )
+    return _report(options, Path(first))
+
+
+def _report(options: argparse.Namespace, directory: Path) -> Exit:
+    from builder.series.divergence import compare_runs
+    from builder.series.run import TrendRun
+
+    run = TrendRun(directory)
+    parted = None if options.compare is None else compare_runs(run, TrendRun(options.compare))
+    alerts = [] if parted is not None else run.alerts()
+    if options.json:
+        print(json.dumps(_facts(run, alerts, parted), indent=1))
+    else:
+        lines = _alert_lines(run, alerts) if parted is None else _parting_lines(parted)
+        print("\n".join(lines))
+        _print_configuration(options.at, alerts, parted)
+    found = bool(alerts) or (parted is not None and parted.verdict in ("parts", "nothing"))
+    return Exit.DIVERGED if found else Exit.DONE
+
+
+def _alert_lines(run: TrendRun, alerts: list[Alert]) -> list[str]:
+    from msprobe_core.format.alerts import question, sentence
+
+    steps = run.steps
+    span = f"steps {steps[0]} to {steps[-1]}" if len(steps) else "no steps"
+    head = f"{run.path}: {span}, {len(run.targets)} series, {len(run.ranks)} ranks"
+    if not alerts:
+        return [f"{head}; no alert"]
+    lines = [f"{head}, {len(alerts)} alerts; look at the first:"]
+    for place, alert in enumerate(alerts[:_SHOWN], 1):
+        rank = f" (rank {alert.rank})" if len(run.ranks) > 1 else ""
+        lines += [f"{place}. {sentence(alert)}{rank}", f"   {question(alert)}"]
+    hidden = len(alerts) - _SHOWN
+    return lines if hidden <= 0 else [*lines, f"… and {hidden} more; --json lists them"]
+
+
+def _parting_lines(parted: Divergence) -> list[str]:
+    from msprobe_core.format.alerts import series_name
+
+    if parted.verdict == "nothing":
+        return ["the runs have no step and no series in common"]
+    if parted.verdict == "equal":
+        return [f"equal to the last digit over {parted.steps} steps"]
+    if parted.verdict == "noise":
+        return [
+            f"within the noise over {parted.steps} steps; "
+            f"the largest difference is {parted.delta:.3g} octaves"
+        ]
+    assert parted.target is not None
+    before = (
+        f"they differed by 2^{parted.band:.1f} octaves at most before"
+        if parted.band
+        else "they were equal to the last digit before"
+    )
+    more = f"; {parted.count - 1} more series with it" if parted.count > 1 else ""
+    name = series_name(parted.target)
+    return [f"they part at step {parted.step}: {name}, by {parted.delta:.3g} octaves{more}", before]
+
+
+def _print_configuration(at: int | None, alerts: list[Alert], parted: Divergence | None) -> None:
+    """The configuration of the step that was asked for, else of the first thing found."""
+    from builder.series.next_dump import dump_configuration
+
+    step, key = at, ("loss", "loss")
+    if parted is not None and parted.target is not None:
+        step, key = at if at is not None else parted.step, parted.target
+    elif alerts:
+        step, key = at if at is not None else alerts[0].step, alerts[0].target
+    if step is not None:
+        print("to record that step of both runs, config.json:")
+        print(json.dumps(dump_configuration(key, step)))
+
+
+def _facts(run: TrendRun, alerts: list[Alert], parted: Divergence | None) -> dict[str, Any]:
+    from builder.series.next_dump import dump_configuration
+
+    steps = run.steps
+    listed = [{**a.facts(), "config": dump_configuration(a.target, a.step)} for a in alerts]
+    facts: dict[str, Any] = {
+        "version": 1,
+        "directory": str(run.path),
+        "steps": [int(steps[0]), int(steps[-1])] if len(steps) else [],
+        "ranks": list(run.ranks),
+        "targets": [target.key for target in run.targets],
+        "alerts": listed,
+    }
+    if parted is not None:
+        facts["divergence"] = asdict(parted)
+        if parted.target is not None and parted.step is not None:
+            facts["divergence"]["config"] = dump_configuration(parted.target, parted.step)
+    return facts
+
+
+def _export(options: argparse.Namespace, directory: str) -> Exit:
+    from builder.series.run import TrendRun
+    from msprobe.trends.exporting import export
+
+    if options.to is None:
+        raise CommandError("trend export: no --to", f"one of {', '.join(FORMATS)}")
+    written = export(TrendRun(Path(directory)), options.to, options.output or Path())
+    print(f"wrote {written}")
+    return Exit.DONE
+
+
+def _import(options: argparse.Namespace, source: str) -> Exit:
+    from msprobe.trends.importing import import_peer
+
+    target = options.output or Path("trends")
+    steps, series = import_peer(Path(source), target)
+    print(f"wrote {target}: {steps} steps of {series} series")
+    return Exit.DONE

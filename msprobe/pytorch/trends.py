@@ -1,0 +1,195 @@
+"""A training as trends: `Trends` follows a model and its optimizer, step by step, into a folder.
+
+>>> trends = Trends("trends", model, optimizer)
+>>> for batch in batches:
+...     loss = model(batch)
+...     loss.backward()
+...     optimizer.step()
+...     trends.step(loss=loss)
+>>> trends.close()
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+from torch import nn
+
+from msprobe_core.debugger import PrecisionDebugger
+from msprobe_core.errors import ConfigError
+from msprobe_core.format.alerts import Alert
+from msprobe_core.monitor.recorder import Recorder
+from msprobe_core.monitor.step_values import StepValues
+from msprobe_core.report import say
+from msprobe_core.torch.monitor.collector import Collector, Model
+from msprobe_core.torch.monitor.modules import Activations, clean_name
+from msprobe_core.torch.monitor.parameters import Optimizer
+from msprobe_core.torch.monitor.settings import Settings
+from msprobe_core.torch.rank import current_rank
+
+OnAlert = str | Callable[[Alert], object]
+DUMPS = "dumps"
+"""Below the trends: what `on_alert="dump"` records, by step and rank."""
+
+
+class Scaler(Protocol):
+    """The part of torch's GradScaler that is read."""
+
+    def get_scale(self) -> float:
+        """The factor by which the loss is multiplied."""
+
+
+class Trends:
+    """Follows a training into a folder; a second start in the same folder goes on there.
+
+    `activations`: "blocks" (repeated layers, their attention and MLP), "all", names of modules, or
+    None. `every`: steps between measurements of a kind ({"param": 10}; "actv_all" for all
+    modules). `keep`: so many last steps of all modules wait in memory until an alert writes them.
+    `keep_steps`: so many steps stay at full resolution. `on_alert`: "log", "dump" (record the next
+    step whole) or a function. Raises ConfigError for a wrong setting and OSError where nothing can
+    be written; after that nothing that fails here reaches the training.
+    """
+
+    def __init__(  # noqa: PLR0913  # each is a setting of its own, all but three by name
+        self,
+        directory: str | Path,
+        model: Model,
+        optimizer: Optimizer | None = None,
+        *,
+        activations: Activations = "blocks",
+        every: Mapping[str, int] | None = None,
+        keep: int = 0,
+        keep_steps: int | None = None,
+        zeros: bool = False,
+        nonfinite: bool = False,
+        local: bool = False,
+        tie_every: int = 16,
+        alerts: bool = True,
+        on_alert: OnAlert = "log",
+        scaler: Scaler | None = None,
+        start_iteration: int = 0,
+    ) -> None:
+        settings = Settings(activations, every or {}, keep, local, tie_every, zeros, nonfinite)
+        self.directory = Path(directory)
+        self._model, self._scaler = model, scaler
+        self._on_alert = _checked_reaction(on_alert)
+        self._dump: PrecisionDebugger | None = None
+        self._collector = Collector(model, settings, self._take, start_iteration)
+        self._recorder = Recorder(
+            self.directory,
+            current_rank() or 0,
+            _facts(model, settings),
+            keep_steps=keep_steps,
+            keep=keep,
+            alerts=alerts,
+        )
+        self._open = True
+        if optimizer is not None:
+            self.add(optimizer)
+        atexit.register(self.close)
+
+    def add(self, optimizer: Optimizer) -> None:
+        """Follow a further optimizer; with several, `step` says when a step has ended."""
+        self._collector.add(optimizer)
+
+    def step(self, loss: object = None, **scalars: float) -> None:
+        """End the step after `optimizer.step()`: its loss, and whatever else has a name.
+
+        Without it a step ends when the next one begins, and its loss is that of a model which
+        hands one out. A step in which no optimizer stepped is noted as skipped.
+        """
+        if self._scaler is not None:
+            scalars.setdefault("loss_scale", float(self._scaler.get_scale()))
+        self._collector.step(loss, **scalars)
+
+    def close(self) -> None:
+        """Finish the last step and take all hooks off; nothing is measured any more."""
+        if not self._open:
+            return
+        self._open = False
+        atexit.unregister(self.close)
+        self._collector.close()
+        self._end_dump()
+        self._recorder.close()
+
+    def __enter__(self) -> Trends:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _take(self, values: StepValues) -> None:
+        self._recorder.take(values)
+        self._end_dump()
+        if self._on_alert == "log":
+            return
+        for alert in self._recorder.found(wait=True):
+            if callable(self._on_alert):
+                self._on_alert(alert)
+            elif self._dump is None and self._open:
+                self._begin_dump(values.step + 1)
+
+    def _begin_dump(self, step: int) -> None:
+        """Record the next step whole, beside the trends."""
+        if PrecisionDebugger.current is not None:
+            say("trends: a PrecisionDebugger is there already, so the alert records no step")
+            return
+        self._dump = PrecisionDebugger(
+            task="statistics", level="mix", dump_path=self.directory / DUMPS, step=[step]
+        )
+        self._dump.set_init_step(step)
+        self._dump.start(self._model)
+
+    def _end_dump(self) -> None:
+        if self._dump is not None:
+            self._dump.stop()
+            self._dump.step()
+            self._dump.close()
+            self._dump = None
+
+
+def _checked_reaction(on_alert: OnAlert) -> OnAlert:
+    if callable(on_alert) or on_alert in ("log", "dump"):
+        return on_alert
+    raise ConfigError(
+        f"on_alert is {on_alert!r}", 'give "log", "dump" or a function that takes an alert'
+    )
+
+
+def _facts(model: Model, settings: Settings) -> dict[str, Any]:
+    """What `run.json` says: the module tree in the model's order, and the settings."""
+    parts: Sequence[nn.Module] = [model] if isinstance(model, nn.Module) else list(model)
+    prefixes = [f"{i}." if len(parts) > 1 else "" for i in range(len(parts))]
+    modules = [
+        [prefix + clean_name(name), type(module).__name__]
+        for prefix, part in zip(prefixes, parts, strict=True)
+        for name, module in part.named_modules()
+        if clean_name(name)
+    ]
+    activations = settings.activations
+    return {
+        "modules": modules,
+        "world_size": _world_size(),
+        "config": {
+            "activations": activations if isinstance(activations, str) else list(activations or []),
+            "every": dict(settings.every),
+            "keep": settings.keep,
+            "local": settings.local,
+        },
+    }
+
+
+def _world_size() -> int:
+    from torch import distributed
+
+    ready = distributed.is_available() and distributed.is_initialized()
+    return distributed.get_world_size() if ready else 1

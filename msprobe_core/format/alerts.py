@@ -1,0 +1,88 @@
+"""An alert as it is stored beside the trends, and in words. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """What happened at a step: `kind` is jump, vanishes, not finite, dead, drift or disagree.
+
+    `target` [kind, name] is the first that a step makes; `factor` how many times the value is off;
+    `count` how many series fired with it, the first of them in `others`. `ranks`: those that
+    disagree. `lr`: the factor by which the learning rate changed in this step, if it did. `rank`:
+    who wrote it.
+    """
+
+    step: int
+    kind: str
+    target: tuple[str, str]
+    factor: float | None = None
+    count: int = 1
+    others: list[tuple[str, str]] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+    lr: float | None = None
+    rank: int = 0
+
+    def facts(self) -> dict[str, Any]:
+        """As it is stored."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> Alert:
+        """From what is stored; raises TypeError for what is no alert."""
+        kind, name = facts["target"]
+        others = [(one, other) for one, other in facts.get("others", [])]
+        return cls(**{**facts, "target": (kind, name), "others": others})
+
+
+def series_name(target: tuple[str, str]) -> str:
+    """A target in words: `grad of layers.0.weight`, or `loss` alone."""
+    kind, name = target
+    return name if kind == name else f"{kind} of {name}"
+
+
+def sentence(alert: Alert) -> str:
+    """An alert as one line of English."""
+    named, factor = series_name(alert.target), alert.factor or 0
+    said = {
+        "jump": f"{named} jumps to {factor:.3g} times its largest of the last steps",
+        "vanishes": f"{named} falls to {factor:.3g} of its least of the last steps",
+        "not finite": f"{named} is not finite",
+        "dead": f"{named} is exactly 0 for the third step",
+        "drift": f"{named} grew {factor:.3g} times in 64 steps, nearly all the way up",
+        "disagree": f"replicas of {named} differ on ranks {alert.ranks}",
+    }.get(alert.kind, f"{named}: {alert.kind}")
+    more = f"; {alert.count - 1} more with it" if alert.count > 1 else ""
+    return f"step {alert.step}: {said}{more}"
+
+
+def question(alert: Alert) -> str:
+    """What to ask first."""
+    if alert.lr is not None:
+        return f"the learning rate changed {alert.lr:.3g} times in this step: was that meant?"
+    if alert.kind in ("not finite", "dead", "drift", "disagree"):
+        return _BY_KIND[alert.kind]
+    return _BY_TARGET.get(alert.target[0], "what else changed at this step?")
+
+
+_BY_KIND = {
+    "not finite": "which call makes it? a dump of this step names the first",
+    "dead": "is the layer cut off from the loss, or are all its inputs negative?",
+    "drift": "is weight decay missing, or does something scale it each step?",
+    "disagree": "is an all-reduce missing, or did a rank draw other random numbers?",
+}
+_BY_TARGET = {
+    "loss": "a bad batch, or a scale of the loss?",
+    "actv": "did this module's weights or inputs change, or what it computes?",
+    "actv_grad": "does something scale or cut the gradient on its way back?",
+    "grad": "a bad batch, or a gradient that was changed after backward?",
+    "grad_norm": "a bad batch, or a gradient that was changed after backward?",
+    "exp_avg": "did the optimizer's state or its betas change?",
+    "exp_avg_sq": "did the optimizer's state or its betas change?",
+    "ratio": "did the learning rate or the optimizer's second moment change?",
+    "param": "who else writes to this parameter?",
+}

@@ -1,0 +1,45 @@
+"""The targets of a run as they are found: each gets the next column for good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msprobe_core.format.series import TrendTarget
+
+
+class TargetBook:
+    """Columns by kind and name."""
+
+    def __init__(self) -> None:
+        self.targets: list[TrendTarget] = []
+        self._columns: dict[tuple[str, str], int] = {}
+        self._told = 0
+
+    def column(
+        self,
+        kind: str,
+        name: str,
+        shape: Sequence[int] = (),
+        dtype: object = "",
+        place: int | None = None,
+    ) -> int:
+        """The column of a target; without a place it stands after those of its kind so far."""
+        known = self._columns.get((kind, name))
+        if known is not None:
+            return known
+        number = len(self.targets)
+        at = number if place is None else place
+        written = str(dtype).removeprefix("torch.")
+        self.targets.append(TrendTarget(kind, name, tuple(shape), written, at))
+        self._columns[kind, name] = number
+        return number
+
+    def known(self, kind: str, name: str) -> int | None:
+        """The column of a target if there is one."""
+        return self._columns.get((kind, name))
+
+    def new(self) -> list[TrendTarget]:
+        """Those that were found since the last call."""
+        found = self.targets[self._told :]
+        self._told = len(self.targets)
+        return found

@@ -1,0 +1,241 @@
+"""One record for each storage, with one epoch that all who remember something of it ask.
+
+The epoch rises when the memory may hold something else than before: torch's version counter
+moved, a call, a collective or an operator was seen to write, its place or size changed, or a
+sample of its bytes did. What was found in an earlier epoch is not used again.
+
+A storage is known by a weak reference of its own, which no later storage can take over. Tensors
+that share one may count versions separately (`.data`, `set_`, buckets of gradients); each of them
+that shows another version than the last one asked raises the epoch, so that numbers are taken anew.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import torch
+from torch._C import _functorch
+
+from msprobe_core.torch.measure.strided import PLAIN, is_simple
+from msprobe_core.torch.memory.views import WHOLE, Extent, View, inside, view_of
+from msprobe_core.torch.memory.whole import WholeStorage
+
+_SAMPLED = 32
+"""Bytes that are looked at before something is used again: a write of the whole leaves all of them
+as they were in no practical case, one of a thirty-second part in one piece touches one of them.
+"""
+_INFERENCE = -1
+_is_gone: Callable[[int], bool] = getattr(torch.UntypedStorage, "_expired")  # noqa: B009
+_let_go: Callable[[int], None] = torch.UntypedStorage._free_weak_ref
+storage_of: Callable[[torch.Tensor], torch.UntypedStorage] = torch._C.TensorBase.untyped_storage
+_memory_view = ctypes.pythonapi.PyMemoryView_FromMemory
+_memory_view.restype, _memory_view.argtypes = (
+    ctypes.py_object,
+    (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int),
+)
+_READ = 0x100
+
+
+class Made(NamedTuple):
+    """A write: the value name of the output that it was (None when no output was recorded), its
+    epoch, how the output shows the storage, and the bytes that are its.
+    """
+
+    name: str | None
+    epoch: int
+    view: View | None
+    extent: Extent
+
+
+class Memory:
+    """What is known of one storage.
+
+    `made` lists its writes in order; `records` holds what was found of tensors in this epoch.
+    """
+
+    __slots__ = (
+        "_address",
+        "_arriving",
+        "_given_away",
+        "_sample",
+        "_version",
+        "_weak",
+        "epoch",
+        "made",
+        "records",
+        "size",
+        "unwritten",
+        "whole",
+    )
+
+    size: int
+    """Bytes of the storage."""
+
+    def __init__(self, storage: torch.UntypedStorage, tensor: torch.Tensor) -> None:
+        weak: Any = storage._weak_ref()
+        self._weak: int = weak
+        self.epoch = 0
+        self.made: list[Made] = []
+        self.records: dict[object, Any] = {}
+        self.unwritten = False
+        """Whether nobody has written it since it was allocated."""
+        self.whole: WholeStorage | None = None
+        self._arriving: list[object] = []
+        self._given_away = False
+        self._sample: bytes | None = None
+        self._note(storage, tensor)
+
+    def __del__(self) -> None:
+        _let_go(self._weak)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the storage was freed."""
+        return _is_gone(self._weak)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its elements may change at any time without a sign: nothing of it is kept."""
+        return self._given_away or bool(self._arriving) or self._version == _INFERENCE
+
+    def has_other_names(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is a part of something that counts versions by itself.
+
+        A view knows its base. A part that has none was cut out behind autograd's back.
+        """
+        return tensor._base is None and tensor.numel() * tensor.element_size() != self.size
+
+    def look(self, storage: torch.UntypedStorage, tensor: torch.Tensor) -> None:
+        """Raise the epoch if the memory shows that it was written."""
+        if self._arriving and all(_has_arrived(work) for work in self._arriving):
+            self.arrived()
+        before = self._address, self.size, self._version
+        sample, given_away = self._sample, self._given_away
+        self._note(storage, tensor)
+        fresh = self._sample
+        if before != (self._address, self.size, self._version) or (
+            sample is not None and sample != fresh
+        ):
+            self.written()
+            self._sample = fresh
+        self._given_away |= given_away
+
+    def note_write(self, storage: torch.UntypedStorage, tensor: torch.Tensor) -> None:
+        """Note that a tensor was seen to be written, by what counts versions or does not."""
+        given_away = self._given_away
+        self._note(storage, tensor)
+        self._given_away |= given_away
+        self.written(view_of(tensor).extent)
+
+    def written(self, extent: Extent = WHOLE) -> None:
+        """Note that no recorded output has written some bytes; a recorded one takes its place."""
+        self.forget_numbers()
+        self._sample, self.unwritten = None, False
+        if self.made:
+            self.made = [made for made in self.made if not inside(made.extent, extent)]
+            self.made.append(Made(None, self.epoch, None, extent))
+
+    def arrives(self, work: object) -> None:
+        """Note that a collective writes it until its work is done."""
+        self.written()
+        if not _has_arrived(work):
+            self._arriving.append(work)
+
+    def arrived(self) -> None:
+        """Note that what writes it has been waited for."""
+        self._arriving = []
+        self.written()
+
+    def give_away(self) -> None:
+        """Note that somebody can write it without a sign from now on."""
+        self._given_away = True
+
+    def forget_numbers(self) -> None:
+        """Use nothing again that was measured so far."""
+        self.epoch += 1
+        self.whole = None
+        self.records.clear()
+
+    def _note(self, storage: torch.UntypedStorage, tensor: torch.Tensor) -> None:
+        self._version = _INFERENCE if tensor.is_inference() else tensor._version
+        # An array of numpy has the memory, or a file: parameters come out of files.
+        foreign = not storage.resizable() and type(tensor) is not torch.nn.Parameter
+        self._address, self.size = 0, storage.nbytes()
+        self._sample = None
+        readable = is_simple(tensor)
+        wraps = not readable and (type(tensor) not in PLAIN or tensor.is_nested)
+        self._given_away = foreign or wraps
+        if readable:
+            self._address = storage.data_ptr()
+            if self._address and self.size:
+                view = _memory_view(self._address, self.size, _READ)
+                self._sample = view[:: self.size // _SAMPLED | 1].tobytes()
+
+
+class MemoryBook:
+    """The storages of one step."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Memory] = {}
+
+    def at(self, tensor: torch.Tensor) -> Memory:
+        """The record of a tensor's storage as it is now."""
+        storage = storage_of(tensor)
+        known = self._known.get(storage._cdata)
+        if known is None or known.is_gone:
+            known = self._known[storage._cdata] = Memory(storage, tensor)
+        else:
+            known.look(storage, tensor)
+        return known
+
+    def known(self, storage: torch.UntypedStorage) -> Memory | None:
+        """The record of a storage; None where nothing is known of it."""
+        known = self._known.get(storage._cdata)
+        return None if known is None or known.is_gone else known
+
+    def allocated(self, tensor: torch.Tensor) -> None:
+        """Note that a tensor's memory was not written yet."""
+        memory = self.at(tensor)
+        memory.written()
+        memory.unwritten = True
+
+    def written(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Note that somebody has just written these tensors."""
+        for tensor in tensors:
+            memory = self.known(storage_of(tensor))
+            if memory is not None:
+                memory.note_write(storage_of(tensor), tensor)
+
+    def forget_numbers(self) -> None:
+        """Use nothing again that was measured so far."""
+        for memory in list(self._known.values()):
+            memory.forget_numbers()
+
+    def all(self) -> list[Memory]:
+        """What is known of all storages."""
+        return list(self._known.values())
+
+    def clear(self) -> None:
+        """Hold nothing any more."""
+        self._known.clear()
+
+
+def own_memory(tensor: torch.Tensor) -> torch.Tensor | None:
+    """The tensor by whose storage a tensor is known: a distributed one's local part.
+
+    None for sparse, nested and transformed tensors, which no one storage holds.
+    """
+    if is_simple(tensor):
+        return tensor
+    own: torch.Tensor = getattr(tensor, "_local_tensor", tensor)
+    if _functorch.is_functorch_wrapped_tensor(own) or own.layout is not torch.strided:
+        return None
+    return own if torch._C._has_storage(own) else None
+
+
+def _has_arrived(work: object) -> bool:
+    """Whether a call's work is done; what is no work (None from a blocking call) is."""
+    completed = getattr(work, "is_completed", None)
+    return completed is None or bool(completed())

@@ -1,0 +1,204 @@
+"""Measures a training step by step: activations, gradients, weights, optimizer state, scalars.
+
+A step is open while it computes and is finished once: by `step`, or at the latest when the next one
+begins; between the optimizer's end and that moment it only waits for its loss. All numbers are read
+at once then. Whatever fails here is said, and the training goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import nn
+
+from msprobe_core.monitor.moments import Rows, empty_rows
+from msprobe_core.monitor.step_values import Measured, StepValues
+from msprobe_core.report import say
+from msprobe_core.torch.monitor import clipping
+from msprobe_core.torch.monitor.activations import ActivationWatch, Lanes
+from msprobe_core.torch.monitor.lane import Lane
+from msprobe_core.torch.monitor.parameters import Optimizer, ParameterWatch
+from msprobe_core.torch.monitor.settings import Settings
+from msprobe_core.torch.record.entries import untraced
+
+Model = nn.Module | Sequence[nn.Module]
+_MOST_FAILURES = 3
+"""One odd tensor is passed over; what fails again and again is left alone."""
+_CLIP_EPS = 1e-6  # what torch adds to the total norm before it divides by it
+
+
+class Collector:
+    """Hooks a model and its optimizers. Raises ConfigError for settings that do not fit them."""
+
+    def __init__(
+        self, model: Model, settings: Settings, sink: Callable[[StepValues], None], start: int = 0
+    ) -> None:
+        parts = [model] if isinstance(model, nn.Module) else list(model)
+        self.step_number = start
+        self._settings, self._sink = settings, sink
+        self._parameters = ParameterWatch(parts, settings)
+        held = Lane(settings) if settings.keep else None
+        self._lanes = Lanes(Lane(settings, self._parameters.places), held)
+        self._optimizers: list[Optimizer] = []
+        self._stepped: set[int] = set()
+        self._graded: set[int] = set()
+        self._clips: float | None = None
+        self._failures = 0
+        self._began = time.perf_counter()
+        self._watches = [
+            ActivationWatch(part, f"{i}." if len(parts) > 1 else "", self, settings, self._lanes)
+            for i, part in enumerate(parts)
+        ]
+        self._ends: list[Callable[[], None]] = [clipping.listen(self.guarded(self._clipped))]
+
+    @property
+    def running(self) -> bool:
+        """Whether anything is measured (still)."""
+        return self._failures < _MOST_FAILURES
+
+    def add(self, optimizer: Optimizer) -> None:
+        """Follow an optimizer; anything that has `step` and `param_groups`."""
+        number = len(self._optimizers)
+        self._optimizers.append(optimizer)
+        before = self.guarded(lambda *_: self._before(number), counts=True)
+        after = self.guarded(lambda *_: self._after(number), counts=True)
+        if isinstance(optimizer, torch.optim.Optimizer):
+            self._ends.append(optimizer.register_step_pre_hook(before).remove)
+            self._ends.append(optimizer.register_step_post_hook(after).remove)
+        else:
+            self._ends.append(_wrap_step(optimizer, before, after))
+
+    def begin(self) -> None:
+        """Finish a step that only waits for its loss; whatever begins the next one calls it."""
+        if self._stepped and len(self._stepped) == len(self._optimizers):
+            self._finish()
+
+    def step(self, loss: object = None, **scalars: float) -> None:
+        """Finish the step; one in which no optimizer stepped was skipped."""
+        self.guarded(self._told, counts=True)(loss, scalars)
+
+    def close(self) -> None:
+        """Finish what is open and take all hooks off."""
+        self.guarded(self.begin, counts=True)()
+        for watch in self._watches:
+            watch.close()
+        while self._ends:
+            self._ends.pop()()
+
+    def guarded(
+        self, function: Callable[..., None], *, counts: bool = False
+    ) -> Callable[..., None]:
+        """The same function, unseen by whatever else watches the run; it never raises.
+
+        Those that count steps go on when measuring has failed, as long as other ranks wait for
+        this one in a reduction.
+        """
+
+        def run(*args: object, **kwargs: object) -> None:
+            if not self.running and not (counts and self._parameters.is_cut):
+                return
+            try:
+                with torch.no_grad(), untraced():
+                    function(*args, **kwargs)
+            except Exception as error:  # a monitor never ends a run
+                self._fail(error)
+
+        return run
+
+    def _fail(self, error: Exception) -> None:
+        self._failures += 1
+        end = "" if self.running else "; nothing is measured any more, the training goes on"
+        say(f"monitoring, step {self.step_number}: {type(error).__name__}: {error}{end}")
+
+    def _told(self, loss: object, scalars: dict[str, float]) -> None:
+        self.guarded(self._put_scalars)(loss, scalars)
+        self._finish()
+
+    def _put_scalars(self, loss: object, scalars: dict[str, float]) -> None:
+        main = self._lanes.main
+        if isinstance(loss, torch.Tensor):
+            main.put("loss", "loss", loss.detach().float().mean(), scalar=True)
+        elif loss is not None:
+            main.put_value("loss", "loss", float(loss))  # type: ignore[arg-type]
+        for name, value in scalars.items():
+            main.put_value(name, name, float(value))
+        if not self._stepped:
+            main.put_value("skipped", "skipped", 1.0)
+
+    def _clipped(self, max_norm: float, total_norm: object) -> None:
+        del total_norm  # it may be distributed; the same number follows from our moments
+        self.begin()
+        self._measure_gradients()
+        self._clips = max_norm
+
+    def _before(self, number: int) -> None:
+        if number in self._stepped:
+            self._finish()  # it steps again, and nobody said that a step had ended
+        self._measure_gradients()
+        self.guarded(self._put_rates)(number)
+
+    def _put_rates(self, number: int) -> None:
+        for index, group in enumerate(self._optimizers[number].param_groups):
+            if "lr" in group:
+                name = f"group{index}" if number == 0 else f"optimizer{number}.group{index}"
+                self._lanes.main.put_value("lr", name, float(group["lr"]))
+
+    def _measure_gradients(self) -> None:
+        """Those of all optimizers that have not been measured in this step."""
+        moments = self._lanes.main.moments
+        for number, optimizer in enumerate(self._optimizers):
+            if number not in self._graded:
+                self._graded.add(number)
+                measure = self.guarded(self._parameters.measure_gradients)
+                measure(moments, optimizer, self.step_number)
+
+    def _after(self, number: int) -> None:
+        self._stepped.add(number)
+        optimizer = self._optimizers[number]
+        moments, step = self._lanes.main.moments, self.step_number
+        self.guarded(self._parameters.measure_updated)(moments, optimizer, step)
+        if len(self._stepped) == len(self._optimizers):
+            self.guarded(self._parameters.measure_ratios)(step)
+
+    def _finish(self) -> None:
+        step, main, held = self.step_number, self._lanes.main, self._lanes.held
+        self.step_number += 1
+        for watch in self._watches:
+            watch.forget()
+        now = time.perf_counter()
+        self.guarded(main.put_value)("seconds", "seconds", now - self._began)
+        self._began = now
+        clips, self._clips = self._clips, None
+        self._stepped, self._graded = set(), set()
+        reserved, own = self._read(main)
+        finished = self._parameters.finish(reserved, main.book, step)
+        finished.add_norm(main.book, clips, _CLIP_EPS)
+        values = Measured(*main.table(own, finished.rows))
+        waiting = Measured(*held.table(held.read()[1])) if held is not None else None
+        if self.running:
+            self._sink(StepValues(step, values, waiting, finished.differing))
+
+    def _read(self, main: Lane) -> tuple[Rows, Rows]:
+        try:
+            return main.read()
+        except Exception as error:  # other ranks may wait for what this one holds
+            self._fail(error)
+            return empty_rows(self._parameters.places), empty_rows(0)
+
+
+def _wrap_step(
+    optimizer: Optimizer, before: Callable[..., None], after: Callable[..., None]
+) -> Callable[[], None]:
+    """Surround `step` of an optimizer without hooks; what is returned undoes it."""
+    original = optimizer.step
+
+    def step(*args: object, **kwargs: object) -> object:
+        before()
+        result = original(*args, **kwargs)
+        after()
+        return result
+
+    optimizer.step = step
+    return lambda: setattr(optimizer, "step", original)

@@ -1,0 +1,78 @@
+"""Where measurements of a step go: places for parameters, then one for each further target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from msprobe_core.format.series import TrendTarget
+from msprobe_core.monitor.moments import SIZE, SUM, Rows, empty_rows, scalar_row, statistics
+from msprobe_core.monitor.targets import TargetBook
+from msprobe_core.torch.monitor.moments import MomentTable
+from msprobe_core.torch.monitor.settings import Settings
+
+
+class Lane:
+    """The targets of one store and the open step's measurements of them.
+
+    The first `reserved` places are the caller's own: they come back from `read` as they are, and
+    `table` takes them under columns of the same book.
+    """
+
+    def __init__(self, settings: Settings, reserved: int = 0) -> None:
+        self._settings, self._reserved = settings, reserved
+        self.book = TargetBook()
+        self._columns: list[int] = []
+        self._places: dict[tuple[str, str], int] = {}
+        self._scalars: set[int] = set()
+        self.moments = self._fresh()
+
+    def put(self, kind: str, name: str, tensor: torch.Tensor, *, scalar: bool = False) -> None:
+        """Measure a tensor; several measurements of a target add up, those of a scalar average."""
+        place = self._places.get((kind, name))
+        if place is None:
+            place = self._place(kind, name, () if scalar else tensor.shape, tensor.dtype)
+        if scalar:
+            self._scalars.add(place)
+        self.moments.put(place, tensor)
+
+    def put_value(self, kind: str, name: str, value: float) -> None:
+        """Note a number that is known here."""
+        place = self._places.get((kind, name))
+        if place is None:
+            place = self._place(kind, name, (), "float64")
+        self._scalars.add(place)
+        self.moments.put_row(place, scalar_row(value))
+
+    def read(self) -> tuple[Rows, Rows]:
+        """The reserved rows and those of the targets; a new step is open then."""
+        moments, self.moments = self.moments, self._fresh()
+        rows = moments.read(self._reserved + len(self._columns))
+        own = rows[self._reserved :]
+        for place in self._scalars:
+            row = own[place - self._reserved]
+            if row[SIZE] > 1:
+                own[place - self._reserved] = scalar_row(row[SUM] / row[SIZE])[0]
+        return rows[: self._reserved], own
+
+    def table(
+        self, own: Rows, others: Sequence[tuple[int, Rows]] = ()
+    ) -> tuple[list[TrendTarget], NDArray[np.float32]]:
+        """The new targets and [statistic][column] of a step; `others` are rows by column."""
+        rows = empty_rows(len(self.book.targets))
+        rows[self._columns[: len(own)]] = own
+        for column, row in others:
+            rows[column] = row
+        return self.book.new(), statistics(rows)
+
+    def _place(self, kind: str, name: str, shape: Sequence[int], dtype: object) -> int:
+        place = self._places[kind, name] = self._reserved + len(self._columns)
+        self._columns.append(self.book.column(kind, name, shape, dtype))
+        return place
+
+    def _fresh(self) -> MomentTable:
+        chosen = self._settings
+        return MomentTable(chosen.zeros, chosen.nonfinite, chosen.eps)

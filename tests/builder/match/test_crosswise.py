@@ -1,0 +1,115 @@
+"""Equal calls in another order pair crosswise; an optimizer's by the parameter they update."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builder.dump.reader import read_dump
+from builder.match.nodes import match_trees
+from builder.match.tree import Tree, build_tree
+from tests.builder.dumps import forward, tensor, write_dump
+
+BLOCK = "Module.block.Block.forward.0"
+
+
+def tree(folder: Path, norms: list[float], names: list[str] | None = None) -> Tree:
+    """Calls of one module, each reading a tensor of the given size."""
+    data: dict[str, object] = {BLOCK: forward([tensor()], [tensor()])}
+    construct: dict[str, str | None] = {BLOCK: None}
+    for n, norm in enumerate(norms):
+        name = names[n] if names else f"Torch.mm.{n}.forward"
+        data[name] = forward([tensor(norm)], [tensor(norm * 3)])
+        construct[name] = BLOCK
+    return build_tree(read_dump(write_dump(folder, data, construct)))
+
+
+def partners(ours: Tree, theirs: Tree) -> dict[str, tuple[str, str]]:
+    found = match_trees(ours, theirs)
+    return {
+        node.name: (found.partner[node].name, found.reason[node])
+        for node in ours.in_order
+        if node in found.partner and node.kind == "api"
+    }
+
+
+def test_two_calls_in_another_order_pair_by_what_they_hold(tmp_path: Path) -> None:
+    found = partners(tree(tmp_path / "p", [1.0, 5.0]), tree(tmp_path / "b", [5.0, 1.0]))
+    assert found == {
+        "Torch.mm.0.forward": ("Torch.mm.1.forward", "crosswise"),
+        "Torch.mm.1.forward": ("Torch.mm.0.forward", "crosswise"),
+    }
+
+
+def test_calls_that_merely_differ_stay_in_their_order(tmp_path: Path) -> None:
+    found = partners(tree(tmp_path / "p", [1.0, 5.0]), tree(tmp_path / "b", [5.0, 2.0]))
+    # The first of ours is the benchmark's second no more than its first: one equal call crosses
+    # only with its own twin, and the other takes what is left.
+    assert found["Torch.mm.1.forward"] == ("Torch.mm.0.forward", "crosswise")
+    assert found["Torch.mm.0.forward"] == ("Torch.mm.1.forward", "aligned")
+    same = partners(tree(tmp_path / "q", [1.0, 1.0]), tree(tmp_path / "c", [2.0, 2.0]))
+    assert [reason for _, reason in same.values()] == ["aligned", "aligned"]
+
+
+def test_unlike_calls_in_another_order_both_find_their_partners(tmp_path: Path) -> None:
+    names = ["Torch.relu.0.forward", "Torch.mm.0.forward"]
+    ours = tree(tmp_path / "p", [1.0, 5.0], names)
+    theirs = tree(tmp_path / "b", [5.0, 1.0], names[::-1])
+    assert {n: p for n, (p, _) in partners(ours, theirs).items()} == {n: n for n in names}
+
+
+@given(st.data())
+def test_any_order_of_calls_that_tell_themselves_apart_is_found(data: st.DataObject) -> None:
+    import tempfile
+
+    size = data.draw(st.integers(1, 7))
+    order = data.draw(st.permutations(range(size)))
+    with tempfile.TemporaryDirectory() as folder:
+        ours = tree(Path(folder) / "p", [10.0**n for n in range(size)])
+        theirs = tree(Path(folder) / "b", [10.0**n for n in order])
+    for name, (partner, _) in partners(ours, theirs).items():
+        assert order[int(partner.split(".")[2])] == int(name.split(".")[2])
+    assert len(partners(ours, theirs)) == size
+
+
+def optimizer_tree(folder: Path, order: list[str]) -> Tree:
+    """A plain optimizer: a product and a sum for each parameter."""
+    norms = {name: 2.0 + n for n, name in enumerate(sorted({"a", "b", "c", *order}))}
+    data: dict[str, object] = {}
+    construct: dict[str, str | None] = {"optimizer": None}
+    for n, name in enumerate(order):
+        decay, step = f"Tensor.mul_.{n}.forward", f"Tensor.add_.{n}.forward"
+        data[decay] = forward([tensor(9.0), 0.9], [tensor(8.0)])
+        data[step] = forward([tensor(norms[name])], [tensor(norms[name] + 0.5)])
+        construct |= {decay: "optimizer", step: "optimizer"}
+    header = {
+        "Optimizer.SGD.step.0": {"parameters": {n: tensor(norms[n]) for n in order}, "input": {}}
+    }
+    return build_tree(read_dump(write_dump(folder, data, construct, optimizer=header)))
+
+
+def test_an_optimizer_that_goes_another_way_pairs_by_parameter(tmp_path: Path) -> None:
+    ours = optimizer_tree(tmp_path / "p", ["a", "b", "c"])
+    theirs = optimizer_tree(tmp_path / "b", ["c", "a"])
+    found = {name: partner for name, (partner, _) in partners(ours, theirs).items()}
+    assert found == {
+        "Tensor.mul_.0.forward": "Tensor.mul_.1.forward",
+        "Tensor.add_.0.forward": "Tensor.add_.1.forward",
+        "Tensor.mul_.2.forward": "Tensor.mul_.0.forward",
+        "Tensor.add_.2.forward": "Tensor.add_.0.forward",
+    }
+
+
+def test_another_class_at_the_same_path_is_a_partner_and_says_so(tmp_path: Path) -> None:
+    def one(folder: Path, name: str) -> Tree:
+        module, call = f"Module.attn.{name}.forward.0", "Torch.mm.0.forward"
+        data: dict[str, object] = {n: forward([tensor()], [tensor()]) for n in (module, call)}
+        return build_tree(read_dump(write_dump(folder, data, {module: None, call: module})))
+
+    ours, theirs = one(tmp_path / "p", "Attention"), one(tmp_path / "b", "SdpaAttention")
+    found = match_trees(ours, theirs)
+    module = ours.by_name["Module.attn.Attention.forward.0"]
+    assert found.reason[module] == "path"
+    assert ours.by_name["Torch.mm.0.forward"] in found.partner

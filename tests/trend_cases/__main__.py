@@ -1,0 +1,63 @@
+"""All cases: `python -m tests.trend_cases [--held] [--only NAME]`; prints a line for each."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from builder.series.run import TrendRun
+from msprobe_core.format.alerts import Alert
+from tests.trend_cases.faults import FAULTS, HELD, PLACES, Fault
+from tests.trend_cases.models import TRAININGS
+from tests.trend_cases.running import run
+
+
+def judged(fault: Fault, place: str, alerts: list[Alert]) -> bool:
+    """Whether there is one alert, in time, and about the right thing."""
+    if len(alerts) != 1:
+        return False
+    alert = alerts[0]
+    late = alert.step - fault.step
+    target = " ".join(alert.target)
+    return 0 <= late <= fault.late and target.startswith(
+        tuple(wanted.format(place) for wanted in fault.targets)
+    )
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, training in TRAININGS.items():
+            if only and only not in (name, "sound"):
+                continue
+            place = Path(folder) / f"sound-{name}"
+            run(training, place)
+            alerts = TrendRun(place).alerts()
+            series = len(TrendRun(place).targets)
+            print(f"sound {name}: {training.steps} steps, {series} series, {len(alerts)} alerts")
+            for alert in alerts:
+                print("   ", replace(alert, others=[]), flush=True)
+        right = 0
+        faults = FAULTS + (HELD if "--held" in sys.argv else ())
+        cases = [(fault, model) for fault in faults for model in PLACES]
+        for fault, model in cases:
+            if only and only not in (fault.name, "faults"):
+                continue
+            place = Path(folder) / f"{fault.name}-{model}"
+            run(TRAININGS[model], place, fault, PLACES[model])
+            alerts = TrendRun(place).alerts()
+            good = judged(fault, PLACES[model], alerts)
+            right += good
+            print(f"{'ok ' if good else 'BAD'} {fault.name} in {model}: {len(alerts)}", flush=True)
+            for alert in alerts if not good else []:
+                print("   ", replace(alert, others=[]), flush=True)
+        print(f"{right} of {len(cases)} right")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Where a wrong kernel shows first: calls that read the same in bits and put out something else.
+
+The run with one fault is held against the same run without it, in one process layout and with
+the same kernels, so that every other call agrees in every bit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msprobe_core.format import CONSTRUCT_FILE, DUMP_FILE
+from tests.zoo.culprit import Found
+
+_READ = ("input_args", "input_kwargs", "input", "parameters")
+_NOT_THE_VALUE = ("source", "data_name")
+
+
+def first_places(wrong: Path, sound: Path) -> frozenset[Found]:
+    """The innermost entries of the first step that introduce a difference of bits.
+
+    Where that is a module, the wrong call itself was not recorded: the first call in it that
+    takes a differing value counts as well, and so do the modules between the two.
+    """
+    data, same, parents = _data(wrong), _data(sound), _parents(wrong)
+    shared = [name for name, entry in data.items() if name in same and isinstance(entry, dict)]
+    introducing = {name for name in shared if _introduces(data[name], same[name])}
+    if any("parameters_grad" not in name for name in introducing):
+        # A gradient that reaches its parameter has no input of its own: the call made it.
+        introducing = {name for name in introducing if "parameters_grad" not in name}
+    innermost = introducing - {up for name in introducing for up in _above(name, parents)}
+    taking = [name for name in shared if not _reads_the_same(data[name], same[name])]
+    for module in [name for name in innermost if name.startswith("Module.")]:
+        inside = (name for name in taking if module in _above(name, parents))
+        first = next(inside, None)
+        if first is not None:
+            above = list(_above(first, parents))
+            innermost |= {first, *above[: above.index(module)]}
+    return frozenset((0, name) for name in innermost)
+
+
+def _introduces(entry: Mapping[str, Any], same: Mapping[str, Any]) -> bool:
+    made = {key: value for key, value in entry.items() if key not in _READ}
+    return _reads_the_same(entry, same) and any(
+        _bits(value) != _bits(same.get(key)) for key, value in made.items()
+    )
+
+
+def _reads_the_same(entry: Mapping[str, Any], same: Mapping[str, Any]) -> bool:
+    return all(_bits(entry.get(key)) == _bits(same.get(key)) for key in _READ)
+
+
+def _bits(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _bits(each) for key, each in value.items() if key not in _NOT_THE_VALUE}
+    return [_bits(each) for each in value] if isinstance(value, list) else value
+
+
+def _above(name: str, parents: Mapping[str, str | None]) -> Iterator[str]:
+    up = parents.get(name)
+    while up is not None:
+        yield up
+        up = parents.get(up)
+
+
+def _folder(dump: Path) -> Path:
+    (folder,) = (dump / "step0").iterdir()
+    return folder
+
+
+def _data(dump: Path) -> dict[str, Any]:
+    return dict(json.loads((_folder(dump) / DUMP_FILE).read_text())["data"])
+
+
+def _parents(dump: Path) -> dict[str, str | None]:
+    parents = json.loads((_folder(dump) / CONSTRUCT_FILE).read_text())
+    return {name: p[0] if isinstance(p, list) else p for name, p in parents.items()}
