@@ -243,10 +243,12 @@ def _text(x: float, y: float, text: str, style: _Style) -> str:
 
 def _wrapped(text: str, most: int) -> list[str]:
     """At most two lines, broken between words; the second is cut where it is drawn."""
-    if len(text) <= most:
+    first = _cut(text, most)
+    if first == text:
         return [text]
-    at = text.rfind(" ", 0, most)
-    at = at if at > 0 else most
+    at = max(text.rfind(" ", 0, len(first)), 0)
+    # Chinese breaks anywhere; a blank near the start would leave the line empty.
+    at = at if at > len(first) // 2 else len(first) - 1
     return [text[:at], text[at:].lstrip()]
 
 

@@ -29,7 +29,7 @@ _TERM = re.compile(
     r"""\s*(?P<negated>-?)
     (?: /(?P<expression>(?:\\.|[^/\\])+)/(?=\s|$)
       | "(?P<quoted>[^"]*)"
-      | (?P<column>score|input|introduced)(?P<operator><=|>=|<|>|=)(?P<number>\S*)
+      | (?P<column>score|input|introduced)\s*(?P<operator><=|>=|<|>|=)\s*(?P<number>\S*)
       | (?P<field>[a-z]+):(?P<choice>\S*)
       | (?P<word>\S+) )""",
     re.VERBOSE | re.IGNORECASE,

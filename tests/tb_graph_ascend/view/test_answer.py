@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,9 +93,10 @@ def test_slide_speaks_chinese_and_says_which_runs_and_when(ranks: ResultDatabase
     assert "ranks/bench" in texts
     assert any(text.startswith(f"比对于 {ranks.summary().created[:10]}") for text in texts)
     # Characters that take the room of two are counted as two: the line ends inside the picture.
-    (reason,) = (text for text in texts if text.startswith("__mul__ #0: "))
-    assert reason.endswith("…")
-    assert len(reason) < 60
+    at = next(n for n, text in enumerate(texts) if text.startswith("__mul__ #0:"))
+    first, second = texts[at : at + 2]
+    assert second.endswith("…")
+    assert max(len(first), len(second)) < 60
 
 
 def pair(step: int, rank: int, worst: float | None, status: str = "ok") -> Pair:
@@ -112,11 +114,24 @@ def test_thousand_ranks_are_a_few_rows_and_begin_at_the_onset() -> None:
     strip = rank_strip(pairs, 0.25)
     assert strip.onset == 4
     assert [row.ranks for row in strip.rows] == [
-        [rank for rank in range(1000) if rank not in culprits],
         sorted(culprits),
+        [rank for rank in range(1000) if rank not in culprits],
     ]
-    assert [cell.look for cell in strip.rows[1].cells if cell] == ["agrees"] * 4 + ["high"] * 6
-    assert strip.rows[1].cells[4].worst == 0.9 + 40 / 1e5  # type: ignore[union-attr]
+    assert [cell.look for cell in strip.rows[0].cells if cell] == ["agrees"] * 4 + ["high"] * 6
+    assert strip.rows[0].cells[4].worst == 0.9 + 40 / 1e5  # type: ignore[union-attr]
+    assert [(row.first, row.begins) for row in strip.rows] == [(4, None), (None, None)]
+
+
+def test_the_rank_that_begins_first_stands_alone_and_first() -> None:
+    pairs = [
+        msgspec.structs.replace(pair(1, rank, 0.9), begins=0.58 if rank == 5 else 0.76)
+        for rank in range(8)
+    ]
+    strip = rank_strip(pairs, 0.25)
+    assert [(row.ranks, row.begins) for row in strip.rows] == [
+        ([5], 0.58),
+        ([0, 1, 2, 3, 4, 6, 7], 0.76),
+    ]
 
 
 PAIRS = st.dictionaries(

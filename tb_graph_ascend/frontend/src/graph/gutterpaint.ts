@@ -2,6 +2,7 @@
 
 import type { DiffRow } from "../api/types";
 import { OVERFLOW_SCORE } from "./appearance";
+import { outputText } from "./boxlook";
 import type { DiffScene, DiffTexts } from "./scene";
 import { type Column, TEXT_ROW, textSize } from "./grid";
 import { inkOn, rampColor } from "./ramp";
@@ -101,8 +102,10 @@ export function wordOf(row: DiffRow, texts: DiffTexts): string {
 
 /** A single graph has no gutter; what there is to say stands at the right end. */
 export function paintAlone(context: CanvasRenderingContext2D, scene: DiffScene, row: DiffRow, y: number): void {
+  if (scene.rowHeight < TEXT_ROW) return;
+  paintOutput(context, scene, row, y);
   const level = shownOverflow(row);
-  if (level === null || scene.rowHeight < TEXT_ROW) return;
+  if (level === null) return;
   const colour = OVERFLOW_SCORE[level];
   context.fillStyle = rampColor(colour, scene.palette.theme);
   context.fillRect(scene.width - 72, y + 4, 60, scene.rowHeight - 8);
@@ -111,4 +114,15 @@ export function paintAlone(context: CanvasRenderingContext2D, scene: DiffScene, 
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.fillText(scene.texts.level[level], scene.width - 42, y + scene.rowHeight / 2);
+}
+
+/** What a call of a single graph puts out, left of its overflow. */
+function paintOutput(context: CanvasRenderingContext2D, { palette, rowHeight, width }: DiffScene, row: DiffRow, y: number): void {
+  const text = outputText(row.problem?.output ?? null);
+  if (text === "" || row.fold < 0) return;
+  context.font = `11.5px ${palette.font}`;
+  context.fillStyle = palette.muted;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  context.fillText(text, width - 84, y + rowHeight / 2 + 0.5);
 }

@@ -16,7 +16,7 @@ export const diff = {
     output: "出",
     inputHelp: "输入相差多少，0 到 1",
     outputHelp: "输出相差多少，0 到 1",
-    worst: "内部",
+    worst: "最大",
     worstHelp: "收起的行内部的最差分数",
     foldBenchmark: "折叠标杆侧 (B)",
     unfoldBenchmark: "显示标杆侧 (B)",

@@ -147,7 +147,7 @@ function graphFollows(
   { fresh, select, linked }: { fresh: boolean; select: number | null; linked: Linked | undefined },
 ): void {
   const root = session.root?.id ?? null;
-  if (linked) useBoxes.setState({ module: linked.graph, open: linked.boxes });
+  if (linked && linked.graph !== null) useBoxes.setState({ module: linked.graph === 0 ? null : linked.graph, open: linked.boxes });
   else if (fresh) useBoxes.setState({ module: session.comparison ? null : root, open: [] });
   else if (useBoxes.getState().module !== null) useBoxes.setState({ module: select ?? root, open: [] });
 }

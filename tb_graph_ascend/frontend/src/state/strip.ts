@@ -18,9 +18,8 @@ export function placeIn({ steps, rows }: RankStrip, step: number | null, rank: n
 /** The row whose ranks begin to diverge before all others; −1 where none does, or several do at once. */
 export function earliestRow({ rows }: RankStrip): number {
   const [first, second] = rows;
-  if (!first || first.first === null) return -1;
-  const alone = !second || second.first !== first.first || second.begins !== first.begins;
-  return alone && rows.length > 1 ? 0 : -1;
+  if (!first || !second || first.first === null) return -1;
+  return second.first !== first.first || second.begins !== first.begins ? 0 : -1;
 }
 
 /** The rank that choosing a row opens: the one on screen where it is in the row, else its first. */

@@ -28,7 +28,7 @@ export async function travelTo(linked: Linked): Promise<void> {
   if (elsewhere) await openDatabase(linked.db, linked);
   else if (linked.selected === null) set({ selected: null });
   else await selectNode(linked.selected);
-  if (!elsewhere) useBoxes.setState({ module: linked.graph, open: linked.boxes });
+  if (!elsewhere) useBoxes.setState({ module: linked.graph === 0 ? null : linked.graph, open: linked.boxes });
 }
 
 function takeOver(linked: Linked): void {

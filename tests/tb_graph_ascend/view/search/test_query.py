@@ -112,6 +112,11 @@ def database(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     opened.close()
 
 
+def test_blanks_around_an_operator_change_nothing() -> None:
+    assert parse_query("score > 0.5 backward") == parse_query("score>0.5 backward")
+    assert parse_query("score") == (Word("score"),)
+
+
 def test_manual_pairs_are_seen_as_long_as_they_last(database: ResultDatabase) -> None:
     index = pair_index(database, 0, 0)
     ours, theirs = (asked(database, f"side:{side} unmatched")[0] for side in FIELDS["side"])

@@ -31,7 +31,7 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
         <pattern id="box-hatch" width="8" height="8" patternUnits="userSpaceOnUse">
           <path d="M-2 8L8 -2M0 10L10 0" stroke={palette.hatch} strokeWidth="1.2" />
         </pattern>
-        <marker id="box-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">
+        <marker id="box-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" orient="auto-start-reverse" markerUnits="userSpaceOnUse">
           <path d="M0 0L8 4L0 8z" fill={palette.muted} />
         </marker>
       </defs>
@@ -82,7 +82,6 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
   const frame = begins ? palette.bad : selected ? palette.accent : palette.muted;
   return (
     // The keys of the picture do what clicks do.
-    // eslint-disable-next-line jsx-a11y/no-static-element-interactions, jsx-a11y/click-events-have-key-events
     <g
       className="box"
       data-word={row.word}
@@ -105,7 +104,6 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
       />
       {begins && selected && <rect x={-4} y={-4} width={width + 8} height={height + 8} rx={9} fill="none" stroke={palette.accent} strokeWidth={2} />}
       {opens && (
-        // eslint-disable-next-line jsx-a11y/no-static-element-interactions, jsx-a11y/click-events-have-key-events
         <g
           className="box-chevron"
           onClick={(event) => {
