@@ -22,7 +22,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract cluster docs rooms messages soak models sbom coverage lower-bounds screenshots zoo kernels-zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
+        contract cluster docs rooms messages soak models situations sbom coverage lower-bounds screenshots zoo kernels-zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -134,6 +134,10 @@ soak: venv build  ## load, faults and hostile input; writes the table of docs/re
 models: venv  ## twelve models recorded at four levels, checked; installs transformers
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
 	$(BIN)/python -m benchmarks.models docs/reliability.md
+
+situations: venv  ## what torch can do, plain and recorded; writes the table of docs/reliability.md; installs optional packages
+	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]' $(TORCH) peft torchao
+	$(BIN)/python -m benchmarks.situations docs/reliability.md --workers $(WORKERS)
 
 sbom: venv node_modules/.package-lock.json  ## what we ship, as CycloneDX JSON in build/sbom.cdx.json
 	$(BIN)/python build_backend/bill_of_materials.py build/sbom.cdx.json

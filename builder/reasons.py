@@ -64,6 +64,7 @@ SENTENCES = {
     "benchmark's: the loss, clipping or the reduction, no parameter of its own",
     "updates_differ": "what the optimizer reads or writes differs for nearly all parameters "
     "({count}): the step as a whole",
+    "same_of": "the same is true of {count} more: {names}",
     "partial_used": "{text}",
     "update_alone": "the gradient that the optimizer reads and the parameter before agree, what it "
     "leaves does not: its settings, its state or the update itself",

@@ -3,6 +3,8 @@
 DumperError ─┬─ ConfigError          a key, a value or a combination in the configuration
              ├─ UnsupportedError     needs hardware or a framework that is not here
              └─ LifecycleError       a call at a moment where it has no meaning
+
+WriteError is none of his: the disk is full, or gone.
 """
 
 from __future__ import annotations
@@ -10,6 +12,10 @@ from __future__ import annotations
 
 class DumperError(Exception):
     """A mistake in the use of the dumper; the text names it and the next thing to do."""
+
+
+class WriteError(OSError):
+    """A file of the dump cannot be written; other errors of the system are the user's own."""
 
 
 class ConfigError(DumperError):

@@ -18,6 +18,7 @@ from builder.ranks.joining.resolve import Conflict
 from builder.ranks.layout.coordinates import RunLayout
 from builder.reasons import Reason
 from builder.work.merged import MergedMatch
+from builder.work.shared_causes import one_finding_a_cause
 
 # From this share of the parameters on, what differs alike is the step's doing, not theirs.
 _MOST = 0.8
@@ -38,6 +39,7 @@ def with_layout_findings(walked: Walked, comparison: Comparison, merged: MergedM
     findings.sort(key=Finding.sort_key)
     findings = _without_followers(findings)
     findings = _with_one_for_all(findings, comparison)
+    findings = one_finding_a_cause(findings, comparison, merged)
     _explain_sums(findings, values)
     _explain_updates(findings, comparison)
     for finding in findings:

@@ -148,6 +148,6 @@ class _Side:
 def _joins(wanted: MicroBatches, ours: _Side, theirs: _Side) -> bool:
     if wanted == "auto":
         # To experts on a few ranks come the tokens of all replicas at once.
-        experts = ours.layout.size("ep") != theirs.layout.size("ep")
+        experts = ours.layout.shares_experts != theirs.layout.shares_experts
         return experts or ours.total != theirs.total or ours.total == 1
     return wanted == "concat"

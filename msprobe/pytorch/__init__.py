@@ -7,6 +7,7 @@ from msprobe_core.debugger import PrecisionDebugger, module_dump, module_dump_en
 from msprobe_core.torch.acl_graph import AclGraphDumper
 from msprobe_core.torch.randomness import random_save
 from msprobe_core.torch.seeding import seed_all
+from msprobe_core.torch.torchair_dump import set_fx_dump_config
 
 __all__ = [
     "AclGraphDumper",
@@ -19,4 +20,5 @@ __all__ = [
     "random_save",
     "save",
     "seed_all",
+    "set_fx_dump_config",
 ]

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.config import Config
+from msprobe_core.config.slices import Slice
 from msprobe_core.values.arguments import Records
 
 
@@ -72,6 +73,8 @@ class StepRecorder(Protocol):
     """One step of this process, from its first `start` to its end."""
 
     notes: dict[str, str]
+    slices: tuple[Slice, ...]
+    """The parts of tensors that are recorded in place of the whole, none for all."""
     running: bool
 
     @property
@@ -94,7 +97,7 @@ class StepRecorder(Protocol):
         tokens: tuple[int, int] | None,
         parallel: Mapping[str, object] | None = None,
     ) -> None:
-        """Watch the run; with `tokens` only those calls of the model, counted from 1.
+        """Watch the run; with `tokens` only those calls of the model, counted from 0.
 
         `parallel` says where the process stands among others.
         """
@@ -122,6 +125,14 @@ class StepRecorder(Protocol):
 
     def discard(self) -> None:
         """Remove what was written."""
+        ...
+
+    def abandon(self, reason: str) -> None:
+        """Watch no longer and close the files as incomplete; never raises."""
+        ...
+
+    def leave(self) -> None:
+        """In a process that was forked: watch no longer, write nothing; never raises."""
         ...
 
 

@@ -1,16 +1,23 @@
-"""The lifecycle of a debugger: steps and ranks, what is recorded when, and the end."""
+"""The lifecycle of a debugger: steps and ranks, what is recorded when, and the end.
+
+What a user does wrong is raised; what goes wrong in recording ends the dump, never his step.
+"""
 
 from __future__ import annotations
 
 import atexit
 import json
+import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from msprobe_core.capture.framework import Framework, StepRecorder
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.config import Config
+from msprobe_core.config.slices import Slice, is_schedule, slice_of_request
 from msprobe_core.errors import ConfigError, LifecycleError
 from msprobe_core.report import say
 from msprobe_core.writer.rank_dir import rename_to_rank
@@ -29,10 +36,12 @@ class Service:
         self._rank_id: int | None = None
         self._recorder: StepRecorder | None = None
         self._unranked: list[Path] = []
-        self._ended = False
+        self._ended = self._said_forked = False
         self._stacks = StackBook()
         self._seen = _Seen()
+        self._folder = _here()
         atexit.register(self.close)
+        _SERVICES.add(self)
 
     @property
     def is_running(self) -> bool:
@@ -53,13 +62,16 @@ class Service:
         parallel: dict[str, Any] | None = None,
     ) -> None:
         """Begin or go on to record the current step."""
+        if self._said_forked:
+            say("start in a forked process: the dump is its parent's, nothing is recorded here")
+            self._said_forked = False
         if self._ended or self.is_running:
             return
         self._reload()
         self._check_model(model, token_range)
         if rank_id is not None:
             self._rank_id = _checked_rank(rank_id)
-        if not self._is_selected():
+        if not self._is_selected() or not self._has_request(scheduled_tokens):
             return
         if self._recorder is None:
             self._recorder = self._open()
@@ -67,13 +79,14 @@ class Service:
             return
         if scheduled_tokens is not None:
             self._recorder.notes["scheduled_tokens"] = json.dumps(scheduled_tokens, default=str)
+        self._recorder.slices = self._slices(scheduled_tokens)
         tokens = None if token_range is None else (token_range[0], token_range[1])
-        self._recorder.start(model, tokens, parallel)
+        self._safely("start", self._recorder.start, model, tokens, parallel)
 
     def stop(self) -> None:
         """Stop recording; the step stays open."""
         if self._recorder is not None:
-            self._recorder.stop()
+            self._safely("stop", self._recorder.stop)
 
     def save(self, variable: object, name: str, save_backward: bool) -> None:
         """Record one value by name; at level debug this alone makes an entry."""
@@ -82,33 +95,34 @@ class Service:
         if self._recorder is None and not self._ended and self._is_selected():
             self._recorder = self._open()
         if self._recorder is not None and not self._recorder.failed:
-            self._recorder.save(variable, name, save_backward)
+            self._safely("save", self._recorder.save, variable, name, save_backward)
 
     def module_dump(self, module: object, name: str) -> None:
         """Record one module alone. Raises LifecycleError for what is no module or name."""
         if not self._framework.is_module(module) or not isinstance(name, str) or not name:
             raise LifecycleError(f"module_dump({module!r}, {name!r}); give a module and its name")
         if self._recorder is not None and self.is_running:
-            self._recorder.begin_single(module, name)
+            self._safely("module_dump", self._recorder.begin_single, module, name)
 
     def module_dump_end(self) -> None:
         """Record everything again."""
         if self._recorder is not None:
-            self._recorder.end_single()
+            self._safely("module_dump_end", self._recorder.end_single)
 
     def step(self, dump: bool) -> None:
         """End the step and count on."""
         recorder, self._recorder = self._recorder, None
-        if recorder is not None:
-            recorder.complete()
-            self._seen.count(recorder)
-            if recorder.failed:
-                self._ended = True
-            elif not dump:
-                recorder.discard()
-            else:
-                self._name_by_rank(recorder.directory)
         self._step += 1
+        if recorder is None:
+            return
+        self._safely("step", recorder.complete)
+        self._seen.count(recorder)
+        if recorder.failed:
+            self._ended = True
+        elif not dump:
+            recorder.discard()
+        else:
+            self._name_by_rank(recorder.directory)
 
     def set_init_step(self, step: int) -> None:
         """Count from `step` on. Raises LifecycleError once a step is open."""
@@ -123,13 +137,38 @@ class Service:
         atexit.unregister(self.close)
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
-            recorder.complete()
+            self._safely("close", recorder.complete)
             self._seen.count(recorder)
             if not recorder.failed:
                 self._name_by_rank(recorder.directory)
         if not self._ended:
             self._seen.say_unmatched(self.config)
         self._ended = True
+
+    def forked(self) -> None:
+        """Leave an open step to the parent: this process is a copy of it.
+
+        Without an open step the copy may record steps of its own.
+        """
+        self._unranked = []
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            self._ended = self._said_forked = True
+            recorder.leave()
+
+    def _safely(self, what: str, run: Callable[..., None], *values: object) -> None:
+        """Run a part of recording; what it raises ends the dump, and is said."""
+        try:
+            run(*values)
+        except LifecycleError:  # what the user gave
+            raise
+        except Exception as error:  # nothing of this may reach the user's step
+            self._ended = True
+            reason = f"{type(error).__name__}: {error}"
+            say(f"{what}: {reason}; dumping has ended, the run goes on")
+            recorder, self._recorder = self._recorder, None
+            if recorder is not None:
+                recorder.abandon(reason)
 
     def _reset_status(self) -> None:
         """Begin again at step 0 (inference engines call this between phases)."""
@@ -144,6 +183,26 @@ class Service:
             self.config = self._reread()
         except ConfigError as error:
             say(f"{error}; the settings of before stay in force")
+
+    def _has_request(self, scheduled_tokens: dict[str, Any] | None) -> bool:
+        """Whether the step works on the request that alone is recorded, where one is."""
+        request = self.config.request_id
+        if request is None or scheduled_tokens is None:
+            return True
+        if not is_schedule(scheduled_tokens):
+            raise LifecycleError(
+                f"start(scheduled_tokens={scheduled_tokens!r}); give the number of tokens of each "
+                "request, as {'request': 3}"
+            )
+        return request in scheduled_tokens
+
+    def _slices(self, scheduled_tokens: dict[str, Any] | None) -> tuple[Slice, ...]:
+        """The parts of tensors that are recorded in this step, none for all."""
+        config = self.config
+        if config.request_id is None or scheduled_tokens is None:
+            return config.slice
+        part = slice_of_request(config.request_id, scheduled_tokens)
+        return config.slice if part is None else (*config.slice, part)
 
     def _check_model(self, model: object, token_range: list[int] | None) -> None:
         if model is None and self.config.records_modules:
@@ -176,10 +235,14 @@ class Service:
             if len(self._stacks) > _MOST_STACKS:  # a run that makes code all the time
                 self._stacks = StackBook()
             rank = self._rank()
-            return self._framework.open_step(self.config, self._step, rank, self._stacks)
-        except OSError as error:
+            path = str(self._folder / self.config.dump_path)
+            config = replace(self.config, dump_path=path)
+            return self._framework.open_step(config, self._step, rank, self._stacks)
+        except LifecycleError:  # what the user gave
+            raise
+        except Exception as error:  # nothing of this may reach the user's step
             self._ended = True
-            reason = error.strerror or error
+            reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
             say(f"{self.config.dump_path}: {reason}; nothing is dumped, the run goes on")
             return None
 
@@ -196,6 +259,26 @@ class Service:
             except OSError as error:
                 say(f"{each}: cannot be renamed to rank{rank} ({error.strerror or error})")
         self._unranked = []
+
+
+def _here() -> Path:
+    """The folder that a relative dump_path is below, even when the program leaves it later."""
+    try:
+        return Path.cwd()
+    except OSError:  # it was removed
+        return Path()
+
+
+_SERVICES: WeakSet[Service] = WeakSet()
+
+
+def _in_the_child() -> None:
+    for service in list(_SERVICES):
+        service.forked()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_in_the_child)
 
 
 class _Seen:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 
+from msprobe_core.errors import WriteError
 from msprobe_core.format import ERROR_LOG
 from msprobe_core.report import say
 from msprobe_core.writer.rank_dir import make_rank_dir
@@ -23,7 +24,7 @@ class StepOutput:
         self.directory, moved = make_rank_dir(dump_path, step, rank)
         if moved is not None:
             say(f"an earlier dump at {self.directory} was kept as {moved.name}")
-        self.failed = False
+        self.failed = self.left = False
         self._files: StepFiles | None = None
         self._appended = 0
 
@@ -38,7 +39,7 @@ class StepOutput:
         stacks: list[StackGroup],
     ) -> None:
         """Add what is new to the files."""
-        if self.failed or self._files is None or not (entries or parents or stacks):
+        if self.failed or self.left or self._files is None or not (entries or parents or stacks):
             return
         self._appended += 1
         try:
@@ -48,7 +49,7 @@ class StepOutput:
 
     def complete(self, notes: dict[str, str], groups: list[StackGroup]) -> int:
         """Close the files as complete; the bytes written. `groups` are all stacks of the step."""
-        if self.failed or self._files is None:
+        if self.failed or self.left or self._files is None:
             return 0
         try:
             return self._files.complete(notes, groups if self._appended > 1 else None)
@@ -64,18 +65,40 @@ class StepOutput:
         except OSError:  # other ranks still have theirs, or removed it first
             return
 
+    def abandon(self, reason: str) -> None:
+        """Close the files as incomplete, with the reason in the error log."""
+        if self.failed or self.left:
+            return
+        self.report("the dump", RuntimeError(reason))
+        self.failed = True
+        self._abandon()
+
+    def leave(self) -> None:
+        """Close the files as they are, in a process that was forked: they are its parent's."""
+        self.left = True
+        if self._files is not None:
+            self._files.leave()
+
     def fail(self, error: OSError) -> None:
         """End the dump of this process after a disk error; the run goes on."""
-        if self.failed:
+        if self.failed or self.left:
             return
         self.failed = True
         say(f"{self.directory}: {error.strerror or error}; dumping has ended, the run goes on")
-        if self._files is not None:
-            self._files.abandon()
+        self._abandon()
+
+    def _abandon(self) -> None:
+        try:
+            if self._files is not None:
+                self._files.abandon()
+        except OSError:  # the folder may be gone
+            return
 
     def report(self, path: str, error: BaseException) -> None:
         """Note a value that could not be read, in one line of the error log."""
-        if isinstance(error, OSError):
+        if self.left:
+            return
+        if isinstance(error, WriteError):
             self.fail(error)
             return
         try:
@@ -83,7 +106,7 @@ class StepOutput:
         except Exception:  # an error of the user's may fail to word itself
             text = ""
         try:
-            with (self.directory / ERROR_LOG).open("a", encoding="utf-8") as log:
+            with (self.directory / ERROR_LOG).open("a", encoding="utf-8", errors="replace") as log:
                 log.write(f"{path}: {type(error).__name__}: {text}\n")
         except OSError as failure:
             self.fail(failure)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import linecache
 import threading
-from functools import lru_cache
 from types import CodeType, FrameType
 
 from msprobe_core.values.text import quoted
@@ -99,10 +98,12 @@ class StackBook:
         return number
 
 
-@lru_cache(maxsize=65536)
 def _frame_text(code: CodeType, offset: int) -> str:
     line = _line(code, offset)
-    source = linecache.getline(code.co_filename, line).strip()
+    try:
+        source = linecache.getline(code.co_filename, line).strip()
+    except Exception:  # the loader of a module of the user's may raise anything
+        source = ""
     return f"File {code.co_filename}, line {line}, in {code.co_name}, \n {source}"
 
 

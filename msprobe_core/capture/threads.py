@@ -10,7 +10,8 @@ from msprobe_core.capture.entry import ModuleCall
 
 class Local(threading.local):
     """State of one thread. `quiet` is above 0 inside a recorded call; `running` and `open` are
-    the module calls in progress, outermost first.
+    the module calls in progress, outermost first; `borders` those of modules that are compiled in
+    place.
     """
 
     def __init__(self) -> None:
@@ -18,6 +19,7 @@ class Local(threading.local):
         self.running: list[ModuleCall] = []
         self.open: list[Any] = []
         self.region: ModuleCall | None = None
+        self.borders: list[Any] = []
 
     def parent(self) -> ModuleCall | None:
         """What a call that begins now belongs to."""
@@ -28,5 +30,9 @@ class ThreadState:
     """Holds the state of all threads. `muted` while `module_dump` records one module alone."""
 
     def __init__(self) -> None:
-        self.local = Local()
+        self.begin()
         self.muted = False
+
+    def begin(self) -> None:
+        """Forget what threads were in: a recording may end in the middle of a module."""
+        self.local = Local()

@@ -19,6 +19,7 @@ from msprobe_core.capture.selection import Selection
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.config import Config
 from msprobe_core.values.arguments import ArgumentWriter
+from msprobe_core.values.text import quoted
 
 _Result = TypeVar("_Result")
 _WRITE_EVERY = 512
@@ -45,7 +46,8 @@ class Trace:
         self.stacks = stacks
         self.lock = threading.RLock()
         self.seconds_to_write = 0.0
-        self._output, self._ended = output, False
+        self._output = output
+        self._ended = False
         self._writes_early, self._write_at = not config.async_dump, _WRITE_EVERY
         self.recomputed: list[str] = []
         self.entry_count = 0
@@ -155,24 +157,38 @@ class Trace:
         for each in ready:
             self.safely(each.call.backward, each.write)
 
+    def leave(self) -> None:
+        """Record and write nothing more, in a process that was forked."""
+        self._ended = True
+        self._output.leave()
+
     def flush(self, last: bool) -> None:
         """Write the entries that are finished: all of them when this is the step's last time."""
-        if self._output.failed:
+        if self.closed:
             return
         began = time.perf_counter()
         entries, parents = self._take(last)
         groups = self._group_stacks(entries)
         # A structure dump has names and stacks only.
-        texts = [entry_text(entry) for entry in entries] if self.selection.values else []
+        texts = [self._text(entry) for entry in entries] if self.selection.values else []
         self._output.append(texts, parents, groups)
         self.seconds_to_write += time.perf_counter() - began
 
     def end(self) -> None:
         """Write the rest and record nothing more: hooks that are still somewhere do nothing."""
-        self.flush(last=True)
-        self._ended = True
-        self._waiting.clear()
-        self.book.forget_all()
+        try:
+            self.safely("the end of a step", self.flush, True)
+        finally:
+            self._ended = True
+            self._waiting.clear()
+            self.book.forget_all()
+
+    def _text(self, entry: Entry) -> str:
+        try:
+            return entry_text(entry)
+        except Exception as error:  # one entry must not take the others with it
+            self.report(entry.name, error)
+            return f"{quoted(entry.name)}: {{}}"
 
     def _take(self, last: bool) -> tuple[list[Entry], list[tuple[str, str | None]]]:
         # Entries behind an open one stay, unless this is the last time.

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import fields
 from difflib import get_close_matches
 
 from msprobe_core.config.schema import Field
+from msprobe_core.config.slices import Slice
 from msprobe_core.errors import ConfigError
 
 _RANGE = re.compile(r"(\d+)-(\d+)", re.ASCII)
@@ -82,14 +84,32 @@ def _number_range(item: object) -> range | None:
     return range(int(match[1]), int(match[2]) + 1)
 
 
+def _slices(_: Field, value: object) -> object:
+    if not isinstance(value, (list, tuple)):
+        return None
+    parts = [_slice(item) for item in value]
+    return None if None in parts else tuple(parts)
+
+
+def _slice(item: object) -> Slice | None:
+    if not isinstance(item, dict) or not {"dim"} <= set(item) <= _SLICE_KEYS:
+        return None
+    if not all(type(number) is int for number in item.values()):
+        return None
+    return Slice(**item) if item["dim"] >= 0 and item.get("size", 0) >= 0 else None
+
+
+_SLICE_KEYS = frozenset(field.name for field in fields(Slice))
 _CHECKS = {
     "choice": _choice,
     "choices": _choices,
     "bool": _bool,
     "int": _int,
     "path": _path,
+    "text": _path,
     "names": _names,
     "numbers": _numbers,
+    "slices": _slices,
 }
 
 
@@ -101,6 +121,8 @@ def _allowed(field: Field) -> str:
         "bool": "true or false",
         "int": "an integer",
         "path": "a non-empty text",
+        "text": "a non-empty text",
         "names": "a list of non-empty texts",
         "numbers": 'a list of integers from 0 up and ranges such as "4-6"',
+        "slices": 'a list such as [{"dim": 0, "size": 6, "begin": 1, "end": 3}]',
     }[field.kind]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from msprobe_core.config.load_section import LoadConfig
+from msprobe_core.config.slices import Slice
 
 
 @dataclass(slots=True)
@@ -26,11 +27,14 @@ class Config:
     precision: str = "low"
     sketch: bool = True
     risk_level: str = "FOCUS"
+    custom_op_namespaces: tuple[str, ...] = ("_C_ascend",)
     scope: tuple[str, ...] = ()
     list: tuple[str, ...] = ()
     tensor_list: tuple[str, ...] = ()
     data_mode: frozenset[str] = frozenset({"all"})
     summary_mode: str = "statistics"
+    slice: tuple[Slice, ...] = ()
+    request_id: str | None = None
     bench_path: str | None = None
     diff_nums: int = 1
     file_format: str | None = None

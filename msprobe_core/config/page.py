@@ -23,6 +23,8 @@ _KINDS: dict[Kind, str] = {
     "bool": "true or false",
     "int": "integer",
     "path": "path",
+    "text": "text",
+    "slices": "list of objects",
     "names": "list of texts",
     "numbers": "list of integers and ranges",
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["choice", "choices", "bool", "int", "path", "names", "numbers"]
+Kind = Literal["choice", "choices", "bool", "int", "path", "text", "names", "numbers", "slices"]
 
 COMMON = ""
 VALUE_TASKS = ("statistics", "tensor", "structure", "overflow_check")
@@ -103,6 +103,13 @@ FIELDS = (
         choices=("ALL", "CORE", "FOCUS"),
     ),
     Field(
+        "custom_op_namespaces",
+        "names",
+        '["_C_ascend"]',
+        "Namespaces of `torch.ops` whose operators are recorded as `<namespace>.<operator>`. "
+        "Levels L1 and mix; at risk level ALL those of all other namespaces too, as `Aten`.",
+    ),
+    Field(
         "scope",
         "names",
         "[]",
@@ -139,6 +146,25 @@ FIELDS = (
         "`statistics`; `md5` adds the CRC-32 of each tensor's bytes; `xor` writes only the XOR of "
         "its 32-bit words, and no statistics.",
         choices=("statistics", "md5", "xor"),
+        sections=("statistics", "tensor"),
+    ),
+    Field(
+        "slice",
+        "slices",
+        "[]",
+        "Parts of tensors to record in place of the whole, as a list of "
+        '`{"dim": 0, "size": 6, "begin": 1, "end": 3}`: tensors whose dimension `dim` has `size` '
+        "elements are recorded from `begin` up to before `end`. Without `size` every tensor that "
+        "has the dimension, without `begin` or `end` from the first or to the last element.",
+        sections=("statistics", "tensor"),
+    ),
+    Field(
+        "request_id",
+        "text",
+        "not set",
+        "The request of an inference engine whose tokens alone are recorded, in the steps that "
+        "work on it: `start(scheduled_tokens={…})` says how many tokens each request has, in "
+        "their order along the first dimension.",
         sections=("statistics", "tensor"),
     ),
     Field(

@@ -6,9 +6,12 @@ import torch
 
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.config import Config
+from msprobe_core.errors import LifecycleError
+from msprobe_core.report import say
 from msprobe_core.torch.rank import current_rank
-from msprobe_core.torch.recorder import StepRecorder
+from msprobe_core.torch.recorder import TorchStepRecorder
 from msprobe_core.torch.watch.custom_functions import CustomApis
+from msprobe_core.torch.watch.isolation import Isolation
 
 
 class TorchFramework:
@@ -16,6 +19,7 @@ class TorchFramework:
 
     def __init__(self) -> None:
         self.custom = CustomApis()
+        self._has_loaded = False
 
     def rank(self) -> int | None:
         """The rank in torch.distributed, None when there is none (yet)."""
@@ -27,6 +31,23 @@ class TorchFramework:
 
     def open_step(
         self, config: Config, step: int, rank: int | None, stacks: StackBook
-    ) -> StepRecorder:
-        """Begin a step. Raises OSError when its folder cannot be made."""
-        return StepRecorder(config, step, rank, self.custom, stacks)
+    ) -> TorchStepRecorder:
+        """Begin a step. Raises OSError when its folder cannot be made.
+
+        Raises LifecycleError when the first step finds nothing to load; a later one only says so.
+        """
+        isolation = self._isolation(config, step, rank)
+        return TorchStepRecorder(config, step, rank, self.custom, stacks, isolation)
+
+    def _isolation(self, config: Config, step: int, rank: int | None) -> Isolation | None:
+        if config.load is None:
+            return None
+        try:
+            isolation = Isolation(config.load, step, rank)
+        except LifecycleError as error:
+            if not self._has_loaded:
+                raise
+            say(f"step {step} runs on its own inputs: {error}")
+            return None
+        self._has_loaded = True
+        return isolation

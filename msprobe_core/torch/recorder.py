@@ -15,10 +15,11 @@ from msprobe_core.capture.selection import Selection
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
+from msprobe_core.config.slices import Slice
 from msprobe_core.errors import LifecycleError
 from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
 from msprobe_core.report import say
-from msprobe_core.torch.parallel import OptimizerWatch, parallel_header
+from msprobe_core.torch.parallel import parallel_header
 from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.torch.record.tensors import SavesFile, TensorBook, ValueOptions
 from msprobe_core.torch.watch import Capture
@@ -30,11 +31,20 @@ from msprobe_core.torch.watch.token_range import TokenRange
 from msprobe_core.writer.step_files import Header
 
 
-class StepRecorder:
-    """Records one step of this process into one directory. Raises OSError and LifecycleError."""
+class TorchStepRecorder:
+    """Records one step of this process into one directory. Raises OSError.
+
+    With `isolation` some modules run on inputs of an earlier dump.
+    """
 
     def __init__(
-        self, config: Config, step: int, rank: int | None, custom: CustomApis, stacks: StackBook
+        self,
+        config: Config,
+        step: int,
+        rank: int | None,
+        custom: CustomApis,
+        stacks: StackBook,
+        isolation: Isolation | None = None,
     ) -> None:
         self.config, self._step = config, step
         self.running = False
@@ -43,17 +53,16 @@ class StepRecorder:
         self._tensors = TensorFiles(output.directory / TENSOR_DIR, config.async_dump)
         selection = Selection(config)
         saves = _saves_file(config, selection, step, output.directory.name)
-        book = TensorBook(value_options(config), self._tensors.save, output.report, saves)
+        options = value_options(config)
+        self._book = book = TensorBook(options, self._tensors.save, output.report, saves)
         self.trace = Trace(config, selection, book, stacks, output)
         data_dir = str(self._tensors.directory) if config.task == "tensor" else None
-        sketch = SKETCH_VERSION if book.options.sketch else None
+        sketch = SKETCH_VERSION if options.sketch else None
         header = Header(config.task, config.level, data_dir, sketch)
         output.open_files(header, config.extra_info)
-        load = config.load
-        self._isolation = None if load is None else Isolation(load, step, rank)
+        self._isolation = isolation
         self._capture = Capture(config, self.trace, custom, self._isolation)
         self._tokens: TokenRange | None = None
-        self._optimizers = OptimizerWatch(self.trace)
         self._saved = SavedValues(self.trace, alone=config.level == "debug")
 
     @property
@@ -65,6 +74,15 @@ class StepRecorder:
     def failed(self) -> bool:
         """Whether the disk has ended the dump."""
         return self._output.failed
+
+    @property
+    def slices(self) -> tuple[Slice, ...]:
+        """The parts of tensors that are recorded in place of the whole, none for all."""
+        return self._book.slices
+
+    @slices.setter
+    def slices(self, parts: tuple[Slice, ...]) -> None:
+        self._book.slices = parts
 
     @property
     def entry_count(self) -> int:
@@ -84,7 +102,7 @@ class StepRecorder:
     ) -> None:
         """Enter hooks and modes; the model's modules are watched at levels L0 and mix.
 
-        With `tokens` only those calls of the model are recorded, counted from 1. `parallel` says
+        With `tokens` only those calls of the model are recorded, counted from 0. `parallel` says
         where this process stands among others, if the user knows better than torch.
         """
         header = self._header(model, parallel)
@@ -93,7 +111,6 @@ class StepRecorder:
         self.running = True
         if tokens is None:
             self._capture.start(model)
-            self._optimizers.start(model)
             return
         assert isinstance(model, torch.nn.Module)
         if self._tokens is None or not self._tokens.is_for(model, *tokens):
@@ -103,14 +120,18 @@ class StepRecorder:
 
     def stop(self) -> None:
         """Leave hooks and modes and write what is finished; gradients are still recorded."""
-        if self._tokens is not None:
-            self._tokens.stop()
-        if self.running:
-            self._capture.stop()
-            self._optimizers.stop()
-            self.running = False
+        self._unwatch()
         if not self.config.async_dump:
-            self.trace.flush(last=False)
+            self.trace.safely("what is finished", self.trace.flush, False)
+
+    def _unwatch(self) -> None:
+        """Leave everything, whatever of it fails: a hook that stays would be in the user's way."""
+        trace = self.trace
+        if self._tokens is not None:
+            trace.safely("token_range", self._tokens.stop)
+        if self.running:
+            self.running = False
+            self._capture.stop()
 
     def save(self, variable: object, name: str, save_backward: bool) -> None:
         """Record one value by a name of the user's, and its gradient."""
@@ -129,8 +150,7 @@ class StepRecorder:
         if self.running:
             self.stop()
         self.trace.end()
-        self._capture.forget()
-        self._saved.forget()
+        self._forget()
         if self.failed:
             return
         size = self._close_files()
@@ -143,6 +163,22 @@ class StepRecorder:
     def discard(self) -> None:
         """Remove what a completed step has written."""
         self._output.discard()
+
+    def abandon(self, reason: str) -> None:
+        """Watch no longer and close the files as incomplete; never raises."""
+        self._unwatch()
+        self._output.abandon(reason)
+        self.trace.end()
+        self._forget()
+
+    def leave(self) -> None:
+        """In a process that was forked: watch no longer, write nothing; never raises."""
+        self.trace.leave()
+        self._unwatch()
+
+    def _forget(self) -> None:
+        self.trace.safely("gradients", self._capture.forget)
+        self.trace.safely("saved values", self._saved.forget)
 
     def _header(self, model: Model | None, parallel: Mapping[str, object] | None) -> str | None:
         try:
@@ -159,7 +195,9 @@ class StepRecorder:
         if self._isolation is not None:
             self.notes["loaded"] = json.dumps(self._isolation.replaced)
         self.notes |= self._capture.outermost.notes()
-        optimizer = self._optimizers.text()
+        if self._capture.compiled_calls:
+            self.notes["compiled"] = json.dumps({"calls": self._capture.compiled_calls})
+        optimizer = self._capture.optimizers.text()
         if optimizer is not None:
             self.notes["optimizer"] = optimizer
         try:

@@ -26,7 +26,12 @@ def number(value: float | bool | None) -> str:
 
 
 def quoted(value: str) -> str:
-    """A JSON string."""
+    r"""A JSON string; what UTF-8 has no form for is spelled out, as `\udce9`.
+
+    Such are the bytes of a file name that is not UTF-8, which `os.fsdecode` gives.
+    """
+    if not value.isascii():
+        value = value.encode("utf-8", "backslashreplace").decode("utf-8")
     return str(_ESCAPED(value))
 
 

@@ -19,16 +19,15 @@ class GrowingJson:
     def __init__(self, path: Path, opening: str, open_end: str, final_end: str) -> None:
         self._open_end, self._final_end = open_end.encode(), final_end.encode()
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o640)
-        self._first, self._closed = True, False
-        self.size = self._write(0, opening.encode(), self._open_end)
+        self._closed = False
+        self._begin = self.size = self._write(0, opening.encode(), self._open_end)
 
     def append(self, members: list[str]) -> None:
         """Add members, each `"key": value` text."""
-        if not members:
+        if not members or self._closed:
             return
-        lead = "\n" if self._first else ",\n"
-        self._first = False
-        data = (lead + ",\n".join(members)).encode()
+        lead = "\n" if self.size == self._begin else ",\n"
+        data = (lead + ",\n".join(members)).encode("utf-8", "backslashreplace")
         self.size = self._write(self.size, data, self._open_end)
 
     def finish_with(self, final_end: str) -> None:
@@ -50,11 +49,17 @@ class GrowingJson:
             os.close(self._file)
         return self.size + len(end)
 
+    def leave(self) -> None:
+        """Close the file as it is."""
+        if not self._closed:
+            self._closed = True
+            os.close(self._file)
+
     def _write(self, offset: int, data: bytes, end: bytes) -> int:
         try:
             self._write_all(offset, data + end)
-        except OSError:
-            # The disk is full, but this place was written before: the file stays valid.
+        except BaseException:
+            # The disk is full, or Ctrl-C came: this place was written before, the file stays valid.
             self._write_all(offset, self._open_end)
             os.ftruncate(self._file, offset + len(self._open_end))
             raise

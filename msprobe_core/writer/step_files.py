@@ -81,6 +81,11 @@ class StepFiles:
         for file in self._files():
             file.close(complete=False)
 
+    def leave(self) -> None:
+        """Close the files and write nothing more."""
+        for file in self._files():
+            file.leave()
+
     def _files(self) -> list[GrowingJson]:
         every = (self._dump, self._construct, self._stack)
         return [file for file in every if file is not None]

@@ -19,6 +19,7 @@ EXPORTED = {
 
 
 TABLES = {"compare", "compare_distributed"}
+TOOLS = {"set_fx_dump_config"}
 
 
 def test_exported_members() -> None:
@@ -28,7 +29,7 @@ def test_exported_members() -> None:
         for name, found in vars(msprobe.pytorch).items()
         if not name.startswith("_") and (name in TABLES or not isinstance(found, ModuleType))
     }
-    assert set(msprobe.pytorch.__all__) == EXPORTED | TABLES == public
+    assert set(msprobe.pytorch.__all__) == EXPORTED | TABLES | TOOLS == public
 
 
 def test_the_face_shows_what_the_dumper_has() -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from tests.parallel.record import Task
+from tests.parallel.size import Precision
 from tests.parallel.suite import Verdict, cases, judge
 
 
-def _judged(names: tuple[str, ...], task: str) -> list[Verdict]:
-    listed = [case for case in cases((task,)) if case.name in names]  # type: ignore[arg-type]
+def _judged(names: tuple[str, ...], task: Task, precision: Precision = "float32") -> list[Verdict]:
+    listed = [case for case in cases((task,), precision=precision) if case.name in names]
     assert len(listed) == len(names)
     return list(judge(listed, 1))
 
 
 @pytest.mark.parametrize("task", ["statistics", "tensor"])
-def test_sound_layouts_are_silent_and_compared(task: str) -> None:
+def test_sound_layouts_are_silent_and_compared(task: Task) -> None:
     names = ("tp2-sequence-parallel : single", "pp2-vpp2-micro_batches2 : single")
     for verdict in _judged(names, task):
         assert verdict.error is None
@@ -23,8 +25,25 @@ def test_sound_layouts_are_silent_and_compared(task: str) -> None:
 
 
 @pytest.mark.parametrize("task", ["statistics", "tensor"])
-def test_faults_are_named_first_with_their_ranks(task: str) -> None:
+def test_faults_are_named_first_with_their_ranks(task: Task) -> None:
     names = ("tp_replica_of_weight", "dp_gradient_not_reduced")
     for verdict in _judged(names, task):
         assert verdict.place == 1, verdict
         assert verdict.right_ranks is not False, verdict
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_half_formats_are_silent_and_compared(precision: Precision) -> None:
+    names = ("tp2-sequence-parallel : single", "tp2-sequence-parallel-nativeplan : single apart")
+    for verdict in _judged(names, "statistics", precision):
+        assert verdict.error is None
+        assert verdict.findings == ()
+        assert verdict.compared >= 0.95 * (verdict.compared + verdict.set_aside)
+
+
+def test_what_one_cause_does_to_many_parameters_is_one_finding() -> None:
+    """A reduction that is left out for all norms, and updates that one stage forgets."""
+    for verdict in _judged(("sp_layer_norm_grad", "pp4_stage_stale"), "statistics"):
+        assert verdict.place == 1, verdict
+        assert len(verdict.findings) == 1, verdict
+        assert "the same is true of" in verdict.reasons[0]

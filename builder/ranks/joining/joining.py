@@ -36,6 +36,7 @@ from builder.ranks.joining.sketches import (
 from builder.ranks.joining.statistics import join_statistics
 from builder.ranks.joining.tolerances import nearer
 
+_LOSSES = frozenset(("cross_entropy", "nll_loss"))
 Variants = tuple[tuple[Variant, ...], tuple[Variant, ...]]
 Choice = tuple[int, int]  # an axis and the part along it that stands for all
 _SAMPLES = 4  # tensors of a role that are read to tell how fused or interleaved parts lie
@@ -95,11 +96,23 @@ class RoleJoin:
             result.assumed.update(written)
 
     def _is_unexplained(self, at: int, row: tuple[int, int], variants: Variants | None) -> bool:
-        if not self.owner.is_weak(row[0]):
+        if not self.owner.is_weak(row[0]) and not self._is_fused_loss():
             return False
         if not self.role.fit.is_same[at]:
             return True
         return variants is not None and self.owner.by_tensor and not self._fits(at, variants)
+
+    def _is_fused_loss(self) -> bool:
+        """Whether one side alone has the gradient of a loss over classes that are cut.
+
+        DTensor's loss_parallel gives there the gradient of the logits, where torch's own kernel
+        has that of their logarithmic softmax.
+        """
+        call = self.role.name.rpartition("/")[2].split(".")
+        if self.role.value_class != "call_gradient" or len(call) < 2 or call[1] not in _LOSSES:
+            return False
+        cut = [any(a.kind == "S" and a.dim > 0 for a in side.axes) for side in self.sides]
+        return cut[0] != cut[1]
 
     def _cells(
         self, side: int, chosen: Mapping[tuple[int, int], Choice]

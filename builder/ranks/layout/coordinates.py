@@ -81,6 +81,12 @@ class RunLayout:
         """The size of an axis, 1 where there is none."""
         return self.sizes.get(axis, 1)
 
+    @property
+    def shares_experts(self) -> bool:
+        """Whether ranks have experts of their own, to which the tokens of others come."""
+        owned = any(place.experts is not None for place in self.places.values())
+        return owned or self.size("ep") > 1
+
     def describe(self, rank: int) -> str:
         """A rank's place in words: `tp 1 of 2, pp 0 of 2`."""
         at = self.places[rank].at

@@ -9,8 +9,9 @@ from __future__ import annotations
 import dis
 import sys
 from dataclasses import dataclass
-from functools import lru_cache
 from types import CodeType
+
+from msprobe_core.torch.names.by_code import kept_by_code
 
 _ATTRIBUTE_OPS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _NAME_OPS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE"})
@@ -49,7 +50,7 @@ class CallShape:
     keywords: tuple[str, ...]
 
 
-@lru_cache(maxsize=4096)
+@kept_by_code
 def instructions(code: CodeType) -> tuple[list[dis.Instruction], dict[int, int]]:
     """The code's instructions without caches, and the index of the one at each byte offset.
 
@@ -67,7 +68,7 @@ def instructions(code: CodeType) -> tuple[list[dis.Instruction], dict[int, int]]
     return listing, index
 
 
-@lru_cache(maxsize=16384)
+@kept_by_code
 def operator_at(code: CodeType, offset: int) -> str | None:
     """The symbol of the operator at a byte offset (`+`, `+=`, `<`, `u-`), None for other ones."""
     listing, index = instructions(code)
@@ -88,7 +89,7 @@ def operator_at(code: CodeType, offset: int) -> str | None:
     return None
 
 
-@lru_cache(maxsize=16384)
+@kept_by_code
 def call_shape(code: CodeType, offset: int) -> CallShape | None:
     """The shape of the call at a byte offset; None for `f(*args)` and other code."""
     listing, index = instructions(code)
@@ -102,7 +103,7 @@ def call_shape(code: CodeType, offset: int) -> CallShape | None:
     return CallShape(int(call.arg or 0) - len(keywords), keywords)
 
 
-@lru_cache(maxsize=16384)
+@kept_by_code
 def callee_at(code: CodeType, offset: int) -> str | None:
     """The attribute that is called at a byte offset: empty when it is no attribute, None where
     the code does not tell.
@@ -127,7 +128,7 @@ def callee_at(code: CodeType, offset: int) -> str | None:
     return str(before.argval) if before.opname in _ATTRIBUTE_OPS else ""
 
 
-@lru_cache(maxsize=16384)
+@kept_by_code
 def base_of(code: CodeType, offset: int, attribute: str) -> tuple[str, str] | None:
     """What stands before `.attribute` nearest before the offset.
 
@@ -148,7 +149,7 @@ def base_of(code: CodeType, offset: int, attribute: str) -> tuple[str, str] | No
     return None
 
 
-@lru_cache(maxsize=4096)
+@kept_by_code
 def stored_after(code: CodeType, offset: int) -> str | None:
     """The variable that gets the result of the call at a byte offset; None where there is none."""
     listing, index = instructions(code)
@@ -158,7 +159,7 @@ def stored_after(code: CodeType, offset: int) -> str | None:
     return str(listing[at].argval)
 
 
-@lru_cache(maxsize=4096)
+@kept_by_code
 def is_used_at_once(code: CodeType, offset: int) -> bool:
     """Whether the next operator or call uses the result of the call at a byte offset."""
     listing, index = instructions(code)
@@ -170,7 +171,7 @@ def is_used_at_once(code: CodeType, offset: int) -> bool:
     return False
 
 
-@lru_cache(maxsize=16384)
+@kept_by_code
 def operands_at(
     code: CodeType, offset: int
 ) -> tuple[tuple[dis.Instruction, ...], tuple[dis.Instruction, ...]] | None:

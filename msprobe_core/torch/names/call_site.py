@@ -21,6 +21,7 @@ from msprobe_core.torch.names.bytecode import (
     operands_at,
     operator_at,
 )
+from msprobe_core.torch.names.frame_locals import local_of
 from msprobe_core.torch.names.operands import Operand, is_reflected
 from msprobe_core.torch.names.replaced import Originals
 
@@ -207,7 +208,7 @@ def _choose(apis: tuple[Api, ...], frame: FrameType) -> Api | None:
         return by_prefix.get({"_VF": "VF", "functional": "Functional"}.get(name, ""), functional)
     value = frame.f_globals.get(name) if kind == "name" else None
     if value is None and kind == "name":
-        value = frame.f_locals.get(name)
+        value = local_of(frame, name)
     if value is torch and "Torch" in by_prefix:
         return by_prefix["Torch"]
     return by_prefix.get("VF", functional)

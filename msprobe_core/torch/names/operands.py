@@ -16,6 +16,8 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 
+from msprobe_core.torch.names.frame_locals import local_of
+
 Kind = Literal["tensor", "number"] | None
 Operand = tuple[Instruction, ...]
 
@@ -92,7 +94,7 @@ def _loaded(step: Instruction, frame: FrameType) -> list[_Seen]:
     if name in ("LOAD_CONST", "LOAD_SMALL_INT"):
         return [_of_value(step.argval)]
     if name in _LOCALS or name == "LOAD_NAME":
-        value = frame.f_locals.get(step.argval, _MISSING)
+        value = local_of(frame, step.argval, _MISSING)
         return [_of_value(_global(step.argval, frame) if value is _MISSING else value)]
     if name == "LOAD_GLOBAL":
         seen = _of_value(_global(step.argval, frame))

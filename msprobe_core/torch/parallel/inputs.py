@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from weakref import ref
 
 import torch
 
@@ -15,7 +16,7 @@ from msprobe_core.torch.measure.checksum import crc32_of, crc32_of_rows
 
 _INTEGERS = frozenset((torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8))
 _MOST_ROWS = 256
-_Known = tuple[torch.Tensor, int, dict[str, object]]
+_Known = tuple[ref[torch.Tensor], int, dict[str, object]]
 
 
 class IntegerInputs:
@@ -47,12 +48,12 @@ class IntegerInputs:
     def _described(self, tensor: torch.Tensor) -> dict[str, object]:
         known = self._known.get(id(tensor))
         version = -1 if tensor.is_inference() else tensor._version
-        if known is not None and known[0] is tensor and known[1] == version >= 0:
+        if known is not None and known[0]() is tensor and known[1] == version >= 0:
             return known[2]
         here = tensor if tensor.device.type == "cpu" else tensor.detach().cpu()
         described: dict[str, object] = {"shape": list(here.shape), "checksum": crc32_of(here)}
         if here.ndim > 1 and here.shape[0] <= _MOST_ROWS:
             described["rows"] = crc32_of_rows(here)
         # Every layer is given the same positions: they are read once.
-        self._known[id(tensor)] = tensor, version, described
+        self._known[id(tensor)] = ref(tensor), version, described
         return described

@@ -10,6 +10,8 @@ import json
 import sys
 from types import FrameType
 
+from msprobe_core.torch.names.frame_locals import local_of
+
 # By module and function of a schedule, the variable that numbers the micro-batches.
 _SCHEDULES = {
     ("torch.distributed.pipelining.stage", "forward_one_chunk"): "fwd_chunk_id",
@@ -43,7 +45,7 @@ def _number(frame: FrameType | None) -> int | None:
             return None
         if frame.f_code.co_name in _FUNCTIONS:
             function = frame.f_globals.get("__name__", ""), frame.f_code.co_name
-            number = frame.f_locals.get(_SCHEDULES.get(function, ""))
+            number = local_of(frame, _SCHEDULES.get(function, ""))
             if isinstance(number, int):
                 return number
         frame = frame.f_back

@@ -35,11 +35,15 @@ class OptimizerWatch:
         self._done: list[Entry] = []
         self._count: dict[str, int] = {}
 
-    def start(self, model: Model | None) -> None:
-        """Watch the parameters of a model. Call it after others have hooked the optimizer."""
-        if model is None or self._handles or not self._trace.selection.takes_all:
+    def find(self, model: Model) -> None:
+        """Take the names of a model's parameters."""
+        if self._trace.selection.takes_all:
+            self._names = _names_of(model)
+
+    def start(self) -> None:
+        """Watch the parameters. Call it after others have hooked the optimizer."""
+        if not self._names or self._handles:
             return
-        self._names = _names_of(model)
         self._handles = [
             register_optimizer_step_pre_hook(self._enter),
             register_optimizer_step_post_hook(self._leave),

@@ -111,19 +111,19 @@ def guarded(
     with users_modes_off():
         grad = torch.is_grad_enabled()
         torch._C._set_grad_enabled(False)
-        if entry.parts:
-            entry.parts.append(", ")
-        begun = len(entry.parts)
+        part = Entry(entry.name)
         book.abnormal = False
         try:
-            fill(trace, entry, *values)
+            fill(trace, part, *values)
         except Exception as error:
-            entry.parts[begun:] = [instead]
+            part.parts = [instead]
             trace.report(entry.name, error)
         finally:
             torch._C._set_grad_enabled(grad)
             book.side = None
         entry.abnormal |= book.abnormal
+        # In one go: Ctrl-C leaves all of it or nothing.
+        entry.parts += [", ", *part.parts] if entry.parts else part.parts
 
 
 def untraced() -> AbstractContextManager[object]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from msprobe_core.errors import WriteError
 from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.record.pt_file import save_whole, write_pt
 
@@ -64,6 +65,12 @@ class TensorFiles:
         self.bytes += save_whole(self.directory / name, once.cpu().clone().expand(values.shape))
 
     def _write(self, values: torch.Tensor, name: str) -> None:
+        try:
+            self._write_file(values, name)
+        except OSError as error:  # not to be taken for one of the user's own values
+            raise WriteError(error.errno, error.strerror or str(error)) from error
+
+    def _write_file(self, values: torch.Tensor, name: str) -> None:
         if not self.count:
             self.directory.mkdir(parents=True, exist_ok=True)
         if values.untyped_storage().nbytes() != values.numel() * values.element_size():

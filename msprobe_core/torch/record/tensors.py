@@ -12,6 +12,7 @@ from typing import Literal
 
 import torch
 
+from msprobe_core.config.slices import Slice
 from msprobe_core.torch.measure.checksum import crc32_of, xor_of
 from msprobe_core.torch.measure.numbers import Measured, measure_now, measure_sparse
 from msprobe_core.torch.measure.on_devices import DeviceNumbers, Pending, is_deferred
@@ -29,6 +30,7 @@ from msprobe_core.torch.memory.flow import keep, source_of
 from msprobe_core.torch.memory.unwritten import Overwritten
 from msprobe_core.torch.memory.views import View, view_of
 from msprobe_core.torch.memory.whole import WholeStorage, covers_all
+from msprobe_core.torch.record.parts import part_of
 from msprobe_core.torch.record.placement import placement_text
 from msprobe_core.torch.record.process_groups import group_or_operation
 from msprobe_core.values.arguments import Enclosed, Scalars
@@ -110,6 +112,7 @@ class TensorBook:
         saves_file: SavesFile | None = None,
     ) -> None:
         self.options = options
+        self.slices: tuple[Slice, ...] = ()
         self.abnormal = False
         self._on_devices = DeviceNumbers()
         self._saves_file = saves_file
@@ -121,6 +124,8 @@ class TensorBook:
     def record(self, tensor: torch.Tensor, path: str, key: object = None) -> str | PendingTensor:
         """The record of a tensor that stands at `path`, or at `path.key`; never raises."""
         try:
+            if self.slices:
+                tensor = part_of(tensor, self.slices)
             own = own_memory(tensor)
             if own is None:
                 record, abnormal = self._make(tensor, _joined(path, key), None)

@@ -25,10 +25,10 @@ class BackwardRuns:
     def __init__(
         self,
         begin: Callable[[Sequence[object], Sequence[object]], None],
-        end: Callable[[], None],
+        begin_run: Callable[[], Callable[[], None]],
         mode: CallMode | None,
     ) -> None:
-        self._begin, self._end, self._mode = begin, end, mode
+        self._begin, self._begin_run, self._mode = begin, begin_run, mode
         self._replaced = Replacements()
 
     def start(self) -> None:
@@ -41,13 +41,14 @@ class BackwardRuns:
         def run(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             if len(args) > 1:
                 self._begin(args[0], args[1])
+            end = self._begin_run()
             entered = self._mode is not None and self._mode.enter_again()
             try:
                 return original(*args, **kwargs)
             finally:
                 if entered and self._mode is not None:
                     self._mode.leave()
-                self._end()
+                end()
 
         self._replaced.put(torch.autograd, _NAME, run)
 

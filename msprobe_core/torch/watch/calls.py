@@ -6,14 +6,13 @@ The mode is entered at `start` and left at `stop`; torch itself stays as it is.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
-from functools import lru_cache
 from types import FrameType
 from typing import Any
 
 import torch
-from torch._C import _get_function_stack_at, _len_torch_function_stack
-from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
+from torch.overrides import TorchFunctionMode
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.threads import ThreadState
@@ -23,6 +22,13 @@ from msprobe_core.torch.memory.writes import WRITING, written_by
 from msprobe_core.torch.names.api_table import Api
 from msprobe_core.torch.names.call_site import CallSites, written_arguments
 from msprobe_core.torch.record.entries import begin_call, end_call, holds_tensor, write_output
+from msprobe_core.torch.watch.function_modes import (
+    insert,
+    modes_of_thread,
+    take_off,
+    take_off_after_this_call,
+    take_off_later,
+)
 from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.graph import now
 from msprobe_core.torch.watch.regions import RegionWatch
@@ -64,7 +70,8 @@ class CallMode(TorchFunctionMode):
         self._threads, self._gradients = threads, gradients
         self._sites = sites
         self._below: list[object] = []
-        self.is_started = False
+        self._thread: int | None = None
+        self._aside = threading.local()
         self._unlisted = unlisted
 
     def __torch_function__(
@@ -75,6 +82,9 @@ class CallMode(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401 - the result of any function of torch
         kwargs = kwargs or {}
+        if self._thread is None:
+            take_off_after_this_call(self)
+            return func(*args, **kwargs)
         try:
             func = self._sites.originals.of(func, sys._getframe(self._depth))
         except Exception as error:  # nothing of this may reach the user's step
@@ -106,52 +116,63 @@ class CallMode(TorchFunctionMode):
 
     def enter_again(self) -> bool:
         """Enter the mode where torch has turned it off or never on; whether that was needed."""
-        if self.is_quiet() or self._is_on():
+        if self.is_quiet() or self in modes_of_thread():
             return False
-        _push_mode(self)
+        insert(self, 0)
         return True
 
-    def step_aside(self) -> bool:
-        """Take the mode off until `come_back`; whether it was on."""
-        was_on = self._is_on()
-        if was_on:
-            self.leave()
-        return was_on
+    def step_aside(self) -> None:
+        """Take the mode off in this thread until `come_back`."""
+        self._aside.above = take_off(self)
 
     def come_back(self) -> None:
-        """Put the mode on again."""
-        _push_mode(self)
+        """Put the mode where it was among the user's own."""
+        above, self._aside.above = getattr(self._aside, "above", None), None
+        if above is not None:
+            insert(self, above)
 
     def is_quiet(self) -> bool:
         """Whether calls are not recorded now: inside a recorded one, or after the step."""
         local = self._threads.local
         return bool(local.quiet or self._trace.closed or self._threads.muted)
 
-    def _is_on(self) -> bool:
-        return any(_get_function_stack_at(n) is self for n in range(_len_torch_function_stack()))
-
     def start(self) -> None:
         """Enter the mode in this thread."""
-        self.is_started = True
-        self._below = [_get_function_stack_at(n) for n in range(_len_torch_function_stack())]
-        _push_mode(self)
+        for mode in modes_of_thread():
+            if isinstance(mode, CallMode) and not mode.is_started:
+                take_off(mode)
+        self._below = modes_of_thread()
+        self._thread = threading.get_ident()
+        insert(self, 0)
 
     def stop(self) -> None:
-        """Leave the mode. A mode of the user's that ended meanwhile took it off in its stead."""
-        if not self.is_started:
+        """Leave the mode. A mode of the user's that ended meanwhile took it off in its stead.
+
+        No thread can take it off for another: the one that has it does so on its next occasion.
+        """
+        thread, self._thread = self._thread, None
+        if thread is None:
             return
-        self.is_started = False
-        if self._is_on():
-            self.leave()
-            return
-        left = [_get_function_stack_at(n) for n in range(_len_torch_function_stack())]
-        ended = next((mode for mode in reversed(self._below) if mode in left), None)
-        if ended is not None:
-            _take_off(ended)
+        if thread != threading.get_ident():
+            take_off_later(self, thread)
+        elif take_off(self) is None:
+            left = modes_of_thread()
+            ended = next((mode for mode in reversed(self._below) if mode in left), None)
+            if ended is not None and self._aside_here() is None:
+                take_off(ended)
+
+    @property
+    def is_started(self) -> bool:
+        """Whether the mode records; one that does not may still be on some thread's stack."""
+        return self._thread is not None
 
     def leave(self) -> None:
         """Take this mode off the thread's stack, wherever on it the mode stands."""
-        _take_off(self)
+        take_off(self)
+
+    def _aside_here(self) -> int | None:
+        above: int | None = getattr(self._aside, "above", None)
+        return above
 
     def record(
         self,
@@ -310,34 +331,3 @@ class CallMode(TorchFunctionMode):
 def _elements(args: tuple[Any, ...]) -> int:
     """How many elements there are before a call that may add some."""
     return int(args[0].numel())
-
-
-def call_mode_type() -> type[CallMode]:
-    """CallMode, hidden from dynamo where anything was compiled in this process.
-
-    Dynamo would trace the mode into the user's graphs. Code that it compiles under the hidden one
-    runs call by call and is recorded.
-    """
-    dynamo = sys.modules.get("torch._dynamo")
-    backends = getattr(getattr(dynamo, "eval_frame", None), "cached_backends", {})
-    if dynamo is None or not any(backend is not None for backend in backends.values()):
-        return CallMode
-    return _hidden_type()
-
-
-@lru_cache(maxsize=1)
-def _hidden_type() -> type[CallMode]:
-    # One for the process: dynamo compiles again for a mode of another type.
-    hidden = torch._dynamo.disable(CallMode.__torch_function__)
-    return type("CallMode", (CallMode,), {"__torch_function__": hidden, "_depth": 2})
-
-
-def _take_off(wanted: object) -> None:
-    others = []
-    while _len_torch_function_stack():
-        mode = _pop_mode()
-        if mode is wanted:
-            break
-        others.append(mode)
-    for mode in reversed(others):
-        _push_mode(mode)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
@@ -13,22 +14,23 @@ from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
 from msprobe_core.torch.memory.unseen_writes import UnseenWrites
 from msprobe_core.torch.names.call_site import call_sites
-from msprobe_core.torch.parallel import OutermostCalls
+from msprobe_core.torch.parallel import OptimizerWatch, OutermostCalls
 from msprobe_core.torch.record.entries import untraced
 from msprobe_core.torch.watch.backward_runs import BackwardRuns
-from msprobe_core.torch.watch.calls import CallMode, call_mode_type
+from msprobe_core.torch.watch.calls import CallMode
 from msprobe_core.torch.watch.collectives import CollectiveWatch
-from msprobe_core.torch.watch.custom_functions import CustomApis
+from msprobe_core.torch.watch.compiled_code import CompiledCode
+from msprobe_core.torch.watch.custom_functions import CustomApis, CustomCalls
 from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model, ModuleWatch
 from msprobe_core.torch.watch.regions import RegionWatch
 from msprobe_core.torch.watch.replaced_functions import ReplacedFunctions
-from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, unlisted_api
+from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, namer
 
 
 class _Watch(Protocol):
-    """What is entered and left with a recording."""
+    """What hooks or replaces something of torch's for all threads, and takes it back."""
 
     def start(self) -> None: ...
 
@@ -36,7 +38,11 @@ class _Watch(Protocol):
 
 
 class Capture:
-    """The hooks and modes of one step; `start` and `stop` may alternate."""
+    """The hooks and modes of one step; `start` and `stop` may alternate.
+
+    While compiled code runs in any thread, what concerns all threads is taken back. `_paused`
+    counts the threads in it.
+    """
 
     def __init__(
         self, config: Config, trace: Trace, custom: CustomApis, isolation: Isolation | None
@@ -46,41 +52,58 @@ class Capture:
         self._trace = trace
         self._gradients = GradientWatch(trace)
         self._regions = RegionWatch(self._threads, trace)
-        self._mode: CallMode | None = None
-        self._others: list[_Watch] = [UnseenWrites(trace, sees_calls=config.records_calls)]
-        self._custom = custom
-        if config.records_calls:
-            self._watch_calls(config.risk_level)
-        self._others.append(BackwardRuns(self._begin_pass, self._end_pass, self._mode))
+        self.optimizers = OptimizerWatch(trace)
         self.outermost = OutermostCalls(trace)
+        self._mode = self._call_mode(config) if config.records_calls else None
+        self._collectives: CollectiveWatch | None = None
+        self._watches: list[_Watch] = [UnseenWrites(trace, sees_calls=config.records_calls)]
+        if self._mode is not None:
+            self._collectives = CollectiveWatch(
+                trace, self._threads, self._regions, config.risk_level
+            )
+            self._watches += [
+                self._collectives,
+                CustomCalls(custom, self._mode),
+                ReplacedFunctions(self._mode, config.risk_level),
+            ]
+            if config.risk_level == "ALL":
+                self._watches.append(AutogradFunctions(self._mode))
+        self._watches.append(BackwardRuns(self._begin_pass, self._begin_run, self._mode))
         self._modules = ModuleWatch(
             trace, self._threads, self._gradients, self._mode, isolation, self.outermost
         )
+        self._watches += [self._modules, self._regions, self.optimizers]
         self._single: ModuleWatch | None = None
+        self._compiled = CompiledCode(self._enter_compiled, self._leave_compiled)
+        self._lock, self._paused, self._is_on = threading.Lock(), 0, False
+        self.compiled_calls = 0
 
     def start(self, model: Model | None) -> None:
         """Watch from here on."""
-        if model is not None and self._records_modules:
-            self._modules.start(model)
-        elif model is not None:
-            self._modules.start_borders(model)
-        self._regions.start()
-        for other in self._others:
-            other.start()
+        self._is_on = True
+        self._threads.begin()
+        if model is not None:
+            self._modules.find(model, self._records_modules)
+            self.optimizers.find(model)
+        for watch in self._watches:
+            watch.start()
+        self._compiled.start()
         if self._mode is not None:
-            self._custom.start(self._mode)
             self._mode.start()
 
     def stop(self) -> None:
-        """Leave everything as it was before `start`."""
+        """Leave everything as it was before `start`, whatever of it fails."""
+        self._is_on = False
+        stops: list[Callable[[], None]] = [self._compiled.stop]
         if self._mode is not None:
-            self._mode.stop()
-        self._custom.stop()
-        self.end_single()
-        self._modules.stop()
-        self._regions.stop()
-        for other in self._others:
-            other.stop()
+            stops.append(self._mode.stop)
+        stops.append(self.end_single)
+        stops += [watch.stop for watch in self._watches]
+        stops.append(self._modules.lose)
+        if self._collectives is not None:
+            stops.append(self._collectives.finish_all)
+        for stop in stops:
+            self._trace.safely("the end of a recording", stop)
 
     def begin_single(self, module: torch.nn.Module, name: str) -> None:
         """Record one module by a name of the user's, and nothing else, until `end_single`."""
@@ -93,6 +116,7 @@ class Capture:
         """Record everything again."""
         if self._single is not None:
             self._single.stop()
+            self._single.lose()
             self._single = None
         self._threads.muted = False
 
@@ -102,6 +126,26 @@ class Capture:
         self._modules.forget()
         self.outermost.forget()
 
+    def _enter_compiled(self) -> None:
+        self.compiled_calls += 1
+        self._trace.safely("compiled code", self._modules.enter_compiled)
+        if self._mode is not None:
+            self._mode.step_aside()
+        with self._lock:
+            self._paused += 1
+            if self._paused == 1:
+                for watch in self._watches:
+                    self._trace.safely("compiled code", watch.stop)
+
+    def _leave_compiled(self) -> None:
+        with self._lock:
+            self._paused -= 1
+            if self._paused == 0 and self._is_on:
+                for watch in self._watches:
+                    self._trace.safely("compiled code", watch.start)
+        if self._mode is not None and self._is_on:
+            self._mode.come_back()
+
     def _begin_pass(self, roots: Sequence[object], gradients: Sequence[object]) -> None:
         try:
             with untraced():
@@ -110,23 +154,23 @@ class Capture:
         except Exception as error:  # nothing of this may reach the user's step
             self._trace.report("the start of a backward pass", error)
 
-    def _end_pass(self) -> None:
-        distributed = sys.modules.get("torch.distributed")
-        if distributed is not None and distributed.is_available() and distributed.is_initialized():
-            # What averages gradients over ranks is not seen: it runs below Python.
-            self._trace.safely("a backward pass", self._trace.book.forget_gradients)
+    def _begin_run(self) -> Callable[[], None]:
+        end_of_gradients = self._gradients.begin_run()
 
-    def _watch_calls(self, risk_level: str) -> None:
-        sites = call_sites(risk_level)
-        make = call_mode_type()
-        unlisted = unlisted_api if risk_level == "ALL" else None
-        self._mode = make(
-            self._trace, sites, self._threads, self._gradients, self._regions, unlisted
-        )
-        others: list[_Watch] = [
-            CollectiveWatch(self._trace, self._threads, self._regions, risk_level),
-            ReplacedFunctions(self._mode, risk_level),
-        ]
-        if risk_level == "ALL":
-            others.append(AutogradFunctions(self._mode))
-        self._others += others
+        def end() -> None:
+            end_of_gradients()
+            distributed = sys.modules.get("torch.distributed")
+            if (
+                distributed is not None
+                and distributed.is_available()
+                and distributed.is_initialized()
+            ):
+                # What averages gradients over ranks is not seen: it runs below Python.
+                self._trace.safely("a backward pass", self._trace.book.forget_gradients)
+
+        return end
+
+    def _call_mode(self, config: Config) -> CallMode:
+        named = namer(config.custom_op_namespaces, config.risk_level)
+        sites = call_sites(config.risk_level)
+        return CallMode(self._trace, sites, self._threads, self._gradients, self._regions, named)

@@ -96,8 +96,11 @@ class CollectiveWatch:
                 self._replaced.put(functional, name, self._wrapped_functional(name, original))
 
     def stop(self) -> None:
-        """Put the originals back and finish what ran asynchronously."""
+        """Put the originals back."""
         self._replaced.restore()
+
+    def finish_all(self) -> None:
+        """Write what ran asynchronously; what has not completed by now has no results."""
         self.finish(last=True)
 
     def finish(self, last: bool) -> None:

@@ -14,11 +14,10 @@ from msprobe_core.torch.watch.calls import CallMode
 
 
 class CustomApis:
-    """The registered functions; they are wrapped while recording is on."""
+    """The functions that the user registered."""
 
     def __init__(self) -> None:
         self._registered: dict[tuple[int, str], tuple[object, str, str]] = {}
-        self._replaced = Replacements()
 
     def register(self, module: object, api: str, api_prefix: str | None) -> None:
         """Record calls of `module.api` as `<prefix>.<api>`. Raises LifecycleError."""
@@ -37,13 +36,24 @@ class CustomApis:
                 "call register_custom_api first"
             )
 
-    def start(self, mode: CallMode) -> None:
+    def wrap(self, mode: CallMode, replaced: Replacements) -> None:
         """Wrap the registered functions."""
-        if self._replaced:
-            return
         for module, api, prefix in self._registered.values():
             original = getattr(module, api)
-            self._replaced.put(module, api, recorded(mode, original, Api(prefix, api, True)))
+            replaced.put(module, api, recorded(mode, original, Api(prefix, api, True)))
+
+
+class CustomCalls:
+    """Wraps the registered functions for the time of a recording."""
+
+    def __init__(self, apis: CustomApis, mode: CallMode) -> None:
+        self._apis, self._mode = apis, mode
+        self._replaced = Replacements()
+
+    def start(self) -> None:
+        """Wrap those that are registered by now."""
+        if not self._replaced:
+            self._apis.wrap(self._mode, self._replaced)
 
     def stop(self) -> None:
         """Put the originals back."""

@@ -5,7 +5,8 @@ No function is put into the graph, so views, in-place operations and values stay
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from functools import partial
 from types import FrameType
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.trace import Trace
 from msprobe_core.format import nth_pass
 from msprobe_core.torch.record.entries import write_list
+from msprobe_core.torch.watch import long_graphs
 from msprobe_core.torch.watch.graph import (
     Consumer,
     Edge,
@@ -50,7 +52,9 @@ class GradientWatch:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._tasks: set[int] = set()
-        self._open: dict[ModuleGradients, None] = {}
+        self._runs: list[set[int]] = []
+        self._of_thread = threading.local()
+        self._open: dict[ModuleGradients, int] = {}
         self._uncertain: list[tuple[ModuleCall, ModuleGradients, Uses]] = []
         self._spans: dict[ModuleCall, _Span] = {}
 
@@ -85,6 +89,7 @@ class GradientWatch:
                 trace.report(name, error)
 
         node.register_hook(hook)
+        long_graphs.seen(node)
 
     def running_backward(self) -> ModuleCall | None:
         """The module in whose backward a function of the user's runs now, as a parent of calls.
@@ -133,7 +138,6 @@ class GradientWatch:
         """Before autograd runs: find out what the graph alone does not tell."""
         if self._trace.closed or not self._uncertain:
             return
-        self._open.clear()
         edges = [_root(each) for each in roots]
         sent: dict[Key, torch.Tensor] = {}
         for edge, root, gradient in zip(edges, roots, gradients):
@@ -152,12 +156,15 @@ class GradientWatch:
         if task == -1 or task in self._tasks:
             return
         self._tasks.add(task)
+        runs = getattr(self._of_thread, "runs", None) or self._runs  # none in a device's thread
+        if runs:
+            runs[-1].add(task)
         engine = torch.autograd.Variable._execution_engine
-        engine.queue_callback(self._end_pass)
+        engine.queue_callback(partial(self._end_pass, task))
 
     def opened(self, gradients: ModuleGradients) -> None:
         """A module's first gradient of a pass has come in."""
-        self._open[gradients] = None
+        self._open[gradients] = torch._C._current_graph_task_id()
 
     def finished(self, gradients: ModuleGradients) -> None:
         """A module's last gradient of a pass has come in."""
@@ -169,8 +176,26 @@ class GradientWatch:
         self._spans.clear()
         self._open.clear()
 
-    def _end_pass(self) -> None:
-        for gradients in reversed(list(self._open)):  # the inner ones first
+    def begin_run(self) -> Callable[[], None]:
+        """Before autograd runs; what is returned is called after it, also when it has failed."""
+        tasks: set[int] = set()
+        of_thread = vars(self._of_thread).setdefault("runs", [])
+        of_thread.append(tasks)
+        self._runs.append(tasks)
+
+        def end() -> None:
+            of_thread.pop()
+            self._runs = [run for run in self._runs if run is not tasks]
+            for gradients, task in list(self._open.items()):
+                if task in tasks:  # a pass that ends well has closed them
+                    self._open.pop(gradients, None)
+                    gradients.drop()
+
+        return end
+
+    def _end_pass(self, task: int) -> None:
+        opened = [gradients for gradients, own in list(self._open.items()) if own == task]
+        for gradients in reversed(opened):  # the inner ones first
             self._trace.safely("the end of a backward pass", gradients.finish)
         self._trace.safely("the end of a backward pass", self._trace.run_waiting)
 

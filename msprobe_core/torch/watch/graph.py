@@ -14,6 +14,7 @@ import torch
 from torch.autograd.graph import Node
 
 from msprobe_core.torch.measure.users_modes import users_modes_off
+from msprobe_core.torch.watch import long_graphs
 
 Edge = tuple[Node, int]
 Key = tuple[int, int]
@@ -98,6 +99,7 @@ def inner_nodes(
         if node in seen or node._sequence_nr() >= _ACCUMULATE:
             continue
         seen.add(node)
+        long_graphs.seen(node)
         sends: list[tuple[int, int]] = []
         for number, (target, slot) in enumerate(node.next_functions):
             if target is None:
@@ -123,6 +125,7 @@ def survey(roots: Iterable[Edge], wanted: set[Key]) -> tuple[dict[Key, list[Cons
         if node in seen:
             continue
         seen.add(node)
+        long_graphs.seen(node)
         made = node_key(node)
         reached.add(made)
         for number, (target, slot) in enumerate(node.next_functions):

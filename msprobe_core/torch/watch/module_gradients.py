@@ -138,6 +138,10 @@ class ModuleGradients:
             write = partial(self._record, current, self._passes)
             self._trace.wait(Waiting(self._call, mark, early, write))
 
+    def drop(self) -> None:
+        """Forget a pass that has failed."""
+        self._current = None
+
     def _pass(self) -> _Pass:
         if self._current is None:
             outputs = len(self.keys)

@@ -5,17 +5,13 @@ Models stay what they were for deepcopy, pickle and scripting.
 
 from __future__ import annotations
 
+import functools
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
 import torch
-from torch.nn.modules.module import (
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.replacing import Replacements
@@ -23,6 +19,7 @@ from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.format import module_entry
 from msprobe_core.report import say
+from msprobe_core.torch.names.frame_locals import local_of
 from msprobe_core.torch.parallel import OutermostCalls
 from msprobe_core.torch.record.entries import (
     close_forward,
@@ -32,20 +29,20 @@ from msprobe_core.torch.record.entries import (
     write_output,
 )
 from msprobe_core.torch.watch.calls import CallMode
+from msprobe_core.torch.watch.global_hooks import GlobalHooks
 from msprobe_core.torch.watch.gradients import Begun, GradientWatch
 from msprobe_core.torch.watch.isolation import Isolation
-from msprobe_core.torch.watch.own_hook import OwnHook
+from msprobe_core.torch.watch.own_hook import OwnHook, state_without_own_hooks
 from msprobe_core.torch.watch.parameters import ParameterWatch
 from msprobe_core.values.text import quoted
 
-_HOOK_WARNING = r"Using `torch.compile\(module\)` when there are global hooks"
 Model = torch.nn.Module | Sequence[torch.nn.Module]
 
 
 class _Running:
     """A module call between its two hooks."""
 
-    __slots__ = ("begun", "call", "entered", "entry", "module", "parameters")
+    __slots__ = ("begun", "call", "entered", "entry", "frame", "module", "parameters")
 
     def __init__(
         self,
@@ -57,6 +54,30 @@ class _Running:
         self.module, self.call, self.entry, self.begun = module, call, entry, begun
         self.entered = False
         self.parameters: Entry | None = None
+        self.frame: FrameType | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the call has ended without its hook: Ctrl-C skips those of torch."""
+        if self.frame is None:
+            return False
+        try:
+            self.frame.clear()  # refused while it runs
+        except RuntimeError:
+            return False
+        return True
+
+
+class _Border:
+    """A call of a module that is compiled in place; `running` once compiled code has begun."""
+
+    __slots__ = ("args", "kwargs", "module", "path", "running")
+
+    def __init__(
+        self, path: str, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.path, self.module, self.args, self.kwargs = path, module, args, kwargs
+        self.running: _Running | None = None
 
 
 class ModuleWatch:
@@ -76,52 +97,52 @@ class ModuleWatch:
         self._trace, self._threads, self._gradients = trace, threads, gradients
         self._parameters = ParameterWatch(trace)
         self._paths: dict[int, tuple[str, torch.nn.Module]] = {}
-        self._borders: set[int] = set()
-        self._compiled = Replacements()
+        self._compiled: list[tuple[torch.nn.Module, str]] = []
+        self._replaced = Replacements()
         self._late: set[int] = set()
         self._late_handles: list[Any] = []
         self._handles: list[Any] = []
         self._all_modules: list[tuple[torch.nn.Module, str]] = []
 
-    def start(self, model: Model) -> None:
-        """Watch the modules inside a model, or inside each model of a list."""
+    def find(self, model: Model, recorded: bool) -> None:
+        """Take the modules of a model, or of each model of a list: `start` watches them."""
+        _say_what_is_not_seen(model)
+        if not recorded:
+            return
         self._paths = {id(module): (path, module) for path, module in named_modules(model)}
         self._all_modules = [*_with_parameters(model)]
-        self._find_borders(model)
+        self._compiled = [
+            (module, path)
+            for path, module in self._paths.values()
+            if module._compiled_call_impl is not None
+        ]
         if self._isolation is not None:
             for path in self._isolation.missing({path for path, _ in self._paths.values()}):
                 say(f"load: the model has no module {path!r}; nothing is loaded for it")
-        self._run_call_by_call(model)
+
+    def start_single(self, module: torch.nn.Module, name: str) -> None:
+        """Watch one module alone, under a name of the user's."""
+        self._paths = {id(module): (name, module)}
+        self._single = True
+        self.start()
+
+    def start(self) -> None:
+        """Hook all module calls, if there are modules to watch."""
+        if not self._paths or self._handles:
+            return
+        for module, path in self._compiled:
+            compiled: Any = module._compiled_call_impl
+            call = self._with_border(module, path, compiled)
+            self._replaced.put(module, "_compiled_call_impl", call)
         self._come_after_the_users_hooks()
-        self._hook()
-
-    def start_borders(self, model: Model) -> None:
-        """Watch no module, but let the compiled ones of a model run as without a dump."""
-        self._find_borders(model)
-        if self._borders:
-            self._hook()
-
-    def _find_borders(self, model: Model) -> None:
-        roots = [model] if isinstance(model, torch.nn.Module) else model
-        if any(is_wrapper(root) or (self._mode is None and is_compiled(root)) for root in roots):
-            say(
-                "the model given to start is compiled: what runs inside is not seen; give the "
-                "model itself, or call torch.compiler.set_stance('force_eager') before the step"
-            )
-        inside = [module for root in roots for module in root.modules() if is_wrapper(module)]
-        self._borders = {id(module) for module in inside}
-
-    def _run_call_by_call(self, model: Model) -> None:
-        """Modules compiled in place run as they are written: hooks would be traced into them."""
-        roots = [model] if isinstance(model, torch.nn.Module) else model
-        for module in (module for root in roots for module in root.modules()):
-            if module._compiled_call_impl is not None:
-                self._compiled.put(module, "_compiled_call_impl", None)
+        self._handles = [GlobalHooks(self._before, self._after, with_kwargs=True)]
 
     def _come_after_the_users_hooks(self) -> None:
         """Torch runs global hooks before a module's own: of a module with such, what it receives
         and returns is taken by hooks behind them.
         """
+        if self._single:
+            return
         for _, module in self._paths.values():
             if module._forward_pre_hooks or module._forward_hooks:
                 self._late.add(id(module))
@@ -130,37 +151,57 @@ class ModuleWatch:
                     module.register_forward_pre_hook(before, with_kwargs=True),
                     module.register_forward_hook(after, with_kwargs=True, always_call=True),
                 ]
-
-    def start_single(self, module: torch.nn.Module, name: str) -> None:
-        """Watch one module alone, under a name of the user's."""
-        self._paths = {id(module): (name, module)}
-        self._single = True
-        self._hook()
-
-    def _hook(self) -> None:
-        before: Any = self._before
-        after: Any = self._after
-        if self._borders or any(is_compiled(module) for _, module in self._paths.values()):
-            # Dynamo must not look into the hooks; torch warns of them at each compiled module.
-            before, after = torch._dynamo.disable(before), torch._dynamo.disable(after)
-            warnings.filterwarnings("ignore", message=_HOOK_WARNING)
-        self._handles = [
-            register_module_forward_pre_hook(before),
-            register_module_forward_hook(after, with_kwargs=True, always_call=True),
-        ]
+        if self._late:
+            self._replaced.put(torch.nn.Module, "__getstate__", state_without_own_hooks)
 
     def stop(self) -> None:
         """Remove the hooks."""
-        for handle in self._handles:
+        for handle in [*self._handles, *self._late_handles]:
             handle.remove()
-        self._handles = []
-        self._paths = {}
-        self._borders = set()
-        self._compiled.restore()
-        for handle in self._late_handles:
-            handle.remove()
-        self._late_handles = []
-        self._late = set()
+        self._handles, self._late_handles = [], []
+        self._replaced.restore()
+
+    def lose(self) -> None:
+        """Watch no module any more; what is still running of them has no end."""
+        local = self._threads.local
+        while local.open:
+            running = local.open.pop()
+            self._trace.safely(running.call.forward, self._end_without_result, running)
+        local.running.clear()
+        self._paths, self._compiled, self._late = {}, [], set()
+
+    def enter_compiled(self) -> None:
+        """Compiled code begins: the module that it is has been called, if it is one."""
+        borders = self._threads.local.borders
+        if not borders or borders[-1].running is not None or self._is_quiet():
+            return
+        border = borders[-1]
+        self._begin_safely(border.path, border.module, border.args, border.kwargs)
+        border.running = self._threads.local.open[-1]
+
+    def _with_border(
+        self, module: torch.nn.Module, path: str, compiled: Callable[..., Any]
+    ) -> Callable[..., Any]:
+        """The call of a module that is compiled in place, recorded from outside.
+
+        No hook tells of it: torch runs them inside, where the code that was compiled before has
+        none. Where torch runs it call by call after all, hooks do tell.
+        """
+
+        @functools.wraps(compiled)
+        def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+            local, result = self._threads.local, None
+            border = _Border(path, module, args, kwargs)
+            local.borders.append(border)
+            try:
+                result = compiled(*args, **kwargs)
+            finally:
+                local.borders.pop()
+                if border.running is not None:
+                    self._after(module, result)
+            return result
+
+        return call
 
     def begin_pass(self) -> None:
         """Before autograd runs: watch the parameters that no call of their module has shown."""
@@ -175,17 +216,10 @@ class ModuleWatch:
 
     def _before(self, module: torch.nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         known = self._paths.get(id(module))
-        if known is None and id(module) not in self._borders:
-            return None
-        if self._is_quiet():
-            return None
-        if known is None:
-            self._trace.safely("a compiled module", self._enter_border, module)
-            return None
-        if id(module) in self._late:
+        if known is None or id(module) in self._late or self._is_quiet():
             return None
         frame = _frame_of_call()
-        kwargs = {} if frame is None else frame.f_locals.get("kwargs") or {}
+        kwargs: Any = {} if frame is None else local_of(frame, "kwargs") or {}
         return self._begin_safely(known[0], module, args, kwargs)
 
     def _before_late(
@@ -219,6 +253,9 @@ class ModuleWatch:
         frame = _frame_of_call()
         kind = type(module).__name__
         number = trace.next_call(f"{path}.{kind}")
+        while local.open and local.open[-1].is_over:
+            local.running.pop()
+            self._end_without_result(local.open.pop())
         parent = local.running[-1] if local.running else None
         call = ModuleCall(
             module_entry(path, kind, number, "forward"),
@@ -247,10 +284,9 @@ class ModuleWatch:
         begun = self._gradients.begin_module([*args, *kwargs.values()])
         local.running.append(call)
         running = _Running(module, call, entry, begun)
+        running.frame = frame
         running.entered = self._mode is not None and self._mode.enter_again()
         local.open.append(running)
-        if id(module) in self._borders:
-            self._enter_border(module)
         return fresh
 
     def _after(
@@ -301,22 +337,13 @@ class ModuleWatch:
     def _write_parameters(self, entry: Entry, module: torch.nn.Module) -> None:
         guarded(self._trace, entry, '"parameters": {}', _fill_parameters, module)
 
-    def _enter_border(self, module: torch.nn.Module) -> None:
-        """Let a compiled module run as without a dump: no hooks, no mode, until it returns."""
-        for handle in self._handles:
-            handle.remove()
-        had_mode = self._mode is not None and self._mode.step_aside()
-
-        def leave(module: torch.nn.Module, args: Any, result: Any) -> None:  # noqa: ANN401
-            handle.remove()
-            if not self._handles:
-                return
-            if had_mode and self._mode is not None:
-                self._mode.come_back()
-            self._hook()
-            self._after(module, args, result)
-
-        handle = module.register_forward_hook(leave, always_call=True)
+    def _end_without_result(self, running: _Running) -> None:
+        running.call.base_frame = None
+        if running.entered and self._mode is not None:
+            self._mode.leave()
+        if running.entry is not None:
+            close_forward(self._trace, running.entry)
+        self._trace.place_module(running.call, backward=False)
 
     def _end(self, running: _Running, result: object) -> None:
         trace, call = self._trace, running.call
@@ -346,6 +373,15 @@ def _frame_of_call() -> FrameType | None:
     while frame is not None and frame.f_code.co_filename != torch.nn.modules.module.__file__:
         frame = frame.f_back
     return frame
+
+
+def _say_what_is_not_seen(model: Model) -> None:
+    roots = [model] if isinstance(model, torch.nn.Module) else model
+    if any(is_compiled(root) for root in roots):
+        say(
+            "the model given to start is compiled: what runs inside is not seen; to see it, call "
+            "torch.compiler.set_stance('force_eager') before the step"
+        )
 
 
 def is_compiled(module: torch.nn.Module) -> bool:

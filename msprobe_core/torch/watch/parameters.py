@@ -18,6 +18,8 @@ from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.record.entries import guarded
 from msprobe_core.values.text import quoted
 
+Gradients = tuple[torch.Tensor | None, ...]
+
 
 class ParameterWatch:
     """Hooks the accumulation node of each parameter once per step and module that has it.
@@ -48,7 +50,8 @@ class ParameterWatch:
                 self._modules[path] = owner
             with users_modes_off(keep_transforms=True):  # torch makes a view to find it
                 node = torch.autograd.graph.get_gradient_edge(parameter).node
-            self._handles.append(node.register_hook(owner.hook(name, parameter)))
+            before, after = owner.hooks(name, parameter)
+            self._handles += [node.register_prehook(before), node.register_hook(after)]
             owner.expected += 1
             self._hooked[id(parameter), path] = node
 
@@ -73,22 +76,39 @@ class _ModuleParameters:
         self._entries: list[Entry | None] = []
         self.expected = 0
 
-    def hook(self, name: str, parameter: torch.nn.Parameter) -> Callable[[object, object], None]:
-        count = 0
+    def hooks(
+        self, name: str, parameter: torch.nn.Parameter
+    ) -> tuple[Callable[[Gradients], None], Callable[[object, object], None]]:
+        """What is called before and after a gradient is accumulated.
 
-        def fired(_sent: object, _received: object) -> None:
+        Hooks of the user's run in between: an optimizer in them takes the gradient away. What will
+        be accumulated is recorded before them then.
+        """
+        count, recorded = 0, False
+
+        def record(gradient: Callable[[], object]) -> None:
             nonlocal count
-            if self._trace.closed:
-                return
             count += 1
             try:
-                self._add(count - 1, name, parameter)
+                self._add(count - 1, name, gradient)
             except Exception as error:  # nothing of this may reach the user's step
                 self._trace.report(f"gradient of {self._path}.{name}", error)
 
-        return fired
+        def before(received: Gradients) -> None:
+            nonlocal recorded
+            if parameter._post_accumulate_grad_hooks and not self._trace.closed:
+                recorded = True
+                record(lambda: _accumulated(parameter.grad, received[0]))
 
-    def _add(self, number: int, name: str, parameter: torch.nn.Parameter) -> None:
+        def after(_sent: object, _received: object) -> None:
+            nonlocal recorded
+            if not recorded and not self._trace.closed:
+                record(lambda: parameter.grad)
+            recorded = False
+
+        return before, after
+
+    def _add(self, number: int, name: str, gradient: Callable[[], object]) -> None:
         trace = self._trace
         trace.run_waiting(early_only=True)
         if number == len(self._entries):
@@ -96,7 +116,7 @@ class _ModuleParameters:
         entry = self._entries[number]
         if entry is None:
             return
-        guarded(trace, entry, f"{quoted(name)}: []", _fill, name, parameter.grad)
+        guarded(trace, entry, f"{quoted(name)}: []", _fill, name, gradient)
         entry.open -= 1
 
     def _open(self, number: int) -> Entry | None:
@@ -113,7 +133,12 @@ class _ModuleParameters:
         return entry
 
 
-def _fill(trace: Trace, entry: Entry, name: str, gradient: object) -> None:
+def _accumulated(before: torch.Tensor | None, gradient: torch.Tensor | None) -> object:
+    """What a parameter's gradient is going to be."""
+    return gradient if before is None or gradient is None else before + gradient
+
+
+def _fill(trace: Trace, entry: Entry, name: str, gradient: Callable[[], object]) -> None:
     entry.parts.append(f"{quoted(name)}: [")
-    trace.arguments.value(gradient, entry.name, name, entry.parts)
+    trace.arguments.value(gradient(), entry.name, name, entry.parts)
     entry.parts.append("]")

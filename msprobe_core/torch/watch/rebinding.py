@@ -11,6 +11,7 @@ from typing import Literal
 import torch
 
 from msprobe_core.torch.names.bytecode import is_used_at_once, stored_after
+from msprobe_core.torch.names.frame_locals import names_of
 
 Uses = Literal["all", "next"] | None
 """Which later uses of the tensor are uses of the result; None where the code does not tell."""
@@ -22,7 +23,7 @@ def uses_of(caller: FrameType | None, returned: object) -> Uses:
         caller = caller.f_back
     if caller is None:
         return None
-    held = [name for name, value in caller.f_locals.items() if value is returned]
+    held = names_of(caller, returned)
     if not held or held == [stored_after(caller.f_code, caller.f_lasti)]:
         return "all"
     return "next" if is_used_at_once(caller.f_code, caller.f_lasti) else None

@@ -48,6 +48,7 @@ class RegionWatch:
 
     def start(self) -> None:
         """Hook the steps of all optimizers."""
+        self.stop()
         self._handles = [
             register_optimizer_step_pre_hook(self._enter),
             register_optimizer_step_post_hook(self._leave),
@@ -58,7 +59,6 @@ class RegionWatch:
         for handle in self._handles:
             handle.remove()
         self._handles = []
-        self._threads.local.region = None
 
     def region_of(self, frame: FrameType | None) -> ModuleCall | None:
         """The open region, or `clip_grad` when one of the nearest frames clips gradients."""

@@ -6,12 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.nn.modules.module import (
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
 
 from msprobe_core.capture.trace import Trace
+from msprobe_core.torch.watch.global_hooks import GlobalHooks
 
 
 class TokenRange:
@@ -40,10 +37,7 @@ class TokenRange:
 
     def start(self) -> None:
         """Count the model's calls from here on."""
-        self._handles = [
-            register_module_forward_pre_hook(self._before),
-            register_module_forward_hook(self._after, always_call=True),
-        ]
+        self._handles = [GlobalHooks(self._before, self._after)]
 
     def stop(self) -> None:
         """Count no longer."""

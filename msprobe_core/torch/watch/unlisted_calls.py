@@ -1,12 +1,13 @@
-"""Risk level ALL: calls beyond the list of names, such as indexing, views and custom operators.
+"""Calls beyond the list of names: operators of a user's namespaces, and at risk level ALL the rest.
 
-What returns no tensor is no call of interest and leaves no entry.
+The rest is indexing, views and operators of all other namespaces. What returns no tensor is no call
+of interest and leaves no entry.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -14,8 +15,9 @@ from torch.autograd.function import Function as AutogradFunction
 
 from msprobe_core.capture.replacing import Replacements
 from msprobe_core.torch.names.api_table import Api
-from msprobe_core.torch.watch.calls import CallMode
+from msprobe_core.torch.watch.calls import CallMode, NameUnlisted
 
+_OPERATORS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
 _PREFIXES = {
     "torch.nn.functional": "Functional",
     "torch._C._nn": "Functional",
@@ -50,9 +52,23 @@ class AutogradFunctions:
         self._replaced.restore()
 
 
+def namer(namespaces: Iterable[str], risk_level: str) -> NameUnlisted:
+    """Names calls that are on no list: operators of these namespaces of `torch.ops`, or all."""
+    wanted = frozenset(namespaces)
+
+    def name(func: Callable[..., Any]) -> Api | None:
+        if isinstance(func, _OPERATORS):
+            namespace, _, operator = str(func).partition(".")
+            if namespace in wanted:
+                return Api(namespace, operator.partition(".")[0], True)
+        return unlisted_api(func) if risk_level == "ALL" else None
+
+    return name
+
+
 def unlisted_api(func: Callable[..., Any]) -> Api | None:
     """The name of a function that is on no list; None for properties and the like."""
-    if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+    if isinstance(func, _OPERATORS):
         name = str(func).removeprefix("aten.")
         return Api("Aten", name, True)
     name = getattr(func, "__name__", "")

@@ -18,6 +18,11 @@ Read = Callable[[], list[RankDump]]
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
+@pytest.fixture(autouse=True)
+def _nothing_compiled_before() -> None:
+    torch._dynamo.reset()
+
+
 class Outer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -73,28 +78,104 @@ def test_a_model_that_is_compiled_as_a_whole(
     assert "what runs inside is not seen" in capsys.readouterr().err
 
 
-def test_a_model_compiled_in_place_is_recorded_call_by_call(debugger: Make, dumps: Read) -> None:
-    model = Net()
+class Counting:
+    """A backend that runs graphs as they are and counts what it compiles and runs."""
+
+    def __init__(self) -> None:
+        self.compiled = self.runs = 0
+
+    def __call__(self, graph: Any, _: object) -> Callable[..., Any]:
+        self.compiled += 1
+
+        def run(*args: Any) -> Any:
+            self.runs += 1
+            return graph.forward(*args)
+
+        return run
+
+
+@pytest.mark.parametrize("level", ["L0", "mix"])
+@pytest.mark.parametrize("before", [True, False])
+def test_modules_compiled_in_place_stay_compiled(
+    level: str, before: bool, debugger: Make, dumps: Read
+) -> None:
+    backend, model = Counting(), nn.Sequential(Net(), nn.Linear(4, 4))
     expected = model(torch.ones(2, 4))
-    model.compile(backend="eager")
-    assert step(debugger(level="mix"), model).equal(expected)
+    model[0].compile(backend=backend)
+    if before:
+        model(torch.ones(2, 4))
+    target = debugger(level=level)
+    assert step(target, model).equal(expected) and step(target, model).equal(expected)
+    compiled, runs = backend.compiled, backend.runs
+    assert model(torch.ones(2, 4)).equal(expected)
+    assert (backend.compiled, backend.runs) == (compiled, runs + 1)
+    assert runs == 2 + before
+    data = dumps()[0].data
+    assert data["Module.0.Net.forward.0"]["input_args"][0]["Norm"] == pytest.approx(8**0.5)
+    assert data["Module.0.Net.forward.0"]["output"][0]["shape"] == [2, 4]
+    assert "Module.0.Net.backward.0" in data
+    assert not any(".first.Linear.forward" in name for name in data)
+    assert "weight" in data["Module.0.first.Linear.parameters_grad.0"]
+
+
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_a_module_compiled_in_place_where_nothing_is_compiled(
+    level: str, debugger: Make, dumps: Read
+) -> None:
+    backend, model = Counting(), nn.Sequential(Net())
+    model[0].compile(backend=backend)
+    with torch.compiler.set_stance("force_eager"):
+        step(debugger(level=level), model)
     names = dumps()[0].names
-    for wanted in ("Module.first.Linear.forward.0", "Torch.relu.0.forward"):
-        assert wanted in names
-    assert "Module.second.Linear.backward.0" in names
+    assert "Module.0.first.Linear.forward.0" in names
+    assert "Module.0.Net.forward.0" in names and "Module.0.Net.forward.1" not in names
+    assert backend.runs == 0
 
 
-def test_a_compiled_function(debugger: Make, dumps: Read) -> None:
+@pytest.mark.parametrize("fullgraph", [True, False])
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("level", ["L0", "L1"])
+def test_a_compiled_function_stays_compiled(
+    level: str, before: bool, fullgraph: bool, debugger: Make, dumps: Read
+) -> None:
     def double(x: torch.Tensor) -> torch.Tensor:
         return torch.sin(x) * 2.0
 
-    compiled = torch.compile(double, backend="eager")
-    x = torch.ones(3)
+    backend, x, model = Counting(), torch.ones(3), nn.Sequential(nn.Linear(3, 3))
+    compiled = torch.compile(double, backend=backend, fullgraph=fullgraph)
+    expected = double(x)
+    if before:
+        compiled(x)
+    target = debugger(level=level)
+    target.start(model)
+    found = compiled(x), torch.cos(compiled(model(x)))
+    target.stop()
+    target.step()
+    assert found[0].equal(expected)
+    count = backend.compiled
+    assert compiled(x).equal(expected) and backend.compiled == count
+    dump = dumps()[0]
+    assert dump.head["compiled"] == {"calls": 2}
+    if level == "L1":
+        forward = [name for name in dump.names if name.endswith("forward")]
+        assert forward == ["Functional.linear.0.forward", "Torch.cos.0.forward"]
+
+
+def test_a_part_that_is_not_compiled_inside(debugger: Make) -> None:
+    backend = Counting()
+
+    def broken(x: torch.Tensor) -> torch.Tensor:
+        y = (x * 2).sin()
+        torch._dynamo.graph_break()
+        return y[slice(0, 2)].sum()
+
+    compiled = torch.compile(broken, backend=backend)
+    x = torch.arange(4.0)
     expected = compiled(x)
     target = debugger(level="L1")
     target.start()
-    found = compiled(x)
+    assert compiled(x).equal(expected)
     target.stop()
     target.step()
-    assert found.equal(expected)
-    assert dumps()[0].names == ["Torch.sin.0.forward", "Tensor.__mul__.0.forward"]
+    count = backend.compiled
+    assert compiled(x).equal(expected) and backend.compiled == count

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from msprobe_core.config import read_config
+from msprobe_core.config.slices import Slice
 from msprobe_core.errors import ConfigError
 
 FULL: dict[str, Any] = {
@@ -128,3 +129,24 @@ def test_missing_file_and_wrong_argument(tmp_path: Path) -> None:
         read_config(None, level="L9")
     with pytest.raises(ConfigError, match="config_path is 3"):
         read_config(3)  # type: ignore[arg-type]
+
+
+def test_slices_and_requests_are_read(tmp_path: Path) -> None:
+    part = {"dim": 0, "size": 6, "begin": 1, "end": 3}
+    section = {"slice": [part, {"dim": 1}], "request_id": "first"}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"statistics": section, "custom_op_namespaces": ["mine"]}))
+    config = read_config(path)
+    assert config.slice == (Slice(0, 6, 1, 3), Slice(1))
+    assert (config.request_id, config.custom_op_namespaces) == ("first", ("mine",))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"dim": 0}, [{"size": 3}], [{"dim": -1}], [{"dim": 0, "stop": 3}], [{"dim": "0"}], [3]],
+)
+def test_slices_that_are_none_are_refused(wrong: object, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"statistics": {"slice": wrong}}))
+    with pytest.raises(ConfigError, match="slice is"):
+        read_config(path)

@@ -11,7 +11,13 @@ from tests.parallel.size import Size
 
 PER_TOKEN = Layout(dp=2, per_token=True)
 MASKED = Size(masked=True)
-_DIVISION = (r"^optimizer$", r"^Optimizer\.", r"^Distributed\.", r"cross_entropy", r"__mul__")
+_DIVISION = (
+    r"^optimizer$",
+    r"^Optimizer\.",
+    r"^Distributed\.",
+    r"cross_entropy",
+    r"__(mul|truediv)__",
+)
 
 
 @fault(Layout(dp=2, micro_batches=2), *_DIVISION)

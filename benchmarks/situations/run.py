@@ -1,0 +1,243 @@
+"""Runs one situation plain, recorded at each level and task, and plain again."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import io
+import json
+import math
+import random
+import shutil
+import traceback
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from benchmarks.situations.process_state import differences, model_state, process_state
+from benchmarks.situations.situation import Situation
+from builder.dump.reader import read_dump, read_stacks
+from msprobe_core import PrecisionDebugger
+
+SPECS = tuple((level, task) for task in ("statistics", "tensor") for level in ("L0", "L1", "mix"))
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one level and task did to a situation; empty lists are what it should."""
+
+    level: str
+    task: str
+    differs: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    records: int = 0
+    without_numbers: int = 0
+    examples: list[str] = field(default_factory=list)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the recording left no trace and a whole dump."""
+        return not (self.differs or self.left or self.broken)
+
+
+@dataclass(slots=True)
+class Run:
+    """What came out of a run: a digest of each step, how many tensors lived on, what was left."""
+
+    digests: list[str] = field(default_factory=list)
+    alive: list[int] = field(default_factory=list)
+    on_model: dict[str, object] = field(default_factory=dict)
+
+
+def run_situation(
+    situation: Situation, folder: Path, specs: tuple[tuple[str, str], ...] = SPECS
+) -> list[Outcome]:
+    """One outcome for each level and task. Raises what the plain step raises."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain, again = _run(situation, None), _run(situation, None)
+        again = _run(situation, None) if plain.digests != again.digests else again
+        assert plain.digests == again.digests, "plain runs differ among themselves"
+        outcomes = []
+        for level, task in specs:
+            outcome = Outcome(level, task)
+            outcomes.append(outcome)
+            _recorded(situation, again, outcome, folder / f"{level}_{task}")
+    return outcomes
+
+
+def _recorded(situation: Situation, plain: Run, outcome: Outcome, folder: Path) -> None:
+    said = io.StringIO()
+    before = process_state()
+    debugger = PrecisionDebugger(level=outcome.level, task=outcome.task, dump_path=str(folder))
+    try:
+        with contextlib.redirect_stderr(said):
+            run = _run(situation, debugger)
+    except BaseException as error:
+        outcome.differs.append(_worded(error))
+        run = None
+    with contextlib.redirect_stderr(said):
+        debugger.close()
+    gc.collect()
+    outcome.left += differences(before, process_state())
+    if run is not None:
+        outcome.differs += _compared(plain, run)
+        outcome.left += differences(plain.on_model, run.on_model)
+    outcome.broken += [line for line in said.getvalue().splitlines() if "dumping has ended" in line]
+    _read(folder, outcome, situation)
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        after = _run(situation, None)
+        outcome.left += ["plain runs differ afterwards"] * (after.digests != plain.digests)
+    except BaseException as error:
+        outcome.left.append(f"afterwards: {_worded(error)}")
+
+
+def _compared(plain: Run, run: Run) -> list[str]:
+    wrong = [f"step {n}" for n, (a, b) in enumerate(zip(plain.digests, run.digests)) if a != b]
+    return wrong + [
+        f"step {n}: {b} tensors alive, {a} without a recording"
+        for n, (a, b) in enumerate(zip(plain.alive, run.alive, strict=True))
+        if b > a
+    ]
+
+
+def _run(situation: Situation, debugger: PrecisionDebugger | None) -> Run:
+    torch.manual_seed(11)
+    random.seed(5)
+    run = Run()
+    model, step = situation.make()
+    torch.manual_seed(5)
+    for n in range(situation.steps):
+        if debugger is not None:
+            debugger.start(model=model, **situation.start)
+        try:
+            result = step(n)
+            refs = [weakref.ref(each) for each in _tensors(result)]
+            digest = _digest([result, _gradients(model)])
+            del result
+            # Cycles of the user's own are collected late, with and without a recording.
+            run.alive.append(sum(each() is not None for each in refs))
+        finally:
+            if debugger is not None:
+                debugger.stop()
+                debugger.step()
+        run.digests.append(digest)
+    parameters = list(model.parameters()) if isinstance(model, nn.Module) else []
+    states = [torch.get_rng_state(), random.getstate()]
+    run.digests.append(_digest([parameters, states]))
+    run.on_model = model_state(model)
+    return run
+
+
+def _gradients(model: object) -> list[torch.Tensor]:
+    if not isinstance(model, nn.Module):
+        return []
+    return [each.grad for each in model.parameters() if each.grad is not None]
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _tensors(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _tensors(each)
+
+
+def _digest(value: Any) -> str:
+    found = hashlib.sha256()
+    _add(found.update, value)
+    return found.hexdigest()[:16]
+
+
+def _add(update: Callable[[bytes], None], value: Any) -> None:
+    if isinstance(value, torch.Tensor):
+        with torch.no_grad():
+            update(_bytes(value.detach(), update))
+    elif isinstance(value, dict):
+        _add(update, list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            _add(update, each)
+    else:
+        update(repr(value).encode())
+
+
+def _bytes(tensor: Any, update: Callable[[bytes], None]) -> bytes:
+    if tensor.is_nested:
+        for part in tensor.unbind():
+            update(_bytes(part, update))
+        return b"nested"
+    if tensor.is_quantized:
+        tensor = tensor.int_repr()
+    if type(tensor) not in (torch.Tensor, nn.Parameter):
+        inner = getattr(tensor, "inner", None)
+        tensor = inner if inner is not None else tensor.dequantize()
+    if tensor.layout is not torch.strided:
+        tensor = tensor.to_dense()
+    head = f"{tensor.dtype}{tuple(tensor.shape)}".encode()
+    if tensor.device.type == "meta" or not tensor.numel():
+        return head
+    whole = tensor.resolve_conj().resolve_neg().contiguous()
+    if whole.is_complex():
+        whole = torch.view_as_real(whole)
+    return head + bytes(whole.reshape(-1).view(torch.uint8).numpy().tobytes())
+
+
+def _read(folder: Path, outcome: Outcome, situation: Situation) -> None:
+    """Read every step as a tool would, and as the builder does."""
+    paths = sorted(folder.glob("step*/*"))
+    if len(paths) < situation.steps:
+        outcome.broken.append(f"{len(paths)} of {situation.steps} steps")
+    for path in paths:
+        try:
+            head = json.loads((path / "dump.json").read_text(encoding="utf-8"))
+            json.loads((path / "construct.json").read_text(encoding="utf-8"))
+            read_dump(path / "dump.json")
+            read_stacks(path / "stack.json")
+        except Exception as error:
+            outcome.broken.append(_worded(error))
+            continue
+        if "note" in head:
+            outcome.broken.append(head["note"])
+        for name, entry in head["data"].items():
+            _count(entry, name, outcome)
+        log = path / "dump_error_info.log"
+        if log.exists():
+            lines = log.read_text(encoding="utf-8").splitlines()
+            said = [
+                each for each in lines if not situation.reports or situation.reports not in each
+            ]
+            outcome.broken += said[:3]
+
+
+def _count(value: Any, place: str, outcome: Outcome) -> None:
+    if isinstance(value, list):
+        for n, each in enumerate(value):
+            _count(each, f"{place}.{n}", outcome)
+    elif isinstance(value, dict) and value.get("type") == "torch.Tensor":
+        outcome.records += 1
+        has_elements = math.prod(value["shape"]) != 0 and not value.get("unwritten")
+        if has_elements and value.get("Max") is None:
+            outcome.without_numbers += 1
+            outcome.examples = [*outcome.examples, f"{place}: {value['dtype']}"][:3]
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            _count(each, f"{place}.{key}", outcome)
+
+
+def _worded(error: BaseException) -> str:
+    where = traceback.extract_tb(error.__traceback__)
+    last = f" at {Path(where[-1].filename).name}:{where[-1].lineno}" if where else ""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:150]}{last}"

@@ -1,0 +1,108 @@
+"""One finding for what one cause does to many parameters: a lost reduction, a stale stage, a clip.
+
+Parameters differ together where one step of the training made them differ: findings about them that
+say the same of the same ranks are one. What differs at the optimizer because the gradient that came
+out of the backward pass did is no cause of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from builder.compare.comparison import Comparison
+from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.lone_updates import is_update
+from builder.diagnosis.walk import THRESHOLD
+from builder.ranks.joining.told import names_of
+from builder.work.merged import MergedMatch
+
+_GRADIENT = "input.gradient"
+_NAMED = 3
+
+
+def one_finding_a_cause(
+    findings: Sequence[Finding], comparison: Comparison, merged: MergedMatch
+) -> list[Finding]:
+    """The findings, in order, without those that others explain; the rest count as propagated."""
+    return _grouped(_without_read_gradients(findings, comparison), merged)
+
+
+def _without_read_gradients(findings: Sequence[Finding], comparison: Comparison) -> list[Finding]:
+    """Leave out gradients that an optimizer reads as a finding of the passes has made them."""
+    behind = [f for f in findings if not is_update(f.node) and phase_of(f.node) != "after"]
+    if not behind:
+        return list(findings)
+    agreeing = _agreeing_gradients(comparison)
+    kept = []
+    for finding in findings:
+        is_read = is_update(finding.node) and _value_of(finding) == _GRADIENT
+        if is_read and not _names_of(finding) <= agreeing:
+            behind[0].propagated_to += 1
+        else:
+            kept.append(finding)
+    return kept
+
+
+def _agreeing_gradients(comparison: Comparison) -> set[str]:
+    """The parameters whose gradients agree as the backward pass leaves them, before a reduction."""
+    order = comparison.matching.problem.in_order
+    agreeing: set[str] = set()
+    apart: set[str] = set()
+    for row in np.flatnonzero(~np.isnan(comparison.score)).tolist():
+        key = comparison.keys[row]
+        if key.startswith("parameters_grad."):
+            names = names_of(order[comparison.pairs.node[row]].name, key)
+            (agreeing if comparison.score[row] <= THRESHOLD else apart).update(names)
+    return agreeing - apart
+
+
+def _grouped(findings: Sequence[Finding], merged: MergedMatch) -> list[Finding]:
+    groups: dict[Hashable, list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        groups.setdefault(_cause_of(finding, merged) or number, []).append(finding)
+    return [_one_of(group) for group in groups.values()]
+
+
+def _cause_of(finding: Finding, merged: MergedMatch) -> Hashable:
+    """What findings about parameters share that have one cause; None for all others."""
+    value = _value_of(finding)
+    about_parameters = is_update(finding.node) or finding.kind == "parameter_differs"
+    if value is None or finding.side != "problem" or not about_parameters:
+        return None
+    # A module reads a parameter as its optimizer does.
+    value = "parameters" if value.startswith("parameters.") else value
+    axis, ranks = (_said(finding, name) for name in ("axis", "ranks"))
+    stage = tuple(sorted(merged.problem.origin.get(finding.node.name, ())))
+    # Of replicas of a gradient nobody knows for sure which are off.
+    return value, axis, ranks if axis is not None and value == "parameters" else stage
+
+
+def _one_of(group: Sequence[Finding]) -> Finding:
+    first, *others = group
+    if others:
+        names = [name for finding in others for name in sorted(_names_of(finding))]
+        more = sorted(set(names) - _names_of(first))
+        first.propagated_to += len(others)
+        if more:
+            shown = ", ".join(more[:_NAMED]) + (", …" if len(more) > _NAMED else "")
+            first.reasons.append({"code": "same_of", "count": len(more), "names": shown})
+    return first
+
+
+def _names_of(finding: Finding) -> set[str]:
+    """The parameter that a finding is about."""
+    return set(names_of(finding.node.name, _value_of(finding) or ""))
+
+
+def _value_of(finding: Finding) -> str | None:
+    """The key of the value that a finding is about: what its first reason names."""
+    value = _said(finding, "value")
+    return value if isinstance(value, str) else None
+
+
+def _said(finding: Finding, fact: str) -> Hashable:
+    found = (reason[fact] for reason in finding.reasons if fact in reason)
+    said = next(found, None)
+    return said if isinstance(said, Hashable) else None

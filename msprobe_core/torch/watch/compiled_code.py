@@ -1,0 +1,104 @@
+"""Lets compiled code run as without a recording: nothing of ours is there while it runs.
+
+Dynamo would trace hooks and modes into the user's graphs, refuse them, or compile again without
+them later. What tells when compiled code begins and ends is dynamo's own switch, which every
+function and module that `torch.compile` returned turns on and off.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import torch
+
+from msprobe_core.capture.replacing import Replacements
+
+_DYNAMO = "torch._dynamo.eval_frame"
+_SWITCHES = ("_maybe_set_eval_frame", "set_eval_frame")  # the second before torch 2.6
+
+
+class CompiledCode:
+    """Calls `begin` where a thread enters compiled code and `end` where it leaves it."""
+
+    def __init__(self, begin: Callable[[], None], end: Callable[[], None]) -> None:
+        self._begin, self._end = begin, end
+        self._replaced = Replacements()
+        self._inside = _Inside()
+
+    def start(self) -> None:
+        """Watch dynamo's switch, as soon as there is one."""
+        if self._replaced:
+            return
+        frames = sys.modules.get(_DYNAMO)
+        if frames is not None:
+            self._watch(frames)
+            return
+        original = torch.compile
+
+        @functools.wraps(original)
+        def compile_and_watch(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+            __import__(_DYNAMO)
+            self.stop()
+            self.start()
+            return original(*args, **kwargs)
+
+        self._replaced.put(torch, "compile", compile_and_watch)
+
+    def stop(self) -> None:
+        """Put the originals back."""
+        self._replaced.restore()
+
+    def _watch(self, frames: Any) -> None:  # noqa: ANN401
+        _leave_out_of_graphs()
+        name = next((each for each in _SWITCHES if hasattr(frames, each)), None)
+        if name is None:
+            return
+        original = getattr(frames, name)
+
+        def switch(callback: Any) -> Any:  # noqa: ANN401 - None: off
+            self._switched(callback is not None, sys._getframe(1))
+            return original(callback)
+
+        self._replaced.put(frames, name, switch)
+        self._replaced.put(frames.OptimizedModule, "__call__", _call_without_a_warning)
+
+    def _switched(self, on: bool, caller: FrameType) -> None:
+        """What has turned the switch on ends compiled code, not what runs uncompiled inside it.
+
+        A graph that was compiled is among the latter: it runs with the switch off.
+        """
+        inside = self._inside
+        if inside.since is None and on:
+            inside.since = id(caller)
+            self._begin()
+            return
+        by_with = not on and caller.f_code.co_name == "__exit__"
+        if inside.since is not None and (by_with or inside.since == id(caller)):
+            inside.since = None
+            self._end()
+
+
+class _Inside(threading.local):
+    since: int | None = None
+    """The identity of the frame that has turned the switch on; it runs as long."""
+
+
+def _call_without_a_warning(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    """Torch's own warns of hooks on all modules; these are not there while the module runs."""
+    return torch.nn.Module.__call__(module, *args, **kwargs)
+
+
+@functools.lru_cache(maxsize=1)
+def _leave_out_of_graphs() -> None:
+    """Tell dynamo that this package is none of the user's code, as its own packages are not.
+
+    It meets our hooks where a backward pass runs between two parts of compiled code.
+    """
+    rules: Any = sys.modules.get("torch._dynamo.trace_rules")
+    if rules is not None and hasattr(rules, "add"):
+        rules.add(__name__.partition(".")[0])

@@ -1,0 +1,366 @@
+"""What a recording must not do to the process: end it, keep tensors, or stay in another thread."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from msprobe_core import PrecisionDebugger
+from msprobe_core.torch.record.tensors import TensorBook
+from tests.msprobe_core.dump_reading import RankDump
+from tests.msprobe_core.models import Net, one_step
+
+Make = Callable[..., PrecisionDebugger]
+Read = Callable[[], list[RankDump]]
+
+_LONG = """
+import sys, torch
+from msprobe_core import PrecisionDebugger
+class Chain(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.step = torch.nn.Linear(4, 4)
+    def forward(self, x):
+        for _ in range(12_000):
+            x = self.step(x) if sys.argv[1] == "L0" else x * 1.0001
+        return x
+model = torch.nn.Sequential(Chain())
+x = torch.ones(2, 4, requires_grad=True)
+debugger = PrecisionDebugger(level=sys.argv[1], dump_path=sys.argv[2])
+debugger.start(model)
+y = model(x).sum()
+y.backward()
+debugger.stop()
+debugger.step()
+debugger.close()
+del y
+print("freed")
+"""
+
+
+@pytest.mark.parametrize("level", ["L0", "L1"])
+def test_a_long_graph_is_freed(level: str, tmp_path: Path) -> None:
+    # 2 MB of stack instead of 8: a chain a quarter as long does it.
+    limited = "import resource, os, sys; resource.setrlimit(resource.RLIMIT_STACK, (2**21, 2**21));"
+    run = f"{limited} os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    arguments = [sys.executable, "-c", run, "-c", _LONG, level, str(tmp_path)]
+    done = subprocess.run(arguments, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, "freed"), done.stderr[-300:]
+
+
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_a_recording_that_another_thread_stops(level: str, debugger: Make) -> None:
+    target, model = debugger(level=level), Net()
+    target.start(model)
+    model(torch.ones(1, 4)).sum().backward()
+    other = threading.Thread(target=lambda: (target.stop(), target.step()))
+    other.start()
+    other.join()
+    assert torch._C._len_torch_function_stack() == 0
+
+
+def test_a_recording_of_another_thread_that_this_one_stops(debugger: Make) -> None:
+    target, started, stopped = debugger(level="L1"), threading.Event(), threading.Event()
+    depths: list[int] = []
+
+    def record() -> None:
+        target.start()
+        torch.ones(2).sin()
+        started.set()
+        stopped.wait()
+        for _ in range(3):
+            torch.ones(2).sin()
+            depths.append(torch._C._len_torch_function_stack())
+
+    other = threading.Thread(target=record)
+    other.start()
+    started.wait()
+    target.stop()
+    target.step()
+    stopped.set()
+    other.join()
+    assert depths[-1] == 0 and sys.getprofile() is None
+
+
+@pytest.mark.parametrize("level", ["L0", "L1", "mix"])
+def test_locals_of_the_users_loop_die_as_without_a_recording(level: str, debugger: Make) -> None:
+    model, target, kept = Net(), debugger(level=level), []
+
+    def one(record: bool) -> None:
+        if record:
+            target.start(model)
+        hidden = model(torch.ones(2, 4))
+        hidden = 2 * hidden + nn.Identity()(hidden)
+        loss = hidden.sum()
+        loss.backward()
+        kept.append((weakref.ref(hidden), weakref.ref(loss)))
+        if record:
+            target.stop()
+            target.step()
+        del hidden, loss
+        assert all(each() is None for each in kept[-1])
+
+    def loop() -> None:
+        for n in range(3):
+            one(n < 2)
+
+    loop()
+
+
+def test_locals_that_somebody_holds_are_left_alone(debugger: Make) -> None:
+    def called() -> dict[str, Any]:
+        scale = 2.0
+        held = locals()
+        target.start()
+        scale * torch.ones(2)
+        target.stop()
+        return held
+
+    target = debugger(level="L1")
+    assert called()["scale"] == 2.0
+
+
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_a_model_with_hooks_is_saved_and_copied_without_ours(
+    level: str, debugger: Make, tmp_path: Path
+) -> None:
+    model = nn.Sequential(Net())
+    model[0].register_forward_hook(print_nothing)
+    target = debugger(level=level)
+    target.start(model)
+    twin = copy.deepcopy(model)
+    saved = io.BytesIO()
+    torch.save(model, saved)
+    target.stop()
+    for each in (twin, torch.load(io.BytesIO(saved.getvalue()), weights_only=False)):
+        assert len(each[0]._forward_hooks) == 1 and not each[0]._forward_pre_hooks
+        assert not each[0]._forward_hooks_with_kwargs
+    assert b"own_hook" not in saved.getvalue()
+    assert "__getstate__" not in vars(nn.Module) or vars(nn.Module)["__getstate__"].__module__ == (
+        "torch.nn.modules.module"
+    )
+
+
+def print_nothing(*_: object) -> None:
+    return None
+
+
+@pytest.mark.parametrize("when", ["in the step", "after stop"])
+def test_tensors_can_be_swapped(when: str, debugger: Make) -> None:
+    model, target = nn.Sequential(nn.Linear(4, 4)), debugger(level="mix")
+    torch.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        with torch.no_grad():
+            target.start(model)
+            model(torch.ones(1, 4))
+            if when == "in the step":
+                model.double()
+            target.stop()
+            model.float()
+            target.step()
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(False)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_leaves_the_dump_to_its_parent(debugger: Make, dumps: Read) -> None:
+    model, target = Net(), debugger(level="mix")
+    target.start(model)
+    model(torch.ones(1, 4))
+    child = os.fork()
+    if child == 0:
+        clean = torch._C._len_torch_function_stack() == 0
+        for _ in range(700):
+            torch.ones(2).sin()
+        target.start(model)
+        target.stop()
+        target.step()
+        target.close()
+        os._exit(0 if clean else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    torch.ones(2).cos()
+    target.stop()
+    target.step()
+    names = dumps()[0].names
+    assert names[-1] == "Tensor.cos.0.forward" and not any("sin" in name for name in names)
+
+
+class Unanswered(Mapping[str, int]):
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, key: str) -> int:
+        raise ConnectionError(f"no answer for {key}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter("a")
+
+
+class Taking(nn.Module):
+    def forward(self, x: torch.Tensor, value: object = None) -> torch.Tensor:
+        return x * 1
+
+
+class Outer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Taking()
+
+    def forward(self, x: torch.Tensor, value: object) -> torch.Tensor:
+        return self.inner(self.inner(x), value=value)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("value", [Unanswered(), os.fsdecode(b"caf\xe9.png"), "你好"])
+def test_arguments_that_cannot_be_read_or_written(
+    value: object, debugger: Make, dumps: Read
+) -> None:
+    model, target = Outer(), debugger(level="mix")
+    for _ in range(2):
+        one_step(target, model, lambda: model(torch.ones(2), value))
+    assert [len(dump.data) for dump in dumps()] == [4, 4]
+
+
+def test_ctrl_c_while_a_gradient_is_written(
+    debugger: Make, dumps: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, fired = TensorBook.record, []
+
+    def record(self: TensorBook, tensor: torch.Tensor, path: str, key: object = None) -> Any:
+        if "parameters_grad" in path and not fired:
+            fired.append(path)
+            raise KeyboardInterrupt
+        return original(self, tensor, path, key)
+
+    monkeypatch.setattr(TensorBook, "record", record)
+    model, target = Net(), debugger(level="mix")
+    target.start(model)
+    with pytest.raises(KeyboardInterrupt):
+        model(torch.ones(1, 4)).sum().backward()
+    target.close()
+    assert "Module.second.Linear.forward.0" in dumps()[0].names
+
+
+def test_a_program_that_changes_its_folder(
+    debugger: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model, target = Net(), debugger(level="mix", task="tensor", dump_path="here")
+    target.start(model)
+    model(torch.ones(1, 4))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    model(torch.ones(1, 4))
+    target.stop()
+    target.step()
+    one_step(target, model, lambda: model(torch.ones(1, 4)))
+    dumps = sorted((tmp_path / "here").glob("step*/*/dump.json"))
+    assert len(dumps) == 2 and not list((tmp_path / "elsewhere").iterdir())
+    head = json.loads(dumps[0].read_text(encoding="utf-8"))
+    assert len(list(Path(head["dump_data_dir"]).glob("*.pt"))) > 5
+
+
+def test_stop_inside_a_module(debugger: Make, dumps: Read) -> None:
+    class Stopping(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            target.stop()
+            return torch.tanh(x)
+
+    model, target = nn.Sequential(Stopping(), Net()), debugger(level="mix")
+    target.start(model)
+    model(torch.ones(4))
+    target.start(model)
+    torch.sigmoid(torch.ones(3))
+    model[1](torch.ones(4))
+    target.stop()
+    target.step()
+    construct = dumps()[0].construct
+    assert construct["Torch.sigmoid.0.forward"] is None
+    assert construct["Module.1.Net.forward.0"] is None
+
+
+def test_what_fails_in_stop_ends_the_dump_and_not_the_run(
+    debugger: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, target = Net(), debugger(level="mix")
+    target.start(model)
+
+    def fail(_: object) -> None:
+        raise ZeroDivisionError("of ours")
+
+    monkeypatch.setattr("msprobe_core.torch.recorder.TorchStepRecorder.stop", fail)
+    target.stop()
+    target.step()
+    target.start(model)
+    model(torch.ones(1, 4))
+    gc.collect()
+    assert torch._C._len_torch_function_stack() == 0
+    assert "stop: ZeroDivisionError: of ours; dumping has ended" in capsys.readouterr().err
+
+
+def test_an_optimizer_that_steps_in_the_backward_pass(debugger: Make, dumps: Read) -> None:
+    model, seen = Net(), {}
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    optimizers = {each: torch.optim.SGD([each], lr=0.1) for each in model.parameters()}
+
+    def hook(parameter: torch.Tensor) -> None:
+        assert parameter.grad is not None
+        seen[names[id(parameter)]] = parameter.grad.max().item()
+        optimizers[parameter].step()  # type: ignore[index]
+        optimizers[parameter].zero_grad()  # type: ignore[index]
+
+    for parameter in model.parameters():
+        parameter.register_post_accumulate_grad_hook(hook)
+    one_step(debugger(level="mix"), model, lambda: model(torch.ones(2, 4)).sum().backward())
+    data = dumps()[0].data
+    for name, most in seen.items():
+        module, _, own = name.partition(".")
+        entry = data[f"Module.{module}.Linear.parameters_grad.0"]
+        assert entry[own][0]["Max"] == pytest.approx(most)
+
+
+def test_torch_keeps_no_mark_of_our_hooks(debugger: Make) -> None:
+    hooks: Any = torch.nn.modules.module
+    names = [name for name in vars(hooks) if name.startswith("_global_")]
+    before = {name: len(getattr(hooks, name) or ()) for name in names}
+    for level in ("L0", "mix"):
+        one_step(debugger(level=level), Net(), lambda: None)
+    assert before == {name: len(getattr(hooks, name) or ()) for name in names}
+
+
+class Interrupting(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_what_runs_after_ctrl_c_stands_in_no_module(
+    level: str, debugger: Make, dumps: Read
+) -> None:
+    model, kept = nn.Sequential(nn.Linear(4, 4), Interrupting(), nn.Linear(4, 4)), []
+
+    def run() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            model[:2](torch.ones(2, 4))
+        hidden = model[2](torch.ones(2, 4))
+        kept.append(weakref.ref(hidden))
+
+    one_step(debugger(level=level), model, run)
+    assert kept[0]() is None
+    dump = dumps()[0]
+    assert dump.construct["Module.2.Linear.forward.0"] is None
+    assert "Module.1.Interrupting.forward.0" in dump.data

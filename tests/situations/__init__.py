@@ -1,0 +1,1 @@
+"""A core of `make situations`."""
