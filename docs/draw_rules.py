@@ -20,10 +20,11 @@ import torch
 
 from builder.compare.comparison import compare
 from builder.compare.score import Tolerance
-from builder.diagnosis import rules, walk
+from builder.diagnosis import by_scores, rules
 from builder.diagnosis.case import Case as AskedCase
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
+from builder.diagnosis.walked import THRESHOLD
 from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
 from builder.match.tree import Tree, TreeNode, build_tree
@@ -111,7 +112,7 @@ def examples(case: Case, root: Path) -> dict[str, Example]:
                 found.setdefault(name, Example(asked.facts, asked.node, finding))
 
         with_names(note)
-        walk.walk(comparison)
+        by_scores.walk_by_scores(comparison, THRESHOLD)
     return found
 
 
@@ -133,8 +134,8 @@ def with_names(note: Answered) -> None:
 
         return asked
 
-    walk.RULES_FOR_INPUTS = tuple(map(told, rules.RULES_FOR_INPUTS))
-    walk.RULES_FOR_OUTPUTS = tuple(map(told, rules.RULES_FOR_OUTPUTS))
+    by_scores.RULES_FOR_INPUTS = tuple(map(told, rules.RULES_FOR_INPUTS))
+    by_scores.RULES_FOR_OUTPUTS = tuple(map(told, rules.RULES_FOR_OUTPUTS))
 
 
 def drawn(rule: str, example: Example, run: str) -> str:

@@ -262,8 +262,12 @@ class Facts(Divergence):
         return agree and compared and all(map(self._has_another_form, inputs))
 
     def _has_another_form(self, row: int) -> bool:
+        return self.is_reshaped(row) or self.is_of_another_kind(row)
+
+    def is_of_another_kind(self, row: int) -> bool:
+        """Whether one side of a row compares integers and the other does not."""
         kinds = (is_integer_dtype(side[row].dtype or "") for side in (self.ours, self.theirs))
-        return self.is_reshaped(row) or len(set(kinds)) > 1
+        return len(set(kinds)) > 1
 
 
 def _are_masked(comparison: Comparison) -> Bools:

@@ -11,8 +11,9 @@ from typing import Literal
 
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding, FindingKind, phase_of
-from builder.diagnosis.lineage import NO_PRINT, Producers
 from builder.diagnosis.scaling import ScaledGradients
+from builder.flow.edges import Flow
+from builder.flow.fingerprints import NO_PRINT, Producers
 from builder.match.tree import TreeNode
 from builder.match.values import SURPLUS
 from builder.reasons import Reason
@@ -29,7 +30,7 @@ class Ledger:
     with values was seen.
     """
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, flows: tuple[Flow, Flow] | None = None) -> None:
         self.facts = facts
         self.findings: list[Finding] = []
         self.source: dict[TreeNode, Finding] = {}
@@ -46,6 +47,8 @@ class Ledger:
         ours, theirs = comparison.columns
         self.producers = Producers(comparison.matching.problem, ours, forms)
         self.benchmark_producers = Producers(comparison.matching.benchmark, theirs, forms)
+        if flows is not None:
+            self.producers.prints, self.benchmark_producers.prints = (f.prints for f in flows)
         self._values = comparison.matching.problem.dump.values
 
     @property

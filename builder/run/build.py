@@ -134,7 +134,7 @@ def put_together(
         outcomes = gather(database)
         check_rules(rules, request.options, outcomes)
         links, discords = link_ranks(outcomes)
-        findings = order_findings(outcomes, discords)
+        findings = order_findings(outcomes, discords, links)
         summary = _summary(plan, outcomes, request.is_comparison)
         mode = next((o.mode for o in outcomes if o.mode is not None), "structure")
         facts = _meta(request, mode, summary) | merged_values(outcomes) | manual_pairs(rules)

@@ -36,21 +36,46 @@ def link_ranks(outcomes: Sequence[PairOutcome]) -> tuple[list[Link], list[Stored
 
 
 def order_findings(
-    outcomes: Sequence[PairOutcome], discords: Sequence[StoredFinding]
+    outcomes: Sequence[PairOutcome],
+    discords: Sequence[StoredFinding],
+    links: Sequence[Link] = (),
 ) -> list[StoredFinding]:
     """All findings, best suspect first: step, then pass and place, then rank.
 
     A parameter that differs after a step with findings of its own is that step's consequence, and
     so is what grows out of such parameters; it counts as propagated and is not listed. After a
-    step whose gradients all agree, the optimizer is named as the reason. Findings of one cause
-    become one, with its places.
+    step whose gradients all agree, the optimizer is named as the reason. A collective hands on what
+    any of its ranks put in: where one of these has a finding, that explains the others'. Findings
+    of one cause become one, with its places.
     """
     listed = list(discords)
     for rank in sorted({outcome.rank for outcome in outcomes}):
         own = sorted((o for o in outcomes if o.rank == rank), key=lambda outcome: outcome.step)
         listed += _of_rank(own)
     ordered = sorted(listed, key=lambda f: (f.step, f.sort_key, f.rank))
-    return [_one_cause(group) for group in by_cause(ordered)]
+    return [_one_cause(group) for group in by_cause(_without_receivers(ordered, links))]
+
+
+def _without_receivers(
+    ordered: Sequence[StoredFinding], links: Sequence[Link]
+) -> list[StoredFinding]:
+    """Findings without the collectives that hand on what an earlier one sent from another rank.
+
+    What these explain, the earlier one explains.
+    """
+    senders: dict[int, set[int]] = {}
+    for known in links:
+        senders.setdefault(known.node, set()).add(known.peer_rank)
+    kept: list[StoredFinding] = []
+    for finding in ordered:
+        ranks = senders.get(finding.node, set())
+        at = next((n for n, f in enumerate(kept) if f.step == finding.step and f.rank in ranks), -1)
+        if finding.kind == "communication" or at < 0:
+            kept.append(finding)
+        else:
+            count = kept[at].propagated_to + finding.propagated_to + 1
+            kept[at] = replace(kept[at], propagated_to=count)
+    return kept
 
 
 def _one_cause(group: Sequence[StoredFinding]) -> StoredFinding:

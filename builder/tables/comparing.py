@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from builder.diagnosis.communication import Link
 from builder.dump.matrices import read_matrices
 from builder.errors import BuilderError, InputError
 from builder.judge.extensions import load_extensions
@@ -130,7 +129,7 @@ def compare_into_tables(
     outcomes = LocalProcesses(options.build.workers).run(plan.pairs, work, report)
     check_rules(rules, options.build, outcomes)
     links, discords = link_ranks(outcomes)
-    findings = _without_victims(order_findings(outcomes, discords), links)
+    findings = order_findings(outcomes, discords, links)
     files = [file for outcome in outcomes for file in outcome.files]
     if options.first_differences and findings:
         calls = {(o.step, o.rank): o.files[0] for o in outcomes if o.files}
@@ -210,21 +209,6 @@ class _Side:
     def id_of(self, node: TreeNode) -> int:
         """A number that no node of another step or rank has."""
         return self.graph * _NODES_OF_A_GRAPH + node.exec_order
-
-
-def _without_victims(
-    findings: Sequence[StoredFinding], links: Sequence[Link]
-) -> list[StoredFinding]:
-    """The findings without collectives that hand on what an earlier one sent from another rank."""
-    senders: dict[int, set[int]] = {}
-    for link in links:
-        senders.setdefault(link.node, set()).add(link.peer_rank)
-    kept: list[StoredFinding] = []
-    for finding in findings:
-        earlier = {known.rank for known in kept if known.step == finding.step}
-        if finding.kind == "communication" or not earlier & senders.get(finding.node, set()):
-            kept.append(finding)
-    return kept
 
 
 _FIELDS = tuple(PairOutcome.__dataclass_fields__)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from builder.compare.score import Tolerance
-from builder.diagnosis.walk import THRESHOLD
+from builder.diagnosis.walked import THRESHOLD
 from builder.ranks.options import MergeOptions
 
 

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 
 from builder.compare.comparison import Comparison, compare
 from builder.compare.kinds import mode_of
-from builder.diagnosis.walk import Walked, walk
+from builder.diagnosis.by_scores import walk_by_scores
+from builder.diagnosis.walk import flows_of, walk
+from builder.diagnosis.walked import Walked
 from builder.dump.matrices import Matrices, multiply
 from builder.dump.reader import Dump, read_dump
 from builder.errors import InputError
+from builder.flow.edges import Flow
 from builder.judge.acc_check import Checks, judge_checked
 from builder.judge.extensions import Extension, apply_extensions
 from builder.judge.overflow import overflow_levels
@@ -28,7 +31,7 @@ from builder.work.plan import PairPlan
 
 @dataclass(frozen=True, slots=True)
 class ComparedPair:
-    """One pair as measured; `comparison` and `benchmark` are None for a single graph.
+    """One pair as measured; `comparison`, `benchmark` and `flows` are None for a single graph.
 
     `overflow` holds the levels of problem and benchmark, empty where they were not asked for;
     `notes` are what could not be done as the user wanted.
@@ -41,6 +44,7 @@ class ComparedPair:
     overflow: tuple[list[str | None], list[str | None]] = ([], [])
     merged: MergedMatch | None = None
     notes: tuple[str, ...] = ()
+    flows: tuple[Flow, Flow] | None = None
 
     @property
     def trees(self) -> list[Tree]:
@@ -78,7 +82,7 @@ def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> P
 
     `compared` is called once the pair is measured, before it is judged.
     """
-    pair = _compare(plan, instructions)
+    pair = _with_flows(compare_pair(plan, instructions))
     compared(pair)
     if pair.comparison is None:
         checks = instructions.checks
@@ -88,10 +92,24 @@ def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> P
     judgements = judge(pair.comparison)
     if instructions.extensions:
         apply_extensions(pair.comparison, judgements, instructions.extensions)
-    walked = walk(pair.comparison, instructions.options.threshold)
+    walked = _walk(pair, instructions.options.threshold)
     if pair.merged is not None:
         walked = with_layout_findings(walked, pair.comparison, pair.merged)
     return PairResult(pair, judgements, walked)
+
+
+def _walk(pair: ComparedPair, threshold: float) -> Walked:
+    """Where it begins; by scores in a merged run, whose joined values no gain was measured on."""
+    assert pair.comparison is not None
+    if pair.merged is not None:
+        return walk_by_scores(pair.comparison, threshold)
+    return walk(pair.comparison, threshold, pair.flows)
+
+
+def _with_flows(pair: ComparedPair) -> ComparedPair:
+    if pair.comparison is None:
+        return pair
+    return replace(pair, flows=flows_of(pair.comparison))
 
 
 def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
@@ -112,7 +130,8 @@ def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     )
 
 
-def _compare(plan: PairPlan, instructions: Instructions) -> ComparedPair:
+def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
+    """Read both sides, match and measure them; raises DumpError when one cannot be read."""
     options, rules = instructions.options, instructions.rules
     if plan.is_merged:
         return _compare_merged(plan, instructions)

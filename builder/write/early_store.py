@@ -14,6 +14,7 @@ from types import TracebackType
 
 from builder.compare.columns import Columns, columns_of
 from builder.dump.forms import Forms
+from builder.flow.edges import Flow, flow_of
 from builder.processes.second_process import CAN_FORK, beside
 from builder.work.pair import ComparedPair
 from builder.write.database import Database, insert_columns, insert_rows
@@ -67,7 +68,7 @@ class EarlyStore:
             database = Database(self._database.final)
             _write_values(database, pair, forms, columns, self._first)
             _write_benchmark(database, pair, *self.places)
-            _write_flow(database, self.places, forms, columns)
+            _write_flow(database, self.places, _flows(pair, forms, columns))
             database.close()
 
         many = self._beside and values >= _MANY
@@ -94,6 +95,14 @@ def _columns(pair: ComparedPair) -> tuple[Forms, Sequence[Columns]]:
         return pair.comparison.forms, pair.comparison.columns
     forms = Forms()
     return forms, [columns_of(tree.dump.values, forms) for tree in pair.trees]
+
+
+def _flows(pair: ComparedPair, forms: Forms, columns: Sequence[Columns]) -> Sequence[Flow]:
+    """What fed what on each side: of two, the diagnosis has asked already."""
+    if pair.flows is not None:
+        return pair.flows
+    listed = forms.listed()
+    return [flow_of(tree, own, listed) for tree, own in zip(pair.trees, columns, strict=True)]
 
 
 def _write_values(
@@ -126,12 +135,10 @@ def _write_values(
 def _write_flow(
     database: Database,
     places: tuple[Placed, Placed | None],
-    forms: Forms,
-    columns: Sequence[Columns],
+    flows: Sequence[Flow],
 ) -> None:
-    listed = forms.listed()
     placed = [side for side in places if side is not None]
-    tables = [flow_columns(side, own, listed) for side, own in zip(placed, columns, strict=True)]
+    tables = [flow_columns(side, own) for side, own in zip(placed, flows, strict=True)]
     with database.transaction() as connection:
         for full, sparse in tables:
             insert_columns(connection, "flow", full, sparse)

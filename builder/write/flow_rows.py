@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from builder.compare.columns import Columns
-from builder.diagnosis.flow import NOWHERE, flow_of
-from builder.dump.forms import Form
+from builder.flow.edges import NOWHERE, Flow
 from builder.write.node_rows import Full, Sparse
 from builder.write.placement import Placed
 
 
-def flow_columns(side: Placed, columns: Columns, forms: list[Form]) -> tuple[Full, Sparse]:
+def flow_columns(side: Placed, flow: Flow) -> tuple[Full, Sparse]:
     """One side's edges as full and sparse columns of the table `flow`."""
-    flow = flow_of(side.tree, columns, forms)
     ids = np.array([side.id_of(node) for node in side.tree.in_order], dtype=np.int64)
     full: Full = {
         "value": (flow.value + side.value_base).tolist(),

@@ -1,14 +1,16 @@
-"""docs/diagnosis.md explains every rule in its order, with pictures that exist."""
+"""docs/diagnosis-by-scores.md explains every rule in its order, with pictures that exist."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from builder.diagnosis.gains import REGISTRY
 from builder.diagnosis.rules import RULES_FOR_INPUTS, RULES_FOR_OUTPUTS
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "diagnosis.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "diagnosis-by-scores.md").read_text(encoding="utf-8")
+REGISTRY_PAGE = (DOCS / "diagnosis.md").read_text(encoding="utf-8")
 
 
 def test_rules_stand_in_their_order_with_what_they_say() -> None:
@@ -23,3 +25,13 @@ def test_every_rule_has_a_picture_that_is_shown() -> None:
     shown = set(re.findall(r"\(pictures/rules/(\w+)\.svg\)", PAGE))
     assert shown == {file.stem for file in (DOCS / "pictures" / "rules").glob("*.svg")}
     assert shown == {rule.__name__ for rule in (*RULES_FOR_INPUTS, *RULES_FOR_OUTPUTS)}
+
+
+def test_the_registry_stands_on_the_page() -> None:
+    """Every family of the registry has a line of the table."""
+    named = set(re.findall(r"`(\w+)`", REGISTRY_PAGE))
+    of_families = {entry[1]: [] for entry in REGISTRY.values()}  # type: dict[object, list[str]]
+    for call, (_, gain) in REGISTRY.items():
+        of_families[gain].append(call)
+    for calls in of_families.values():
+        assert named & set(calls) or any("conv" in call for call in calls), calls

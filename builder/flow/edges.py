@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.compare.columns import Columns
-from builder.diagnosis.lineage import NO_PRINT, Fingerprints
 from builder.dump.forms import Form
-from builder.match.tree import Tree, TreeNode
+from builder.flow.fingerprints import NO_PRINT, Fingerprints
+from builder.match.tree import Tree, TreeNode, subtree
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -27,19 +27,47 @@ class Flow:
     """The edges of one side, one a value that was read; nodes by their execution order.
 
     `output` is the index of the value that was put out, or NOWHERE when only the call is known.
+    `prints` are the fingerprints of all values of the side's `tree`.
     """
 
+    tree: Tree
+    prints: Fingerprints
     value: Ints
     consumer: Ints
     producer: Ints
     output: Ints
     exact: Bools
 
+    def made_inside(self, top: TreeNode, index: int) -> tuple[TreeNode, int] | None:
+        """The call inside a module that put out a value of the module, and that value there.
+
+        One with the same elements comes before one with the same statistics, a later one before
+        an earlier one.
+        """
+        numbers, keys = self.prints.numbers, self.tree.dump.values.keys
+        if numbers[index] == NO_PRINT:
+            return None
+        inside = (node for child in top.children for node in subtree(child))
+        made = [
+            (node, value)
+            for node in inside
+            if node.kind == "api" or not node.children
+            for value in range(*node.values)
+            if numbers[value] == numbers[index] and keys[value].startswith("output")
+        ]
+        sketches = self.prints.sketches if len(made) > 1 else numbers
+        return max(
+            made,
+            key=lambda at: (sketches[at[1]] == sketches[index], at[0].exec_order),
+            default=None,
+        )
+
 
 def flow_of(tree: Tree, columns: Columns, forms: list[Form]) -> Flow:
     """The producer of every value that a node read, where the dump tells one."""
     role = np.array([_role(form) for form in forms], dtype=np.int64)[columns.forms]
-    prints = np.array(Fingerprints(tree, columns, forms).numbers[:-1], dtype=np.int64)
+    known = Fingerprints(tree, columns, forms)
+    prints = np.array(known.numbers[:-1], dtype=np.int64)
     owner, begin = _owners(tree), _begins(tree)
     made = np.flatnonzero((role == _MADE) & (prints != NO_PRINT))
     values = _Values(prints, owner, begin, _without_wrappers(made, prints, owner, begin))
@@ -47,8 +75,16 @@ def flow_of(tree: Tree, columns: Columns, forms: list[Form]) -> Flow:
     output = _latest_before(values, read)
     producer = np.where(output == NOWHERE, NOWHERE, owner[output])
     exact = _put_exact(tree, values, read, producer, output)
-    known = producer != NOWHERE
-    return Flow(read[known], owner[read][known], producer[known], output[known], exact[known])
+    told = producer != NOWHERE
+    return Flow(
+        tree,
+        known,
+        read[told],
+        owner[read][told],
+        producer[told],
+        output[told],
+        exact[told],
+    )
 
 
 @dataclass(frozen=True, slots=True)

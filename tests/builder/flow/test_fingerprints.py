@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.compare.columns import columns_of
-from builder.diagnosis.lineage import NO_PRINT, Fingerprints, Producers, fingerprint
 from builder.dump.forms import Forms
 from builder.dump.reader import Dump, read_dump
 from builder.dump.values import Record, Values
+from builder.flow.fingerprints import NO_PRINT, Fingerprints, Producers, fingerprint
 from builder.match.tree import Tree, TreeNode, build_tree
 from tests.builder.dumps import forward, tensor, write_dump
 

@@ -1,0 +1,292 @@
+"""Where a difference begins by scores alone: for dumps whose elements were not seen.
+
+Each divergent node either opens a finding or is a carrier of one: the rules say which.
+"""
+
+from __future__ import annotations
+
+from builder.compare.comparison import Comparison
+from builder.diagnosis.candidates import Candidates
+from builder.diagnosis.case import Case
+from builder.diagnosis.changed_calls import candidate_that_made, open_candidate
+from builder.diagnosis.divergence import DivergentRows
+from builder.diagnosis.facts import Facts
+from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.ledger import Ledger
+from builder.diagnosis.lone_updates import take_back_lone_updates
+from builder.diagnosis.nonfinite import open_nonfinite, unmatched_makes_nonfinite
+from builder.diagnosis.rules import (
+    RULES_FOR_INPUTS,
+    RULES_FOR_OUTPUTS,
+    contains_a_finding,
+    finding_behind,
+    finding_in_forward,
+    finding_inside,
+    first_answer,
+    has_another_argument_behind_a_tie,
+)
+from builder.diagnosis.walked import Walked
+from builder.match.layout_calls import REASON as LAYOUT
+from builder.match.tree import TreeNode
+from builder.match.values import SURPLUS
+
+
+def walk_by_scores(comparison: Comparison, threshold: float) -> Walked:
+    """The findings of one comparison in order; carriers stand in each finding's `carriers`."""
+    state = _Walk(Facts(comparison, threshold))
+    nodes = [n for n in comparison.matching.problem.in_order if n.kind != "root"]
+    for node in nodes:
+        state.visit(node)
+    ledger = state.ledger
+    take_back_lone_updates(state.facts, ledger)
+    late = state.late_candidate() if not ledger.findings else None
+    if not ledger.findings:
+        state.find_drift(nodes)
+    state.hand_on_updates()
+    for finding in ledger.findings:
+        finding.propagated_to = len(finding.carriers)
+    ordered = sorted(ledger.findings, key=Finding.sort_key)
+    return Walked(ordered, ledger.tolerated_keys(), late, tuple(ledger.ties))
+
+
+class _Walk:
+    """Visits the nodes in order and asks the rules; `ledger` holds what came of it."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.matching = facts.comparison.matching
+        self.ledger = Ledger(facts)
+        self.candidates = Candidates(facts, self.matching)
+
+    def visit(self, node: TreeNode) -> None:
+        """Judge one node; its outputs become known to the nodes after it."""
+        partner = self.matching.partner.get(node)
+        if partner is None:
+            self._visit_unmatched(node)
+        else:
+            benchmark = self.ledger.benchmark_producers
+            if partner.exec_order >= benchmark.reached:
+                benchmark.reached = partner.exec_order + 1
+                self.candidates.follow(node, partner)
+            if self.facts.is_noteworthy(node):
+                self._visit_noteworthy(node)
+            if self.facts.rows(node):
+                self.ledger.compared = True
+                self.candidates.compared(node, node in self.ledger.source)
+        self.ledger.producers.reached = node.exec_order + 1
+
+    # Unmatched nodes have no score: they matter as makers of NaN and as causes of what follows.
+    def _visit_unmatched(self, node: TreeNode) -> None:
+        cause = (
+            finding_behind(self.facts, self.ledger, range(*node.values))
+            or finding_inside(self.ledger, node)
+            or finding_in_forward(self.facts, self.ledger, node)
+        )
+        if cause is not None:
+            self.ledger.carry(cause, node)
+        elif unmatched_makes_nonfinite(self.facts, node):
+            open_nonfinite(self.facts, self.ledger, node)
+        if node.kind == "api" and self.matching.reason.get(node) != LAYOUT:
+            self.candidates.add("extra", node)
+
+    def _visit_noteworthy(self, node: TreeNode) -> None:
+        cause = self._cause_at_once(node)
+        if cause is not None:
+            self.ledger.carry(cause, node)
+        else:
+            findings = len(self.ledger.findings)
+            self._visit_matched(node)
+            if len(self.ledger.findings) > findings:
+                # One of the candidates was named, or another cause was.
+                self.candidates.clear()
+        self.ledger.tolerate(self.facts.forgiven(node), rounding=True)
+
+    def _cause_at_once(self, node: TreeNode) -> Finding | None:
+        """What the rules would say of most nodes behind a divergence."""
+        row = self.facts.plain_input(node)
+        if row is None or phase_of(node) == "after":
+            return None
+        ours, _ = self.facts.value_pair(row)
+        reshaped = self.ledger.reselected and self.facts.is_reshaped(row)
+        producers = self.ledger.producers
+        if reshaped or producers.prints.numbers[ours] in self.ledger.tolerated:
+            return None
+        producer = producers.of(ours)
+        return self.ledger.source.get(producer) if producer is not None else None
+
+    def _visit_matched(self, node: TreeNode) -> None:
+        rows = self.facts.divergent(node)
+        case = Case(node, rows, self.facts, self.ledger, self.candidates)
+        if self.facts.changes_precision(node) and not self._reads_precision(node):
+            self.candidates.add("precision", node)
+        if rows.outputs and self._makes_nonfinite(case):
+            open_nonfinite(self.facts, self.ledger, node)
+        elif rows.parameters and node not in self.ledger.source:
+            reason = self.facts.score_reason("parameter_differs", rows.parameters)
+            self.ledger.open(node, "parameter_differs", reason)
+        elif rows.inputs:
+            self._visit_divergent_input(case)
+        elif self._open_other_integers(node):
+            pass
+        elif rows.outputs:
+            self._visit_divergent_output(case)
+        elif rows.arguments:
+            self.candidates.add("argument", node)
+
+    def _visit_divergent_input(self, case: Case) -> None:
+        rows, ledger = case.rows, self.ledger
+        scaled = self._scaled_gradients(case.node, rows.inputs)
+        known = all(
+            row in scaled
+            or self._is_tolerated(row)
+            or (ledger.reselected and self.facts.is_reshaped(row))
+            for row in rows.inputs
+        )
+        outputs = self.facts.problem_values(rows.outputs)
+        if self.facts.is_written_otherwise(case.node, rows.inputs):
+            return
+        if known and candidate_that_made(case) is None:
+            if has_another_argument_behind_a_tie(case) is not None:
+                return
+            others = self.facts.problem_values([r for r in rows.inputs if r not in scaled])
+            ledger.tolerate(outputs, ledger.fingerprints(others) <= ledger.rounding)
+            return
+        cause = first_answer(RULES_FOR_INPUTS, case)
+        if cause is not None:
+            ledger.carry(cause, case.node)
+        else:
+            ledger.tolerate(outputs)
+
+    def _visit_divergent_output(self, case: Case) -> None:
+        ledger, node = self.ledger, case.node
+        outputs = self.facts.problem_values(case.rows.outputs)
+        if node.children and self._is_let_off(case) and contains_a_finding(case) is None:
+            ledger.tolerate(outputs)
+            return  # a module hands on what a call inside it was let off with
+        cause = first_answer(RULES_FOR_OUTPUTS, case)
+        if cause is not None:
+            ledger.carry(cause, node)
+        else:
+            if self.facts.is_tie(node):
+                ledger.ties.append(node)
+            selection = self.facts.is_selection(node) or bool(self.facts.changed_integers(node))
+            if selection and not ledger.reselected:
+                ledger.reselected_at = node.exec_order
+            ledger.tolerate(outputs, rounding=selection)
+
+    def _is_let_off(self, case: Case) -> bool:
+        """Whether a module puts out what calls inside it made, or the sum of it, and they may."""
+        if self.ledger.are_let_pass(case.rows.outputs):
+            return True
+        # Gradients of what several modules read add up outside of every call that is recorded.
+        # Parts that agree count as well: a module's own tolerance may be a hair's breadth less.
+        parts = [child for child in case.node.children if child.kind == "module"]
+        differing = [row for part in parts for row in self.facts.divergent(part).outputs]
+        return self.ledger.are_let_pass(differing) and self.facts.are_sums(case.rows.outputs, parts)
+
+    def _is_tolerated(self, row: int) -> bool:
+        """Whether an input is known to differ for no reason that would be a finding.
+
+        It was judged where it was made, unless the two sides read what different calls made, or
+        what was made alike was moved since.
+        """
+        ours, _ = self.facts.value_pair(row)
+        producers = self.ledger.producers
+        if ours == SURPLUS or producers.prints.numbers[ours] in self.ledger.tolerated:
+            return True
+        producer = producers.of(ours)
+        if producer is None or producer in self.ledger.source:
+            return False
+        return self.ledger.is_made_by_partners(row) and self.ledger.moved_from(row) is None
+
+    def _scaled_gradients(self, node: TreeNode, rows: list[int]) -> list[int]:
+        if phase_of(node) != "after":
+            return []
+        return [row for row in rows if self.ledger.scaled.knows(self.facts.ours[row])]
+
+    def _reads_precision(self, node: TreeNode) -> bool:
+        """Whether another dtype comes from a call that is a candidate for it already."""
+        differing = self.facts.differing_dtypes(node, outputs=False)
+        producers = map(self.ledger.producers.of, self.facts.problem_values(differing))
+        return any(
+            producer is not None and self.facts.differing_dtypes(producer, outputs=True)
+            for producer in producers
+        )
+
+    def _open_other_integers(self, node: TreeNode) -> Finding | None:
+        """Name a node whose integers differ inside the tolerance: they are not to be rounded."""
+        ledger = self.ledger
+        if ledger.reselected or phase_of(node) != "forward":
+            return None
+        foreign = next(filter(ledger.is_foreign, self.facts.changed_integers(node)), None)
+        if foreign is None:
+            return None
+        key = self.facts.comparison.keys[foreign]
+        return ledger.open(node, "input_differs", {"code": "integers_differ", "value": key})
+
+    # --- NaN and infinity -------------------------------------------------------------------------
+
+    def _makes_nonfinite(self, case: Case) -> bool:
+        return (
+            self.facts.makes_nonfinite(case.node)
+            and contains_a_finding(case) is None
+            and finding_in_forward(self.facts, self.ledger, case.node) is None
+        )
+
+    # --- at the end -------------------------------------------------------------------------------
+
+    def late_candidate(self) -> Finding | None:
+        """A call of the optimizer that one side alone makes: the next step shows its effect."""
+        left = [c for c in self.candidates.left_over() if phase_of(c.node) == "after"]
+        changed = [c for c in left if c.kind in ("extra", "missing", "argument")]
+        if not changed:
+            return None
+        last = self.matching.problem.in_order[-1]
+        case = Case(last, DivergentRows(), self.facts, self.ledger, self.candidates)
+        finding = open_candidate(case, changed[-1], 0.0)
+        self.ledger.discard()
+        return finding
+
+    def find_drift(self, nodes: list[TreeNode]) -> None:
+        """Name the steepest node of a difference that grew too slowly to begin anywhere."""
+        drifted = [n for n in nodes if self._has_drifted(n)]
+        if drifted:
+            steepest = max(drifted, key=self._steepness)
+            rows = self.facts.divergent(steepest).outputs
+            reason = self.facts.score_reason("drift", rows)
+            self.ledger.open(steepest, "introduced", reason)
+
+    def hand_on_updates(self) -> None:
+        """Let the next step inherit what the optimizer put out apart, and agrees where it did.
+
+        Called alike on both sides, the optimizer only handed on what gradients differ by. The next
+        step reads the same numbers at another depth, with another tolerance.
+        """
+        order = self.facts.comparison.pairs.node
+        nodes = self.matching.problem.in_order
+        rows = [r for r in self.facts.barely_agreeing() if phase_of(nodes[order[r]]) == "after"]
+        if rows and self._updates_alike():
+            self.ledger.tolerate(self.facts.problem_values(rows))
+
+    def _updates_alike(self) -> bool:
+        """Whether both runs made the same calls after the backward pass, with equal arguments."""
+        trees, partner = (self.matching.problem, self.matching.benchmark), self.matching.partner
+        ours, theirs = ([n for n in tree.in_order if phase_of(n) == "after"] for tree in trees)
+        if not all(node in partner for node in (*ours, *theirs)):
+            return False
+        return not any(self.facts.divergent(node).arguments for node in ours)
+
+    def _steepness(self, node: TreeNode) -> float:
+        return (self.facts.scores(node)[0] or 0.0) - self.facts.reads(node)
+
+    def _has_drifted(self, node: TreeNode) -> bool:
+        picked = self.ledger.reselected_at
+        if picked is not None and picked <= node.exec_order:
+            return False  # other elements differ by as much as they like
+        # Gradients take the rounding of two passes along.
+        most = (2.0 if phase_of(node) == "forward" else 3.0) * self.facts.threshold
+        outputs = self.facts.divergent(node).outputs
+        prints = self.ledger.fingerprints(self.facts.problem_values(outputs))
+        if (self.facts.scores(node)[0] or 0.0) <= most or prints <= self.ledger.rounding:
+            return False
+        return not self.facts.hands_on_distance(node)

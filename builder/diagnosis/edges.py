@@ -1,0 +1,240 @@
+"""How far apart a value may be read: as far as it was put out, and a rounding."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, sqrt
+from typing import Literal
+
+from builder.diagnosis.excess import ESTIMATED, UNKNOWN, Expected
+from builder.diagnosis.facts import Facts
+from builder.diagnosis.finding import Phase, phase_of
+from builder.diagnosis.structure import scope_of
+from builder.flow.edges import NOWHERE, Flow
+from builder.match.tree import TreeNode
+
+# Put out by partners and moved since; by a call that one run alone makes; by two that are no
+# partners; by none that is recorded.
+Way = Literal["moved", "changed", "rewired", "outside"]
+
+
+@dataclass(frozen=True, slots=True)
+class Makers:
+    """The nodes that put out both sides of a value, and the value pair's indices there."""
+
+    ours: TreeNode | None
+    theirs: TreeNode | None
+    outputs: tuple[int, int] = (NOWHERE, NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """How many times further apart a value is than expected; `came` is what its inputs explain."""
+
+    times: float
+    row: int
+    way: Way = "outside"
+    makers: Makers | None = None
+    came: float = 0.0
+
+
+NO_EXCESS = Excess(0.0, -1)
+
+
+def excess_over(
+    distance: float,
+    expected: float,
+    row: int,
+    way: Way = "moved",
+    makers: Makers | None = None,
+    came: float = 0.0,
+) -> Excess:
+    """The excess of a distance over what is expected; none over what anything may follow from."""
+    if expected == inf or distance == 0:
+        return NO_EXCESS
+    times = distance / expected if expected > 0 else inf
+    return Excess(times, row, way, makers, came)
+
+
+class Edges:
+    """The makers of what nodes read, and the excess on the way.
+
+    `note` remembers by how much the values of a module and of a pass are apart, which is all that
+    can be expected of a value that no recorded call made.
+    """
+
+    def __init__(self, facts: Facts, known: Expected, flows: tuple[Flow, Flow]) -> None:
+        self._facts, self._known, self._flows = facts, known, flows
+        self._matching = facts.comparison.matching
+        self._inside: dict[TreeNode | None, float] = defaultdict(float)
+        self._in_pass: dict[Phase, float] = defaultdict(float)
+
+    def makers(self, row: int) -> Makers:
+        """Who put out the two sides of a value, as far as the dumps tell."""
+        found = [flow.get(i) for flow, i in zip(self._made, self._facts.value_pair(row))]
+        trees = (self._matching.problem, self._matching.benchmark)
+        nodes = [t.in_order[at[0]] if at else None for t, at in zip(trees, found)]
+        outputs = [at[1] if at else NOWHERE for at in found]
+        return Makers(nodes[0], nodes[1], (outputs[0], outputs[1]))
+
+    def makers_of_values(self, indices: range) -> list[TreeNode]:
+        """Who put out what a node that the problem alone has reads."""
+        found = (self._made[0].get(index) for index in indices)
+        return [self._matching.problem.in_order[at[0]] for at in found if at is not None]
+
+    def of_input(self, node: TreeNode, row: int) -> Excess:
+        """The excess of a value that a node reads over what its maker put out."""
+        known = self._known
+        if known.hidden[row] or known.is_rounded(row):
+            return NO_EXCESS
+        if self.is_of_another_form(row) and not self._shows(node):
+            return NO_EXCESS
+        makers = self.makers(row)
+        if self.are_partners(makers):
+            return self._moved(node, row, makers)
+        share = self.around(node)
+        if known.is_integer(row):
+            traced = makers.ours is not None or makers.theirs is not None
+            return NO_EXCESS if share > 0 and traced else Excess(inf, row, "outside", makers)
+        way = self._way(makers)
+        much = 1.0 if way == "changed" else UNKNOWN
+        return self._excess(row, ESTIMATED * much * share * known.norm[row], way, makers)
+
+    def of_module_output(self, node: TreeNode, row: int) -> Excess:
+        """The excess of what a module puts out over what was put out inside it."""
+        known = self._known
+        if known.hidden[row] or known.is_integer(row) or known.is_rounded(row):
+            return NO_EXCESS
+        makers = self._makers_inside(node, row)
+        share = max(self._inside[node], known.most(known.inputs(node)))
+        if self.are_partners(makers):
+            return self._moved(node, row, makers)
+        if makers.ours is not None or makers.theirs is not None:
+            way = self._way(makers)
+            return self._excess(row, ESTIMATED * UNKNOWN * share * known.norm[row], way, makers)
+        noise = known.noise[row]
+        if node.direction == "backward":
+            forward = node.forward
+            if forward is not None:
+                share = max(share, self._inside[forward], known.most(known.tensor_rows(forward)))
+            read = [r for r in known.inputs(node) if not known.is_integer(r)]
+            largest = max([known.norm[row], *(known.norm[r] for r in read)])
+            noise *= largest / max(known.norm[row], 1e-300)
+        came = ESTIMATED * UNKNOWN * share * known.norm[row]
+        return excess_over(known.distance[row], came + noise, row, came=came)
+
+    def around(self, node: TreeNode) -> float:
+        """The largest share by which what a node may have come from is apart."""
+        phase = phase_of(node)
+        if phase == "after":
+            return max(self._in_pass["after"], self._in_pass["backward"])
+        scope = scope_of(node)
+        if scope is None:
+            return max(self._inside[None], self._in_pass[phase])
+        read = self._known.inputs(scope) if scope in self._matching.partner else []
+        if not read:
+            return max(self._inside[scope], self._in_pass[phase])
+        return max(self._inside[scope], *(self._known.share[r] for r in read))
+
+    def note(self, node: TreeNode, rows: list[int]) -> None:
+        """Remember by how much rows of a node are apart, for what runs beside and behind it."""
+        share = self._known.most(rows)
+        if share == 0:
+            return
+        phase = phase_of(node)
+        self._in_pass[phase] = max(self._in_pass[phase], share)
+        self._inside[None] = max(self._inside[None], share)
+        up = node.parent
+        while up is not None and up.kind != "root":
+            self._inside[up] = max(self._inside[up], share)
+            up = up.parent
+
+    def is_of_another_form(self, row: int) -> bool:
+        """Whether the sides of a value have another shape, or one of them is of integers."""
+        return self._facts.is_reshaped(row) or self._facts.is_of_another_kind(row)
+
+    def _shows(self, node: TreeNode) -> bool:
+        """Whether a call computes something else from inputs in another form."""
+        known = self._known
+        read = [r for r in known.operands(node) if not self.is_of_another_form(r)]
+        share, outputs = known.most(read), known.outputs(node)
+        return not outputs or any(
+            known.distance[r]
+            > _FORMS * known.noise[r] + ESTIMATED * UNKNOWN * known.norm[r] * share
+            for r in outputs
+        )
+
+    def are_partners(self, makers: Makers) -> bool:
+        """Whether the same call made both sides."""
+        ours, theirs = makers.ours, makers.theirs
+        return (
+            ours is not None and theirs is not None and self._matching.partner.get(ours) is theirs
+        )
+
+    def unmatched(self, makers: Makers) -> TreeNode | None:
+        """The maker that one run alone has."""
+        both = (makers.ours, makers.theirs)
+        return next((n for n in both if n is not None and n not in self._matching.partner), None)
+
+    def _way(self, makers: Makers) -> Way:
+        if self.unmatched(makers) is not None:
+            return "changed"
+        return "outside" if makers.ours is None and makers.theirs is None else "rewired"
+
+    def _moved(self, node: TreeNode, row: int, makers: Makers) -> Excess:
+        """Moved or copied: ‖Δ‖ ≤ ‖Δ as it was put out‖·√copies."""
+        known = self._known
+        outputs = self._put_out(makers)
+        unlike = any(known.hidden[r] or not known.known[r] for r in outputs)
+        if not outputs or unlike or any(known.seen[r] != known.seen[row] for r in outputs):
+            return NO_EXCESS
+        base = max(known.distance[r] for r in outputs)
+        if known.is_integer(row):
+            return NO_EXCESS if base > 0 else Excess(inf, row, "moved", makers)
+        size = max(known.size[r] for r in outputs)
+        came = ESTIMATED * base * sqrt(max(1.0, known.size[row] / max(1.0, size)))
+        if phase_of(node) == "after":
+            # Gradients are scaled in place and added up over micro-steps: nothing records it.
+            came = max(came, ESTIMATED * UNKNOWN * self.around(node) * known.norm[row])
+            if not any(known.distance[r] > _FORMS * known.noise[r] for r in known.outputs(node)):
+                return NO_EXCESS  # what was read in truth agrees
+        return self._excess(row, came, "moved", makers)
+
+    def _put_out(self, makers: Makers) -> list[int]:
+        """The row that was put out, or where the sides tell of two, all rows of the maker."""
+        ours, theirs = (rows.get(i) for rows, i in zip(self._rows, makers.outputs))
+        if ours is not None and ours == theirs:
+            return [ours]
+        assert makers.ours is not None
+        return self._known.outputs(makers.ours)
+
+    def _excess(self, row: int, came: float, way: Way, makers: Makers) -> Excess:
+        expected = came + self._known.noise[row]
+        return excess_over(self._known.distance[row], expected, row, way, makers, came)
+
+    def _makers_inside(self, node: TreeNode, row: int) -> Makers:
+        """The innermost nodes inside both sides of a module that put out what it puts out."""
+        tops = (node, self._matching.partner[node])
+        sides = zip(self._flows, tops, self._facts.value_pair(row))
+        found = [flow.made_inside(top, index) for flow, top, index in sides]
+        nodes = [None if at is None else at[0] for at in found]
+        outputs = [NOWHERE if at is None else at[1] for at in found]
+        return Makers(nodes[0], nodes[1], (outputs[0], outputs[1]))
+
+    @cached_property
+    def _made(self) -> tuple[dict[int, tuple[int, int]], ...]:
+        return tuple(
+            dict(zip(f.value.tolist(), zip(f.producer.tolist(), f.output.tolist())))
+            for f in self._flows
+        )
+
+    @cached_property
+    def _rows(self) -> tuple[dict[int, int], dict[int, int]]:
+        pairs = self._facts.comparison.pairs
+        ours, theirs = pairs.problem.tolist(), pairs.benchmark.tolist()
+        return {v: r for r, v in enumerate(ours)}, {v: r for r, v in enumerate(theirs)}
+
+
+_FORMS = 3.0

@@ -1,0 +1,268 @@
+"""What one run alone calls, or calls otherwise: named where values differ behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from builder.diagnosis.facts import Facts
+from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.ledger import Ledger
+from builder.match.layout_calls import REASON as LAYOUT
+from builder.match.tree import TreeNode
+from builder.reasons import Reason
+
+ChangeKind = Literal["extra", "missing", "argument", "precision", "gradient"]
+_CONVERSIONS = frozenset(("to", "float", "double", "half", "bfloat16", "type", "type_as"))
+# Calls of both runs that stand in each other's place have few others between them.
+_BESIDE = 6
+
+
+@dataclass(slots=True, eq=False)
+class Change:
+    """A call that is not as in the other run; `scope` is the problem's module around it.
+
+    `order` is its place among the problem's nodes, of a call that the benchmark alone makes that
+    of the first node behind it. It is `named` once, by itself or with others in a `finding`.
+    """
+
+    kind: ChangeKind
+    node: TreeNode
+    order: int
+    scope: TreeNode | None
+    named: bool = False
+    finding: Finding | None = None
+
+
+class Changes:
+    """The changed calls that were passed so far, in the order of the problem's calls."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._matching = facts.comparison.matching
+        ours, theirs = facts.comparison.precision
+        self._converts = ours != theirs  # one run converts where the other need not
+        calls = [node for node in self._matching.benchmark.in_order if self.is_change(node)]
+        self._ahead = calls[::-1]
+        self._listed: list[Change] = []
+        comparison = facts.comparison
+        numbers = ~(facts.tensors[0] & facts.tensors[1]) & (comparison.error > 0)
+        rows = [*comparison.differs, *facts.surplus_arguments]
+        nodes = comparison.pairs.node
+        self._otherwise = {*nodes[rows].tolist(), *nodes[numbers].tolist()}
+
+    def is_change(self, node: TreeNode) -> bool:
+        """Whether a call of either run has no partner, and is more than the layout's doing."""
+        if node.kind != "api" or node in self._matching.partner:
+            return False
+        converts = node.entry is not None and node.entry.type_name in _CONVERSIONS
+        return self._matching.reason.get(node) != LAYOUT and not (converts and self._converts)
+
+    def differs(self, node: TreeNode) -> bool:
+        """Whether a matched call may have been made otherwise."""
+        return node.exec_order in self._otherwise
+
+    def arguments(self, node: TreeNode) -> list[int]:
+        """The rows of arguments, no tensors, that a matched call was given otherwise."""
+        if not self.differs(node):
+            return []
+        facts, comparison = self._facts, self._facts.comparison
+        return [
+            row
+            for row in facts.rows(node)
+            if not comparison.is_output[row]
+            and (
+                row in facts.surplus_arguments
+                or (
+                    (None in (facts.ours[row].dtype, facts.theirs[row].dtype))
+                    and comparison.error[row] > 0
+                )
+            )
+        ]
+
+    def follow(self, node: TreeNode, partner: TreeNode) -> None:
+        """Go along with a matched node: what the benchmark called before its partner is known."""
+        while self._ahead and self._ahead[-1].exec_order < partner.exec_order:
+            missing = self._ahead.pop()
+            up = scope_of(missing)
+            while up is not None and up not in self._matching.partner:
+                up = scope_of(up)
+            scope = self._matching.partner[up] if up is not None else None
+            self._listed.append(Change("missing", missing, node.exec_order, scope))
+
+    def add(self, kind: ChangeKind, node: TreeNode, reader: TreeNode | None = None) -> Change:
+        """Note a call; `reader` is the problem's node behind one that the benchmark alone makes."""
+        here = reader or node
+        change = Change(kind, node, here.exec_order, scope_of(here))
+        self._listed.append(change)
+        return change
+
+    def of(self, node: TreeNode | None) -> Change | None:
+        """The change that is this very call, if it has not been named; requires_grad apart."""
+        own = (c for c in self._listed if c.node is node and c.kind != "gradient")
+        return next((change for change in own if not change.named), None)
+
+    def made_by(self, node: TreeNode, reader: TreeNode) -> Change:
+        """The change that is an unmatched maker of what a node of the problem reads."""
+        known = next((c for c in self._listed if c.node is node), None)
+        if known is not None:
+            return known
+        is_ours = node.exec_order < len(self._matching.problem.in_order) and (
+            self._matching.problem.in_order[node.exec_order] is node
+        )
+        return self.add("extra", node) if is_ours else self.add("missing", node, reader)
+
+    def inside(self, module: TreeNode) -> Change | None:
+        """The latest in a module, whose output differs although all its calls agree."""
+        return self._latest(c for c in self._live() if is_in(c.scope, module))
+
+    def around(self, node: TreeNode) -> Change | None:
+        """The latest of the innermost module around a node that has one, in the same pass.
+
+        Asked of values that no recorded call made: what moved them may be a call without values.
+        """
+        live = [c for c in self._live() if phase_of(c.node) == phase_of(node)]
+        scope = scope_of(node)
+        while True:
+            found = self._latest(c for c in live if c.scope is scope)
+            if found is None and scope is not None:
+                found = self._latest(c for c in live if is_in(c.scope, scope))
+            if found is not None or scope is None:
+                return found
+            scope = scope_of(scope)
+
+    def of_gradient(self) -> Change | None:
+        """The first value of which one run alone wants a gradient, or the call that cut it off."""
+        first = next((c for c in self._live() if c.kind == "gradient"), None)
+        if first is None:
+            return None
+        first.named = True
+        scope = first.scope
+        before = [c for c in self._live() if c.order <= first.order and _is_unmatched(c)]
+        while True:
+            cut = self._latest(
+                c for c in before if c.scope is scope and phase_of(c.node) == "forward"
+            )
+            if cut is not None or scope is None:
+                return cut or first
+            scope = scope_of(scope)
+
+    def late(self) -> Change | None:
+        """The last in the optimizer's part, which only the next step can show."""
+        kinds = ("extra", "missing", "argument")
+        return self._latest(
+            c for c in self._live() if c.kind in kinds and phase_of(c.node) == "after"
+        )
+
+    def open(
+        self, change: Change, reader: TreeNode, ledger: Ledger, score: float | None
+    ) -> Finding:
+        """Name a change; `reader` is the first node behind it that differs."""
+        change.named = True
+        facts = self._facts
+        if change.kind == "argument":
+            row = self.arguments(change.node)[0]
+            return ledger.open(change.node, "argument_differs", facts.argument_reason(row))
+        if change.kind == "precision":
+            return ledger.open(change.node, "precision", facts.precision_reason(change.node))
+        if change.kind == "gradient":
+            return ledger.open(change.node, "argument_differs", self._gradient_reason(change.node))
+        run, instead = self._run(change), self._instead(change)
+        affected = None if change.kind == "extra" else reader
+        reason, named = _calls_reason(change, run, instead), self._outermost(change.node)
+        finding = ledger.open(named, "input_differs", reason, score, affected=affected)
+        for one in (*run, *instead):
+            one.named, one.finding = True, finding
+        return finding
+
+    def requires_grad(self, node: TreeNode) -> list[int]:
+        """The rows of an entry of which one run alone wants a gradient."""
+        if not self.differs(node):
+            return []
+        differs = self._facts.comparison.differs
+        return [row for row in self._facts.rows(node) if "requires_grad" in differs.get(row, ())]
+
+    def _gradient_reason(self, node: TreeNode) -> Reason:
+        row = self.requires_grad(node)[0]
+        facts = self._facts
+        return {
+            "code": "attribute_differs",
+            "value": facts.comparison.keys[row],
+            "attribute": "requires_grad",
+            "problem": str(facts.ours[row].requires_grad),
+            "benchmark": str(facts.theirs[row].requires_grad),
+        }
+
+    def _run(self, change: Change) -> list[Change]:
+        """The unbroken run of changes of the same kind that ends with one."""
+        run = [change]
+        for other in reversed(self._listed[: self._listed.index(change)]):
+            if other.kind == change.kind:
+                if other.node.exec_order != run[0].node.exec_order - 1:
+                    break
+                run.insert(0, other)
+        return run
+
+    def _instead(self, change: Change) -> list[Change]:
+        """The other run's calls in the same place."""
+        return [
+            other
+            for other in self._live()
+            if _is_unmatched(other)
+            and other.kind != change.kind
+            and other.scope is change.scope
+            and abs(other.order - change.order) < _BESIDE
+        ]
+
+    def _outermost(self, node: TreeNode) -> TreeNode:
+        """The whole module where a whole module is on one side alone, else the call itself."""
+        known = self._matching.partner
+        while (
+            node not in known
+            and node.parent is not None
+            and node.parent.kind == "module"
+            and node.parent.entry is not None
+            and node.parent not in known
+        ):
+            node = node.parent
+        return node
+
+    def _live(self) -> list[Change]:
+        return [change for change in self._listed if not change.named]
+
+    @staticmethod
+    def _latest(changes: Iterator[Change]) -> Change | None:
+        usable = [change for change in changes if change.kind != "gradient"]
+        return usable[-1] if usable else None
+
+
+def scope_of(node: TreeNode) -> TreeNode | None:
+    """The module around a node; None at the top."""
+    up = node.parent
+    while up is not None and up.kind == "collection":
+        up = up.parent
+    return None if up is None or up.kind == "root" else up
+
+
+def is_in(inner: TreeNode | None, outer: TreeNode) -> bool:
+    """Whether a node is another, or in it."""
+    while inner is not None and inner is not outer:
+        inner = inner.parent
+    return inner is outer
+
+
+def _is_unmatched(change: Change) -> bool:
+    return change.kind in ("extra", "missing")
+
+
+def _calls_reason(change: Change, run: list[Change], instead: list[Change]) -> Reason:
+    """What one run alone calls, or calls where the other calls something else."""
+    if instead:
+        code = f"{change.kind}_replaced"
+        return {"code": code, "names": _names(run), "instead": _names(instead)}
+    return {"code": f"{change.kind}_calls", "names": _names(run)}
+
+
+def _names(changes: list[Change]) -> str:
+    return ", ".join(change.node.name for change in changes[-5:])

@@ -1,0 +1,27 @@
+"""What a walk over one compared (step, rank) has established."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from builder.diagnosis.finding import Finding
+from builder.match.tree import TreeNode
+
+THRESHOLD = 0.25
+"""The score above which a value is said to diverge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """The findings of one (step, rank), in order, and what the next step is told.
+
+    `tolerated` are fingerprints of values that differ without a finding, which the next step may
+    inherit; `late` is a call of the optimizer that only the next step can confirm; `ties` are
+    the calls in which rounding decided what was picked.
+    """
+
+    findings: list[Finding]
+    tolerated: frozenset[Hashable]
+    late: Finding | None
+    ties: tuple[TreeNode, ...] = ()
