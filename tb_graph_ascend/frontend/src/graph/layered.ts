@@ -81,7 +81,14 @@ export function layOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[]): L
   };
   put(null, PAD, PAD);
   const open = new Set([...inside.keys()].filter((id) => id !== null));
-  const routes = edges.flatMap((edge) => routeOf(edge, places, parents, open));
+  const beside = new Map<number | null, Place[]>();
+  for (const [id, place] of places) {
+    const parent = parents.get(id) ?? null;
+    const known = beside.get(parent);
+    if (known) known.push(place);
+    else beside.set(parent, [place]);
+  }
+  const routes = edges.flatMap((edge) => routeOf(edge, places, beside.get(parents.get(edge.from) ?? null) ?? [], open));
   return { places, routes, width: whole.width + 2 * PAD + ARC, height: whole.height + 2 * PAD };
 }
 
@@ -141,9 +148,11 @@ function placeLayers(members: readonly LaidBox[], layers: readonly number[][], f
   let y = 0;
   const tops: number[] = [];
   for (const one of layers) {
-    const wish = (index: number): number => mean((feeds[index] ?? []).map((from) => centre[from] ?? 0)) ?? 0;
-    const sorted = [...one].sort((a, b) => wish(a) - wish(b) || a - b);
-    spread(sorted, members, wish, centre);
+    const wishes = new Map(one.map((index) => [index, mean((feeds[index] ?? []).map((from) => centre[from] ?? 0))]));
+    const wish = (index: number): number => wishes.get(index) ?? Infinity;
+    // What nothing feeds stands beside the others and pushes none of them away.
+    const sorted = [...one].sort((a, b) => (wish(a) === wish(b) ? a - b : wish(a) - wish(b)));
+    spread(sorted, members, (index) => wishes.get(index) ?? null, centre);
     sorted.forEach((index) => (tops[index] = y));
     y += Math.max(...sorted.map((index) => members[index]?.height ?? 0)) + GAP_Y;
   }
@@ -159,17 +168,32 @@ function placeLayers(members: readonly LaidBox[], layers: readonly number[][], f
 }
 
 /** Centres as near to their wishes as the widths allow, in order. */
-function spread(sorted: readonly number[], members: readonly LaidBox[], wish: (index: number) => number, centre: number[]): void {
-  const width = (index: number): number => members[index]?.width ?? 0;
-  const wishes = sorted.map(wish);
-  let reach = -Infinity;
-  sorted.forEach((index, at) => {
-    centre[index] = Math.max(wishes[at] ?? 0, reach + width(index) / 2);
-    reach = centre[index] + width(index) / 2 + GAP_X;
-  });
+function spread(
+  sorted: readonly number[],
+  members: readonly LaidBox[],
+  wish: (index: number) => number | null,
+  centre: number[],
+): void {
+  const half = (index: number): number => (members[index]?.width ?? 0) / 2;
+  const place = (indices: readonly number[], from: number): number => {
+    let reach = from;
+    for (const index of indices) {
+      const at = Math.max(wish(index) ?? (Number.isFinite(reach) ? -Infinity : 0), reach + half(index));
+      centre[index] = at;
+      reach = at + half(index) + GAP_X;
+    }
+    return reach;
+  };
+  const fed = sorted.filter((index) => wish(index) !== null);
+  place(fed, -Infinity);
   // Pushed to one side they go back together, so that a layer stands under what feeds it.
-  const shift = (mean(sorted.map((index, at) => (wishes[at] ?? 0) - (centre[index] ?? 0))) ?? 0);
-  for (const index of sorted) centre[index] = (centre[index] ?? 0) + shift;
+  const shift = mean(fed.map((index) => (wish(index) ?? 0) - (centre[index] ?? 0))) ?? 0;
+  let reach = -Infinity;
+  for (const index of fed) {
+    centre[index] = (centre[index] ?? 0) + shift;
+    reach = Math.max(reach, (centre[index] ?? 0) + half(index) + GAP_X);
+  }
+  place(sorted.filter((index) => wish(index) === null), reach);
 }
 
 function mean(numbers: readonly number[]): number | null {
@@ -179,24 +203,24 @@ function mean(numbers: readonly number[]): number | null {
 function routeOf(
   { from, to }: LaidEdge,
   places: ReadonlyMap<number, Place>,
-  parents: ReadonlyMap<number, number | null>,
+  beside: readonly Place[],
   open: ReadonlySet<number>,
 ): Route[] {
   const [start, end] = [places.get(from), places.get(to)];
   if (!start || !end || open.has(from) || open.has(to)) return [];
   const [x1, y1] = [start.x + start.width / 2, start.y + start.height];
   const [x2, y2] = [end.x + end.width / 2, end.y];
-  const between = [...places].filter(
-    ([id, one]) =>
-      id !== from && id !== to && parents.get(id) === parents.get(from) && one.y >= y1 && one.y + one.height <= y2 &&
-      one.x < Math.max(x1, x2) + 4 && one.x + one.width > Math.min(x1, x2) - 4,
+  const [left, right] = [Math.min(x1, x2) - 4, Math.max(x1, x2) + 4];
+  const between = beside.filter(
+    (one) =>
+      one !== start && one !== end && one.y >= y1 && one.y + one.height <= y2 && one.x < right && one.x + one.width > left,
   );
   if (between.length === 0) {
     const bend = Math.max(12, (y2 - y1) / 2);
     return [{ from, to, skips: false, path: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}` }];
   }
   // A residual goes round what it skips, on the right.
-  const side = Math.max(...between.map(([, one]) => one.x + one.width), start.x + start.width, end.x + end.width) + ARC;
+  const side = Math.max(...between.map((one) => one.x + one.width), start.x + start.width, end.x + end.width) + ARC;
   const path = `M${start.x + start.width} ${y1 - 8}C${side} ${y1 - 8} ${side} ${y1} ${side} ${y1 + 14}L${side} ${y2 - 14}C${side} ${y2} ${side} ${y2 + 8} ${end.x + end.width} ${y2 + 8}`;
   return [{ from, to, skips: true, path }];
 }
