@@ -269,10 +269,8 @@ class _Attribution:
         score = float(np.nan_to_num(self.comparison.score[row]))
         alone = self.edges.unmatched(makers)
         if alone is not None:
-            change = self.changes.made_by(alone, node)
-            if change.finding is not None:
-                return change.finding
-            return self._open_change(change, node, score, excess)
+            made = self.changes.made_by(alone, node)
+            return made.finding or self._open_change(made, node, score, excess)
         owner = self._owner(node, row)
         if owner is not None:
             return self._open_parameter(owner, [row])

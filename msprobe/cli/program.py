@@ -19,6 +19,7 @@ from msprobe.cli import (
     ckpt_compare,
     compare,
     config_check,
+    confirm,
     diagnose,
     doctor,
     graph_visualize,
@@ -38,7 +39,7 @@ from msprobe.cli.outcome import Exit
 from msprobe_core.format.errors import MendableError
 
 COMMANDS = (
-    *(graph_visualize, unit, join, compare, merge_result, overflow_check, diagnose, check),
+    *(graph_visualize, unit, join, compare, merge_result, overflow_check, diagnose, confirm, check),
     *(serve, trend, inspect, doctor),
     *(acc_check, multi_acc_check, api_precision_compare, op_generate, run_ut, multi_run_ut),
     *(config_check, ckpt_compare),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msprobe_core.config.graft_section import GraftConfig
 from msprobe_core.config.load_section import LoadConfig
 from msprobe_core.config.slices import Slice
 
@@ -39,6 +40,7 @@ class Config:
     diff_nums: int = 1
     file_format: str | None = None
     load: LoadConfig | None = None
+    graft: GraftConfig | None = None
     source: str | None = None
 
     @property

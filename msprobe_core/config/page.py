@@ -11,7 +11,9 @@ from msprobe_core.config.schema import (
     COMMON,
     FIELDS,
     FOREIGN_SECTIONS,
+    GRAFT_FIELDS,
     LOAD_FIELDS,
+    TAKE_FIELDS,
     VALUE_TASKS,
     Field,
     Kind,
@@ -66,6 +68,19 @@ alone, freed from what came before it. Shape and dtype must agree; what was repl
 
 """
 
+_GRAFT = """
+## In the section `graft`
+Calls of this run take their values from an earlier dump, so that the rest of the run shows whether
+a difference begins there; [`msprobe confirm`](confirm.md) writes it. Shape and dtype must agree;
+what was replaced is listed under `grafted` in dump.json.
+
+"""
+
+_TAKE = """
+Each object in `take`:
+
+"""
+
 _ELSEWHERE = """
 ## Not here
 * Level `L2` (kernel dumps) and `AclGraphDumper` need an Ascend NPU; without one they are refused.
@@ -87,6 +102,10 @@ def configuration_page() -> str:
             *_table(sectioned, with_sections=True),
             _LOAD,
             *_table(LOAD_FIELDS, with_sections=False),
+            _GRAFT,
+            *_table(GRAFT_FIELDS, with_sections=False),
+            _TAKE,
+            *_table(TAKE_FIELDS, with_sections=False),
             _ELSEWHERE,
             ignored,
         )

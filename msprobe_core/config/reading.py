@@ -11,6 +11,7 @@ from typing import Any
 
 from msprobe_core.config.checks import check_value, refuse_unknown
 from msprobe_core.config.combinations import refuse_impossible, refuse_unsupported
+from msprobe_core.config.graft_section import read_graft
 from msprobe_core.config.load_section import read_load
 from msprobe_core.config.model import Config
 from msprobe_core.config.schema import COMMON, FIELDS, FOREIGN_SECTIONS, VALUE_TASKS, field
@@ -54,6 +55,8 @@ def _build(
     explicit = _section_values(place, raw, task)
     if "load" in raw:
         values["load"] = read_load(place, raw["load"])
+    if "graft" in raw:
+        values["graft"] = read_graft(place, raw["graft"])
     source = None if config_path is None else str(config_path)
     config = Config(**values, **explicit, source=source)  # type: ignore[arg-type]
     refuse_impossible(place, config, explicit.keys())
@@ -64,7 +67,7 @@ def _common_values(
     place: str, merged: dict[str, Any], given: dict[str, object]
 ) -> dict[str, object]:
     common = [entry for entry in FIELDS if COMMON in entry.sections]
-    known = [entry.name for entry in common] + [*VALUE_TASKS, *FOREIGN_SECTIONS, "load"]
+    known = [entry.name for entry in common] + [*VALUE_TASKS, *FOREIGN_SECTIONS, "load", "graft"]
     values: dict[str, object] = {}
     for key, value in merged.items():
         _refuse_misplaced(place, key)

@@ -210,6 +210,26 @@ LOAD_FIELDS = (
     ),
 )
 
+GRAFT_FIELDS = (
+    Field("path", "path", "required", "The dump folder (task tensor) whose values are taken."),
+    Field("take", "names", "required", "A list of objects: what is taken, and where it goes."),
+    Field("step", "int", "the current step", "The step of that dump to read from."),
+    Field("rank", "int", "the current rank", "The rank of that dump to read from."),
+)
+TAKE_FIELDS = (
+    Field("at", "path", "required", "The entry of this run, such as `Torch.matmul.4.forward`."),
+    Field(
+        "what",
+        "choice",
+        '"output"',
+        "`output`: what the entry puts out (of a backward entry: the gradients that it hands on; "
+        "of `parameters_grad`: those gradients); `input`: its inputs, numbers too; `parameters`: "
+        "those of the module; `through`: nothing is taken, the call hands its first input on.",
+        choices=("output", "input", "parameters", "through"),
+    ),
+    Field("from", "path", "the same name", "The entry of the other dump."),
+)
+
 FOREIGN_SECTIONS = ("acc_check", "run_ut", "grad_probe", "free_benchmark", "exception_dump")
 """Sections of tasks that other tools perform; they may stand in a shared file and are not read."""
 

@@ -11,6 +11,7 @@ from msprobe_core.report import say
 from msprobe_core.torch.rank import current_rank
 from msprobe_core.torch.recorder import TorchStepRecorder
 from msprobe_core.torch.watch.custom_functions import CustomApis
+from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation
 
 
@@ -37,7 +38,8 @@ class TorchFramework:
         Raises LifecycleError when the first step finds nothing to load; a later one only says so.
         """
         isolation = self._isolation(config, step, rank)
-        return TorchStepRecorder(config, step, rank, self.custom, stacks, isolation)
+        graft = None if config.graft is None else Graft(config.graft, step, rank)
+        return TorchStepRecorder(config, step, rank, self.custom, stacks, isolation, graft)
 
     def _isolation(self, config: Config, step: int, rank: int | None) -> Isolation | None:
         if config.load is None:

@@ -24,6 +24,7 @@ from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.torch.record.tensors import SavesFile, TensorBook, ValueOptions
 from msprobe_core.torch.watch import Capture
 from msprobe_core.torch.watch.custom_functions import CustomApis
+from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model
 from msprobe_core.torch.watch.saved_values import SavedValues
@@ -34,7 +35,8 @@ from msprobe_core.writer.step_files import Header
 class TorchStepRecorder:
     """Records one step of this process into one directory. Raises OSError.
 
-    With `isolation` some modules run on inputs of an earlier dump.
+    With `isolation` some modules run on inputs of an earlier dump, with `graft` some calls take
+    values of one.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class TorchStepRecorder:
         custom: CustomApis,
         stacks: StackBook,
         isolation: Isolation | None = None,
+        graft: Graft | None = None,
     ) -> None:
         self.config, self._step = config, step
         self.running = False
@@ -60,8 +63,8 @@ class TorchStepRecorder:
         sketch = SKETCH_VERSION if options.sketch else None
         header = Header(config.task, config.level, data_dir, sketch)
         output.open_files(header, config.extra_info)
-        self._isolation = isolation
-        self._capture = Capture(config, self.trace, custom, self._isolation)
+        self._isolation, self._graft = isolation, graft
+        self._capture = Capture(config, self.trace, custom, self._isolation, self._graft)
         self._tokens: TokenRange | None = None
         self._saved = SavedValues(self.trace, alone=config.level == "debug")
 
@@ -194,6 +197,8 @@ class TorchStepRecorder:
             self.notes["recomputed"] = json.dumps(self.trace.recomputed)
         if self._isolation is not None:
             self.notes["loaded"] = json.dumps(self._isolation.replaced)
+        if self._graft is not None:
+            self.notes["grafted"] = json.dumps(self._graft.replaced)
         self.notes |= self._capture.outermost.notes()
         if self._capture.compiled_calls:
             self.notes["compiled"] = json.dumps({"calls": self._capture.compiled_calls})

@@ -31,12 +31,17 @@ def main() -> int:
     parser.add_argument("--recordings", type=Path, help="keep recordings here and use them again")
     parser.add_argument("--models", action="store_true", help="the models of transformers instead")
     parser.add_argument("--kernels", action="store_true", help="wrong kernels instead")
+    parser.add_argument("--confirm", action="store_true", help="prove findings by intervention")
     parser.add_argument("--dtype", choices=DTYPES, action="append", help="only this format")
     parser.add_argument("--architecture", action="append", help="only this model")
     parser.add_argument("--dumps", choices=("ours", "peer"), default="ours")
     options = parser.parse_args()
     if options.recordings is not None:
         options.recordings.mkdir(parents=True, exist_ok=True)
+    if options.confirm:
+        from tests.zoo.confirming import judge as judge_proofs
+
+        return int(not judge_proofs())
     if options.kernels:
         return _judge_kernels(options)
     began = time.monotonic()

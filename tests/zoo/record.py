@@ -20,18 +20,19 @@ def record(architecture: str, setting: Setting, task: Task, folder: Path) -> Non
     """Train for the steps of an experiment and leave the dump below `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     with setting.entered():
-        experiment = _experiment(architecture, setting)
+        made = experiment(architecture, setting)
         config = {"task": task, "level": "mix", "dump_path": str(folder / "dump")}
         choice = {"sketch": setting.sketch, "rank": [], "step": [], task: {}}
         path = folder / "config.json"
         path.write_text(json.dumps(config | choice))
-        experiment.train(PrecisionDebugger(config_path=str(path)))
+        made.train(PrecisionDebugger(config_path=str(path)))
 
 
-def _experiment(architecture: str, setting: Setting) -> Experiment:
+def experiment(architecture: str, setting: Setting) -> Experiment:
+    """A fresh experiment with the change of a setting in it; seeds torch."""
     torch.manual_seed(setting.seed)
-    experiment = experiment_of(architecture, setting.dtype)
-    setting.change(experiment)
+    made = experiment_of(architecture, setting.dtype)
+    setting.change(made)
     # A fault may draw random numbers while it is put in; training draws the same on both sides.
     torch.manual_seed(setting.seed + 1)
-    return experiment
+    return made

@@ -30,6 +30,7 @@ from msprobe_core.torch.watch.function_modes import (
     take_off_later,
 )
 from msprobe_core.torch.watch.gradients import GradientWatch
+from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.graph import now
 from msprobe_core.torch.watch.regions import RegionWatch
 
@@ -73,6 +74,7 @@ class CallMode(TorchFunctionMode):
         self._thread: int | None = None
         self._aside = threading.local()
         self._unlisted = unlisted
+        self.graft: Graft | None = None
 
     def __torch_function__(
         self,
@@ -184,6 +186,9 @@ class CallMode(TorchFunctionMode):
     ) -> Any:  # noqa: ANN401
         """Run one API call and record it; exceptions of the call leave its inputs recorded."""
         begun = self._begin(api, written, caller)
+        if self.graft is not None and begun is not None:
+            name = f"{begun[1]}.forward"
+            call = self._trace.safely(name, self.graft.inputs, name, *call) or call
         local = self._threads.local
         resizes = api.name in _RESIZES
         size = self._trace.safely(api.owner, _elements, call[0]) if resizes else None
@@ -200,6 +205,10 @@ class CallMode(TorchFunctionMode):
             self._trace.safely(api.owner, self._trace.book.written, wrote)
         if size is not None:
             self._trace.safely(api.owner, self._resized, result, size)
+        if self.graft is not None and begun is not None:
+            name = f"{begun[1]}.forward"
+            other = self._trace.safely(name, self.graft.output, name, call[0], result)
+            result = result if other is None else other
         self._end(begun, written[0], result)
         return result
 

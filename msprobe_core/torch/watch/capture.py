@@ -22,6 +22,7 @@ from msprobe_core.torch.watch.collectives import CollectiveWatch
 from msprobe_core.torch.watch.compiled_code import CompiledCode
 from msprobe_core.torch.watch.custom_functions import CustomApis, CustomCalls
 from msprobe_core.torch.watch.gradients import GradientWatch
+from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model, ModuleWatch
 from msprobe_core.torch.watch.regions import RegionWatch
@@ -45,7 +46,12 @@ class Capture:
     """
 
     def __init__(
-        self, config: Config, trace: Trace, custom: CustomApis, isolation: Isolation | None
+        self,
+        config: Config,
+        trace: Trace,
+        custom: CustomApis,
+        isolation: Isolation | None,
+        graft: Graft | None = None,
     ) -> None:
         self._records_modules = config.records_modules
         self._threads = ThreadState()
@@ -72,6 +78,9 @@ class Capture:
         self._modules = ModuleWatch(
             trace, self._threads, self._gradients, self._mode, isolation, self.outermost
         )
+        self._modules.graft = graft
+        if self._mode is not None:
+            self._mode.graft = graft
         self._watches += [self._modules, self._regions, self.optimizers]
         self._single: ModuleWatch | None = None
         self._compiled = CompiledCode(self._enter_compiled, self._leave_compiled)

@@ -31,6 +31,7 @@ from msprobe_core.torch.record.entries import (
 from msprobe_core.torch.watch.calls import CallMode
 from msprobe_core.torch.watch.global_hooks import GlobalHooks
 from msprobe_core.torch.watch.gradients import Begun, GradientWatch
+from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.own_hook import OwnHook, state_without_own_hooks
 from msprobe_core.torch.watch.parameters import ParameterWatch
@@ -94,6 +95,7 @@ class ModuleWatch:
     ) -> None:
         self._mode, self._isolation, self._outermost = mode, isolation, outermost
         self._single = False
+        self.graft: Graft | None = None
         self._trace, self._threads, self._gradients = trace, threads, gradients
         self._parameters = ParameterWatch(trace)
         self._paths: dict[int, tuple[str, torch.nn.Module]] = {}
@@ -265,6 +267,10 @@ class ModuleWatch:
         fresh: tuple[Any, ...] | None = None
         if self._isolation is not None and self._isolation.concerns(path):
             fresh = args = self._isolation.replace(call.forward, args, kwargs)
+        if self.graft is not None and self.graft.concerns(call.forward):
+            self.graft.parameters(call.forward, path, module)
+            fresh, kwargs_too = self.graft.inputs(call.forward, args, kwargs)
+            kwargs.update(kwargs_too)
         selection = trace.selection
         if parent is None and self._outermost is not None:
             self._outermost.note(call.forward, args, kwargs)
@@ -293,29 +299,42 @@ class ModuleWatch:
         self,
         module: torch.nn.Module,
         *rest: Any,  # noqa: ANN401 - args, kwargs (not after an exception), result
-    ) -> None:
+    ) -> Any:  # noqa: ANN401
         local = self._threads.local
         if id(module) not in self._paths or not local.open or self._is_quiet():
-            return
+            return None
+        result = rest[-1]
         try:
             with untraced():
                 if id(module) in self._late and local.open[-1].module is module:
                     self._keep_parameters(local.open[-1])
-                else:
-                    self._end_of(module, rest[-1])
+                    return None
+                result = self._grafted(module, rest)
+                self._end_of(module, result)
         except Exception as error:  # nothing of this may reach the user's step
             self._trace.report(f"Module.{self._paths[id(module)][0]}", error)
+        return None if result is rest[-1] else result
 
-    def _after_late(self, module: torch.nn.Module, *rest: Any) -> None:  # noqa: ANN401
+    def _after_late(self, module: torch.nn.Module, *rest: Any) -> Any:  # noqa: ANN401
         """As `_after`, after the user's own hooks of the module."""
         local = self._threads.local
         if id(module) not in self._paths or not local.open or self._is_quiet():
-            return
+            return None
+        result = rest[-1]
         try:
             with untraced():
-                self._end_of(module, rest[-1])
+                result = self._grafted(module, rest)
+                self._end_of(module, result)
         except Exception as error:  # nothing of this may reach the user's step
             self._trace.report(f"Module.{self._paths[id(module)][0]}", error)
+        return None if result is rest[-1] else result
+
+    def _grafted(self, module: torch.nn.Module, rest: tuple[Any, ...]) -> Any:  # noqa: ANN401
+        """What a module returns, from the other dump where the `graft` section says so."""
+        running = self._threads.local.open[-1]
+        if self.graft is None or running.module is not module:
+            return rest[-1]
+        return self.graft.output(running.call.forward, rest[0], rest[-1])
 
     def _end_of(self, module: torch.nn.Module, result: object) -> None:
         """End a call, and those inside it whose end an exception has skipped."""

@@ -24,7 +24,7 @@ def test_the_page_is_what_the_schema_says() -> None:
 
 def test_every_setting_is_in_the_schema() -> None:
     names = {field.name for field in FIELDS}
-    assert names == {field.name for field in fields(Config)} - {"load", "source"}
+    assert names == {field.name for field in fields(Config)} - {"load", "graft", "source"}
     assert {field.name for field in LOAD_FIELDS} == {field.name for field in fields(LoadConfig)}
     page = configuration_page()
     assert all(f"\n| `{name}` |" in page for name in names)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import increment_version
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from tests.zoo.experiment import Experiment
@@ -78,7 +79,11 @@ class KernelWatch(TorchDispatchMode):
         with torch._C.DisableTorchFunction():  # what is computed here is no call of the run
             kept = self.before(args, kwargs)
             result = func(*args, **kwargs)
-            written = args[0] if _writes_its_inputs(func, result) else result
+            written = result
+            if _writes_its_inputs(func, result):
+                # Under a mode torch counts no version for these, as it does without one.
+                written = args[0]
+                increment_version(written)
             outputs = floating(written)
             if outputs:
                 self.computed(self._site(func), func, *kept, outputs)

@@ -1,0 +1,93 @@
+"""Real runs with sketches: what begins a difference is named, and a second fault behind a first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import builder
+from builder.work.outcome import StoredFinding
+from msprobe.pytorch import PrecisionDebugger
+
+Change = Callable[[Tensor], Tensor]
+
+
+def same(x: Tensor) -> Tensor:
+    return x
+
+
+class Branches(nn.Module):
+    """Two branches that meet at the end; `early`, `late` and `beside` change one call each."""
+
+    def __init__(self, early: Change, late: Change, beside: Change) -> None:
+        super().__init__()
+        self.first, self.second, self.other = (nn.Linear(16, 16) for _ in range(3))
+        self.early, self.late, self.beside = early, late, beside
+
+    def forward(self, x: Tensor) -> Tensor:
+        other = self.beside(torch.tanh(self.other(x)))
+        hidden = self.early(torch.sin(self.first(x)))
+        return torch.add(self.late(torch.cos(self.second(hidden))), other)
+
+
+def recorded(path: Path, early: Change = same, late: Change = same, beside: Change = same) -> None:
+    torch.manual_seed(0)
+    model = Branches(early, late, beside)
+    x = torch.randn(32, 16)
+    debugger = PrecisionDebugger(level="mix", dump_path=str(path))
+    with debugger.recording(model):
+        model(x).square().sum().backward()
+    debugger.close()
+
+
+def found(tmp_path: Path, **changes: Change) -> tuple[StoredFinding, ...]:
+    recorded(tmp_path / "problem", **changes)
+    recorded(tmp_path / "benchmark")
+    return builder.build(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "o").findings
+
+
+def scaled_a_little(x: Tensor) -> Tensor:
+    return x * 1.0001
+
+
+def tripled(x: Tensor) -> Tensor:
+    return x * 3
+
+
+def lowered(x: Tensor) -> Tensor:
+    return x - 0.5
+
+
+def names(findings: tuple[StoredFinding, ...]) -> list[str]:
+    return [finding.name for finding in findings]
+
+
+def test_equal_runs_are_silent(tmp_path: Path) -> None:
+    assert found(tmp_path) == ()
+
+
+@pytest.mark.parametrize("factor", [1.0001, 1.1, 2.0])
+def test_a_call_that_one_run_alone_makes_is_named(tmp_path: Path, factor: float) -> None:
+    (finding,) = found(tmp_path, early=lambda x: x * factor)
+    assert finding.name == "Tensor.__mul__.0.forward"
+
+
+def test_a_second_fault_on_another_branch_is_not_the_first_ones_follower(tmp_path: Path) -> None:
+    both = found(tmp_path, early=scaled_a_little, beside=lowered)
+    assert set(names(both)) == {"Tensor.__mul__.0.forward", "Tensor.__sub__.0.forward"}
+
+
+def test_a_second_fault_behind_a_small_first_one_is_named(tmp_path: Path) -> None:
+    both = found(tmp_path, early=scaled_a_little, late=tripled)
+    assert names(both) == ["Tensor.__mul__.0.forward", "Tensor.__mul__.1.forward"]
+
+
+def test_a_finding_keeps_how_much_its_inputs_explain(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, early=lambda x: x * 1.1)
+    reason = finding.reasons[0]
+    assert reason["apart"] == pytest.approx(0.1, rel=0.5)
+    assert reason["explained"] < 0.01
