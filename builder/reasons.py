@@ -97,6 +97,8 @@ SENTENCES = {
     "names alone were compared",
     "ties": "{name} (of {count} such calls) ranks numbers that agree to rounding and picks others: "
     "a tie; what is gathered by them differs and is no finding",
+    "placed_by_names": "the {side} dump has no construct.json: its modules stand as their names "
+    "say, and its calls where the other run has calls of their names, or beside their neighbours",
     "merged": "the ranks are compared as one logical run: {problem} against {benchmark}",
     "not_merged": "compared rank by rank, not as one logical run: {why}",
     "merged_little": "fewer than half of the values could be compared: {compared} of {total}",

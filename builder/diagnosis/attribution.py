@@ -228,7 +228,9 @@ class _Attribution:
             return None
         said = self._said_already(node, worst)
         if said is not None or cause is not None:
-            if said is None and worst.way in ("moved", "changed") and worst.times > _BEHIND:
+            # Behind NaN there is no distance to tell a second fault by.
+            measured = worst.way == "moved" or (worst.way == "changed" and worst.times < inf)
+            if said is None and measured and worst.times > _BEHIND:
                 return self._open_edge(node, worst)
             if said is not None:
                 self.ledger.carry(cause or said, node)

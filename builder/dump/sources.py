@@ -27,12 +27,17 @@ Granularity = Literal["rank", "step", "root"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One process's dump of one step; `has_values` tells whether their file is there."""
+    """One process's dump of one step.
+
+    `has_values` tells whether their file is there, `has_places` whether construct.json is, which
+    says where calls stand; single saved values stand nowhere.
+    """
 
     step: int
     rank: int
     path: Path
     has_values: bool = True
+    has_places: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,9 @@ def _rank_sources(step_dir: Path, step: int) -> tuple[Source, ...]:
 
 
 def _source(step: int, rank: int, path: Path) -> Source:
-    return Source(step, rank, path, values_file(path).is_file())
+    values = values_file(path)
+    has_places = values.name == DEBUG_FILE or (path / CONSTRUCT_FILE).is_file()
+    return Source(step, rank, path, values.is_file(), has_places)
 
 
 def _number_processes(

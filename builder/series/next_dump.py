@@ -22,20 +22,30 @@ def module_of(key: Key) -> str | None:
     return name.rpartition(".")[0] or None if kind in _OF_PARAMETERS else None
 
 
+def recorded_module(key: Key) -> str | None:
+    """The module whose calls explain a target: the one that its own module works in, since what
+    feeds it may be wrong; a member of a list stands for itself. None for the whole model.
+    """
+    module = module_of(key)
+    if not module or module.rpartition(".")[2].isdecimal():
+        return module
+    return module.rpartition(".")[0] or None
+
+
 def dump_configuration(key: Key, step: int, rank: int | None = None) -> Mapping[str, Any]:
-    """The `config.json` of PrecisionDebugger for that step, and the target's module if it has one.
+    """The `config.json` of PrecisionDebugger for that step and the module that explains the target.
 
     The name is written with a dot at both ends, so that it fits whatever wraps the model and no
     other module's name that begins alike.
     """
-    module = module_of(key)
+    module = recorded_module(key)
     return {
         "task": "statistics",
         "level": "mix",
         "dump_path": "dump",
         "rank": [] if rank is None else [rank],
         "step": [step],
-        "list": [f".{module}."] if module else [],
+        "statistics": {"list": [f".{module}."] if module else []},
     }
 
 

@@ -13,7 +13,7 @@ from builder.dump.reader import dump_file, is_debug_file
 from builder.dump.sources import Source, SourceSet, find_sources
 from builder.errors import DumpError, InputError
 from builder.work.plan import Missing, PairPlan, plan_pairs
-from msprobe_core.format import DEBUG_FILE, DUMP_FILE
+from msprobe_core.format import DEBUG_FILE, DUMP_FILE, parse_rank_dir
 
 Place = tuple[int, int]
 
@@ -106,7 +106,8 @@ def _ranks_alone(dump: SourceSet) -> SourceSet:
 def _check_processes(dump: SourceSet) -> None:
     by_step: dict[int, list[Source]] = {}
     for source in dump.sources:
-        if source.path.name.startswith("proc") and source.rank >= 0:
+        place = parse_rank_dir(source.path.name)
+        if place is not None and place.kind == "proc" and source.rank >= 0:
             by_step.setdefault(source.step, []).append(source)
     for processes in by_step.values():
         if len(processes) > 1 and dump.granularity != "rank":

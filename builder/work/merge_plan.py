@@ -51,7 +51,7 @@ def plan_comparison(problem: SourceSet, benchmark: SourceSet, options: BuildOpti
     merging = options.merging
     if not should_merge(problem, benchmark, merging):
         plan = plan_pairs(problem, benchmark, options.rank_map, options.step_map)
-        return replace(plan, notes=_why_in_pairs(problem, benchmark, merging))
+        return replace(plan, notes=(*plan.notes, *_why_in_pairs(problem, benchmark, merging)))
     if options.rank_map:
         raise InputError("--rank-map pairs ranks, which merging joins", "leave one of them out")
     try:
@@ -61,7 +61,7 @@ def plan_comparison(problem: SourceSet, benchmark: SourceSet, options: BuildOpti
         if merging.merge == "require":
             raise
         plan = plan_pairs(problem, benchmark, options.rank_map, options.step_map)
-        return replace(plan, notes=({"code": "not_merged", "why": error.message},))
+        return replace(plan, notes=(*plan.notes, {"code": "not_merged", "why": error.message}))
 
 
 def _why_in_pairs(

@@ -19,6 +19,7 @@ from builder.judge.extensions import Extension, apply_extensions
 from builder.judge.overflow import overflow_levels
 from builder.judge.verdict import Judgement, judge
 from builder.match.nodes import MatchRules, match_trees
+from builder.match.places import give_places
 from builder.match.rollout_dumps import make_alike
 from builder.match.rollout_mapping import Backend, rollout_mapping
 from builder.match.tree import Tree, build_tree
@@ -136,11 +137,14 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     if plan.is_merged:
         return _compare_merged(plan, instructions)
     enter("reading")
-    problem = build_tree(read_dump(plan.problem))
+    recorded = read_dump(plan.problem)
+    other = None if plan.benchmark is None else read_dump(plan.benchmark)
+    give_places(recorded, other)
+    problem = build_tree(recorded)
     levels = overflow_levels(problem)
-    if plan.benchmark is None:
+    if other is None:
         return ComparedPair(plan, problem, overflow=(levels, []))
-    other = read_dump(plan.benchmark)
+    give_places(other, recorded)
     notes: tuple[str, ...] = ()
     if instructions.backend is not None or instructions.matrices is not None:
         dump, other, notes = _prepared(problem.dump, other, instructions)

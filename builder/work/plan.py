@@ -99,7 +99,7 @@ class Plan:
 def plan_single(problem: SourceSet) -> Plan:
     """Every source becomes a graph of its own."""
     pairs = [PairPlan(s.step, s.rank, s.path, None) for s in problem.sources]
-    return _without_broken(pairs, (), _lost(problem))
+    return _without_broken(pairs, (), _lost(problem), _placed_by_names(problem=problem))
 
 
 def plan_pairs(
@@ -141,7 +141,9 @@ def plan_pairs(
             f"({_listed(problem)} against {_listed(benchmark)})",
             "pair them with --step-map or --rank-map",
         )
-    return _without_broken(pairs, tuple(missing), _lost(problem) | _lost(benchmark))
+    lost = _lost(problem) | _lost(benchmark)
+    notes = _placed_by_names(problem=problem, benchmark=benchmark)
+    return _without_broken(pairs, tuple(missing), lost, notes)
 
 
 def _lost(dump: SourceSet) -> frozenset[Path]:
@@ -150,8 +152,20 @@ def _lost(dump: SourceSet) -> frozenset[Path]:
     return lost if len(lost) < len(dump.sources) else frozenset()
 
 
+def _placed_by_names(**sides: SourceSet) -> tuple[Reason, ...]:
+    """One note on each side of which some dump does not say where its calls stand."""
+    return tuple(
+        {"code": "placed_by_names", "side": side}
+        for side, dump in sides.items()
+        if any(source.has_values and not source.has_places for source in dump.sources)
+    )
+
+
 def _without_broken(
-    pairs: Sequence[PairPlan], missing: tuple[Missing, ...], lost: frozenset[Path]
+    pairs: Sequence[PairPlan],
+    missing: tuple[Missing, ...],
+    lost: frozenset[Path],
+    notes: tuple[Reason, ...],
 ) -> Plan:
     whole: list[PairPlan] = []
     broken: list[Broken] = []
@@ -162,7 +176,7 @@ def _without_broken(
             continue
         text = f"{folder / DUMP_FILE}: missing, and other ranks have it; dump or copy it again"
         broken.append(Broken(pair, text))
-    return Plan(tuple(whole), missing, tuple(broken))
+    return Plan(tuple(whole), missing, tuple(broken), notes)
 
 
 def _key(source: Source, dump: SourceSet) -> tuple[int, int]:

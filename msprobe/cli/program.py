@@ -20,6 +20,7 @@ from msprobe.cli import (
     compare,
     config_check,
     confirm,
+    data2db,
     diagnose,
     doctor,
     graph_visualize,
@@ -40,7 +41,7 @@ from msprobe_core.format.errors import MendableError
 
 COMMANDS = (
     *(graph_visualize, unit, join, compare, merge_result, overflow_check, diagnose, confirm, check),
-    *(serve, trend, inspect, doctor),
+    *(serve, trend, data2db, inspect, doctor),
     *(acc_check, multi_acc_check, api_precision_compare, op_generate, run_ut, multi_run_ut),
     *(config_check, ckpt_compare),
 )

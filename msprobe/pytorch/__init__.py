@@ -2,6 +2,7 @@
 
 from msprobe.pytorch import compare
 from msprobe.pytorch.compare.former import compare_distributed
+from msprobe.pytorch.monitor import TrainerMon
 from msprobe.pytorch.trends import Trends
 from msprobe_core.debugger import PrecisionDebugger, module_dump, module_dump_end, save
 from msprobe_core.torch.acl_graph import AclGraphDumper
@@ -12,6 +13,7 @@ from msprobe_core.torch.torchair_dump import set_fx_dump_config
 __all__ = [
     "AclGraphDumper",
     "PrecisionDebugger",
+    "TrainerMon",
     "Trends",
     "compare",
     "compare_distributed",

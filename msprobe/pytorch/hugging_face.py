@@ -1,11 +1,13 @@
-"""Records the training of a Hugging Face `Trainer`: one step of the dump per optimizer step.
+"""Records or follows the training of a Hugging Face `Trainer`: a step per optimizer step.
 
 >>> trainer = Trainer(model, arguments, callbacks=[PrecisionDebuggerCallback("config.json")])
+>>> trainer = Trainer(model, arguments, callbacks=[TrendsCallback("trends")])
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 from transformers import (
@@ -15,6 +17,7 @@ from transformers import (
     TrainingArguments,
 )
 
+from msprobe.pytorch.trends import Trends
 from msprobe_core.debugger import PrecisionDebugger
 
 
@@ -52,3 +55,44 @@ class PrecisionDebuggerCallback(TrainerCallback):  # type: ignore[misc]
     ) -> None:
         """Called by the trainer when it returns."""
         self.debugger.close()
+
+
+class TrendsCallback(TrainerCallback):  # type: ignore[misc]
+    """Follows a training into a folder; further arguments are those of `Trends`.
+
+    The loss is the one that the model hands out with its output, averaged over micro-batches.
+    """
+
+    def __init__(self, directory: str | Path, **settings: Any) -> None:  # noqa: ANN401
+        self._directory, self._settings = directory, settings
+        self.trends: Trends | None = None
+
+    def on_train_begin(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        model: nn.Module | None = None,
+        optimizer: Any = None,  # noqa: ANN401  # accelerate wraps torch's
+        **_: object,
+    ) -> None:
+        """Called by the trainer before the first step, also of a training that is resumed."""
+        if model is not None:
+            inner = getattr(optimizer, "optimizer", optimizer)
+            self.trends = Trends(
+                self._directory, model, inner, start_iteration=state.global_step, **self._settings
+            )
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
+    ) -> None:
+        """Called by the trainer after the optimizer."""
+        if self.trends is not None:
+            self.trends.step()
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
+    ) -> None:
+        """Called by the trainer when it returns."""
+        if self.trends is not None:
+            self.trends.close()

@@ -1,17 +1,20 @@
-"""Records the training of a Lightning `Trainer`: one step of the dump per training batch.
+"""Records or follows the training of a Lightning `Trainer`.
 
 >>> trainer = Trainer(callbacks=[PrecisionDebuggerCallback("config.json")])
+>>> trainer = Trainer(callbacks=[TrendsCallback("trends")])
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 try:
     from lightning.pytorch import Callback, LightningModule, Trainer
 except ImportError:  # the package has two names on the index
     from pytorch_lightning import Callback, LightningModule, Trainer
 
+from msprobe.pytorch.trends import Trends
 from msprobe_core.debugger import PrecisionDebugger
 
 
@@ -53,3 +56,47 @@ class PrecisionDebuggerCallback(Callback):  # type: ignore[misc]
     ) -> None:
         """Called by the trainer instead of `on_train_end`: what was recorded is completed."""
         self.debugger.close()
+
+
+class TrendsCallback(Callback):  # type: ignore[misc]
+    """Follows a training into a folder, by optimizer steps; settings are those of `Trends`."""
+
+    def __init__(self, directory: str | Path, **settings: Any) -> None:  # noqa: ANN401
+        self._directory, self._settings = directory, settings
+        self._steps = 0
+        self.trends: Trends | None = None
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Called by the trainer when its optimizers are there."""
+        self._steps = trainer.global_step
+        self.trends = Trends(
+            self._directory, pl_module, start_iteration=self._steps, **self._settings
+        )
+        for optimizer in trainer.optimizers:
+            self.trends.add(optimizer)
+
+    def on_train_batch_end(
+        self,
+        trainer: Trainer,
+        pl_module: LightningModule,
+        outputs: object,
+        batch: object,
+        batch_idx: int,
+    ) -> None:
+        """Called by the trainer after each batch; several of them make a step where it says so."""
+        if self.trends is not None and trainer.global_step > self._steps:
+            self._steps = trainer.global_step
+            loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
+            self.trends.step(loss=loss)
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Called by the trainer when all is done."""
+        if self.trends is not None:
+            self.trends.close()
+
+    def on_exception(
+        self, trainer: Trainer, pl_module: LightningModule, exception: BaseException
+    ) -> None:
+        """Called by the trainer instead of `on_train_end`."""
+        if self.trends is not None:
+            self.trends.close()

@@ -144,7 +144,7 @@ FIELDS = (
         "choice",
         '"statistics"',
         "`statistics`; `md5` adds the CRC-32 of each tensor's bytes; `xor` writes only the XOR of "
-        "its 32-bit words, and no statistics.",
+        "its 64-bit words as msprobe writes it, and no statistics.",
         choices=("statistics", "md5", "xor"),
         sections=("statistics", "tensor"),
     ),

@@ -18,12 +18,15 @@ ERROR_LOG = "dump_error_info.log"
 TENSOR_DIR = "dump_tensor_data"
 
 _STEP = re.compile(r"step(\d+)", re.ASCII)
-_RANK = re.compile(r"(rank|proc)(\d*)", re.ASCII)
+_RANK = re.compile(r"(rank|proc|pid)(\d*)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class RankDir:
-    """A directory of one process: `rank<ID>`, bare `rank`, or `proc<pid>` without a rank."""
+    """A directory of one process: `rank<ID>`, bare `rank`, or `proc<pid>` without a rank.
+
+    Dumps from captured graphs have `pid<pid>` for the latter.
+    """
 
     kind: Literal["rank", "proc"]
     number: int | None
@@ -46,9 +49,9 @@ def parse_step_dir(name: str) -> int | None:
 
 
 def parse_rank_dir(name: str) -> RankDir | None:
-    """The process behind a directory `rank<ID>`, `rank` or `proc<pid>`, else None."""
+    """The process behind a directory `rank<ID>`, `rank` `proc<pid>` or `pid<pid>`, else None."""
     match = _RANK.fullmatch(name)
-    if match is None or (match[1] == "proc" and not match[2]):
+    if match is None or (match[1] != "rank" and not match[2]):
         return None
     kind: Literal["rank", "proc"] = "rank" if match[1] == "rank" else "proc"
     return RankDir(kind, int(match[2]) if match[2] else None)

@@ -27,6 +27,11 @@ _LOW_STEPS = _ZERO_STEPS = 3
 _RENEW = 8  # steps between medians: they are what costs
 _DRIFT_EVERY, _DRIFT_OCTAVES, _DRIFT_SHARE = 16, 1.5, 0.8
 _SILENT = frozenset({"lr", "seconds", "loss_scale", "skipped", "clip"})
+_AVERAGES = frozenset({"exp_avg", "exp_avg_sq"})
+"""Means over many steps go one way for long by what they are: their gradients say what drifts."""
+_AT_TIMES_ZERO = frozenset({"ratio"})
+"""An update below the resolution of its weight is 0 at times (a bias before batch norm); where the
+gradient is cut off, the gradient is 0 itself."""
 _MOST_NAMED = 20
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -38,7 +43,7 @@ class AlertWatch:
     def __init__(self) -> None:
         self._targets: list[TrendTarget] = []
         self._order: NDArray[np.intp] = np.zeros(0, np.intp)
-        self._watched: Mask = np.zeros(0, bool)
+        self._watched = self._drifts = self._dies = np.zeros(0, bool)
         self._window: Floats = np.zeros((WINDOW, 0))
         self._recent: Floats = np.zeros((RECENT, 0))
         self._noise: Floats = np.zeros(0)
@@ -112,7 +117,7 @@ class AlertWatch:
             ("not finite", there & ~np.isfinite(values)),
             ("jump", high),
             ("vanishes", low & (self._low >= _LOW_STEPS)),
-            ("dead", (self._zeros == _ZERO_STEPS) & zero & (self._seen >= RECENT)),
+            ("dead", (self._zeros == _ZERO_STEPS) & zero & self._dies & (self._seen >= RECENT)),
         )
         self._remember(
             octaves, there & np.isfinite(octaves) & ~((high | low) & (self._away < _NEW_LEVEL))
@@ -158,10 +163,15 @@ class AlertWatch:
         return Alert(step, kind, self._targets[first].key, factor, len(group), others, lr=rate)
 
     def _drift(self, step: int) -> list[Alert]:
-        """Growth of 1.5 octaves in a window, nearly all the way up: named by what grew most."""
+        """Growth of 1.5 octaves in a window, nearly all the way up: named by what grew most.
+
+        An alert within the window is the cause of what grew in it, and has been said.
+        """
         if self._count % _DRIFT_EVERY != _DRIFT_EVERY - 1:
             return []
-        columns = np.flatnonzero(self._seen >= 2 * WINDOW)
+        if any(self._count - last <= WINDOW for last in self._last.values()):
+            return []
+        columns = np.flatnonzero((self._seen >= 2 * WINDOW) & self._drifts)
         if not len(columns):
             return []
         rows = (self._seen[columns] + np.arange(WINDOW)[:, None]) % WINDOW
@@ -196,6 +206,8 @@ class AlertWatch:
         ranked = sorted(range(len(self._targets)), key=lambda i: self._targets[i].order)
         self._order = np.argsort(np.asarray(ranked, dtype=np.intp))
         self._watched = np.asarray([t.kind not in _SILENT for t in self._targets])
+        self._drifts = np.asarray([t.kind not in _AVERAGES for t in self._targets])
+        self._dies = np.asarray([t.kind not in _AT_TIMES_ZERO for t in self._targets])
         self._window = np.concatenate([self._window, np.full((WINDOW, more), np.nan)], 1)
         self._recent = np.concatenate([self._recent, np.full((RECENT, more), np.nan)], 1)
         self._noise = np.concatenate([self._noise, np.full(more, np.nan)])

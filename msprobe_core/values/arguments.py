@@ -5,6 +5,7 @@ Text is appended as fragments; a fragment may be a record that is still on a dev
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, Protocol
@@ -51,13 +52,18 @@ class Records(Protocol):
         ...
 
 
+class _Nesting(threading.local):
+    depth = 0
+    """How deep in containers a thread is; several may write at once."""
+
+
 class ArgumentWriter:
     """Appends the JSON text of values to a list of fragments."""
 
     def __init__(self, records: Records) -> None:
         self._records, self._tensor = records, records.tensor_type
         self._scalars: Scalars = {**_SCALARS, **records.scalars}
-        self._depth = 0
+        self._nesting = _Nesting()
 
     def sequence(self, values: Sequence[object], path: str, out: list[Fragment]) -> None:
         """A JSON list; element n stands at `<path>.<n>`."""
@@ -104,17 +110,17 @@ class ArgumentWriter:
             out.append(self._scalar(value))
 
     def _nested(self, values: Iterable[object], path: str, out: list[Fragment]) -> None:
-        if self._depth == _DEEPEST:  # deeper means a container that holds itself
+        if self._nesting.depth == _DEEPEST:  # deeper means a container that holds itself
             out.append("null")
             return
-        self._depth += 1
+        self._nesting.depth += 1
         try:
             if isinstance(values, Mapping):
                 self.mapping({str(key): value for key, value in values.items()}, path, out)
             else:
                 self.sequence(tuple(values), path, out)
         finally:
-            self._depth -= 1
+            self._nesting.depth -= 1
 
     def _scalar(self, value: object) -> str:
         for kind, plain in self._scalars.items():  # such as an enumeration of integers

@@ -166,7 +166,7 @@ def test_more_than_four_strided_dimensions_are_copied(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("dtype", "expected"), [(torch.float32, 30), (torch.bfloat16, 33), (torch.int64, 6)]
+    ("dtype", "expected"), [(torch.float32, 31), (torch.bfloat16, 34), (torch.int64, 6)]
 )
 def test_what_a_tensor_takes_without_triton(dtype: torch.dtype, expected: int) -> None:
     values = torch.zeros(3000).to(dtype)

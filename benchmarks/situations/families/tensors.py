@@ -133,7 +133,7 @@ class Naming(torch.Tensor):
     """A subclass by functions."""
 
 
-@situation("subclasses of the user's", core=True)
+@situation("subclasses of the user's")
 def subclasses() -> Made:
     return passing(
         lambda: Wrapping(normal(40, 40)),
@@ -144,7 +144,6 @@ def subclasses() -> Made:
 
 @situation(
     "subclasses that raise",
-    core=True,
     without_numbers="whatever is asked of such a tensor raises",
     reports="is not for you",
 )

@@ -17,13 +17,13 @@ def small() -> nn.Module:
     return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
 
 
-@situation("vmap", core=True)
+@situation("vmap")
 def vmapped() -> Made:
     model = small()
     return model, lambda _: vmap(model)(normal(5, 4)).detach()
 
 
-@situation("gradients of each sample", core=True)
+@situation("gradients of each sample")
 def per_sample() -> Made:
     model = Net()
     values = {name: value.detach() for name, value in model.named_parameters()}
@@ -50,7 +50,7 @@ def ensemble() -> Made:
     return models, step
 
 
-@situation("forward-mode derivatives", core=True)
+@situation("forward-mode derivatives")
 def forward_mode() -> Made:
     model = small()
 

@@ -32,7 +32,13 @@ from builder.ranks.joining.statistics import (
     norms_of_parts,
     outside,
 )
-from builder.ranks.joining.tolerances import Roundings, amplified, nearer, same
+from builder.ranks.joining.tolerances import (
+    Roundings,
+    amplified,
+    nearer,
+    same,
+    unlike_copies,
+)
 
 _OPTIONS = 4
 # Whose extents may be padded, and by how much: Megatron pads to a multiple of 128 × tp.
@@ -265,7 +271,7 @@ def errors_of(reading: Reading, numbers: Numbers, factor: float) -> Floats:
     for table, side in zip(numbers.tables, (reading.problem, reading.benchmark), strict=True):
         for at, axis in enumerate(side.axes):
             if axis.kind == "R":
-                worst = np.maximum(worst, disagreement(table, side.axes, at))
+                worst = np.maximum(worst, unlike_copies(disagreement(table, side.axes, at)))
     if not reading.is_transposed and have_sketches(reading.problem.axes, reading.benchmark.axes):
         worst = np.maximum(worst, sketch_errors_of(reading, numbers, factor))
     return np.asarray(worst)

@@ -66,6 +66,16 @@ def nearer(rounding: Floats | float) -> Floats:
     return np.minimum(np.power(rounding, 1.0 - _NEARER), _OTHER_READING)
 
 
+def unlike_copies(apart: Floats) -> Floats:
+    """The errors of what should be copies on ranks of one run; 1 at least where they are none.
+
+    Ranks compute copies by the same calls on the same numbers: whatever their format, they agree as
+    recorded numbers do. Shards of one weight may agree to a few per cent, which a coarse format
+    would take for rounding.
+    """
+    return np.where(apart > nearer(4.0 * 2 * _SINGLE), np.fmax(apart, 1.0), apart)
+
+
 def amplified(rounding: Floats, parts: Floats, whole: Floats) -> Floats:
     """The rounding of sums, relative to the whole: of parts that cancel it is that of the parts.
 

@@ -25,14 +25,15 @@ def crc32_of_rows(tensor: torch.Tensor) -> list[str]:
 
 
 def xor_of(tensor: torch.Tensor) -> str:
-    """XOR of the 32-bit words of the bytes in row-major order (zero-padded), 8 digits."""
+    """XOR of the 64-bit words of the bytes in row-major order (zero-padded), as msprobe writes it:
+    `0x` and 16 digits.
+    """
     values = _row_major(tensor)
     data = np.frombuffer(bytes_of(values), dtype=np.uint8)
     padding = -data.size % 8
     if padding:
         data = np.concatenate([data, np.zeros(padding, dtype=np.uint8)])
-    folded = int(np.bitwise_xor.reduce(data.view(np.uint64)))
-    return f"{(folded ^ (folded >> 32)) & 0xFFFFFFFF:08x}"
+    return f"0x{int(np.bitwise_xor.reduce(data.view('<u8'))):016x}"
 
 
 def _row_major(tensor: torch.Tensor) -> torch.Tensor:

@@ -26,14 +26,21 @@ for each element that it stands for (some 0.1 s here), the other numbers for tho
 _HALF = (torch.float16, torch.bfloat16, torch.complex32)
 
 
-def sketch(tensor: torch.Tensor, extreme: float, double: bool = False) -> torch.Tensor:
+def sketch(
+    tensor: torch.Tensor,
+    extreme: float,
+    double: bool = False,
+    summed_in: torch.dtype = torch.float64,
+) -> torch.Tensor:
     """The projections of a strided tensor of any shape and dtype, on its device; gradients off.
+
+    `summed_in` is the format in which the columns are added up.
 
     `extreme` is the largest magnitude of its elements, infinite where that is not known; sums are
     taken in float32, with `double` and for integers in float64. The signs stand in
     docs/formats.md: they never change within a version.
     """
-    first, *others = _sums(tensor, extreme, double)
+    first, *others = _sums(tensor, extreme, double, summed_in)
     return sum(others, start=first)
 
 
@@ -46,9 +53,13 @@ def sketch_now(tensor: torch.Tensor, extreme: float, double: bool = False) -> li
     return first
 
 
-def _sums(tensor: torch.Tensor, extreme: float, double: bool) -> list[torch.Tensor]:
+def _sums(
+    tensor: torch.Tensor, extreme: float, double: bool, summed_in: torch.dtype = torch.float64
+) -> list[torch.Tensor]:
     """The projections of each part of the elements: chunks of whole rows, then the last row."""
     flat = _as_floats(tensor, double)
+    if summed_in is torch.float32:
+        flat = flat.to(torch.float32)
     limit = zero_from(tensor.dtype)
     if limit is not None and not extreme < limit:
         flat = torch.where(flat.abs() < limit, flat, 0.0)
@@ -56,13 +67,14 @@ def _sums(tensor: torch.Tensor, extreme: float, double: bool) -> list[torch.Tens
     if size <= _COLUMNS:
         return [torch.mv(_last_row(0, size, *kind), flat)]
     rows, rest = divmod(size, _COLUMNS)
-    sums = [_project(flat, start, min(rows - start, _CHUNK)) for start in range(0, rows, _CHUNK)]
+    starts = range(0, rows, _CHUNK)
+    sums = [_project(flat, start, min(rows - start, _CHUNK), summed_in) for start in starts]
     if rest:
         sums.append(torch.mv(_last_row(rows, rest, *kind), flat[-rest:]))
     return sums
 
 
-def _project(flat: torch.Tensor, start: int, count: int) -> torch.Tensor:
+def _project(flat: torch.Tensor, start: int, count: int, summed_in: torch.dtype) -> torch.Tensor:
     """The projections of `count` whole rows from row `start` on."""
     signs = _row_signs(start, count, flat.dtype, flat.device)
     if flat.stride(0) != 1:  # every second element, or one that stands for all
@@ -72,7 +84,7 @@ def _project(flat: torch.Tensor, start: int, count: int) -> torch.Tensor:
     place = flat.storage_offset() + start * _COLUMNS
     table = flat.as_strided((_BLOCKS, count, _BLOCK), (_BLOCK, _COLUMNS, 1), place)
     folded = torch.bmm(signs, table).view(-1)
-    return torch.mv(_columns(torch.float64, flat.device), folded.double())
+    return torch.mv(_columns(summed_in, flat.device), folded.to(summed_in))
 
 
 def repeats_too_much(tensor: torch.Tensor) -> bool:

@@ -20,7 +20,9 @@ def _simple_keys() -> frozenset[int]:
     return frozenset(keys)
 
 
-_SIMPLE = _simple_keys()
+SIMPLE = _simple_keys()
+"""The dispatch keys, as a number, of plain strided tensors on the CPU."""
+_dispatch_keys = torch._C._dispatch_keys
 PLAIN = (torch.Tensor, torch.nn.Parameter)  # no wrapper around others
 
 
@@ -30,7 +32,7 @@ _ORIGINAL = ("get_original_weight", "to_original_precision")
 
 def is_simple(tensor: torch.Tensor) -> bool:
     """Whether the tensor is a plain strided one on the CPU, by its dispatch keys."""
-    return torch._C._dispatch_keys(tensor).raw_repr() in _SIMPLE
+    return _dispatch_keys(tensor).raw_repr() in SIMPLE
 
 
 def elements_of(tensor: torch.Tensor) -> torch.Tensor:

@@ -22,9 +22,9 @@ from msprobe_core.torch.measure.strided import PLAIN, is_simple
 from msprobe_core.torch.memory.views import WHOLE, Extent, View, inside, view_of
 from msprobe_core.torch.memory.whole import WholeStorage
 
-_SAMPLED = 32
+_SAMPLED = 16
 """Bytes that are looked at before something is used again: a write of the whole leaves all of them
-as they were in no practical case, one of a thirty-second part in one piece touches one of them.
+as they were in no practical case, one of a sixteenth part in one piece touches one of them.
 """
 _INFERENCE = -1
 _is_gone: Callable[[int], bool] = getattr(torch.UntypedStorage, "_expired")  # noqa: B009
@@ -60,20 +60,26 @@ class Memory:
         "_arriving",
         "_given_away",
         "_sample",
-        "_version",
+        "_view",
         "_weak",
         "epoch",
+        "is_open",
         "made",
         "records",
         "size",
         "unwritten",
+        "version",
         "whole",
     )
 
     size: int
     """Bytes of the storage."""
+    version: int
+    """The version of the tensor that was last looked at."""
+    is_open: bool
+    """Whether its elements may change at any time without a sign: nothing of it is kept."""
 
-    def __init__(self, storage: torch.UntypedStorage, tensor: torch.Tensor) -> None:
+    def __init__(self, storage: torch.UntypedStorage, tensor: torch.Tensor, simple: bool) -> None:
         weak: Any = storage._weak_ref()
         self._weak: int = weak
         self.epoch = 0
@@ -84,8 +90,10 @@ class Memory:
         self.whole: WholeStorage | None = None
         self._arriving: list[object] = []
         self._given_away = False
+        self._address, self.size = 0, -1
+        self._view: memoryview | None = None
         self._sample: bytes | None = None
-        self._note(storage, tensor)
+        self._note(storage, tensor, simple)
 
     def __del__(self) -> None:
         _let_go(self._weak)
@@ -95,10 +103,15 @@ class Memory:
         """Whether the storage was freed."""
         return _is_gone(self._weak)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether its elements may change at any time without a sign: nothing of it is kept."""
-        return self._given_away or bool(self._arriving) or self._version == _INFERENCE
+    def is_as_sampled(self) -> bool:
+        """Whether the bytes that are looked at are what they were. The storage must be there."""
+        return self._view is None or self._view.tobytes() == self._sample
+
+    def ends_within(self, tensor: torch.Tensor) -> bool:
+        """Whether the storage is too small for a tensor: it was freed, or cut."""
+        if tensor.is_contiguous() and tensor.numel() * tensor.element_size() == self.size:
+            return False
+        return view_of(tensor).extent[1] > self.size
 
     def has_other_names(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor is a part of something that counts versions by itself.
@@ -107,26 +120,22 @@ class Memory:
         """
         return tensor._base is None and tensor.numel() * tensor.element_size() != self.size
 
-    def look(self, storage: torch.UntypedStorage, tensor: torch.Tensor) -> None:
+    def look(self, storage: torch.UntypedStorage, tensor: torch.Tensor, simple: bool) -> None:
         """Raise the epoch if the memory shows that it was written."""
         if self._arriving and all(_has_arrived(work) for work in self._arriving):
             self.arrived()
-        before = self._address, self.size, self._version
-        sample, given_away = self._sample, self._given_away
-        self._note(storage, tensor)
+        before, sample = (self._address, self.size, self.version), self._sample
+        self._note(storage, tensor, simple)
         fresh = self._sample
-        if before != (self._address, self.size, self._version) or (
+        if before != (self._address, self.size, self.version) or (
             sample is not None and sample != fresh
         ):
             self.written()
             self._sample = fresh
-        self._given_away |= given_away
 
-    def note_write(self, storage: torch.UntypedStorage, tensor: torch.Tensor) -> None:
+    def note_write(self, tensor: torch.Tensor) -> None:
         """Note that a tensor was seen to be written, by what counts versions or does not."""
-        given_away = self._given_away
-        self._note(storage, tensor)
-        self._given_away |= given_away
+        self._note(storage_of(tensor), tensor, is_simple(tensor))
         self.written(view_of(tensor).extent)
 
     def written(self, extent: Extent = WHOLE) -> None:
@@ -142,15 +151,17 @@ class Memory:
         self.written()
         if not _has_arrived(work):
             self._arriving.append(work)
+            self.is_open = True
 
     def arrived(self) -> None:
         """Note that what writes it has been waited for."""
         self._arriving = []
+        self.is_open = self._given_away or self.version == _INFERENCE
         self.written()
 
     def give_away(self) -> None:
         """Note that somebody can write it without a sign from now on."""
-        self._given_away = True
+        self._given_away = self.is_open = True
 
     def forget_numbers(self) -> None:
         """Use nothing again that was measured so far."""
@@ -158,20 +169,20 @@ class Memory:
         self.whole = None
         self.records.clear()
 
-    def _note(self, storage: torch.UntypedStorage, tensor: torch.Tensor) -> None:
-        self._version = _INFERENCE if tensor.is_inference() else tensor._version
+    def _note(self, storage: torch.UntypedStorage, tensor: torch.Tensor, simple: bool) -> None:
+        self.version = _INFERENCE if tensor.is_inference() else tensor._version
+        size, address = storage.nbytes(), storage.data_ptr() if simple else 0
+        if size != self.size or address != self._address:
+            self.size, self._address, self._view = size, address, None
+            if address and size:
+                view: memoryview = _memory_view(address, size, _READ)
+                self._view = view[:: size // _SAMPLED | 1]
+        self._sample = None if self._view is None else self._view.tobytes()
         # An array of numpy has the memory, or a file: parameters come out of files.
         foreign = not storage.resizable() and type(tensor) is not torch.nn.Parameter
-        self._address, self.size = 0, storage.nbytes()
-        self._sample = None
-        readable = is_simple(tensor)
-        wraps = not readable and (type(tensor) not in PLAIN or tensor.is_nested)
-        self._given_away = foreign or wraps
-        if readable:
-            self._address = storage.data_ptr()
-            if self._address and self.size:
-                view = _memory_view(self._address, self.size, _READ)
-                self._sample = view[:: self.size // _SAMPLED | 1].tobytes()
+        if foreign or not (simple or _is_plain(tensor)):
+            self._given_away = True
+        self.is_open = self._given_away or self.version == _INFERENCE or bool(self._arriving)
 
 
 class MemoryBook:
@@ -180,14 +191,14 @@ class MemoryBook:
     def __init__(self) -> None:
         self._known: dict[int, Memory] = {}
 
-    def at(self, tensor: torch.Tensor) -> Memory:
-        """The record of a tensor's storage as it is now."""
+    def at(self, tensor: torch.Tensor, simple: bool) -> Memory:
+        """The record of a tensor's storage as it is now; `simple` is what `is_simple` says."""
         storage = storage_of(tensor)
         known = self._known.get(storage._cdata)
         if known is None or known.is_gone:
-            known = self._known[storage._cdata] = Memory(storage, tensor)
+            known = self._known[storage._cdata] = Memory(storage, tensor, simple)
         else:
-            known.look(storage, tensor)
+            known.look(storage, tensor, simple)
         return known
 
     def known(self, storage: torch.UntypedStorage) -> Memory | None:
@@ -197,7 +208,7 @@ class MemoryBook:
 
     def allocated(self, tensor: torch.Tensor) -> None:
         """Note that a tensor's memory was not written yet."""
-        memory = self.at(tensor)
+        memory = self.at(tensor, is_simple(tensor))
         memory.written()
         memory.unwritten = True
 
@@ -206,7 +217,7 @@ class MemoryBook:
         for tensor in tensors:
             memory = self.known(storage_of(tensor))
             if memory is not None:
-                memory.note_write(storage_of(tensor), tensor)
+                memory.note_write(tensor)
 
     def forget_numbers(self) -> None:
         """Use nothing again that was measured so far."""
@@ -233,6 +244,10 @@ def own_memory(tensor: torch.Tensor) -> torch.Tensor | None:
     if _functorch.is_functorch_wrapped_tensor(own) or own.layout is not torch.strided:
         return None
     return own if torch._C._has_storage(own) else None
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return type(tensor) in PLAIN and not tensor.is_nested
 
 
 def _has_arrived(work: object) -> bool:

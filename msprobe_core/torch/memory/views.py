@@ -5,14 +5,20 @@ No weak reference to a tensor is kept: torch refuses to swap the contents of one
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
+
+from msprobe_core.torch.measure.strided import SIMPLE
 
 Extent = tuple[int, int]
 """The first byte that a tensor covers, and the one after its last; counted in its storage."""
 WHOLE: Extent = (0, 2**63)
 _ALL = 2**58  # elements, of 32 bytes at most
+
+
+_dispatch_keys = torch._C._dispatch_keys
 
 
 class View(NamedTuple):
@@ -38,9 +44,17 @@ class View(NamedTuple):
         return start, start + (last + 1) * size
 
 
+_new_view: Callable[[type[View], tuple[object, ...]], View] = tuple.__new__  # three times as fast
+
+
 def view_of(tensor: torch.Tensor) -> View:
     """How a strided tensor shows its storage; a nested one is taken to show all of it."""
-    keys = torch._C._dispatch_keys(tensor).raw_repr()
+    keys = _dispatch_keys(tensor).raw_repr()
+    if keys in SIMPLE:
+        return _new_view(
+            View,
+            (tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset(), keys),
+        )
     if tensor.is_nested:
         return View(tensor.dtype, (_ALL,), (1,), 0, keys)
     return View(tensor.dtype, tensor.shape, tensor.stride(), int(tensor.storage_offset()), keys)

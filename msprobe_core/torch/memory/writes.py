@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ _ALL_LISTS = ("_fused_", "_amp_")
 """Names of functions that write several of their lists."""
 
 
+@cache
 def _writes(name: str) -> bool:
     if name.startswith("__"):
         return name == "__setitem__" or (name.startswith("__i") and name not in _READS)

@@ -6,11 +6,13 @@ one by one.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from msprobe_core.config.slices import Slice
 from msprobe_core.torch.measure.checksum import crc32_of, xor_of
@@ -18,9 +20,9 @@ from msprobe_core.torch.measure.numbers import Measured, measure_now, measure_sp
 from msprobe_core.torch.measure.on_devices import DeviceNumbers, Pending, is_deferred
 from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, sketch_text
 from msprobe_core.torch.measure.strided import (
+    SIMPLE,
     Unreadable,
     elements_of,
-    has_memory,
     is_simple,
     shape_of,
 )
@@ -34,7 +36,7 @@ from msprobe_core.torch.record.parts import part_of
 from msprobe_core.torch.record.placement import placement_text
 from msprobe_core.torch.record.process_groups import group_or_operation
 from msprobe_core.values.arguments import Enclosed, Scalars
-from msprobe_core.values.text import quoted, typed
+from msprobe_core.values.text import number, quoted, typed
 
 SaveTensor = Callable[[torch.Tensor, str], str]
 SavesFile = Callable[[str, str], bool]
@@ -46,6 +48,8 @@ _CHECKSUMS = {"md5": crc32_of, "xor": xor_of}
 _NO_NUMBERS = ', "Max": null, "Min": null, "Mean": null, "Norm": null'
 _UNWRITTEN = ', "unwritten": true'
 _IS_BACKWARD = ".backward."
+_dispatch_keys = torch._C._dispatch_keys
+_address_of: Callable[[torch.Tensor], int] = torch._C.TensorBase.data_ptr
 _SMALL = 2048  # measuring that many elements again costs less than remembering their storage
 
 
@@ -88,14 +92,62 @@ TORCH_SCALARS: Scalars = {
 
 
 class _Found:
-    """What was found of a tensor in one epoch of its memory."""
+    """What was found of a tensor in one epoch of its memory, and how the tensor showed it."""
 
-    __slots__ = ("abnormal", "record", "source")
+    __slots__ = (
+        "abnormal",
+        "address",
+        "epoch",
+        "memory",
+        "record",
+        "requires_grad",
+        "source",
+        "view",
+    )
 
-    def __init__(self, record: str | PendingTensor, abnormal: bool) -> None:
+    def __init__(
+        self,
+        tensor: torch.Tensor,
+        memory: Memory | None,
+        view: View | None,
+        record: str | PendingTensor,
+        abnormal: bool,
+    ) -> None:
+        self.memory, self.view = memory, view
+        self.epoch = 0 if memory is None else memory.epoch
+        self.address, self.requires_grad = 0, tensor.requires_grad
         self.record, self.abnormal = record, abnormal
         self.source: str | None = None
         """The output that the tensor is; empty where none is known, None before it is asked."""
+
+    def is_still(self, tensor: torch.Tensor) -> bool:
+        """Whether this is so of a plain tensor: it shows the same bytes, and nobody wrote them.
+
+        While the storage lives, nothing else is at its address.
+        """
+        memory, view = self.memory, self.view
+        return (
+            memory is not None
+            and view is not None
+            and memory.epoch == self.epoch
+            and not memory.is_open
+            and _dispatch_keys(tensor).raw_repr() == view.keys
+            and tensor._version == memory.version
+            and _address_of(tensor) == self.address
+            and tensor.shape == view.shape
+            and tensor.dtype is view.dtype
+            and tensor.stride() == view.stride
+            and tensor.requires_grad == self.requires_grad
+            and not memory.is_gone
+            and memory.is_as_sampled()
+        )
+
+
+class _Writing(threading.local):
+    """What a thread is writing; several may record at once."""
+
+    abnormal = False
+    side: Side = None
 
 
 class TensorBook:
@@ -113,25 +165,45 @@ class TensorBook:
     ) -> None:
         self.options = options
         self.slices: tuple[Slice, ...] = ()
-        self.abnormal = False
+        self._writing = _Writing()
         self._on_devices = DeviceNumbers()
         self._saves_file = saves_file
         self._save, self._report = save, report
         self._memory = MemoryBook()
-        self.side: Side = None
+        self._known: dict[int, _Found] = {}  # by the object that was last seen at an id
         self._heads: dict[tuple[torch.dtype, torch.Size], str] = {}
+
+    @property
+    def abnormal(self) -> bool:
+        """Whether a record of this thread since the last reset was not finite."""
+        return self._writing.abnormal
+
+    @abnormal.setter
+    def abnormal(self, value: bool) -> None:
+        self._writing.abnormal = value
+
+    @property
+    def side(self) -> Side:
+        """Which part of an entry this thread is writing."""
+        return self._writing.side
+
+    @side.setter
+    def side(self, value: Side) -> None:
+        self._writing.side = value
 
     def record(self, tensor: torch.Tensor, path: str, key: object = None) -> str | PendingTensor:
         """The record of a tensor that stands at `path`, or at `path.key`; never raises."""
         try:
             if self.slices:
                 tensor = part_of(tensor, self.slices)
-            own = own_memory(tensor)
-            if own is None:
-                record, abnormal = self._make(tensor, _joined(path, key), None)
-                self.abnormal |= abnormal
-            else:
-                record = self._record(tensor, own, _joined(path, key))
+            found = self._known.get(id(tensor))
+            if found is None or not found.is_still(tensor):
+                found = self._find(tensor, _joined(path, key))
+            if found.abnormal:
+                self.abnormal = True
+            record = found.record
+            if self.options.flow and self.side is not None:
+                record = self._with_source(found, path, key)
             if self._saves_file is not None and self._saves_file(_joined(path, key), str(record)):
                 return self._with_file(tensor, _joined(path, key), record)
             return record
@@ -173,19 +245,19 @@ class TensorBook:
         """Note that somebody can from now on write a tensor, or those in a container, unseen."""
         with torch._C.DisableTorchFunction():
             for own in _memories_in(value):
-                self._memory.at(own).give_away()
+                self._memory.at(own, is_simple(own)).give_away()
 
     def arrives(self, value: object, work: object) -> None:
         """Note that a collective writes tensors until its work is done."""
         with torch._C.DisableTorchFunction():
             for own in _memories_in(value):
-                self._memory.at(own).arrives(work)
+                self._memory.at(own, is_simple(own)).arrives(work)
 
     def arrived(self, value: object) -> None:
         """Note that the collective that writes these tensors has been waited for."""
         with torch._C.DisableTorchFunction():
             for own in _memories_in(value):
-                self._memory.at(own).arrived()
+                self._memory.at(own, is_simple(own)).arrived()
 
     def stored(self, storage: torch.UntypedStorage) -> None:
         """Note that a storage was written as such."""
@@ -207,33 +279,39 @@ class TensorBook:
 
     def forget_all(self) -> None:
         """Hold nothing of the step any more."""
+        self._known.clear()
         self._memory.clear()
 
-    def _record(self, tensor: torch.Tensor, own: torch.Tensor, path: str) -> str | PendingTensor:
-        memory, view = self._memory.at(own), view_of(own)
+    def _find(self, tensor: torch.Tensor, path: str) -> _Found:
+        """What is known of a tensor's memory as the tensor shows it, measured where nothing is."""
+        own = own_memory(tensor)
+        if own is None:
+            return _Found(tensor, None, None, *self._make(tensor, path, None))
+        view = view_of(own)
+        memory = self._memory.at(own, view.keys in SIMPLE)
         key = (view, tensor.requires_grad, None if own is tensor else placement_text(tensor))
-        found: _Found | None = None if memory.is_open else memory.records.get(key)
-        if found is None:
-            found = _Found(*self._make(tensor, path, memory))
-            if not memory.is_open and not memory.has_other_names(own):
-                memory.records[key] = found
-        if found.abnormal:
-            self.abnormal = True
-        if not self.options.flow or self.side is None:
-            return found.record
-        return self._with_source(memory, view, found, path)
+        known: _Found | None = None if memory.is_open else memory.records.get(key)
+        if known is not None:
+            return known
+        found = _Found(tensor, memory, view, *self._make(tensor, path, memory))
+        if not memory.is_open and not memory.has_other_names(own):
+            memory.records[key] = found
+            if own is tensor:
+                found.address = _address_of(tensor)
+                self._known[id(tensor)] = found
+        return found
 
-    def _with_source(
-        self, memory: Memory, view: View, found: _Found, path: str
-    ) -> str | PendingTensor:
+    def _with_source(self, found: _Found, path: str, key: object) -> str | PendingTensor:
         """The record of an input with the output that it is; an output is remembered as one."""
+        if found.memory is None or found.view is None:
+            return found.record
         if self.side == "output":
             if not found.source:
-                found.source = path
-                keep(memory, view, path)
+                found.source = _joined(path, key)
+                keep(found.memory, found.view, found.source)
             return found.record
         if found.source is None:
-            found.source = source_of(memory, view) or ""
+            found.source = source_of(found.memory, found.view) or ""
         if not found.source:
             return found.record
         return _extended(found.record, f', "source": {quoted(found.source)}')
@@ -268,7 +346,7 @@ class TensorBook:
             head = self._heads[key] = _head(tensor.dtype, list(tensor.shape))
         if self._is_unwritten(tensor, memory):
             return f"{head}{_NO_NUMBERS}{tail}{_UNWRITTEN}}}", False
-        if not has_memory(tensor):
+        if memory is not None and memory.ends_within(tensor):
             return f"{head}{_NO_NUMBERS}{tail}}}", False
         options = self.options
         if options.save or options.checksum:
@@ -343,10 +421,16 @@ class TensorBook:
         if options.save and tensor.numel():
             text = f', "data_name": {quoted(self._save(tensor, path))}'
         if options.checksum:
-            text += f', "md5": "{_CHECKSUMS[options.checksum](tensor)}"'
+            text += f', "md5": {_checksum_of(tensor, options.checksum)}'
         if storage is not None:
             storage.bytes[tensor.shape] = text
         return text
+
+
+def _checksum_of(tensor: torch.Tensor, kind: str) -> str:
+    if kind == "xor" and not tensor.shape and tensor.dtype is not torch.bool:
+        return number(tensor.item())  # so msprobe writes the XOR of a tensor without dimensions
+    return f'"{_CHECKSUMS[kind](tensor)}"'
 
 
 def _whole(tensor: torch.Tensor, memory: Memory | None) -> WholeStorage | None:
@@ -361,7 +445,7 @@ def _whole(tensor: torch.Tensor, memory: Memory | None) -> WholeStorage | None:
 def _memories_in(value: object) -> Iterator[torch.Tensor]:
     """The tensors with memory in an argument: in lists, and in operations between two ranks."""
     if isinstance(value, torch.Tensor):
-        own = own_memory(value)
+        own = None if is_lazy(value) else own_memory(value)
         if own is not None:
             yield own
     elif isinstance(value, (list, tuple)):

@@ -364,3 +364,58 @@ def test_what_runs_after_ctrl_c_stands_in_no_module(
     dump = dumps()[0]
     assert dump.construct["Module.2.Linear.forward.0"] is None
     assert "Module.1.Interrupting.forward.0" in dump.data
+
+
+class Chain(nn.Module):
+    def __init__(self, which: int) -> None:
+        super().__init__()
+        self.which = which
+
+    def forward(self) -> None:
+        for n in range(80):
+            value = float("nan") if self.which % 2 else float(self.which * 1000 + n)
+            torch.sin(torch.relu(torch.full((8,), value)))
+
+
+def test_threads_that_write_at_once_keep_their_sources(debugger: Make, dumps: Read) -> None:
+    model, target = nn.ModuleList([Chain(k) for k in range(4)]), debugger(level="mix")
+    before = sys.getswitchinterval()
+    target.start(model)
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=each) for each in model]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    target.stop()
+    target.step()
+    data = dumps()[0].data
+    taken = {name: entry for name, entry in data.items() if name.startswith("Torch.sin.")}
+    assert len(taken) == 320
+    for entry in taken.values():
+        given = entry["input_args"][0]
+        made = data[given["source"].split(".output")[0]]["output"][0]
+        assert str(made["Norm"]) == str(given["Norm"])
+
+
+def test_a_thousand_steps_hold_no_more_objects(debugger: Make) -> None:
+    """What a recording holds on to would be objects; a growth of memory cannot hide."""
+    model, target = Net(), debugger(level="mix")
+
+    def objects() -> int:
+        gc.collect()
+        return sum(
+            1 for each in gc.get_objects() if str(type(each).__module__).startswith("msprobe")
+        )
+
+    def steps(count: int) -> None:
+        for _ in range(count):
+            one_step(target, model, lambda: model(torch.ones(1, 4)).sum().backward())
+
+    steps(5)
+    before = objects()
+    steps(40)
+    assert objects() <= before

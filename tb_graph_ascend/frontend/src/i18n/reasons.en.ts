@@ -66,6 +66,8 @@ export const reasonsEn: Record<string, string> = {
     "dumps of unlike tasks, {{problem}} against {{benchmark}}: they have no measure of a tensor in common; arguments, dtypes and shapes alone were compared",
   unlike_names:
     "dumps of unlike tasks, {{problem}} against {{benchmark}}: one holds no values; names alone were compared",
+  placed_by_names:
+    "the {{side}} dump has no construct.json: its modules stand as their names say, and its calls where the other run has calls of their names, or beside their neighbours",
   same_place: "between the same neighbours",
   same_class: "same class {{name}}",
   same_shapes: "same shapes in and out",

@@ -48,6 +48,8 @@ export const reasonsZh: Record<string, string> = {
   unlike_attributes:
     "{{problem}} 数据与 {{benchmark}} 数据比较：双方没有共同的张量度量，只比较了参数、dtype 和形状",
   unlike_names: "{{problem}} 数据与 {{benchmark}} 数据比较：一侧没有任何值，只比较了名称",
+  placed_by_names:
+    "$t(side.{{side}})的数据没有 construct.json：模块按名称放置，调用放在另一侧同名调用所在之处，否则放在相邻调用旁",
   same_place: "相邻节点相同",
   same_class: "同为 {{name}} 类",
   same_shapes: "输入输出形状相同",

@@ -17,6 +17,7 @@ from builder.ranks.joining.tolerances import (
     recorded_rounding,
     same,
     sum_rounding,
+    unlike_copies,
 )
 
 _FORMATS = ("float32", "bfloat16", "float16")
@@ -107,3 +108,7 @@ def test_parts_that_cancel_have_the_rounding_of_the_parts(
 @given(st.floats(1e-8, 1.0))
 def test_what_is_the_same_also_fits(rounding: float) -> None:
     assert rounding * 0.29 <= same(rounding) <= nearer(rounding) < 0.293
+
+
+def test_shards_that_are_much_alike_are_no_copies_in_any_format() -> None:
+    assert unlike_copies(np.array([0.0, 1e-5, 0.016, 3.0])).tolist() == [0.0, 1e-5, 1.0, 3.0]

@@ -132,12 +132,12 @@ def test_a_tensor_leads_to_the_last_output_that_wrote_its_part(
     owners = torch.zeros(12, dtype=torch.long)
     values = torch.zeros(12)
     whole: list[tuple[torch.Tensor, torch.Tensor]] = [(values, owners)]
-    keep(book.at(values), view_of(values), "0")
+    keep(book.at(values, True), view_of(values), "0")
     for number, (kind, at) in enumerate(steps, 1):
         one, written = whole[at % len(whole)]
         if kind == "new":
             whole.append((torch.zeros(12), torch.full((12,), number)))
-            keep(book.at(whole[-1][0]), view_of(whole[-1][0]), str(number))
+            keep(book.at(whole[-1][0], True), view_of(whole[-1][0]), str(number))
         elif kind == "view" and len(one) > 3:
             half = len(one) // 2
             cut = slice(0, half) if at % 2 else slice(half, None)
@@ -146,7 +146,7 @@ def test_a_tensor_leads_to_the_last_output_that_wrote_its_part(
             one.add_(1.0)
             book.written([one])
             written.fill_(number)
-            keep(book.at(one), view_of(one), str(number))
+            keep(book.at(one, True), view_of(one), str(number))
     for one, written in whole:
         newest = int(written.max())
-        assert source_of(book.at(one), view_of(one)) == str(newest)
+        assert source_of(book.at(one, True), view_of(one)) == str(newest)

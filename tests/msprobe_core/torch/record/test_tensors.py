@@ -223,8 +223,25 @@ def test_checksums() -> None:
     turned = record(value.t(), checksum="md5")["md5"]
     assert turned == f"{zlib.crc32(value.t().contiguous().numpy().tobytes()):08x}"
     xor = record(value, checksum="xor", statistics=False)
-    words = np.bitwise_xor.reduce(value.numpy().view(np.uint32).reshape(-1))
-    assert xor["md5"] == f"{int(words):08x}" and "Max" not in xor
+    words = np.bitwise_xor.reduce(value.numpy().reshape(-1).view(np.uint64))
+    assert xor["md5"] == f"0x{int(words):016x}" and "Max" not in xor
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: torch.arange(1, 4).float(), "0x400000007fc00000"),
+        (lambda: torch.arange(1, 6).float(), "0x008000003f600000"),
+        (lambda: torch.arange(1, 4).bfloat16(), "0x0000404040003f80"),
+        (lambda: torch.ones(5, dtype=torch.bool), "0x0000000101010101"),
+        (lambda: torch.arange(7, dtype=torch.uint8), "0x0006050403020100"),
+        (lambda: torch.arange(6).float().view(2, 3).t(), "0x406000007f800000"),
+        (lambda: torch.tensor(2.5), 2.5),
+    ],
+)
+def test_xor_is_what_msprobe_writes(make: Callable[[], torch.Tensor], expected: object) -> None:
+    """As mindstudio-probe 26.2.0 wrote it for these tensors."""
+    assert record(make(), checksum="xor", statistics=False)["md5"] == expected
 
 
 def text_of(value: object) -> Any:

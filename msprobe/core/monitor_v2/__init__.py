@@ -1,0 +1,1 @@
+"""The second monitor of mindstudio-probe under its own name."""

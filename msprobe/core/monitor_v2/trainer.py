@@ -1,0 +1,188 @@
+"""`TrainerMonitorV2`: the second monitor of mindstudio-probe, by its own configuration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from msprobe.pytorch.monitor.statistics import OPS, measure
+from msprobe.pytorch.monitor.tables import Tables
+from msprobe.pytorch.monitor.watching import (
+    ModuleHooks,
+    around_step,
+    gradient_of,
+    safely,
+    state_of,
+)
+from msprobe_core.errors import ConfigError
+from msprobe_core.report import say
+from msprobe_core.torch.rank import current_rank
+
+_FIELDS = (
+    *("framework", "output_dir", "rank", "start_step", "stop_step", "step_interval"),
+    *("collect_times", "step_count_per_record", "format", "patch_optimizer_step"),
+    *("async_write", "monitors"),
+)
+_MONITORS = ("module", "weight_grad", "optimizer", "param", "cc")
+_DEFAULT_OPS = ("min", "max", "mean", "norm", "nans")
+_STAGE = -1  # a single model, as its tables have always said
+
+
+class TrainerMonitorV2:
+    """Monitors a training. Raises ConfigError, and ValueError for a format it does not write."""
+
+    def __init__(self, path: str | Path, fr: str | None = None) -> None:
+        del fr  # PyTorch is what a model says itself
+        try:
+            self.config: Mapping[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{path}: {error}", "give a JSON file of the monitor") from error
+        _say_unknown(path, "field", self.config, _FIELDS)
+        _say_unknown(path, "monitor", self.config.get("monitors", {}), _MONITORS)
+        if self.config.get("format", "csv") != "csv":
+            raise ValueError(f"{path}: format {self.config['format']!r}; csv is what there is")
+        self._step = 0
+        self._tables: dict[str, Tables] = {}
+        self._ends: list[Callable[[], None]] = []
+        self._patched = False
+        self._hooks: ModuleHooks | None = None
+
+    def start(
+        self,
+        model: nn.Module | None = None,
+        optimizer: Any = None,  # noqa: ANN401  # optimizers of Megatron and DeepSpeed are none of torch
+        grad_acc_steps: int = 1,
+    ) -> None:
+        """Follow a model and an optimizer, whose steps are counted."""
+        wanted = self.config.get("rank", [])
+        if wanted and (current_rank() or 0) not in wanted:
+            return
+        named = [] if model is None else list(model.named_parameters())
+        self._named = [(name, p) for name, p in named if p.requires_grad]
+        self._optimizer = optimizer
+        told = self._of("weight_grad")
+        self._micro = int(
+            told.get("grad_acc_steps", told.get("micro_batch_number", grad_acc_steps))
+        )
+        if model is not None and self._is_on("module"):
+            self._watch(model)
+        self._patched = optimizer is not None and self.config.get("patch_optimizer_step", True)
+        if self._patched:
+            self._ends.append(around_step(optimizer, self._before, self._after))
+
+    def step(self) -> None:
+        """End a step by hand, where no optimizer is followed."""
+        if self._patched:
+            say("monitor: the optimizer's steps are counted already; this step() does nothing")
+            return
+        safely(self._before)
+        safely(self._after)
+
+    def stop(self) -> None:
+        """Write what is left and take all hooks off."""
+        for tables in self._tables.values():
+            safely(tables.write)
+        while self._ends:
+            self._ends.pop()()
+
+    def _watch(self, model: nn.Module) -> None:
+        targets = self._of("module").get("targets") or []
+        self._hooks = ModuleHooks(
+            model,
+            lambda name: not targets or any(target in name for target in targets),
+            self._take_module,
+            lambda name, side, index, _: f"{name}.{_V2_SIDES[side]}.{index}",
+        )
+        self._ends.append(self._hooks.close)
+
+    def _take_module(self, kind: str, name: str, micro: int, tensor: torch.Tensor) -> None:
+        del micro
+        self._take("module", name, "forward" if kind == "actv" else "backward", tensor)
+
+    def _before(self) -> None:
+        for name, parameter in self._named:
+            gradient = gradient_of(parameter)
+            if self._is_on("weight_grad") and gradient is not None:
+                self._take("weight_grad", name, "reduced", gradient, [self._micro])
+        if self._is_on("param"):
+            for name, parameter in self._named:
+                self._take("param", name, "param_origin", parameter)
+
+    def _after(self) -> None:
+        if self._is_on("optimizer"):
+            for kind in ("exp_avg", "exp_avg_sq"):
+                for name, parameter in self._named:
+                    state = state_of(self._optimizer, parameter, kind)
+                    if state is not None:
+                        self._take("optimizer", f"{name}.{kind}", kind, state)
+        if self._is_on("param"):
+            for name, parameter in self._named:
+                self._take("param", name, "param_updated", parameter)
+        if self._hooks is not None:
+            self._hooks.end_step()
+        step, self._step = self._step, self._step + 1
+        for tables in self._tables.values():
+            tables.end_step(step)
+
+    def _take(
+        self,
+        monitor: str,
+        name: str,
+        scope: str,
+        tensor: torch.Tensor,
+        micro: list[int] | None = None,
+    ) -> None:
+        if not self._is_due() or not (tensor.is_floating_point() or tensor.is_complex()):
+            return
+        asked = [op for op in self._of(monitor).get("ops", _DEFAULT_OPS) if op in OPS]
+        numbers = measure(tensor, asked, float(self._of(monitor).get("eps", 1e-8)))
+        tables = self._tables.get(monitor)
+        if tables is None:
+            per_file = int(self.config.get("step_count_per_record", 1))
+            folder = Path(self.config.get("output_dir", "./")) / f"rank_{current_rank() or 0}"
+            tables = self._tables[monitor] = Tables(folder, per_file, None)
+            tables.name_files("{kind}_step{first}-{last}.csv")
+        head = ["micro_step"] if micro else []
+        header = ["vpp_stage", "step", "module_name", "scope", *head, *asked]
+        row = [_STAGE, self._step, name, scope, *(micro or []), *map(float, numbers)]  # type: ignore[arg-type]
+        tables.add(monitor, header, [row])
+
+    def _is_due(self) -> bool:
+        config, step = self.config, self._step
+        since, every = step - config.get("start_step", 0), config.get("step_interval", 1)
+        stopped = config.get("stop_step") is not None and step >= config["stop_step"]
+        due = (
+            since >= 0 and since % every == 0 and since // every < config.get("collect_times", 1e8)
+        )
+        return bool(due and not stopped)
+
+    def _is_on(self, monitor: str) -> bool:
+        return bool(self._of(monitor).get("enabled", monitor == "module"))
+
+    def _of(self, monitor: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.config.get("monitors", {}).get(monitor, {})
+        return found
+
+
+_V2_SIDES = {
+    "actv.input": "input",
+    "actv.output": "output",
+    "actv_grad.input": "grad_input",
+    "actv_grad.output": "grad_output",
+}
+
+
+def _say_unknown(
+    path: str | Path, what: str, given: Mapping[str, object], known: tuple[str, ...]
+) -> None:
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            say(f"{path}: there is no {what} {name!r}; {hint}")

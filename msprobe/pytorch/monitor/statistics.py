@@ -1,0 +1,37 @@
+"""The statistics that users' configurations call `ops`, of one tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+OPS = ("norm", "min", "max", "mean", "zeros", "nans", "id", "shape", "dtype")
+
+
+def measure(tensor: torch.Tensor, ops: Sequence[str], eps: float) -> list[object]:
+    """The statistics in the order of `ops`: mean and norm in float64, `zeros` as a share.
+
+    What a tensor has no number for (an empty one, the id of more than one element) is NaN.
+    """
+    local = getattr(tensor, "to_local", lambda: tensor)().detach()
+    return [_one(local, op, eps) for op in ops]
+
+
+def _one(tensor: torch.Tensor, op: str, eps: float) -> object:
+    if op == "shape":
+        return list(tensor.shape)
+    if op == "dtype":
+        return str(tensor.dtype)
+    if not tensor.numel() or (op == "id" and tensor.ndim):
+        return float("nan")
+    if op in ("norm", "mean"):
+        wide = tensor.to(torch.float64)
+        return (torch.linalg.vector_norm(wide) if op == "norm" else wide.mean()).item()
+    if op == "zeros":
+        return (tensor.abs() < eps).double().mean().item()
+    if op == "nans":
+        return int(tensor.isnan().sum().item())
+    if op == "id":
+        return tensor.item()
+    return float((tensor.min() if op == "min" else tensor.max()).item())
