@@ -7,6 +7,7 @@ import { onTravel, writeAddress } from "../state/addressbar";
 import { type Visit, entryFor, placeOfVisit } from "../state/history";
 import type { GraphSession } from "../state/session";
 import { type AppState, useApp } from "../state/store";
+import { fromTrendQuery, useTrends } from "../state/trends";
 import { travelTo } from "../state/travel";
 import { fromQuery, toQuery } from "../state/url";
 
@@ -46,6 +47,7 @@ export function useAddressBar(): void {
     };
     const stop = useApp.subscribe(follow);
     const stay = onTravel((query) => {
+      if (fromTrendQuery(query) !== null) return;
       window.clearTimeout(timer);
       last = { place: placeOfVisit(fromQuery(query)), query };
       travels += 1;
@@ -66,7 +68,7 @@ export function useAddressBar(): void {
 /** The state as the history knows it; null while a switch is under way or nothing is shown. */
 function visit(): Visit | null {
   const state = useApp.getState();
-  if (!state.session || state.busy) return null;
+  if (!state.session || state.busy || useTrends.getState().run !== null) return null;
   const built = queryClient.getQueryData(databaseQuery(state.session.db).queryKey)?.created ?? null;
   const open = openOf(state.session);
   const query = toQuery({ ...state, built, open, view: viewOf(state.session) });

@@ -8,13 +8,16 @@ import type { Databases } from "../../api/types";
 import { useAddressBar } from "../../hooks/useAddressBar";
 import { useBoot } from "../../hooks/useBoot";
 import { useShortcuts } from "../../hooks/useShortcuts";
+import { useTrendAddress } from "../../hooks/useTrendAddress";
 import { followWindow, useLayout } from "../../state/layout";
 import { followHostTheme, usePreferences } from "../../state/preferences";
 import { useApp } from "../../state/store";
+import { useTrends } from "../../state/trends";
 import { AnswerBar } from "../answer/AnswerBar";
 import { DiffArea } from "../diff/DiffArea";
 import { Header } from "../header/Header";
 import { RankStrip } from "../ranks/RankStrip";
+import { TrendsArea } from "../trends/TrendsArea";
 import { BottomPanel } from "./BottomPanel";
 import { DeletedNotice, GoneNotice } from "./GoneNotice";
 import { Dialogs } from "./Dialogs";
@@ -28,6 +31,8 @@ export function App() {
   const databases = useBoot();
   const theme = usePreferences((state) => state.theme);
   useAddressBar();
+  useTrendAddress();
+  const trends = useTrends((state) => state.run);
   useShortcuts();
   useEffect(followHostTheme, []);
   useEffect(followWindow, []);
@@ -43,7 +48,7 @@ export function App() {
     <div className="app">
       <Header databases={databases.data} />
       <FailureBanner />
-      <Content databases={databases.data} />
+      {trends === null ? <Content databases={databases.data} /> : <TrendsArea run={trends} />}
       <Dialogs />
       <Notice />
     </div>
