@@ -29,11 +29,6 @@ class Statistics:
     size: Floats
 
     @property
-    def any_recorded(self) -> Bools:
-        """Whether a value has at least one statistic."""
-        return np.asarray(self.recorded.any(axis=0))
-
-    @property
     def nonfinite(self) -> Bools:
         """Whether a recorded statistic of the value is NaN or Inf, and not by its sum alone."""
         bad = self.recorded & ~np.isfinite(self.table)

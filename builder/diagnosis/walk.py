@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from builder.compare.comparison import Comparison
+from builder.compare.score import THRESHOLD
 from builder.diagnosis.attribution import attribute
 from builder.diagnosis.by_scores import walk_by_scores
-from builder.diagnosis.walked import THRESHOLD, Walked
+from builder.diagnosis.walked import Walked
 from builder.flow.edges import Flow, flow_of
 
 

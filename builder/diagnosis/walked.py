@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from builder.diagnosis.finding import Finding
 from builder.match.tree import TreeNode
 
-THRESHOLD = 0.25
-"""The score above which a value is said to diverge."""
-
 
 @dataclass(frozen=True, slots=True)
 class Walked:

@@ -100,7 +100,7 @@ def _largest_by_node(
 
 # --- where NaN, infinity or saturation begins ---------------------------------------------------
 
-CauseKind = Literal["weight", "input", "operation", "gradient", "collective", "saturation"]
+CauseKind = Literal["weight", "input", "operation", "mask", "gradient", "collective", "saturation"]
 # The largest finite numbers; where an infinity is clipped to them, they are what shows.
 _SATURATED = "saturated"
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float8_e4m3fn": 448.0}
@@ -177,7 +177,8 @@ class _Search:
         # Infinities that are there on purpose become NaN where nothing else is left.
         made = [i for i in bad if i not in given and self._states[i] == "NaN"]
         if made and all(self._states[i] == "Inf" for i in given):
-            return self._cause(_kind(node), node, made[0])
+            kind = _kind(node)
+            return self._cause("mask" if kind == "operation" else kind, node, made[0])
         return None
 
     def _weight(self, node: TreeNode) -> Cause | None:

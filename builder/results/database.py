@@ -22,7 +22,7 @@ from sqlalchemy import (
     select,
 )
 
-from builder.diagnosis.walked import THRESHOLD
+from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
 from builder.match.manual_file import MappedPair
 from builder.results.across import find_everywhere

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from builder.diagnosis.walked import THRESHOLD
+from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
 from builder.results.records import Node
 from msprobe_core.format import NameSyntaxError, parse_entry

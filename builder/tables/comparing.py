@@ -127,7 +127,13 @@ def compare_into_tables(
 
     work = TabledPairs(stems, instructions, options)
     outcomes = LocalProcesses(options.build.workers).run(plan.pairs, work, report)
-    check_rules(rules, options.build, outcomes)
+    try:
+        check_rules(rules, options.build, outcomes)
+    except BuilderError:
+        # Tables made by rules that fit nothing are not what was asked for.
+        for file in (file for outcome in outcomes for file in outcome.files):
+            file.unlink(missing_ok=True)
+        raise
     links, discords = link_ranks(outcomes)
     findings = order_findings(outcomes, discords, links)
     files = [file for outcome in outcomes for file in outcome.files]

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.compare.score import Tolerance
-from builder.diagnosis.walked import THRESHOLD
+from builder.compare.score import THRESHOLD, Tolerance
 from builder.ranks.options import MergeOptions
 
 

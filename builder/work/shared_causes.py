@@ -12,9 +12,9 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from builder.compare.comparison import Comparison
+from builder.compare.score import THRESHOLD
 from builder.diagnosis.finding import Finding, phase_of
 from builder.diagnosis.lone_updates import is_update
-from builder.diagnosis.walked import THRESHOLD
 from builder.ranks.joining.told import names_of
 from builder.work.merged import MergedMatch
 

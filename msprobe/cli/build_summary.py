@@ -9,7 +9,7 @@ from msprobe.cli.outcome import Exit
 
 if TYPE_CHECKING:
     from builder import BuildResult
-    from builder.work.outcome import StoredFinding
+    from builder.work.outcome import PairOutcome, StoredFinding
 
 
 def print_summary(result: BuildResult, *, comparison: bool) -> None:
@@ -28,19 +28,25 @@ def print_summary(result: BuildResult, *, comparison: bool) -> None:
     for reason in result.summary:
         print(f"note: {sentence(reason)}")
     if comparison:
-        print(f"begins: {beginning(result.findings, result.compared_values)}")
+        print(f"begins: {beginning(result.findings, outcomes)}")
     print(f"file: {address_of(result.path)}")
 
 
-def beginning(findings: Sequence[StoredFinding], compared_values: int) -> str:
-    """The first finding in one line, or why there is none."""
+def beginning(findings: Sequence[StoredFinding], outcomes: Sequence[PairOutcome]) -> str:
+    """The first finding in one line, or why there is none and what was not compared."""
     from builder.reasons import sentence
 
     if findings:
         first = findings[0]
         why = "; ".join(sentence(reason) for reason in first.reasons)
         return f"{first.name} (step {first.step}, rank {first.rank}): {why}"
-    return "no difference found" if compared_values else "unknown: no values were compared"
+    if not any(outcome.compared for outcome in outcomes):
+        return "unknown: no values were compared"
+    matched = sum(o.matched for o in outcomes)
+    alone = sum(o.unmatched_problem + o.unmatched_benchmark for o in outcomes)
+    if alone:
+        return f"no difference found in {matched} pairs of nodes; {alone} nodes have no partner"
+    return "no difference found"
 
 
 def exit_code(result: BuildResult) -> Exit:

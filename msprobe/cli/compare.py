@@ -247,7 +247,7 @@ def print_summary(result: TablesResult) -> None:
     if not result.compared_values and not result.failed:
         print("note: no value of one run could be compared with one of the other; dump both with")
         print("      the same task (statistics or tensor) and summary_mode")
-    print(f"begins: {beginning(result.findings, result.compared_values)}")
+    print(f"begins: {beginning(result.findings, result.outcomes)}")
     for file in result.files:
         print(f"file: {file}")
 

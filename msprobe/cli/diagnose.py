@@ -187,7 +187,8 @@ def _headline(diagnosis: Diagnosis) -> str:
         return "look here first:"
     if not diagnosis.comparable or not diagnosis.matched:
         return "nothing was compared, so nothing can be said"
-    return "no difference found"
+    alone = diagnosis.unmatched_problem + diagnosis.unmatched_benchmark
+    return f"no difference found; {alone} nodes have no partner" if alone else "no difference found"
 
 
 def _suspect(place: int, suspect: Suspect) -> list[str]:

@@ -19,6 +19,7 @@ _MEANING = {
     "weight": "the weight {value} holds {state} already",
     "input": "the run is fed {state} in {value}",
     "operation": "makes {state} in {value} from finite inputs",
+    "mask": "makes {state} in {value} of infinities that are there on purpose, such as a mask's",
     "gradient": "the gradient {value} becomes {state} here",
     "collective": "puts out {state} in {value} although no rank gave it any",
     "saturation": "{value} reaches the largest number of its dtype",

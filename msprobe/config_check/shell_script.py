@@ -25,17 +25,30 @@ _ARRAY = re.compile(
 )
 _ASSIGNMENT = re.compile(r"(\w+)(\+?)=(.*)$", re.DOTALL)
 _DECLARING = ("export", "local", "declare", "readonly", "typeset")
+# Brackets three deep, closed again.
+_BALANCED = r"(?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*"
 _REFERENCE = re.compile(
     r"\$\{(?P<braced>\w+)(?P<array>\[[@*]\])?(?P<default>:?-[^}]*)?\}|\$(?P<plain>\w+)"
-    r"|\$\(\((?P<sum>[\w\s+*/()$-]+)\)\)"
+    r"|\$\(\((?P<sum>" + _BALANCED + r")\)\)"
 )
+# What stands for a value, blanks and all: it is one word of its statement.
+_SUBSTITUTION = re.compile(r"\$\(" + _BALANCED + r"\)|`[^`]*`")
+_BLANK, _GLUE = re.compile(r"\s"), "\x1f"
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.floordiv,  # the shell knows whole numbers only
-    ast.Mod: operator.mod,
+    ast.Div: lambda a, b: (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1),  # to zero, in C
+    ast.Mod: lambda a, b: abs(a) % abs(b) * (-1 if a < 0 else 1),
+    ast.LShift: lambda a, b: a << min(b, 64),
+    ast.RShift: operator.rshift,
+    ast.Pow: lambda a, b: a ** min(b, 64),
 }
+_SIGNS: dict[type[ast.unaryop], Callable[[int], int]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+_LARGEST = 1 << 63  # the shell computes in 64 bits
 _NEGATIVE = re.compile(r"-[\d.][\w.+-]*")
 _END_OF_COMMAND = {"|", "||", "&", "&&", ";", ">", ">>", "2>&1", "<"}
 
@@ -98,10 +111,12 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def _words(statement: str) -> list[str]:
+    glued = _SUBSTITUTION.sub(lambda match: _BLANK.sub(_GLUE, match[0]), statement)
     try:
-        return shlex.split(statement)
+        words = shlex.split(glued)
     except ValueError:  # a quote that never closes
-        return statement.split()
+        words = re.split(r"[ \t\r\n]+", glued.strip())
+    return [word.replace(_GLUE, " ") for word in words]
 
 
 def _assign(variables: Variables, name: str, more: str, value: str) -> None:
@@ -145,7 +160,11 @@ def _number(node: ast.expr) -> int:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return _OPERATORS[type(node.op)](_number(node.left), _number(node.right))
+        number = _OPERATORS[type(node.op)](_number(node.left), _number(node.right))
+        if abs(number) < _LARGEST:
+            return number
+    if isinstance(node, ast.UnaryOp) and type(node.op) in _SIGNS:
+        return _SIGNS[type(node.op)](_number(node.operand))
     raise ValueError("not whole-number arithmetic")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.dump.inspection.json_lines import Bytes, Outline, one_member, outline
+from builder.dump.inspection.json_lines import Bytes, Outline, one_member
 from builder.dump.inspection.nonfinite import NonFinite, first_nonfinite
 
 _Block = NDArray[np.uint8]
@@ -75,15 +75,6 @@ def decode_all(text: Bytes) -> Contents:
         raise BrokenDumpError('no object with an object "data"')
     candidates = (first_nonfinite(name, entry) for name, entry in data.items())
     return Contents(len(data), next((each for each in candidates if each is not None), None), head)
-
-
-def scan(text: Bytes) -> Contents:
-    """The contents of one file in one go; raises BrokenDumpError."""
-    place = outline(text)
-    if place is None:
-        return decode_all(text)
-    count, nonfinite = scan_part(text, place, place.start, place.stop)
-    return Contents(count, nonfinite, {k: v for k, v in place.shell.items() if k != "data"})
 
 
 def _markers(block: _Block, size: int, member: bytes, buffers: _Buffers) -> int:

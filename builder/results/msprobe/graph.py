@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 
+from builder.compare.score import THRESHOLD as THRESHOLD
 from builder.match.tree import TreeNode
 from builder.results.records import Kind, Node, Overflow, Reason, Side, Verdict
 from msprobe_core.format import EntryName, NameSyntaxError, parse_entry
@@ -19,7 +20,6 @@ COLUMNS = (
     "rowid, node_name, node_type, up_node, precision_index, overflow_level, micro_step_id, "
     "matched_node_link, node_order, parallel_merge_info"
 )
-THRESHOLD = 0.25
 _KINDS: dict[str, Kind] = {"0": "module", "1": "api", "9": "collection"}
 # The bounds of msprobe's colours: pass below 0.3, warning below 0.6, error above.
 _WARNING, _ERROR = 0.3, 0.6

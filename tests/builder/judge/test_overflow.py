@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from builder.dump.reader import read_dump
-from builder.judge.overflow import overflow_levels
+from builder.judge.overflow import first_cause, overflow_levels
 from builder.match.tree import build_tree
 from tests.builder.dumps import backward, forward, tensor, write_dump
 
@@ -69,3 +69,16 @@ def test_the_gradient_of_a_weight_is_an_output(
     tree = build_tree(dump)
     levels = {node.name: overflow_levels(tree)[node.exec_order] for node in tree.in_order}
     assert levels[gradient] == expected
+
+
+def test_nan_of_a_mask_is_not_said_to_come_from_finite_values(tmp_path: Path) -> None:
+    masked = tensor() | {"Min": "-inf", "Mean": "-inf", "Norm": "inf"}
+    lost = tensor() | NAN
+    data = {
+        "Tensor.masked_fill.0.forward": forward([tensor()], [masked]),
+        "Functional.softmax.0.forward": forward([masked], [lost]),
+    }
+    folder = write_dump(tmp_path, data, dict.fromkeys(data))
+    cause = first_cause(build_tree(read_dump(folder)))
+    assert cause is not None
+    assert (cause.node.name, cause.kind) == ("Functional.softmax.0.forward", "mask")

@@ -207,6 +207,7 @@ def test_data_mapping_pairs_single_values(root: Path) -> None:
     wrong = TableOptions(build=BuildOptions(data_mapping={"a": "b"}))
     with pytest.raises(MappingError, match="the problem has no value a"):
         compare_into_tables(root / "a", root / "b", root / "out", wrong)
+    assert list((root / "out").iterdir()) == [file]  # no table by a rule that fits nothing
 
 
 def test_data_mapping_names_values_that_one_rank_of_several_has(tmp_path: Path) -> None:

@@ -281,3 +281,12 @@ def test_files_of_somebody_else_are_not_removed(tmp_path: Path) -> None:
     assert (tmp_path / "bench" / "dump.json").is_file()
     for _ in range(2):
         compare_packs(packed, packed, tmp_path / "out")
+
+
+def test_one_function_has_one_name_whoever_wrote_the_pack() -> None:
+    place = {"count": 2, "stack": ["File t.py, line 3, in main, np.random.seed(1)"]}
+    sheet = compare_random_calls(
+        {0: {"np.random.seed": [place]}}, {0: {"numpy.random.seed": [place]}}
+    )
+    assert [(row[0], row[-1]) for row in sheet.rows] == [("numpy.random.seed", True)]
+    assert sheet.level == "pass"

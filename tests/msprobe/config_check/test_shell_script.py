@@ -20,6 +20,12 @@ SCRIPTS = {
     "block": 'ARGS="\n  --x 1\n  --y 2.5\n"\ntorchrun t.py $ARGS --z 3',
     "array": 'ARGS=(\n --x 1 # why\n --name "a b"\n)\nARGS+=(--y 2)\ntorchrun t.py "${ARGS[@]}"',
     "sum": "N=$((2*4+1))\ntorchrun t.py --n $N --m $((N-1))",
+    "blanks in a sum": "B=$((4 * 2))\nN=$(( (B + 1) * 2 ))\ntorchrun t.py --b $B --n $N",
+    "rest": "N=7\ntorchrun t.py --m $(( N % 5 ))",
+    "two sums": "A=4\ntorchrun t.py --a $((A * 2)) --b $((A*3)) --c $(( (A+1)*(A-1) ))",
+    "signs": "torchrun t.py --a=$((-7 / 2)) --b=$((-7 % 3)) --c=$((1 << 4)) --d=$((2 ** 10))",
+    "sum in an array": 'N=3\nARGS=(--x $((N * 2)) --y "$((N + 1))")\ntorchrun t.py "${ARGS[@]}"',
+    "exported sum": "export B=$((4 * 4)) C=1\ntorchrun t.py --b $B --c $C",
     "equals": "torchrun --nnodes=2 t.py --a=b=c --empty= --neg -1 --sci -1e-3",
     "comment": "# torchrun t.py --wrong 1\ntorchrun t.py --right 2 # --wrong 3",
     "quotes": "torchrun t.py --a 'it is' --b \"x # y\" --c a\\ b",
@@ -93,3 +99,16 @@ def test_only_launch_lines_count() -> None:
 def test_environment_fills_what_the_script_does_not_set() -> None:
     script = "torchrun t.py --a $A --b $B"
     assert hyper_parameters(script, {"A": "5"}) == {"a": "5", "b": "$B"}
+
+
+@pytest.mark.parametrize("written", ["$(expr 4 \\* 2)", "`expr 4 \\* 2`", "$(nproc --all)"])
+def test_what_only_a_shell_computes_is_told_apart_as_written(written: str) -> None:
+    def batch(value: str) -> object:
+        return hyper_parameters(f"B={value}\ntorchrun t.py --batch $B", {})["batch"]
+
+    assert batch(written) != batch(written.replace("2", "4").replace("all", "any"))
+    assert "$B" not in str(batch(written))
+
+
+def test_a_power_takes_no_time() -> None:
+    assert hyper_parameters("torchrun t.py --a $((9 ** 9 ** 9))", {})["a"] == "$((9 ** 9 ** 9))"

@@ -50,7 +50,11 @@ LAYOUTS = [
 
 
 def contents(text: bytes) -> Contents:
-    return scan.scan(text)
+    place = outline(text)
+    if place is None:
+        return decode_all(text)
+    count, nonfinite = scan.scan_part(text, place, place.start, place.stop)
+    return Contents(count, nonfinite, {k: v for k, v in place.shell.items() if k != "data"})
 
 
 @settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow], deadline=None)
