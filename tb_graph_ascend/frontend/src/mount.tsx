@@ -18,6 +18,7 @@ import "./styles/tables.css";
 import "./styles/diff.css";
 import "./styles/profile.css";
 import "./styles/answer.css";
+import "./styles/trends.css";
 
 /** Start the interface inside an element. */
 export function mount(element: HTMLElement): void {

@@ -1070,6 +1070,168 @@ export interface components {
             matched: boolean;
         };
         /**
+         * TrendAlerts
+         * @description All alerts, by step.
+         */
+        TrendAlerts: {
+            alerts: components["schemas"]["TrendAlert"][];
+        };
+        /**
+         * TrendAlert
+         * @description An alert; `question` and `sentence` say it in English, the codes in any language.
+         */
+        TrendAlert: {
+            step: number;
+            kind: string;
+            target: [
+                string,
+                string
+            ];
+            factor: number | null;
+            count: number;
+            others: [
+                string,
+                string
+            ][];
+            ranks: number[];
+            lr: number | null;
+            rank: number;
+        };
+        /**
+         * TrendCell
+         * @description What can be done with one step of a target: comparisons of it, or how to record it.
+         */
+        TrendCell: {
+            ranks: components["schemas"]["RankValue"][];
+            comparisons: components["schemas"]["TrendComparison"][];
+            config: Record<string, never>;
+            checkpoint: string | null;
+        };
+        /**
+         * RankValue
+         * @description A target's value on one rank; null where it is not finite or was not measured.
+         */
+        RankValue: {
+            rank: number;
+            value: number | null;
+            minority: boolean;
+        };
+        /**
+         * TrendComparison
+         * @description A result file that has a step.
+         */
+        TrendComparison: {
+            db: string;
+            path: string;
+            step: number;
+            rank: number;
+        };
+        /**
+         * TrendHeat
+         * @description The visible rows from `offset` on; `cells` is base64 of [row][column] bytes.
+         */
+        TrendHeat: {
+            total: number;
+            offset: number;
+            rows: components["schemas"]["TrendRow"][];
+            steps: number[];
+            cells: string;
+        };
+        /**
+         * TrendRow
+         * @description A row of the heat map: a target, or a module that stands for all below it.
+         */
+        TrendRow: {
+            name: string;
+            depth: number;
+            leaves: number;
+            open: boolean;
+            target: string | null;
+        };
+        /**
+         * TrendLine
+         * @description A series: at each step its value, or the least and largest of the steps up to the next.
+         *
+         *         A value that is not finite is null.
+         */
+        TrendLine: {
+            kind: string;
+            name: string;
+            steps: number[];
+            low: (number | null)[];
+            high: (number | null)[];
+        };
+        /**
+         * TrendLines
+         * @description Several series.
+         */
+        TrendLines: {
+            lines: components["schemas"]["TrendLine"][];
+        };
+        /**
+         * TrendList
+         * @description All trends, newest first.
+         */
+        TrendList: {
+            runs: components["schemas"]["TrendEntry"][];
+        };
+        /**
+         * TrendEntry
+         * @description A folder with trends; `id` is an opaque token, safe in a path segment.
+         */
+        TrendEntry: {
+            id: string;
+            path: string;
+            modified: number;
+        };
+        /**
+         * TrendParting
+         * @description Where two runs part.
+         */
+        TrendParting: {
+            /** @enum {unknown} */
+            verdict: "equal" | "noise" | "nothing" | "parts";
+            step: number | null;
+            target: [
+                string,
+                string
+            ] | null;
+            count: number;
+            band: number;
+            delta: number;
+            others: [
+                string,
+                string
+            ][];
+            steps: number;
+        };
+        /**
+         * TrendSummary
+         * @description A run's trends as a whole; `scalars` are the keys of its scalar series.
+         */
+        TrendSummary: {
+            id: string;
+            path: string;
+            steps: number;
+            first: number;
+            last: number;
+            ranks: number[];
+            kinds: components["schemas"]["TrendKind"][];
+            scalars: [
+                string,
+                string
+            ][];
+            opened: string[];
+        };
+        /**
+         * TrendKind
+         * @description A kind of series and how many targets it has.
+         */
+        TrendKind: {
+            kind: string;
+            targets: number;
+        };
+        /**
          * UnmapRequest
          * @description Undo the manual pair that a problem node is part of.
          */
@@ -1161,6 +1323,20 @@ export type FailedPair = components['schemas']['FailedPair'];
 export type Since = components['schemas']['Since'];
 export type Trace = components['schemas']['Trace'];
 export type Hop = components['schemas']['Hop'];
+export type TrendAlerts = components['schemas']['TrendAlerts'];
+export type TrendAlert = components['schemas']['TrendAlert'];
+export type TrendCell = components['schemas']['TrendCell'];
+export type RankValue = components['schemas']['RankValue'];
+export type TrendComparison = components['schemas']['TrendComparison'];
+export type TrendHeat = components['schemas']['TrendHeat'];
+export type TrendRow = components['schemas']['TrendRow'];
+export type TrendLine = components['schemas']['TrendLine'];
+export type TrendLines = components['schemas']['TrendLines'];
+export type TrendList = components['schemas']['TrendList'];
+export type TrendEntry = components['schemas']['TrendEntry'];
+export type TrendParting = components['schemas']['TrendParting'];
+export type TrendSummary = components['schemas']['TrendSummary'];
+export type TrendKind = components['schemas']['TrendKind'];
 export type UnmapRequest = components['schemas']['UnmapRequest'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

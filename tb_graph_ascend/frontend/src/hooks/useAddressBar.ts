@@ -8,6 +8,7 @@ import { useBoxes } from "../state/boxes";
 import { type Visit, entryFor, placeOfVisit } from "../state/history";
 import type { GraphSession } from "../state/session";
 import { type AppState, useApp } from "../state/store";
+import { fromTrendQuery, useTrends } from "../state/trends";
 import { travelTo } from "../state/travel";
 import { fromQuery, toQuery } from "../state/url";
 
@@ -48,6 +49,7 @@ export function useAddressBar(): void {
     const stop = useApp.subscribe(follow);
     const leave = useBoxes.subscribe(later);
     const stay = onTravel((query) => {
+      if (fromTrendQuery(query) !== null) return;
       window.clearTimeout(timer);
       last = { place: placeOfVisit(fromQuery(query)), query };
       travels += 1;
@@ -69,7 +71,7 @@ export function useAddressBar(): void {
 /** The state as the history knows it; null while a switch is under way or nothing is shown. */
 function visit(): Visit | null {
   const state = useApp.getState();
-  if (!state.session || state.busy) return null;
+  if (!state.session || state.busy || useTrends.getState().run !== null) return null;
   const built = queryClient.getQueryData(databaseQuery(state.session.db).queryKey)?.created ?? null;
   const open = openOf(state.session);
   const { module: graph, open: boxes } = useBoxes.getState();

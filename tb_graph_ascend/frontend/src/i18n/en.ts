@@ -1,5 +1,6 @@
 /* English texts of the interface; zh.ts has the same keys. Database content is never translated. */
 
+import { trendsEn } from "./trends.en";
 import { answerEn } from "./answer.en";
 import { boxesEn } from "./boxes.en";
 import { certaintyEn } from "./certainty.en";
@@ -367,6 +368,7 @@ export const en = {
     },
   },
   reasons: reasonsEn,
+  trends: trendsEn,
   facts: factsEn,
 };
 

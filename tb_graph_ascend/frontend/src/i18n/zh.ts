@@ -1,5 +1,6 @@
 /* Chinese texts of the interface, loaded on demand; the keys are those of en.ts. */
 
+import { trendsZh } from "./trends.zh";
 import type { Texts } from "./en";
 import { answerZh } from "./answer.zh";
 import { boxesZh } from "./boxes.zh";
@@ -368,5 +369,6 @@ export const zh: Texts = {
     },
   },
   reasons: reasonsZh,
+  trends: trendsZh,
   facts: factsZh,
 };
