@@ -68,6 +68,9 @@ demo: venv build  ## two runs of a small transformer, one wrong: compare, diagno
 	$(BIN)/python examples/small_transformer.py demo_output/problem --fault
 	$(BIN)/msprobe graph_visualize -tp demo_output/problem -gp demo_output/benchmark -o graph_output/demo
 	$(BIN)/msprobe diagnose graph_output/demo/*.vis.db
+	rm -rf graph_output/demo_trends
+	$(BIN)/python examples/loss_spike.py graph_output/demo_trends/sound
+	$(BIN)/python examples/loss_spike.py graph_output/demo_trends/spiked --fault
 	@echo
 ifneq ($(SERVE),0)
 	@echo "Graphs: http://localhost:$(PORT)/#tb_graph_ascend"

@@ -26,16 +26,13 @@ from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
 from builder.match.manual_file import MappedPair
 from builder.results.across import find_everywhere
-from builder.results.diff.flow_cells import NO_FLOW, FlowIds, read_flow
-from builder.results.diff.index import DiffIndex, index_of
+from builder.results.flow_cells import NO_FLOW, FlowIds, read_flow
 from builder.results.manual.patches import NodeSource, Patches
-from builder.results.pair_index.cells import read_cells
-from builder.results.pair_index.index import PairIndex
-from builder.results.pair_index.sides import SideNodes, from_cells
 from builder.results.records import (
     Across,
     Children,
     Findings,
+    FirstOutput,
     FlowLink,
     Node,
     NodeDetails,
@@ -56,6 +53,8 @@ from builder.results.schema import (
     record,
     value,
 )
+from builder.results.side_cells import read_cells
+from builder.results.side_nodes import SideNodes, from_cells
 from builder.results.stored_file import StoredFile
 from builder.results.stored_rows import (
     cell_of,
@@ -70,7 +69,8 @@ from builder.results.stored_rows import (
     with_measures,
 )
 from builder.results.trace import Trace, trace
-from builder.results.value_pairs import pair_up
+from builder.results.value_measures import measure_of
+from builder.results.value_pairs import pair_up, shape_of
 
 SIDES: tuple[Side, Side] = ("problem", "benchmark")
 # In the order of the record's fields.
@@ -249,6 +249,19 @@ class ResultDatabase:
                 communication=links,
             )
 
+    def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
+        """What nodes put out first; asked for a window of rows, not for a pair."""
+        columns = value.c.node, value.c.shape, value.c.dtype, value.c.norm
+        found: dict[int, FirstOutput] = {}
+        for engine, part in self._stored.by_volume([id_ for id_ in ids if id_ <= _LARGEST]):
+            wanted = value.c.node.in_(part[:_MOST_PARAMETERS]), value.c.role == "output"
+            with engine.connect() as connection:
+                rows = connection.execute(select(*columns).where(*wanted).order_by(value.c.id))
+                for row in rows:
+                    output = FirstOutput(shape_of(row.shape), row.dtype, measure_of(row.norm))
+                    found.setdefault(row.node, output)
+        return found
+
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed; nothing in files of earlier releases."""
         self.node(id_)
@@ -323,20 +336,12 @@ class ResultDatabase:
                 count += connection.execute(laid).scalar_one()
         return count
 
-    def pair_index(self, step: int, rank: int) -> PairIndex:
-        """All nodes of a pair as lists and searches need them, to be kept by the caller."""
-        return PairIndex.of(*self._sides(step, rank))
+    def beginnings(self, step: int, rank: int) -> list[int]:
+        """The nodes of a pair that the diagnosis names."""
+        return [one.node.id for one in self.findings(step, rank).findings]
 
-    def diff_index(self, step: int, rank: int) -> DiffIndex:
-        """Both sides of a pair as one list of rows, to be kept by the caller."""
-        sides = self._sides(step, rank)
-        problem, benchmark = (side.patched(self.patches.nodes) for side in sides)
-        causes = [one.node.id for one in self.findings(step, rank).findings]
-        threshold = self.threshold if self.comparison else None
-        return index_of(problem, benchmark, causes, threshold, lambda: self._flows(sides))
-
-    def _sides(self, step: int, rank: int) -> list[SideNodes]:
-        """The nodes of both sides; lists, searches and rows read them once."""
+    def side_nodes(self, step: int, rank: int) -> list[SideNodes]:
+        """The nodes of both sides without patches; lists, searches and rows read them once."""
         graphs = {row.side: row.id for row in self._pair_rows(step, rank)}
         ids = [graphs.get(side) for side in SIDES]
         return self._stored.nodes_of.get((step, rank), lambda: self._read_sides(ids))
@@ -355,7 +360,9 @@ class ResultDatabase:
         with ThreadPoolExecutor(len(SIDES)) as threads:
             return list(threads.map(read, graphs))
 
-    def _flows(self, sides: Sequence[SideNodes]) -> list[FlowIds]:
+    def flows(self, step: int, rank: int) -> list[FlowIds]:
+        """What fed what on each side of a pair; nothing in files of earlier releases."""
+        sides = self.side_nodes(step, rank)
         if not self._stored.has_flow:
             return [NO_FLOW for _ in sides]
         ids = next((int(side.id.max()) for side in sides if len(side)), 0)

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from builder.results.diff.index import DiffIndex
-from builder.results.pair_index.index import PairIndex
+from builder.results.flow_cells import FlowIds
+from builder.results.manual.patches import Patches
 from builder.results.records import (
     Across,
     Children,
     Findings,
+    FirstOutput,
     Node,
     NodeDetails,
     NodeFlow,
@@ -19,6 +20,7 @@ from builder.results.records import (
     PairGraphs,
     Summary,
 )
+from builder.results.side_nodes import SideNodes
 from builder.results.trace import Trace
 
 
@@ -30,6 +32,7 @@ class Results(Protocol):
     """
 
     file: Path
+    patches: Patches
 
     @property
     def comparison(self) -> bool:
@@ -78,14 +81,20 @@ class Results(Protocol):
     def followers(self, ids: Sequence[int]) -> int:
         """How many nodes the file lays to these in their own steps and ranks."""
 
-    def pair_index(self, step: int, rank: int) -> PairIndex:
-        """All nodes of a pair in memory, to be searched and filtered."""
+    def side_nodes(self, step: int, rank: int) -> Sequence[SideNodes]:
+        """All nodes of a pair as columns, problem first, as the file has them: without patches."""
+
+    def flows(self, step: int, rank: int) -> Sequence[FlowIds]:
+        """What fed what on each side of a pair, problem first."""
+
+    def beginnings(self, step: int, rank: int) -> list[int]:
+        """The nodes of a pair at which the file says that a difference begins."""
+
+    def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
+        """What nodes put out first, by their ids; nothing for those without."""
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node, and what it fed, as far as the file tells."""
-
-    def diff_index(self, step: int, rank: int) -> DiffIndex:
-        """Both sides of a pair as one list of rows, to be windowed and folded."""
 
     def dump_folder(self, graph_id: int) -> Path | None:
         """The folder that a graph was made from, where the file says it."""

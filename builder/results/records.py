@@ -36,7 +36,11 @@ ROLES: tuple[Role, ...] = ("input", "parameters", "parameters_grad", "output")
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """One (step, rank): a cell of the matrix."""
+    """One (step, rank): a cell of the matrix.
+
+    `begins` is the share of the run before its first divergent node; null without one, and in files
+    of earlier releases.
+    """
 
     step: int
     rank: int
@@ -47,6 +51,15 @@ class Pair(msgspec.Struct, frozen=True):
     matched: Count
     unmatched_problem: Count
     unmatched_benchmark: Count
+    begins: float | None = None
+
+
+class FirstOutput(msgspec.Struct, frozen=True, gc=False):
+    """What a node puts out first: its shape, dtype and L2 norm, as far as they were recorded."""
+
+    shape: list[int] | None
+    dtype: str | None
+    norm: Measure
 
 
 class Summary(msgspec.Struct, frozen=True):

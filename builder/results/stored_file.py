@@ -15,9 +15,9 @@ from sqlalchemy import Engine, Row, Select, case, inspect, literal, null, select
 from builder.match.manual_file import MappedPair
 from builder.results.cache import Cache
 from builder.results.engine import open_engine
-from builder.results.pair_index.sides import SideNodes
 from builder.results.records import Side
 from builder.results.schema import graph, meta
+from builder.results.side_nodes import SideNodes
 from builder.results.stored_rows import object_of
 from builder.results.volumes import Volume, Volumes
 

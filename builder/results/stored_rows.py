@@ -84,6 +84,7 @@ def pair_of(rows: Sequence[Row[Any]], changes: Mapping[int, GraphChange]) -> Pai
         matched=matched,
         unmatched_problem=problem.nodes - matched if problem and benchmark else 0,
         unmatched_benchmark=benchmark.nodes - matched if benchmark else 0,
+        begins=problem.begins if problem else None,
     )
 
 

@@ -20,7 +20,7 @@ class BuildOptions:
     `data_mapping` pairs single values by their full names, or names the file that does.
     """
 
-    overflow_check: bool = False
+    overflow_check: bool = True
     threshold: float = THRESHOLD
     tolerance: Tolerance = field(default_factory=Tolerance)
     workers: int | None = None

@@ -120,17 +120,13 @@ def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     cores = instructions.cores
     merged = match_merged(plan, options, replace(rules, manual=manual), cores)
     problem, benchmark = merged.matching.problem, merged.matching.benchmark
-    checked = options.overflow_check
     enter("comparing")
     return ComparedPair(
         plan=plan,
         problem=problem,
         benchmark=benchmark,
         comparison=compare(merged.matching, options.tolerance, cores=cores),
-        overflow=(
-            overflow_levels(problem) if checked else [],
-            overflow_levels(benchmark) if checked else [],
-        ),
+        overflow=(overflow_levels(problem), overflow_levels(benchmark)),
         merged=merged,
     )
 
@@ -145,7 +141,7 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     other = None if plan.benchmark is None else read_dump(plan.benchmark)
     give_places(recorded, other)
     problem = build_tree(recorded)
-    levels = overflow_levels(problem) if options.overflow_check else []
+    levels = overflow_levels(problem)
     if other is None:
         return ComparedPair(plan, problem, overflow=(levels, []))
     give_places(other, recorded)
@@ -165,7 +161,7 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
         problem=problem,
         benchmark=benchmark,
         comparison=compare(matching, options.tolerance, cores=instructions.cores),
-        overflow=(levels, overflow_levels(benchmark) if options.overflow_check else []),
+        overflow=(levels, overflow_levels(benchmark)),
         notes=notes,
     )
 

@@ -120,8 +120,15 @@ def _insert_graphs(
             "matched": matched,
             "divergent": int((known > options.threshold).sum()) if ours else 0,
             "worst": float(known.max()) if ours and known.size else None,
+            "begins": _beginning(scores, options.threshold) if ours else None,
         }
         insert_record(connection, "graph", row)
+
+
+def _beginning(scores: Floats, threshold: float) -> float | None:
+    """The share of nodes, in order of completion, before the first that diverges."""
+    divergent = np.flatnonzero(scores > threshold)
+    return float(divergent[0]) / len(scores) if len(divergent) else None
 
 
 def _checked_scores(result: PairResult) -> Floats:

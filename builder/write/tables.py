@@ -56,6 +56,8 @@ GRAPH = TableSpec(
         "matched INTEGER NOT NULL DEFAULT 0",
         "divergent INTEGER NOT NULL DEFAULT 0",
         "worst REAL",  # highest score of any node
+        # Where the first node above the threshold completes, as a share of all; null without one.
+        "begins REAL",
     ),
 )
 
@@ -241,7 +243,11 @@ IDS: dict[str, dict[str, str]] = {
 
 # What files of this version may lack because they are older; readers find it empty there.
 LATER_TABLES = (FLOW, LAYOUT, SHARD)
-LATER: dict[str, tuple[str, ...]] = {"record": ("sketch", "unwritten"), "finding": ("places",)}
+LATER: dict[str, tuple[str, ...]] = {
+    "record": ("sketch", "unwritten"),
+    "finding": ("places",),
+    "graph": ("begins",),
+}
 
 # A value as one row with everything: its node, its form, its numbers.
 VALUE_COLUMNS = (

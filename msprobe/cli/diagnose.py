@@ -145,7 +145,7 @@ def _count(text: str) -> int:
 
 
 def _write_html(database: Path, file: Path, top: int) -> None:
-    from builder.results.html import html_report
+    from tb_graph_ascend.view.html import html_report
 
     report = html_report(database, top)
     try:

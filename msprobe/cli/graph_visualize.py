@@ -218,7 +218,6 @@ def _build_options(options: argparse.Namespace) -> BuildOptions:
     constants = {"factor": options.tolerance_factor, "growth": options.tolerance_growth}
     given = {"threshold": options.threshold, "workers": options.workers}
     return BuildOptions(
-        overflow_check=options.overflow_check,
         manual_mapping=options.manual_mapping,
         acc_check=options.acc_check,
         rank_map=options.rank_map,

@@ -25,6 +25,7 @@ from tb_graph_ascend.server import (
     rows,
     search,
     traces,
+    trends,
 )
 from tb_graph_ascend.server.answers import finish
 from tb_graph_ascend.server.openapi import document
@@ -34,7 +35,7 @@ from tb_graph_ascend.server.workplace import Settings, Workplace, make_workplace
 _LONGEST_BODY = 4 << 20
 _RESOURCES = (
     *(databases, graphs, rows, nodes, findings, traces, search),
-    *(mappings, exports, compare_tables, pictures, builds),
+    *(mappings, exports, compare_tables, pictures, builds, trends),
 )
 
 

@@ -29,7 +29,10 @@ class Dumps(msgspec.Struct, frozen=True):
 
 
 class BuildRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Compare two dumps, or draw one; all paths lie below the log folders."""
+    """Compare two dumps, or draw one; all paths lie below the log folders.
+
+    With `result`, a result file by its token, its own dumps and layer mapping may lie anywhere.
+    """
 
     problem: _Path
     benchmark: _Path | None = None
@@ -39,12 +42,14 @@ class BuildRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threshold: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
     layer_mapping: _Path | None = None
     manual_mapping: _Path | None = None
+    result: Annotated[str, msgspec.Meta(max_length=4096)] | None = None
 
 
 class BuildWish(msgspec.Struct, frozen=True):
-    """How a result was built, ready to be built again; `outside`: paths that may not be read here.
+    """How a result was built, ready to be built again; `outside`: paths that are gone.
 
-    A path is null where there is none, or where it lies outside the log folders.
+    A path is null where there is none, or where it is not there. `command` does the same in a
+    shell, for where the page may not.
     """
 
     problem: str | None
@@ -56,6 +61,7 @@ class BuildWish(msgspec.Struct, frozen=True):
     layer_mapping: str | None
     manual_mapping: str | None
     outside: list[str]
+    command: str
 
 
 class BuildTask(msgspec.Struct, frozen=True):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,7 @@ from flask import Response
 
 from builder.dump.search import find_dumps
 from builder.match.manual_file import mapping_path
+from builder.results.database import ResultDatabase
 from tb_graph_ascend.logdirs import LogDirs
 from tb_graph_ascend.server.build_jobs import BuildJobs
 from tb_graph_ascend.server.build_messages import (
@@ -65,11 +67,12 @@ def resource(place: Workplace) -> Resource:
         method="POST",
         body=BuildRequest,
         answer=Build,
-        failures=(400, 403, 409, 415),
+        failures=(400, 403, 404, 409, 415, 422),
     )
     def start(wanted: BuildRequest) -> Build:
         """Begin a build; one runs at a time."""
-        return jobs.start(_confined(wanted, logdirs))
+        named = _named_by(place.open(wanted.result)) if wanted.result is not None else {}
+        return jobs.start(_confined(wanted, logdirs, named))
 
     @routes.route("/builds/<job>", answer=Build, failures=(400, 404))
     def show(job: str) -> Build:
@@ -104,20 +107,21 @@ def _events(changes: Iterator[Build | None]) -> Iterator[bytes]:
         yield b": \n\n" if build is None else b"data: " + msgspec.json.encode(build) + b"\n\n"
 
 
-def _confined(wanted: BuildRequest, logdirs: LogDirs) -> BuildRequest:
+def _confined(wanted: BuildRequest, logdirs: LogDirs, named: Mapping[str, str]) -> BuildRequest:
     if not logdirs.folders:
         raise ConflictError("there is no log folder to build in", "start the server with one")
     given = {name: getattr(wanted, name) for name in _PATHS}
     given["output"] = given["output"] or os.fspath(logdirs.folders[0])
     inside = {
-        name: os.fspath(_confine(name, path, logdirs)) if path is not None else None
+        name: os.fspath(_confine(name, path, logdirs, named)) if path is not None else None
         for name, path in given.items()
     }
     return msgspec.structs.replace(wanted, **inside)
 
 
-def _confine(name: str, path: str, logdirs: LogDirs) -> Path:
-    confined = _inside(path, logdirs)
+def _confine(name: str, path: str, logdirs: LogDirs, named: Mapping[str, str]) -> Path:
+    # What the result file itself was made of may be read again wherever it lies.
+    confined = Path(path) if named.get(name) == path else _inside(path, logdirs)
     if confined is None:
         raise BadArgumentError(
             f"{name}: {path[:200]!r} is not below the log folders", "choose a path below them"
@@ -136,20 +140,34 @@ def _inside(path: str, logdirs: LogDirs) -> Path | None:
     return next((one for one in candidates if one.exists()), candidates[0] if candidates else None)
 
 
-def _wish(opened: OpenDatabase, logdirs: LogDirs) -> BuildWish:
-    """How a result was built; a session's pairs are in no file and are not part of it."""
-    summary = opened.database.summary()
-    options = getattr(opened.database, "options", {})
-    mapping = mapping_path(opened.file.path)
+def _named_by(opened: OpenDatabase) -> dict[str, str]:
+    """The paths that a result file of ours names as what it was made of, by their option.
+
+    A manual mapping is not among them: it lies beside the file.
+    """
+    if not isinstance(opened.database, ResultDatabase):
+        return {}
+    summary, options = opened.database.summary(), opened.database.options
     paths = {
         "problem": summary.problem,
         "benchmark": summary.benchmark,
         "layer_mapping": options.get("layer_mapping"),
-        "manual_mapping": mapping if mapping.exists() else options.get("manual_mapping"),
     }
-    given = {name: os.fspath(path) for name, path in paths.items() if path is not None}
-    inside = {name: _inside(path, logdirs) for name, path in given.items()}
-    usable = {n: os.fspath(p) for n, p in inside.items() if p is not None and p.exists()}
+    return {name: path for name, path in paths.items() if isinstance(path, str) and path}
+
+
+def _wish(opened: OpenDatabase, logdirs: LogDirs) -> BuildWish:
+    """How a result was built; a session's pairs are in no file and are not part of it."""
+    options = getattr(opened.database, "options", {})
+    mapping = mapping_path(opened.file.path)
+    given = _named_by(opened)
+    usable = {name: path for name, path in given.items() if Path(path).exists()}
+    manual = mapping if mapping.exists() else options.get("manual_mapping")
+    if manual is not None:
+        given["manual_mapping"] = os.fspath(manual)
+        inside = _inside(given["manual_mapping"], logdirs)
+        if inside is not None and inside.exists():
+            usable["manual_mapping"] = os.fspath(inside)
     return BuildWish(
         problem=usable.get("problem"),
         benchmark=usable.get("benchmark"),
@@ -160,4 +178,26 @@ def _wish(opened: OpenDatabase, logdirs: LogDirs) -> BuildWish:
         layer_mapping=usable.get("layer_mapping"),
         manual_mapping=usable.get("manual_mapping"),
         outside=[path for name, path in given.items() if name not in usable],
+        command=_command(given, opened.file.path.parent, options),
     )
+
+
+_OPTIONS = {
+    "problem": "-tp",
+    "benchmark": "-gp",
+    "layer_mapping": "-lm",
+    "manual_mapping": "--manual_mapping",
+}
+_FLAGS = {"overflow_check": "-oc", "fuzzy_match": "-fm"}
+
+
+def _command(given: Mapping[str, str], output: Path, options: Mapping[str, object]) -> str:
+    """The same build in a shell."""
+    words = ["msprobe", "graph_visualize"]
+    for name, option in _OPTIONS.items():
+        words += [option, given[name]] if name in given else []
+    words += ["-o", os.fspath(output)]
+    words += [flag for name, flag in _FLAGS.items() if options.get(name)]
+    if "threshold" in options:
+        words += ["--threshold", str(options["threshold"])]
+    return shlex.join(words)

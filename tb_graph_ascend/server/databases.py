@@ -6,10 +6,10 @@ import os
 
 import msgspec
 
-from builder.results.rank_strip import RankStrip, rank_strip
 from tb_graph_ascend.server.messages import DatabaseAnswer, Databases, StandingAnswer
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
+from tb_graph_ascend.view.rank_strip import RankStrip, rank_strip
 
 
 def resource(place: Workplace) -> Resource:

@@ -12,10 +12,7 @@ from flask import Response, request
 
 from builder.match.manual_file import MappedPair
 from builder.reasons import sentence
-from builder.results.html import html_report
 from builder.results.records import AcrossCell, Finding, Pair, ValuePair
-from builder.results.slide import slide
-from builder.results.slide_words import Language
 from builder.tables.cells import is_formula
 from tb_graph_ascend.server.findings import FindingQuery
 from tb_graph_ascend.server.messages import NodeRow
@@ -23,6 +20,9 @@ from tb_graph_ascend.server.node_table import FILE_SECONDS, TableQuery, find_hit
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workbook import WORKBOOK, workbook
 from tb_graph_ascend.server.workplace import Workplace
+from tb_graph_ascend.view.html import html_report
+from tb_graph_ascend.view.slide import slide
+from tb_graph_ascend.view.slide_words import Language
 
 _MOST_ROWS = 1_000_000
 Row = Mapping[str, Any]

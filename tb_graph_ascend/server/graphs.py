@@ -6,10 +6,10 @@ from typing import Annotated
 
 import msgspec
 
-from builder.results.pair_index.node_filter import NodeFilter, Show, Sort
 from builder.results.records import Direction, Kind, NodeList, PairGraphs, Side, Verdict
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
+from tb_graph_ascend.view.search.node_filter import NodeFilter, Show, Sort
 
 Offset = Annotated[int, msgspec.Meta(ge=0, le=2**31)]
 Limit = Annotated[int, msgspec.Meta(ge=1, le=2000)]

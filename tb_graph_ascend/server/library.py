@@ -12,14 +12,10 @@ from msgspec.structs import asdict
 
 from builder.errors import DatabaseError
 from builder.match.manual_file import MappedPair
-from builder.results.answer import answer
 from builder.results.cache import Cache
 from builder.results.database import ResultDatabase
-from builder.results.diff.index import DiffIndex
 from builder.results.open_results import open_results
 from builder.results.opening import format_of
-from builder.results.pair_index.index import PairIndex
-from builder.results.pair_index.node_filter import NodeFilter
 from builder.results.reading import Results
 from builder.results.records import NodeList
 from tb_graph_ascend.logdirs import LogDirs, ResultFile
@@ -28,6 +24,11 @@ from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.manual_pairs import Built, changed
 from tb_graph_ascend.server.messages import DatabaseEntry, StandingAnswer
 from tb_graph_ascend.server.overlay import Overlay, lay_over
+from tb_graph_ascend.view.answer import Since, answer, since_mapping
+from tb_graph_ascend.view.certainty import compared_pairs
+from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
+from tb_graph_ascend.view.search.index import PairIndex, pair_index
+from tb_graph_ascend.view.search.node_filter import NodeFilter
 
 # The manual pairs of a file that was built with some.
 PairsOf = Callable[[ResultFile, Built], Sequence[MappedPair]]
@@ -125,20 +126,35 @@ class Library:
         key = (opened.file.version, opened.pairs)
 
         def ask() -> StandingAnswer:
-            found = asdict(answer(opened.database))
-            return StandingAnswer(**found, changed_pairs=changed(opened.pairs, opened.built))
+            return StandingAnswer(
+                **asdict(answer(opened.database)),
+                changed_pairs=changed(opened.pairs, opened.built),
+                since=self._since(opened) if opened.database.patches.nodes else None,
+            )
 
         return self._answers.get(key, ask)
+
+    def _since(self, opened: OpenDatabase) -> Since | None:
+        """Where it begins as manual pairs have it: in the first step and rank that differs."""
+        database = opened.database
+        first: Since | None = None
+        for pair in compared_pairs(database)[:_MOST_DIFFS]:
+            rows = self.diff(opened, pair.step, pair.rank)
+            found = since_mapping(database, rows, pair.step, pair.rank)
+            if found.node is not None:
+                return found
+            first = first or found
+        return first
 
     def index(self, opened: OpenDatabase, step: int, rank: int) -> PairIndex:
         """All nodes of a pair, ready to be searched and listed."""
         key = (opened.file.version, step, rank)
-        return self._indexes.get(key, lambda: opened.database.pair_index(step, rank))
+        return self._indexes.get(key, lambda: pair_index(opened.database, step, rank))
 
     def diff(self, opened: OpenDatabase, step: int, rank: int) -> DiffIndex:
         """A pair as one list of rows, seen through its manual pairs."""
         key = (opened.file.version, opened.pairs, step, rank)
-        return self._diffs.get(key, lambda: opened.database.diff_index(step, rank))
+        return self._diffs.get(key, lambda: diff_index(opened.database, step, rank))
 
     def nodes(
         self,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+import numpy as np
 from flask import request
 
 from builder.match.manual_file import MappedPair
@@ -13,19 +15,22 @@ from tb_graph_ascend.server.errors import ConflictError
 from tb_graph_ascend.server.library import OpenDatabase
 from tb_graph_ascend.server.messages import (
     ChangeRequest,
+    MapAllRequest,
     MappingResult,
     Mappings,
     MapRequest,
     PairSet,
+    Proposal,
     Proposals,
     Refused,
     ReplaceRequest,
     UnmapRequest,
 )
-from tb_graph_ascend.server.proposals import propose
+from tb_graph_ascend.server.proposals import propose, propose_all
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
+_PROPOSALS = "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>/proposals"
 _FAILURES = (400, 403, 404, 409, 415, 422)
 
 
@@ -87,8 +92,21 @@ def resource(place: Workplace) -> Resource:
             new = [pair for pair in wanted.add if _side_of(pair) not in taken]
             return _replace(place, opened, [*(p for p in pairs if p not in wanted.remove), *new])
 
+    _add_proposals(routes, place)
+
     @routes.route(
-        "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>/proposals",
+        "/pair-sets", method="POST", body=ReplaceRequest, answer=PairSet, failures=(400, 403, 415)
+    )
+    def keep(wanted: ReplaceRequest) -> PairSet:
+        """Lay down the pairs of a session, for a header cannot hold them all."""
+        return PairSet(place.manual.sets.keep(wanted.pairs))
+
+    return routes
+
+
+def _add_proposals(routes: Resource, place: Workplace) -> None:
+    @routes.route(
+        _PROPOSALS,
         answer=Proposals,
         failures=(400, 404, 409, 422),
     )
@@ -99,13 +117,24 @@ def resource(place: Workplace) -> Resource:
         return Proposals(propose(opened.database, place.library.index(opened, step, rank)))
 
     @routes.route(
-        "/pair-sets", method="POST", body=ReplaceRequest, answer=PairSet, failures=(400, 403, 415)
+        _PROPOSALS,
+        method="POST",
+        body=MapAllRequest,
+        answer=MappingResult,
+        failures=_FAILURES,
     )
-    def keep(wanted: ReplaceRequest) -> PairSet:
-        """Lay down the pairs of a session, for a header cannot hold them all."""
-        return PairSet(place.manual.sets.keep(wanted.pairs))
+    def map_all(db: str, step: int, rank: int, _: MapAllRequest) -> MappingResult:
+        """Map all that is proposed, and what is proposed inside it then."""
+        with place.manual.lock:
+            opened = _open(place, db)
+            pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
 
-    return routes
+            def left(known: Sequence[MappedPair]) -> list[Proposal]:
+                seen = place.library.seen_through(opened, known)
+                assert isinstance(seen.database, ResultDatabase)
+                return propose(seen.database, place.library.index(seen, step, rank))
+
+            return _replace(place, opened, [*pairs, *propose_all(pairs, left)])
 
 
 def _index_of(opened: OpenDatabase, pairs: Sequence[MappedPair], problem: int) -> int | None:
@@ -153,15 +182,37 @@ def _open(place: Workplace, db: str) -> OpenDatabase:
 
 def _add(place: Workplace, opened: OpenDatabase, wanted: MapRequest) -> MappingResult:
     pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
-    pair = _named(opened, wanted)
-    if isinstance(pair, Refused):
-        return _unchanged(place, opened, pairs, [pair])
-    after = place.library.seen_through(opened, [*pairs, pair])
-    refused = [r for index, r in after.overlay.refused if index == len(pairs)]
-    if len(pairs) not in after.overlay.origin.values():
+    named = [_named(opened, one) for one in (_in_order(place, opened, wanted) or [wanted])]
+    new = [one for one in named if isinstance(one, MappedPair)]
+    refused = [one for one in named if isinstance(one, Refused)]
+    after = place.library.seen_through(opened, [*pairs, *new])
+    refused += [r for index, r in after.overlay.refused if index >= len(pairs)]
+    fits = set(after.overlay.origin.values())
+    added = [pair for index, pair in enumerate(new, len(pairs)) if index in fits]
+    if not added:
         return _unchanged(place, opened, pairs, refused)
-    mappings = place.manual.save(request, opened.file, [*pairs, pair], opened.built)
-    return MappingResult(mappings, _changed(opened, after), refused, [pair], [])
+    after = place.library.seen_through(opened, [*pairs, *added])
+    mappings = place.manual.save(request, opened.file, [*pairs, *added], opened.built)
+    return MappingResult(mappings, _changed(opened, after), refused, added, [])
+
+
+def _in_order(place: Workplace, opened: OpenDatabase, wanted: MapRequest) -> list[MapRequest]:
+    """What two runs of repeats pair, the first with the first; empty where they are none."""
+    database = opened.database
+    assert isinstance(database, ResultDatabase)
+    if not wanted.folds:
+        return []
+    graph = database.node(wanted.problem).graph
+    step, rank = next((row.step, row.rank) for row in database.graphs if row.id == graph)
+    index = place.library.diff(opened, step, rank)
+    runs = [
+        [int(index.rows.key[row]) for row in index.runs.of(int(first))]
+        for first in index.rows.rows_of(np.array([wanted.problem, wanted.benchmark]))
+    ]
+    return [
+        msgspec.structs.replace(wanted, problem=one, benchmark=other)
+        for one, other in zip(*runs, strict=False)
+    ]
 
 
 def _unchanged(

@@ -10,8 +10,8 @@ from typing import Annotated
 import msgspec
 
 from builder.match.manual_file import MappedPair
-from builder.results.answer import Answer
 from builder.results.records import Count, Node, Reason, Summary
+from tb_graph_ascend.view.answer import Answer, Since
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -54,9 +54,14 @@ class DatabaseAnswer(Summary, frozen=True):
 
 
 class StandingAnswer(Answer, frozen=True):
-    """Where it begins; `changed_pairs` manual pairs came or went since the build that said so."""
+    """Where it begins; `changed_pairs` manual pairs came or went since the build that said so.
+
+    With manual pairs laid over it the file's causes are left out, and `since` says where it begins
+    by what was measured with them.
+    """
 
     changed_pairs: Count
+    since: Since | None
 
 
 class SearchHits(msgspec.Struct, frozen=True):
@@ -136,12 +141,16 @@ NodeId = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 class MapRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Map two unmatched nodes, in either order of clicks; `everywhere`: in all steps and ranks."""
+    """Map two unmatched nodes, in either order of clicks; `everywhere`: in all steps and ranks.
+
+    With `folds` each is the first of a run of repeats; the runs are paired in order.
+    """
 
     problem: NodeId
     benchmark: NodeId
     descendants: bool = False
     everywhere: bool = False
+    folds: bool = False
 
 
 class UnmapRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -160,6 +169,10 @@ class ChangeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     remove: Pairs = msgspec.field(default_factory=list)
 
 
+class MapAllRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An empty object."""
+
+
 class PairSet(msgspec.Struct, frozen=True):
     """Manual pairs that a client keeps for itself, by the name that its requests carry."""
 
@@ -169,11 +182,13 @@ class PairSet(msgspec.Struct, frozen=True):
 class Proposal(msgspec.Struct, frozen=True):
     """Unmatched modules that seem to be the same under another name, in one or more places.
 
-    `pairs` are what mapping all of them adds; `problem` and `benchmark` are those of the first.
+    `names` are what stands below the parent on each side, numbers as N: `layers.N`, `h.N`. `pairs`
+    are what mapping all of them adds; `problem` and `benchmark` are those of the first.
     """
 
     problem: Node
     benchmark: Node
+    names: tuple[str, str]
     reasons: list[Reason]
     places: Count
     pairs: list[MappedPair]

@@ -10,16 +10,16 @@ from typing import Annotated, Literal
 import msgspec
 import numpy as np
 
-from builder.results.module_path import modules_of
-from builder.results.pair_index.columns import Ints
-from builder.results.pair_index.node_filter import NodeFilter, Sort
-from builder.results.pair_index.query import Word, parse_query
+from builder.results.node_words import Ints
 from builder.results.records import Node
 from tb_graph_ascend.server.errors import BadArgumentError
 from tb_graph_ascend.server.findings import Number
 from tb_graph_ascend.server.graphs import Limit, Offset
 from tb_graph_ascend.server.library import Library, OpenDatabase
 from tb_graph_ascend.server.messages import NodeRow, NodeTable, UnknownWord
+from tb_graph_ascend.view.module_path import modules_of
+from tb_graph_ascend.view.search.node_filter import NodeFilter, Sort
+from tb_graph_ascend.view.search.query import Word, parse_query
 
 Scope = Literal["pair", "rank", "all"]
 # A page of the interface waits no longer; a download may.
@@ -28,7 +28,7 @@ FILE_SECONDS = 120.0
 
 
 class TableQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A query in the words of `builder.results.pair_index.query`, and where it is asked.
+    """A query in the words of `tb_graph_ascend.view.search.query`, and where it is asked.
 
     `scope` "rank" means all steps of `rank`, "all" every step and rank.
     """

@@ -6,52 +6,75 @@ neighbours, the class, the shapes that go in and come out, the number of calls i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.match.manual_file import MappedPair
 from builder.results.database import ResultDatabase
 from builder.results.manual.patches import Patches
-from builder.results.module_path import module_path, type_name
-from builder.results.pair_index.index import PairIndex
-from builder.results.pair_index.node_filter import NodeFilter
 from builder.results.records import Node, Reason
 from tb_graph_ascend.server.messages import Proposal
+from tb_graph_ascend.view.module_path import module_path, type_name
+from tb_graph_ascend.view.search.index import PairIndex
+from tb_graph_ascend.view.search.node_filter import NodeFilter
 
 _MOST_MODULES = 2_000
 _MOST_CHILDREN = 2_000
 # Of the four facts; the shapes alone, or the place alone, say too little.
 _ENOUGH = 2
+_NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
+# What is inside a mapped module can be proposed once it is mapped; deeper than this nobody nests.
+_MOST_ROUNDS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """An unmatched module, and how many matched siblings stand before it."""
+    """An unmatched module, its path below its parent, and how many matched siblings precede it."""
 
     node: Node
     neighbours: int
     type_name: str
-    segment: str
+    path: str
     shapes: tuple[object, ...]
 
 
 def propose(database: ResultDatabase, index: PairIndex) -> list[Proposal]:
     """Proposals for the step and rank of an index; the same two names in several places are one."""
-    groups: dict[tuple[str, str, str], list[tuple[Node, Node, list[Reason]]]] = {}
+    groups: dict[tuple[str, str], list[tuple[Node, Node, list[Reason]]]] = {}
     for ours, theirs, reasons in _pairs(database, index):
-        key = (ours.segment, theirs.segment, ours.type_name)
+        key = _NUMBER.sub("N", ours.path), _NUMBER.sub("N", theirs.path)
         groups.setdefault(key, []).append((ours.node, theirs.node, reasons))
     proposals = [
         Proposal(
             problem=alike[0][0],
             benchmark=alike[0][1],
+            names=names,
             reasons=[reason for reason in alike[0][2] if all(reason in one[2] for one in alike)],
             places=len(alike),
             pairs=[MappedPair(one.name, other.name, descendants=True) for one, other, _ in alike],
         )
-        for alike in groups.values()
+        for names, alike in groups.items()
     ]
     return sorted(proposals, key=lambda p: (-len(p.reasons), -p.places))
+
+
+def propose_all(
+    pairs: Sequence[MappedPair], seen_through: Callable[[Sequence[MappedPair]], list[Proposal]]
+) -> list[MappedPair]:
+    """All pairs that proposals lead to, in rounds: what is inside a pair is proposed after it.
+
+    `seen_through` gives the proposals that are left with pairs laid over the file.
+    """
+    known = list(pairs)
+    added: list[MappedPair] = []
+    for _ in range(_MOST_ROUNDS):
+        proposed = seen_through([*known, *added])
+        new = [pair for one in proposed for pair in one.pairs if pair not in added]
+        if not new:
+            break
+        added += new
+    return added
 
 
 def _pairs(
@@ -92,12 +115,13 @@ def _unmatched_below(database: ResultDatabase, parent: Node) -> list[_Candidate]
         if node.match is not None:
             neighbours += 1
         elif node.kind == "module" and node.direction == "forward":
-            candidates.append(_candidate(database, node, neighbours))
+            candidates.append(_candidate(database, parent, node, neighbours))
     return candidates
 
 
-def _candidate(database: ResultDatabase, node: Node, neighbours: int) -> _Candidate:
-    segment = (module_path(node.name) or node.name).rpartition(".")[2]
+def _candidate(database: ResultDatabase, parent: Node, node: Node, neighbours: int) -> _Candidate:
+    path, above = module_path(node.name) or node.name, module_path(parent.name)
+    below = path.removeprefix(f"{above}.") if above is not None else path
     values = (
         (pair.role, value.shape)
         for pair in database.details(node.id).values
@@ -105,7 +129,7 @@ def _candidate(database: ResultDatabase, node: Node, neighbours: int) -> _Candid
         and (value := pair.problem or pair.benchmark) is not None
         and value.shape is not None
     )
-    return _Candidate(node, neighbours, type_name(node.name), segment, tuple(map(repr, values)))
+    return _Candidate(node, neighbours, type_name(node.name), below, tuple(map(repr, values)))
 
 
 def _alike(one: _Candidate, other: _Candidate) -> list[Reason]:

@@ -6,14 +6,15 @@ from typing import Annotated
 
 import msgspec
 
-from builder.results.diff.index import Wanted
-from builder.results.diff.openness import PATTERN
-from builder.results.diff.outline import OutlineWindow, OutlineWish, outline_of
-from builder.results.diff.profile import Profile
-from builder.results.diff.window import RowWindow, window_of
 from tb_graph_ascend.server.graphs import Offset
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
+from tb_graph_ascend.view.diff.boxes import ModuleGraph, graph_of
+from tb_graph_ascend.view.diff.index import Wanted
+from tb_graph_ascend.view.diff.openness import PATTERN
+from tb_graph_ascend.view.diff.outline import OutlineWindow, OutlineWish, outline_of
+from tb_graph_ascend.view.diff.profile import Profile
+from tb_graph_ascend.view.diff.window import RowWindow, window_of, with_outputs
 
 _Id = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _PAIR = "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>"
@@ -34,6 +35,15 @@ class RowQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: _Id | None = None
     offset: Offset = 0
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 150
+
+
+class GraphQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which module, by a node that it is or that stands in it, and which boxes in it are open."""
+
+    module: _Id
+    open: Annotated[
+        str, msgspec.Meta(max_length=8_000, pattern=r"^(?:\d{1,16}(?:\.\d{1,16})*)?$")
+    ] = ""
 
 
 class OutlineQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,7 +77,17 @@ def resource(place: Workplace) -> Resource:
             way = (query.cause, query.target)
         kept = () if query.keep is None else (query.keep,)
         wanted = Wanted(query.open, kept, way)
-        return window_of(index, wanted, query.offset, query.limit, query.reveal)
+        window = window_of(index, wanted, query.offset, query.limit, query.reveal)
+        database = place.open(db).database
+        return window if database.comparison else with_outputs(window, database)
+
+    @routes.route(f"{_PAIR}/graph", query=GraphQuery, answer=ModuleGraph)
+    def graph(db: str, step: int, rank: int, query: GraphQuery) -> ModuleGraph:
+        """One open module as boxes and edges."""
+        opened = place.open(db)
+        index = place.library.diff(opened, step, rank)
+        boxes = [int(one) for one in query.open.split(".") if one]
+        return graph_of(opened.database, index, query.module, boxes)
 
     @routes.route(f"{_PAIR}/profile", answer=Profile)
     def profile(db: str, step: int, rank: int) -> Profile:

@@ -341,7 +341,7 @@ describe("colours", () => {
 
   it("are those of the overflow levels when asked for", () =>
     on("nan", async (page) => {
-      const high = rampColor(OVERFLOW_SCORE.high).slice(4, -1);
+      const high = rampColor(OVERFLOW_SCORE.high, "light").slice(4, -1);
       expect((await coloursOf(page)).get(high) ?? 0).toBeLessThan(20);
       await page.keyboard.press("o");
       await stateIs(page, "colour", "overflow");

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_graph_ascend.logdirs import LogDirs
+from msprobe_core.format import series
+from tb_graph_ascend.logdirs import RUN_FILE, LogDirs
 
 
 @pytest.fixture
@@ -79,3 +80,18 @@ def test_any_text_as_token_is_survived(text: str) -> None:
 def test_unfinished_files_are_not_listed(folder: Path) -> None:
     (folder / "new.vis.db.partial").write_bytes(b"")
     assert len(LogDirs([folder]).files()) == 1
+
+
+def test_trends_are_called_as_the_format_says() -> None:
+    assert RUN_FILE == series.RUN_FILE
+
+
+def test_ranks_of_trends_are_not_looked_into(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (run / "rank0").mkdir(parents=True)
+    (run / "flight-7").mkdir()
+    for folder in (run, run / "flight-7", run / "rank0"):
+        (folder / RUN_FILE).write_text('{"format": "trends", "version": 1}')
+    logdirs = LogDirs([tmp_path])
+    assert sorted(found.shown for found in logdirs.runs()) == ["run", "run/flight-7"]
+    assert logdirs.any()

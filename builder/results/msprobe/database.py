@@ -14,8 +14,7 @@ import msgspec
 import numpy as np
 from sqlalchemy import text
 
-from builder.results.diff.flow_cells import NO_FLOW, FlowIds
-from builder.results.diff.index import DiffIndex, index_of
+from builder.results.flow_cells import NO_FLOW, FlowIds
 from builder.results.manual.patches import Patches
 from builder.results.msprobe.file import MOST_PAIRS_OPEN, SOURCES, MsprobeFile
 from builder.results.msprobe.flow import passed_in
@@ -31,9 +30,6 @@ from builder.results.msprobe.node_cells import inputs_and_outputs, stack_of, val
 from builder.results.msprobe.node_rows import row_of
 from builder.results.msprobe.values import messages, pair_values, path_of, value_ids
 from builder.results.msprobe.way_back import way_back
-from builder.results.pair_index.cells import by_column
-from builder.results.pair_index.index import PairIndex
-from builder.results.pair_index.sides import SideNodes, from_cells
 from builder.results.records import (
     Across,
     AcrossCell,
@@ -41,6 +37,7 @@ from builder.results.records import (
     CommunicationLink,
     Finding,
     Findings,
+    FirstOutput,
     FlowLink,
     Graph,
     Node,
@@ -54,6 +51,8 @@ from builder.results.records import (
     Summary,
     Task,
 )
+from builder.results.side_cells import by_column
+from builder.results.side_nodes import SideNodes, from_cells
 from builder.results.trace import Trace
 
 _TASKS: dict[str, Task] = {"summary": "statistics", "all": "tensor", "md5": "md5"}
@@ -227,9 +226,14 @@ class MsprobeDatabase:
         """Such a file lays nothing to a node."""
         return 0
 
-    def pair_index(self, step: int, rank: int) -> PairIndex:
-        """All nodes of a pair as lists and searches need them."""
-        return PairIndex.of(*_sides(self._stored.load(step, rank)))
+    def side_nodes(self, step: int, rank: int) -> list[SideNodes]:
+        """The nodes of both sides as lists, searches and rows need them."""
+        nodes = self._stored.load(step, rank).nodes.values()
+        return [from_cells(by_column([row_of(n) for n in nodes if n.side == s])) for s in SOURCES]
+
+    def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
+        """Such a file keeps values as text, a node at a time."""
+        return {}
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed, told by equal values."""
@@ -272,16 +276,14 @@ class MsprobeDatabase:
             pair.passed[side] = passed_in(pair, side, inputs, outputs)
         return pair.passed[side]
 
-    def _flows(self, pair: MsprobePair) -> list[FlowIds]:
+    def flows(self, step: int, rank: int) -> list[FlowIds]:
+        """What passed between nodes on each side of a pair, told by equal values."""
+        pair = self._stored.load(step, rank)
         return [_flow_ids(self._passed(pair, side)) for side in SOURCES]
 
-    def diff_index(self, step: int, rank: int) -> DiffIndex:
-        """Both sides of a pair as one list of rows, the first error as where it begins."""
-        pair = self._stored.load(step, rank)
-        problem, benchmark = _sides(pair)
-        causes = [one.node.id for one in self.findings(step, rank).findings[:1]]
-        threshold = THRESHOLD if self.comparison else None
-        return index_of(problem, benchmark, causes, threshold, lambda: self._flows(pair))
+    def beginnings(self, step: int, rank: int) -> list[int]:
+        """The first node of a pair that the file's own verdict calls an error."""
+        return [one.node.id for one in self.findings(step, rank).findings[:1]]
 
     def dump_folder(self, graph_id: int) -> Path | None:
         """Such a file's dumps are not looked at."""
@@ -331,12 +333,6 @@ def _both(pair: MsprobePair, node: Node) -> tuple[Node | None, Node | None]:
 
 def _names(problem: Node | None, benchmark: Node | None) -> tuple[str, str]:
     return problem.name if problem else "", benchmark.name if benchmark else ""
-
-
-def _sides(pair: MsprobePair) -> list[SideNodes]:
-    """The nodes of both sides as lists, searches and rows need them."""
-    nodes = pair.nodes.values()
-    return [from_cells(by_column([row_of(n) for n in nodes if n.side == s])) for s in SOURCES]
 
 
 def _flow_ids(passed: Sequence[Passed]) -> FlowIds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from builder.results.pair_index.columns import packed
+from builder.results.node_words import packed
 from builder.results.records import Node
 
 

@@ -12,11 +12,13 @@ import { changeLanguage, createI18n } from "./i18n/setup";
 import { usePreferences } from "./state/preferences";
 import "./styles/tokens.css";
 import "./styles/frame.css";
+import "./styles/boxes.css";
 import "./styles/panels.css";
 import "./styles/tables.css";
 import "./styles/diff.css";
 import "./styles/profile.css";
 import "./styles/answer.css";
+import "./styles/trends.css";
 
 /** Start the interface inside an element. */
 export function mount(element: HTMLElement): void {

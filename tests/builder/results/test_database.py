@@ -15,8 +15,9 @@ import builder
 from builder.errors import UnknownNodeError
 from builder.results.database import ResultDatabase
 from builder.results.manual.patches import GraphChange, NodePatch, Patches
-from builder.results.pair_index.node_filter import NodeFilter
 from builder.results.records import Node
+from tb_graph_ascend.view.search.index import pair_index
+from tb_graph_ascend.view.search.node_filter import NodeFilter
 
 EVERYTHING = 10_000
 
@@ -37,7 +38,7 @@ def nodes(database: ResultDatabase) -> list[Node]:
 
 
 def listed(database: ResultDatabase, wanted: NodeFilter) -> list[Node]:
-    index = database.pair_index(0, 0)
+    index = pair_index(database, 0, 0)
     ids = index.select(wanted, database.patches, database.threshold)
     return database.nodes_by_id(ids.tolist())
 
@@ -59,7 +60,7 @@ def test_unknown_things_are_named(database: ResultDatabase) -> None:
         lambda: database.details(10**9),
         lambda: database.children(10**9, 0, 1),
         lambda: database.pair(7, 7),
-        lambda: database.pair_index(7, 7),
+        lambda: pair_index(database, 7, 7),
     ):
         with pytest.raises(UnknownNodeError, match=database.file.name):
             ask()

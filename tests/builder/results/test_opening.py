@@ -14,6 +14,7 @@ import builder
 from builder.errors import DatabaseError
 from builder.results.database import ResultDatabase
 from builder.results.opening import format_of
+from tb_graph_ascend.view.search.index import pair_index
 
 
 @pytest.fixture(scope="module")
@@ -119,5 +120,5 @@ def test_wrong_types_and_broken_text_are_shown_not_run(changed: Callable[..., Pa
     assert node.name.endswith("<script>")
     assert node.reasons[0]["code"] == "unreadable_reasons"
     assert database.summary().summary[0]["code"] == "unreadable_reasons"
-    assert len(database.pair_index(0, 0).columns.id) > 5
+    assert len(pair_index(database, 0, 0).columns.id) > 5
     database.close()

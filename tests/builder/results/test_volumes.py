@@ -13,15 +13,17 @@ import pytest
 
 import builder
 from builder import BuildOptions, DatabaseError, UnknownNodeError
-from builder.results.answer import answer
 from builder.results.explain import explain
 from builder.results.manual.patches import Patches
-from builder.results.pair_index.node_filter import NodeFilter
 from builder.results.reading import Results
 from builder.results.shards import node_shards
 from builder.run.executor import LocalProcesses
 from builder.run.units.running import join_build, plan_build, run_units
 from builder.write.volumes import volumes_of
+from tb_graph_ascend.view.answer import answer
+from tb_graph_ascend.view.diff.index import diff_index
+from tb_graph_ascend.view.search.index import pair_index
+from tb_graph_ascend.view.search.node_filter import NodeFilter
 from tests.builder.run.units.runs import GELU, LINEAR, REDUCE, layout, ranks
 
 Both = tuple[Results, Results]
@@ -72,7 +74,7 @@ _IDS = frozenset("id parent match graph peer_node node_id source last first_valu
 def _node(results: Results, name: str, step: int = 0, rank: int = 1) -> int:
     root = results.pair(step, rank).problem
     assert root is not None
-    index = results.pair_index(step, rank)
+    index = pair_index(results, step, rank)
     (id_,) = index.select(NodeFilter(name=name, side="problem", kind=KINDS[name]), Patches(), None)
     return int(id_)
 
@@ -105,12 +107,12 @@ def test_every_question_has_the_same_answer(both: Both, question: str) -> None:
 
 
 def test_all_nodes_of_a_pair_and_their_rows_are_the_same(both: Both) -> None:
-    pairs = [results.pair_index(0, 1) for results in both]
+    pairs = [pair_index(results, 0, 1) for results in both]
     ids = [pair.select(NodeFilter(), Patches(), 0.5).tolist() for pair in pairs]
     assert len(ids[0]) == len(ids[1]) > 4
     first, second = (results.nodes_by_id(own) for results, own in zip(both, ids, strict=True))
     assert _plain(second) == _plain(first)
-    edges = [results.diff_index(0, 1).edges for results in both]
+    edges = [diff_index(results, 0, 1).edges for results in both]
     for name in ("producer", "consumer", "exact"):
         assert getattr(edges[0], name).tolist() == getattr(edges[1], name).tolist()
 

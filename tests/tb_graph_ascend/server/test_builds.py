@@ -278,7 +278,9 @@ def test_result_says_how_to_build_it_again(client: FlaskClient, folder: Path) ->
     assert {side: wish[side] for side in sides} == sides
     assert (wish["overflow_check"], wish["threshold"], wish["outside"]) == (True, 0.3, [])
     assert wish["manual_mapping"] == str(folder / shown)
-    again = {name: value for name, value in wish.items() if name != "outside"}
+    assert wish["command"].startswith(f"msprobe graph_visualize -tp {dumps / 'problem'} -gp")
+    assert wish["command"].endswith("-oc --threshold 0.3")
+    again = {name: value for name, value in wish.items() if name not in ("outside", "command")}
     assert client.post("/api/builds", json=again).status_code == 200
     # The path as the interface prints it, below the log folder, is understood too.
     finished(client, client.get("/api/builds").json["builds"][0]["id"])  # type: ignore[index]
@@ -286,10 +288,28 @@ def test_result_says_how_to_build_it_again(client: FlaskClient, folder: Path) ->
     assert finished(client, job["id"])["state"] == "failed"
 
 
-def test_dump_outside_the_log_folders_is_named_in_the_wish(
+def test_dumps_that_a_result_names_may_lie_anywhere(
     site_of: Callable[..., Site], samples: Path
 ) -> None:
     site = site_of("statistics/problem", "statistics/bench")
     wish = site.get("/build")
-    assert wish["problem"] is None
-    assert str(samples / "statistics/problem") in wish["outside"]
+    problem = str(samples / "statistics/problem")
+    assert (wish["problem"], wish["outside"]) == (problem, [])
+    sides = {"problem": problem, "benchmark": str(samples / "statistics/bench")}
+    refused = site.client.post("/api/builds", json=sides)
+    assert refused.status_code == 400
+    other = {**sides, "problem": str(samples / "ranks/problem"), "result": site.db}
+    assert site.client.post("/api/builds", json=other).status_code == 400
+    job = start(site.client, **sides, result=site.db)
+    assert finished(site.client, job["id"])["state"] == "done"
+
+
+def test_dumps_that_are_gone_leave_a_command(
+    site_of: Callable[..., Site], samples: Path, tmp_path: Path
+) -> None:
+    dump = shutil.copytree(samples / "statistics" / "problem", tmp_path / "gone")
+    site = site_of(str(dump), "statistics/bench")
+    shutil.rmtree(dump)
+    wish = site.get("/build")
+    assert (wish["problem"], wish["outside"]) == (None, [str(dump)])
+    assert f"-tp {dump} -gp" in wish["command"]

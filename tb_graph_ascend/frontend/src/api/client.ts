@@ -21,6 +21,7 @@ import type {
   NodeList,
   NodeShards,
   NodeTable,
+  ModuleGraph,
   PairGraphs,
   PairSet,
   Path,
@@ -152,6 +153,8 @@ export interface MappingWish {
   benchmark: number;
   descendants: boolean;
   everywhere: boolean;
+  /** Each is the first of a run of repeats: they are paired in order. */
+  folds: boolean;
 }
 
 export type NodeQuery = Record<string, Argument>;
@@ -200,6 +203,10 @@ export const api = {
   buildWish: (db: string) => request<BuildWish>(address(`${database(db)}/build`)),
   proposals: (db: string, step: number, rank: number) =>
     request<Proposals>(address(`${pair(db, step, rank)}/proposals`)),
+  boxes: (db: string, step: number, rank: number, module: number, open: readonly number[]) =>
+    request<ModuleGraph>(address(`${pair(db, step, rank)}/graph`, { module, open: open.join(".") })),
+  mapAll: (db: string, step: number, rank: number) =>
+    request<MappingResult>(address(`${pair(db, step, rank)}/proposals`), mutation("POST", {})),
   changeMappings: (db: string, add: MappedPair[], remove: MappedPair[]) =>
     request<MappingResult>(address(`${database(db)}/mappings`), mutation("PATCH", { add, remove })),
   pair: (db: string, step: number, rank: number) =>

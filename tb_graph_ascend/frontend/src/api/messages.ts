@@ -60,6 +60,8 @@ export interface components {
         /**
          * BuildRequest
          * @description Compare two dumps, or draw one; all paths lie below the log folders.
+         *
+         *         With `result`, a result file by its token, its own dumps and layer mapping may lie anywhere.
          */
         BuildRequest: {
             problem: string;
@@ -77,12 +79,15 @@ export interface components {
             layer_mapping?: string | null;
             /** @default null */
             manual_mapping?: string | null;
+            /** @default null */
+            result?: string | null;
         };
         /**
          * BuildWish
-         * @description How a result was built, ready to be built again; `outside`: paths that may not be read here.
+         * @description How a result was built, ready to be built again; `outside`: paths that are gone.
          *
-         *         A path is null where there is none, or where it lies outside the log folders.
+         *         A path is null where there is none, or where it is not there. `command` does the same in a
+         *         shell, for where the page may not.
          */
         BuildWish: {
             problem: string | null;
@@ -94,6 +99,7 @@ export interface components {
             layer_mapping: string | null;
             manual_mapping: string | null;
             outside: string[];
+            command: string;
         };
         /**
          * Builds
@@ -211,6 +217,9 @@ export interface components {
         /**
          * Pair
          * @description One (step, rank): a cell of the matrix.
+         *
+         *         `begins` is the share of the run before its first divergent node; null without one, and in files
+         *         of earlier releases.
          */
         Pair: {
             step: number;
@@ -223,6 +232,8 @@ export interface components {
             matched: number;
             unmatched_problem: number;
             unmatched_benchmark: number;
+            /** @default null */
+            begins: number | null;
         };
         /**
          * Databases
@@ -318,8 +329,15 @@ export interface components {
             name: string;
         };
         /**
+         * MapAllRequest
+         * @description An empty object.
+         */
+        MapAllRequest: Record<string, never>;
+        /**
          * MapRequest
          * @description Map two unmatched nodes, in either order of clicks; `everywhere`: in all steps and ranks.
+         *
+         *         With `folds` each is the first of a run of repeats; the runs are paired in order.
          */
         MapRequest: {
             problem: number;
@@ -328,6 +346,8 @@ export interface components {
             descendants?: boolean;
             /** @default false */
             everywhere?: boolean;
+            /** @default false */
+            folds?: boolean;
         };
         /**
          * MappingResult
@@ -366,6 +386,102 @@ export interface components {
             } & {
                 [key: string]: string | number | boolean | null;
             };
+        };
+        /**
+         * ModuleGraph
+         * @description A module with what is directly in it, and in the boxes that are open.
+         *
+         *         `above` is the module that it stands in; `left_out` counts boxes beyond the first of them.
+         */
+        ModuleGraph: {
+            module: components["schemas"]["DiffRow"];
+            above: number | null;
+            boxes: components["schemas"]["GraphBox"][];
+            edges: components["schemas"]["GraphEdge"][];
+            left_out: number;
+        };
+        /**
+         * DiffRow
+         * @description One row: a matched pair, or what one side alone has.
+         *
+         *         `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
+         *         a row as such, n for one that stands for n repeats up to `until`, −n for the head of n that are
+         *         unfolded. `inside` says that the word is that of something below.
+         */
+        DiffRow: {
+            key: number;
+            at: number;
+            span: number;
+            depth: number;
+            children: number;
+            open: boolean;
+            fold: number;
+            until: string;
+            /** @enum {unknown} */
+            kind: "api" | "collection" | "module" | "root";
+            direction: ("backward" | "forward") | null;
+            micro_step: number;
+            problem: components["schemas"]["RowSide"] | null;
+            benchmark: components["schemas"]["RowSide"] | null;
+            /** @enum {unknown} */
+            word: "agrees" | "begins" | "cannot_tell" | "carries" | "none" | "only_benchmark" | "only_problem";
+            inside: boolean;
+            score: number | null;
+            input_score: number | null;
+            worst_below: number | null;
+            divergent_below: number;
+            alone_below: number;
+            verdict: ("error" | "pass" | "warning") | null;
+            overflow: ("critical" | "high" | "medium") | null;
+            source: number | null;
+        };
+        /**
+         * RowSide
+         * @description What one side of a row says: its title below its parent, class or family, number of call.
+         *
+         *         `overflow_below` is the worst level of what is below it. `output` is the first that a call of a
+         *         single graph puts out; rows of a comparison show scores in its place.
+         */
+        RowSide: {
+            id: number;
+            name: string;
+            title: string;
+            detail: string;
+            call: number | null;
+            overflow: ("critical" | "high" | "medium") | null;
+            overflow_below: ("critical" | "high" | "medium") | null;
+            /** @default null */
+            output: components["schemas"]["FirstOutput"] | null;
+        };
+        /**
+         * FirstOutput
+         * @description What a node puts out first: its shape, dtype and L2 norm, as far as they were recorded.
+         */
+        FirstOutput: {
+            shape: number[] | null;
+            dtype: string | null;
+            norm: number | ("-inf" | "inf" | "nan") | null;
+        };
+        /**
+         * GraphBox
+         * @description A row as a box; `parent` is the place of the open box that it stands in, null at the top.
+         *
+         *         `output` is the first that it puts out, on the problem's side where it has one.
+         */
+        GraphBox: {
+            place: number;
+            parent: number | null;
+            row: components["schemas"]["DiffRow"];
+            output: components["schemas"]["FirstOutput"] | null;
+        };
+        /**
+         * GraphEdge
+         * @description What one box put out and another read, by their places.
+         */
+        GraphEdge: {
+            producer: number;
+            consumer: number;
+            exact: boolean;
         };
         /**
          * NodeDetails
@@ -693,6 +809,7 @@ export interface components {
             causes: number[];
             alone: number[];
             phases: components["schemas"]["Phase"][];
+            blocks: components["schemas"]["Block"][];
         };
         /**
          * Phase
@@ -701,6 +818,20 @@ export interface components {
         Phase: {
             name: string;
             bin: number;
+        };
+        /**
+         * Block
+         * @description A module of the icicle: from and to which row it stands, and the worst in it.
+         *
+         *         `lane` is 0 for layers and 1 for what is in them.
+         */
+        Block: {
+            lane: number;
+            row: number;
+            until: number;
+            title: string;
+            worst: number | null;
+            overflow: ("critical" | "high" | "medium") | null;
         };
         /**
          * Proposals
@@ -713,11 +844,16 @@ export interface components {
          * Proposal
          * @description Unmatched modules that seem to be the same under another name, in one or more places.
          *
-         *         `pairs` are what mapping all of them adds; `problem` and `benchmark` are those of the first.
+         *         `names` are what stands below the parent on each side, numbers as N: `layers.N`, `h.N`. `pairs`
+         *         are what mapping all of them adds; `problem` and `benchmark` are those of the first.
          */
         Proposal: {
             problem: components["schemas"]["Node"];
             benchmark: components["schemas"]["Node"];
+            names: [
+                string,
+                string
+            ];
             reasons: ({
                 code: string;
             } & {
@@ -737,11 +873,16 @@ export interface components {
         };
         /**
          * StripRow
-         * @description Ranks that look alike in all steps; `cells` in the order of the strip's steps.
+         * @description Ranks that look and begin alike; `cells` in the order of the strip's steps.
+         *
+         *         `first` is the first step in which they diverge and `begins` the share of it before their first
+         *         divergent node; null where nothing diverges, or where the file does not tell.
          */
         StripRow: {
             ranks: number[];
             cells: (components["schemas"]["StripCell"] | null)[];
+            first: number | null;
+            begins: number | null;
         };
         /**
          * StripCell
@@ -778,52 +919,6 @@ export interface components {
             opened: string;
         };
         /**
-         * DiffRow
-         * @description One row: a matched pair, or what one side alone has.
-         *
-         *         `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
-         *         a row as such, n for one that stands for n repeats up to `until`, −n for the head of n that are
-         *         unfolded. `inside` says that the word is that of something below.
-         */
-        DiffRow: {
-            key: number;
-            at: number;
-            span: number;
-            depth: number;
-            children: number;
-            open: boolean;
-            fold: number;
-            until: string;
-            /** @enum {unknown} */
-            kind: "api" | "collection" | "module" | "root";
-            direction: ("backward" | "forward") | null;
-            micro_step: number;
-            problem: components["schemas"]["RowSide"] | null;
-            benchmark: components["schemas"]["RowSide"] | null;
-            /** @enum {unknown} */
-            word: "agrees" | "begins" | "cannot_tell" | "carries" | "none" | "only_benchmark" | "only_problem";
-            inside: boolean;
-            score: number | null;
-            input_score: number | null;
-            worst_below: number | null;
-            divergent_below: number;
-            alone_below: number;
-            verdict: ("error" | "pass" | "warning") | null;
-            overflow: ("critical" | "high" | "medium") | null;
-            source: number | null;
-        };
-        /**
-         * RowSide
-         * @description What one side of a row says: its title below its parent, class or family, number of call.
-         */
-        RowSide: {
-            id: number;
-            name: string;
-            title: string;
-            detail: string;
-            call: number | null;
-        };
-        /**
          * RowAbove
          * @description A row that stands above the first of a window, so that its head can stay in view.
          */
@@ -853,13 +948,20 @@ export interface components {
         /**
          * StandingAnswer
          * @description Where it begins; `changed_pairs` manual pairs came or went since the build that said so.
+         *
+         *         With manual pairs laid over it the file's causes are left out, and `since` says where it begins
+         *         by what was measured with them.
          */
         StandingAnswer: {
             causes: components["schemas"]["Cause"][];
             cause_count: number;
+            certain: boolean;
+            worst: number | null;
+            divergent: number;
             threshold: number;
             coverage: components["schemas"]["Coverage"];
             changed_pairs: number;
+            since: components["schemas"]["Since"] | null;
         };
         /**
          * Cause
@@ -895,9 +997,12 @@ export interface components {
         /**
          * Coverage
          * @description What was compared, and what was not: `one_sided` pairs of graphs exist on one side only.
+         *
+         *         `share` is the share of calls with a partner, of the run that has fewer; null without any.
          */
         Coverage: {
             pairs: number;
+            share: number | null;
             matched: number;
             unmatched_problem: number;
             unmatched_benchmark: number;
@@ -912,6 +1017,17 @@ export interface components {
             step: number;
             rank: number;
             error: string | null;
+        };
+        /**
+         * Since
+         * @description Where it begins by the measures alone, since pairs were made by hand; no node: nowhere.
+         */
+        Since: {
+            step: number;
+            rank: number;
+            node: components["schemas"]["Node"] | null;
+            module: string | null;
+            call: number | null;
         };
         /**
          * Trace
@@ -954,6 +1070,168 @@ export interface components {
             matched: boolean;
         };
         /**
+         * TrendAlerts
+         * @description All alerts, by step.
+         */
+        TrendAlerts: {
+            alerts: components["schemas"]["TrendAlert"][];
+        };
+        /**
+         * TrendAlert
+         * @description An alert; `question` and `sentence` say it in English, the codes in any language.
+         */
+        TrendAlert: {
+            step: number;
+            kind: string;
+            target: [
+                string,
+                string
+            ];
+            factor: number | null;
+            count: number;
+            others: [
+                string,
+                string
+            ][];
+            ranks: number[];
+            lr: number | null;
+            rank: number;
+        };
+        /**
+         * TrendCell
+         * @description What can be done with one step of a target: comparisons of it, or how to record it.
+         */
+        TrendCell: {
+            ranks: components["schemas"]["RankValue"][];
+            comparisons: components["schemas"]["TrendComparison"][];
+            config: Record<string, never>;
+            checkpoint: string | null;
+        };
+        /**
+         * RankValue
+         * @description A target's value on one rank; null where it is not finite or was not measured.
+         */
+        RankValue: {
+            rank: number;
+            value: number | null;
+            minority: boolean;
+        };
+        /**
+         * TrendComparison
+         * @description A result file that has a step.
+         */
+        TrendComparison: {
+            db: string;
+            path: string;
+            step: number;
+            rank: number;
+        };
+        /**
+         * TrendHeat
+         * @description The visible rows from `offset` on; `cells` is base64 of [row][column] bytes.
+         */
+        TrendHeat: {
+            total: number;
+            offset: number;
+            rows: components["schemas"]["TrendRow"][];
+            steps: number[];
+            cells: string;
+        };
+        /**
+         * TrendRow
+         * @description A row of the heat map: a target, or a module that stands for all below it.
+         */
+        TrendRow: {
+            name: string;
+            depth: number;
+            leaves: number;
+            open: boolean;
+            target: string | null;
+        };
+        /**
+         * TrendLine
+         * @description A series: at each step its value, or the least and largest of the steps up to the next.
+         *
+         *         A value that is not finite is null.
+         */
+        TrendLine: {
+            kind: string;
+            name: string;
+            steps: number[];
+            low: (number | null)[];
+            high: (number | null)[];
+        };
+        /**
+         * TrendLines
+         * @description Several series.
+         */
+        TrendLines: {
+            lines: components["schemas"]["TrendLine"][];
+        };
+        /**
+         * TrendList
+         * @description All trends, newest first.
+         */
+        TrendList: {
+            runs: components["schemas"]["TrendEntry"][];
+        };
+        /**
+         * TrendEntry
+         * @description A folder with trends; `id` is an opaque token, safe in a path segment.
+         */
+        TrendEntry: {
+            id: string;
+            path: string;
+            modified: number;
+        };
+        /**
+         * TrendParting
+         * @description Where two runs part.
+         */
+        TrendParting: {
+            /** @enum {unknown} */
+            verdict: "equal" | "noise" | "nothing" | "parts";
+            step: number | null;
+            target: [
+                string,
+                string
+            ] | null;
+            count: number;
+            band: number;
+            delta: number;
+            others: [
+                string,
+                string
+            ][];
+            steps: number;
+        };
+        /**
+         * TrendSummary
+         * @description A run's trends as a whole; `scalars` are the keys of its scalar series.
+         */
+        TrendSummary: {
+            id: string;
+            path: string;
+            steps: number;
+            first: number;
+            last: number;
+            ranks: number[];
+            kinds: components["schemas"]["TrendKind"][];
+            scalars: [
+                string,
+                string
+            ][];
+            opened: string[];
+        };
+        /**
+         * TrendKind
+         * @description A kind of series and how many targets it has.
+         */
+        TrendKind: {
+            kind: string;
+            targets: number;
+        };
+        /**
          * UnmapRequest
          * @description Undo the manual pair that a problem node is part of.
          */
@@ -989,10 +1267,17 @@ export type Failure = components['schemas']['Failure'];
 export type Findings = components['schemas']['Findings'];
 export type Finding = components['schemas']['Finding'];
 export type FindingPlace = components['schemas']['FindingPlace'];
+export type MapAllRequest = components['schemas']['MapAllRequest'];
 export type MapRequest = components['schemas']['MapRequest'];
 export type MappingResult = components['schemas']['MappingResult'];
 export type Mappings = components['schemas']['Mappings'];
 export type Refused = components['schemas']['Refused'];
+export type ModuleGraph = components['schemas']['ModuleGraph'];
+export type DiffRow = components['schemas']['DiffRow'];
+export type RowSide = components['schemas']['RowSide'];
+export type FirstOutput = components['schemas']['FirstOutput'];
+export type GraphBox = components['schemas']['GraphBox'];
+export type GraphEdge = components['schemas']['GraphEdge'];
 export type NodeDetails = components['schemas']['NodeDetails'];
 export type ValuePair = components['schemas']['ValuePair'];
 export type Value = components['schemas']['Value'];
@@ -1019,6 +1304,7 @@ export type Histogram = components['schemas']['Histogram'];
 export type Heat = components['schemas']['Heat'];
 export type Profile = components['schemas']['Profile'];
 export type Phase = components['schemas']['Phase'];
+export type Block = components['schemas']['Block'];
 export type Proposals = components['schemas']['Proposals'];
 export type Proposal = components['schemas']['Proposal'];
 export type RankStrip = components['schemas']['RankStrip'];
@@ -1026,8 +1312,6 @@ export type StripRow = components['schemas']['StripRow'];
 export type StripCell = components['schemas']['StripCell'];
 export type ReplaceRequest = components['schemas']['ReplaceRequest'];
 export type RowWindow = components['schemas']['RowWindow'];
-export type DiffRow = components['schemas']['DiffRow'];
-export type RowSide = components['schemas']['RowSide'];
 export type RowAbove = components['schemas']['RowAbove'];
 export type RailEdge = components['schemas']['RailEdge'];
 export type SearchHits = components['schemas']['SearchHits'];
@@ -1036,8 +1320,23 @@ export type Cause = components['schemas']['Cause'];
 export type CausePlace = components['schemas']['CausePlace'];
 export type Coverage = components['schemas']['Coverage'];
 export type FailedPair = components['schemas']['FailedPair'];
+export type Since = components['schemas']['Since'];
 export type Trace = components['schemas']['Trace'];
 export type Hop = components['schemas']['Hop'];
+export type TrendAlerts = components['schemas']['TrendAlerts'];
+export type TrendAlert = components['schemas']['TrendAlert'];
+export type TrendCell = components['schemas']['TrendCell'];
+export type RankValue = components['schemas']['RankValue'];
+export type TrendComparison = components['schemas']['TrendComparison'];
+export type TrendHeat = components['schemas']['TrendHeat'];
+export type TrendRow = components['schemas']['TrendRow'];
+export type TrendLine = components['schemas']['TrendLine'];
+export type TrendLines = components['schemas']['TrendLines'];
+export type TrendList = components['schemas']['TrendList'];
+export type TrendEntry = components['schemas']['TrendEntry'];
+export type TrendParting = components['schemas']['TrendParting'];
+export type TrendSummary = components['schemas']['TrendSummary'];
+export type TrendKind = components['schemas']['TrendKind'];
 export type UnmapRequest = components['schemas']['UnmapRequest'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

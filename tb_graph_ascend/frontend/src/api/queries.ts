@@ -4,7 +4,8 @@ import { QueryClient, keepPreviousData, queryOptions } from "@tanstack/react-que
 
 import { RequestError, api, type NodeQuery } from "./client";
 
-const REFRESH_MS = 5000;
+/** With the two seconds for which the server remembers its scan, a new file is seen within five. */
+const REFRESH_MS = 2500;
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -79,6 +80,12 @@ export const pictureQuery = (db: string, node: number, value: number) =>
     queryKey: ["db", db, "picture", node, value],
     queryFn: () => api.picture(db, node, value),
     retry: false,
+  });
+
+export const boxesQuery = (db: string, step: number, rank: number, module: number, open: readonly number[]) =>
+  queryOptions({
+    queryKey: ["db", db, "boxes", step, rank, module, open],
+    queryFn: () => api.boxes(db, step, rank, module, open),
   });
 
 export const dumpsQuery = () =>

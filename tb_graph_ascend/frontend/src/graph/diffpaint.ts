@@ -9,7 +9,7 @@ import { paintRails } from "./railpaint";
 import { rampColor } from "./ramp";
 import type { DiffScene } from "./scene";
 import { paintSide } from "./sidepaint";
-import { differs, shownScore } from "./words";
+import { differs, shownOverflow, shownScore } from "./words";
 
 const EDGE = 3;
 
@@ -108,10 +108,11 @@ function isSelected({ selected }: DiffScene, row: DiffRow): boolean {
 
 function colourOf(scene: DiffScene, row: DiffRow): string | null {
   if (scene.recolour === "overflow") {
-    return row.overflow === null ? null : rampColor(OVERFLOW_SCORE[row.overflow]);
+    const level = shownOverflow(row);
+    return level === null ? null : rampColor(OVERFLOW_SCORE[level], scene.palette.theme);
   }
   if (!differs(row)) return null;
-  return rampColor(Math.max(0.35, shownScore(row) ?? 0.35));
+  return rampColor(Math.max(0.35, shownScore(row) ?? 0.35), scene.palette.theme);
 }
 
 /** A thin edge says that a row differs, however far one has zoomed out. */

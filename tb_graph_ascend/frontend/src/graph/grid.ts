@@ -13,6 +13,7 @@ export interface Columns {
   /** Places inside the gutter. */
   input: Column;
   output: Column;
+  worst: Column;
   word: Column;
   /** How far a row is set in below the one it is in. */
   indent: number;
@@ -43,15 +44,16 @@ export function columnsOf(width: number, { comparison, folded }: Shape): Columns
   const narrow = width < NARROW;
   const tight = width < TIGHT;
   const rails = { x: 0, width: RAILS - LANE * (tight ? 5 : narrow ? 3 : 0) };
-  const numbers = tight ? 32 : narrow ? 38 : 46;
+  const numbers = tight ? 30 : narrow ? 34 : 42;
   const words = tight ? 90 : narrow ? 108 : 132;
-  const gutterWidth = comparison ? 2 * numbers + words + 16 : 0;
+  const gutterWidth = comparison ? 3 * numbers + words + 16 : 0;
   const rest = Math.max(0, width - rails.width - gutterWidth);
   const half = comparison && !folded ? Math.floor(rest / 2) : rest;
   const problem = { x: rails.width, width: half };
   const gutter = { x: problem.x + half, width: gutterWidth };
   const input = { x: gutter.x + 8, width: numbers };
   const output = { x: input.x + numbers, width: numbers };
+  const worst = { x: output.x + numbers, width: numbers };
   return {
     rails,
     problem,
@@ -59,7 +61,8 @@ export function columnsOf(width: number, { comparison, folded }: Shape): Columns
     benchmark: { x: gutter.x + gutterWidth, width: comparison && !folded ? rest - half : 0 },
     input,
     output,
-    word: { x: output.x + numbers + 8, width: words - 8 },
+    worst,
+    word: { x: worst.x + numbers + 8, width: words - 8 },
     indent: tight ? 4 : INDENT,
   };
 }

@@ -2,11 +2,15 @@
 
 import type { DiffRow } from "../api/types";
 import { OVERFLOW_SCORE } from "./appearance";
+import { outputText } from "./boxlook";
 import type { DiffScene, DiffTexts } from "./scene";
 import { type Column, TEXT_ROW, textSize } from "./grid";
 import { inkOn, rampColor } from "./ramp";
 import { measure, shorten } from "./textwidth";
-import { differs, scoreText } from "./words";
+import { differs, insideScore, scoreText, shownOverflow } from "./words";
+
+/** Below it a score reads 0.00. */
+const SHOWN = 0.005;
 
 /** In, out, and the word; an open module leaves it to what is inside. */
 export function paintGutter(context: CanvasRenderingContext2D, scene: DiffScene, row: DiffRow, y: number): void {
@@ -16,31 +20,35 @@ export function paintGutter(context: CanvasRenderingContext2D, scene: DiffScene,
   const font = `${textSize(rowHeight, 0.58, 11.5)}px ${palette.font}`;
   context.textBaseline = "middle";
   if (row.fold >= 0 && row.depth > 0) {
-    paintNumber(context, scene, row.input_score, columns.input, middle, font);
-    paintNumber(context, scene, row.score ?? null, columns.output, middle, font, true);
+    paintChip(context, scene, row.input_score, columns.input, middle, font);
+    paintChip(context, scene, row.score ?? null, columns.output, middle, font);
+    const inside = insideScore(row);
+    if (inside !== null) paintChip(context, scene, inside, columns.worst, middle, font);
   }
   if (!row.open || row.fold !== 0 || row.depth === 0) paintWord(context, scene, row, y, middle);
 }
 
-function paintNumber(
+/** A score on a ground of its colour; one that reads 0.00 is no news and has none. */
+function paintChip(
   context: CanvasRenderingContext2D,
   { palette, rowHeight }: DiffScene,
   score: number | null,
   column: Column,
   middle: number,
   font: string,
-  bar = false,
 ): void {
-  const right = column.x + column.width - 5;
-  if (bar && score !== null && score > 0.005) {
-    const width = Math.max(2, score * (column.width - 6));
-    context.fillStyle = rampColor(Math.max(0.4, score));
-    context.fillRect(right + 3 - width, middle + rowHeight / 2 - 5, width, 2.5);
-  }
+  const filled = score !== null && score >= SHOWN;
   context.font = font;
-  context.textAlign = "right";
-  context.fillStyle = score !== null && score > 0.005 ? palette.ink : palette.muted;
-  context.fillText(score === null ? "–" : scoreText(score), right, middle);
+  context.textAlign = "center";
+  if (filled) {
+    const height = Math.min(17, rowHeight - 4);
+    context.fillStyle = rampColor(score, palette.theme);
+    context.beginPath();
+    context.roundRect(column.x + 2, middle - height / 2 - 0.5, column.width - 4, height, 3);
+    context.fill();
+  }
+  context.fillStyle = filled ? inkOn(score, palette.theme) : palette.muted;
+  context.fillText(score === null ? "–" : scoreText(score), column.x + column.width / 2, middle);
 }
 
 function paintWord(
@@ -94,13 +102,27 @@ export function wordOf(row: DiffRow, texts: DiffTexts): string {
 
 /** A single graph has no gutter; what there is to say stands at the right end. */
 export function paintAlone(context: CanvasRenderingContext2D, scene: DiffScene, row: DiffRow, y: number): void {
-  if (row.overflow === null || scene.rowHeight < TEXT_ROW) return;
-  const colour = OVERFLOW_SCORE[row.overflow];
-  context.fillStyle = rampColor(colour);
+  if (scene.rowHeight < TEXT_ROW) return;
+  paintOutput(context, scene, row, y);
+  const level = shownOverflow(row);
+  if (level === null) return;
+  const colour = OVERFLOW_SCORE[level];
+  context.fillStyle = rampColor(colour, scene.palette.theme);
   context.fillRect(scene.width - 72, y + 4, 60, scene.rowHeight - 8);
-  context.fillStyle = inkOn(colour);
+  context.fillStyle = inkOn(colour, scene.palette.theme);
   context.font = `11px ${scene.palette.font}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  context.fillText(scene.texts.level[row.overflow], scene.width - 42, y + scene.rowHeight / 2);
+  context.fillText(scene.texts.level[level], scene.width - 42, y + scene.rowHeight / 2);
+}
+
+/** What a call of a single graph puts out, left of its overflow. */
+function paintOutput(context: CanvasRenderingContext2D, { palette, rowHeight, width }: DiffScene, row: DiffRow, y: number): void {
+  const text = outputText(row.problem?.output ?? null);
+  if (text === "" || row.fold < 0) return;
+  context.font = `11.5px ${palette.font}`;
+  context.fillStyle = palette.muted;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  context.fillText(text, width - 84, y + rowHeight / 2 + 0.5);
 }

@@ -3,6 +3,7 @@
 import type { DiffRow, Node, Reason, RowSide, Side } from "../api/types";
 import { isMappable } from "./appearance";
 import { calledAs } from "./called";
+import { foldTitle, titleOf } from "./words";
 
 /** A node without a partner that was picked, or is being dragged. */
 export interface Held {
@@ -11,6 +12,8 @@ export interface Held {
   side: Side;
   kind: DiffRow["kind"];
   direction: DiffRow["direction"];
+  /** How many repeats the row stands for: they are paired in order; 0 for one node. */
+  fold: number;
 }
 
 /** The node of a row that would be mapped, or why there is none. */
@@ -24,16 +27,16 @@ export function otherSide(side: Side): Side {
 export function heldOf(row: DiffRow): Held | null {
   const { kind, direction, fold, problem, benchmark } = row;
   const node = problem ?? benchmark;
-  if (!node || (problem && benchmark) || fold !== 0 || !isMappable(kind)) return null;
+  if (!node || (problem && benchmark) || fold < 0 || !isMappable(kind)) return null;
   const side = problem ? "problem" : "benchmark";
-  const label = labelOf(node);
-  return { id: node.id, label, side, kind, direction };
+  const label = fold > 0 ? `${foldTitle(node.title, row.until)} × ${fold}` : labelOf(node);
+  return { id: node.id, label, side, kind, direction, fold };
 }
 
 /** A picked node as one that is held. */
 export function heldNode(node: Node): Held {
   const { id, side, kind, direction } = node;
-  return { id, label: calledAs(node), side, kind, direction };
+  return { id, label: calledAs(node), side, kind, direction, fold: 0 };
 }
 
 /** What becomes of a held node on a row. */
@@ -41,7 +44,7 @@ export function dropOn(held: Held, row: DiffRow | undefined): Drop {
   const objection = row ? objectionOf(held, row) : { code: "nowhere" };
   const node = row?.[otherSide(held.side)];
   if (objection || !row || !node) return { fits: false, why: objection ?? { code: "nowhere" } };
-  return { fits: true, id: node.id, label: labelOf(node) };
+  return { fits: true, id: node.id, label: row.fold > 0 ? titleOf(row, node) : labelOf(node) };
 }
 
 function objectionOf(held: Held, row: DiffRow): Reason | null {
@@ -51,7 +54,7 @@ function objectionOf(held: Held, row: DiffRow): Reason | null {
   if (!isMappable(row.kind)) return { code: "not_mappable" };
   if (!node) return { code: "gap", side };
   if (partner) return { code: "already_matched", side, partner: partner.name };
-  if (row.fold !== 0) return { code: "folded" };
+  if (row.fold < 0 || row.fold > 0 !== held.fold > 0) return { code: "folded" };
   if (row.kind !== held.kind) return { code: "kind_differs", ...bySide(held.side, held.kind, row.kind) };
   if (row.direction !== held.direction) {
     return { code: "direction_differs", ...bySide(held.side, held.direction, row.direction) };

@@ -1,8 +1,10 @@
-/* Draws the strip over the whole pair: height is the worst score in a place, quiet where all agree. */
+/* Draws the whole pair as an icicle: passes, layers, what is in them, calls; red by the worst inside. */
 
 import type { Profile } from "../api/types";
 import type { DiffPalette } from "./scene";
-import { rampColor } from "./ramp";
+import { OVERFLOW_SCORE, type Recolour } from "./appearance";
+import { inkOn, rampColor } from "./ramp";
+import { shorten } from "./textwidth";
 
 export interface ProfileScene {
   profile: Profile;
@@ -10,6 +12,7 @@ export interface ProfileScene {
   height: number;
   ratio: number;
   palette: DiffPalette;
+  recolour: Recolour;
   /** What the passes are called. */
   phase: (name: string) => string;
 }
@@ -17,29 +20,64 @@ export interface ProfileScene {
 const LABELS = 14;
 /** A lower strip bears no labels. */
 const LABELLED = 30;
+/** Room for a name in a block. */
+const NAMED = 26;
 
-/** Paint bars, the places where something begins, and where passes begin. */
+/** Paint the icicle: passes, layers, what is in them; a low strip has bars alone. */
 export function paintProfile(context: CanvasRenderingContext2D, scene: ProfileScene): void {
   const { profile, width, height, ratio, palette } = scene;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
   const bins = profile.worst.length;
-  const bars = height < LABELLED ? height : height - LABELS;
   if (bins === 0) return;
-  context.fillStyle = palette.line;
-  context.fillRect(0, bars - 1, width, 1);
-  profile.worst.forEach((worst, bin) => {
-    const [x, next] = [xOf(bin, bins, width), xOf(bin + 1, bins, width)];
-    if (worst === null || worst < 0.005) return;
-    const tall = Math.max(2, worst * (bars - 3));
-    // Paler than the ramp, so that the marks of where it begins stand out.
-    context.fillStyle = rampColor(0.25 + 0.35 * worst);
-    context.fillRect(x, bars - tall, Math.max(1, next - x - (bins < width / 3 ? 1 : 0)), tall);
-  });
+  const labels = height < LABELLED ? 0 : LABELS;
+  const room = height - labels;
+  const lanes = labels > 0 && profile.blocks.length > 1 ? 2 : 0;
+  const lane = lanes > 0 ? Math.floor(room / 3) : 0;
+  profile.blocks.forEach((block) => lanes > 0 && paintBlock(context, scene, block, labels + block.lane * lane, lane));
+  paintBars(context, scene, labels + lanes * lane, room - lanes * lane);
   context.fillStyle = palette.muted;
-  for (const bin of profile.alone) context.fillRect(xOf(bin, bins, width), bars - 3, Math.max(1.5, width / bins), 3);
-  paintPhases(context, scene, bars);
-  for (const bin of profile.causes) paintCause(context, palette, xOf(bin + 0.5, bins, width), bars);
+  for (const bin of profile.alone) context.fillRect(xOf(bin, bins, width), height - 3, Math.max(1.5, width / bins), 3);
+  paintPhases(context, scene);
+  for (const bin of profile.causes) paintCause(context, palette, xOf(bin + 0.5, bins, width), height);
+}
+
+/** The calls themselves: one colour a bin. */
+function paintBars(context: CanvasRenderingContext2D, scene: ProfileScene, top: number, tall: number): void {
+  const { profile, width, palette } = scene;
+  const bins = profile.worst.length;
+  context.fillStyle = palette.raised;
+  context.fillRect(0, top, width, tall);
+  profile.worst.forEach((worst, bin) => {
+    if (worst === null || worst < 0.005) return;
+    const [x, next] = [xOf(bin, bins, width), xOf(bin + 1, bins, width)];
+    context.fillStyle = rampColor(worst, palette.theme);
+    const high = Math.max(2, worst * tall);
+    context.fillRect(x, top + tall - high, Math.max(1, next - x), high);
+  });
+}
+
+function paintBlock(
+  context: CanvasRenderingContext2D,
+  { profile, width, palette, recolour }: ProfileScene,
+  block: Profile["blocks"][number],
+  top: number,
+  tall: number,
+): void {
+  const x = xOf(block.row, profile.rows, width);
+  const wide = xOf(block.until, profile.rows, width) - x;
+  const level = block.overflow === null ? null : OVERFLOW_SCORE[block.overflow];
+  const heat = recolour === "overflow" ? level : block.worst;
+  const filled = heat !== null && heat >= 0.005;
+  context.fillStyle = filled ? rampColor(heat, palette.theme) : palette.raised;
+  context.fillRect(x, top, Math.max(1, wide - 1), tall - 1);
+  if (wide < NAMED) return;
+  const font = `10.5px ${palette.font}`;
+  context.font = font;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.fillStyle = filled ? inkOn(heat, palette.theme) : palette.muted;
+  context.fillText(shorten(context, font, block.title, wide - 6), x + 3, top + tall / 2);
 }
 
 function paintCause(context: CanvasRenderingContext2D, palette: DiffPalette, x: number, bars: number): void {
@@ -52,7 +90,7 @@ function paintCause(context: CanvasRenderingContext2D, palette: DiffPalette, x: 
   context.fill();
 }
 
-function paintPhases(context: CanvasRenderingContext2D, scene: ProfileScene, bars: number): void {
+function paintPhases(context: CanvasRenderingContext2D, scene: ProfileScene): void {
   const { profile, width, height, palette, phase } = scene;
   const bins = profile.worst.length;
   context.font = `10.5px ${palette.font}`;
@@ -68,7 +106,7 @@ function paintPhases(context: CanvasRenderingContext2D, scene: ProfileScene, bar
     // A label that does not fit would seem to be that of the next pass.
     if (x + 4 + context.measureText(text).width > end) return;
     context.fillStyle = palette.muted;
-    context.fillText(text, x + 4, bars + LABELS / 2 + 0.5);
+    context.fillText(text, x + 4, LABELS / 2);
   });
 }
 

@@ -4,10 +4,12 @@ import type { DiffRow } from "../api/types";
 import type { Recolour } from "./appearance";
 import type { Columns } from "./grid";
 import type { Held } from "./mapdrag";
+import type { RampTheme } from "./ramp";
 import type { RowPages } from "./rowpages";
 
-/** Colours that follow the theme; the ramp does not. */
+/** Colours that follow the theme. */
 export interface DiffPalette {
+  theme: RampTheme;
   canvas: string;
   raised: string;
   hover: string;

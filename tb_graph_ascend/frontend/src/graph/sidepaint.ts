@@ -4,7 +4,7 @@ import type { DiffRow, RowSide } from "../api/types";
 import type { DiffPalette, DiffScene } from "./scene";
 import { type Column, TEXT_ROW, textSize } from "./grid";
 import { measure, shorten } from "./textwidth";
-import { titleOf } from "./words";
+import { sideOverflow, titleOf } from "./words";
 
 const EDGE = 3;
 
@@ -100,7 +100,8 @@ function paintAside(
   const count = row.fold !== 0 ? `× ${Math.abs(row.fold)}` : "";
   const call = side.call === null || row.fold !== 0 ? "" : `#${side.call}`;
   const back = row.direction === "backward" && row.kind !== "api" ? "↩" : "";
-  const level = row.overflow === null ? "" : texts.level[row.overflow];
+  const own = sideOverflow(row, side);
+  const level = own === null ? "" : texts.level[own];
   const words = [count, call, back, row.kind === "api" ? "" : side.detail, level].filter(Boolean).join("  ");
   const font = `11.5px ${palette.font}`;
   if (words === "" || end - x < 16) return;

@@ -25,6 +25,27 @@ export function differs({ word }: DiffRow): boolean {
   return word === "begins" || word === "carries";
 }
 
+/** What is worst inside a closed row: it may be worse than what comes out of it. */
+export function insideScore(row: DiffRow): number | null {
+  return (row.children > 0 && !row.open) || row.fold > 0 ? row.worst_below : null;
+}
+
+const LEVELS = ["medium", "high", "critical"] as const;
+type Level = (typeof LEVELS)[number];
+
+/** The overflow that a side of a row shows: its own, and while it is closed the worst inside. */
+export function sideOverflow(row: DiffRow, side: RowSide | null): Level | null {
+  if (!side) return null;
+  const closed = (row.children > 0 && !row.open) || row.fold > 0;
+  const known = [side.overflow, closed ? side.overflow_below : null].filter((level) => level !== null);
+  return LEVELS[Math.max(-1, ...known.map((level) => LEVELS.indexOf(level)))] ?? null;
+}
+
+/** The overflow that colours a row: the problem's, or the benchmark's where it stands alone. */
+export function shownOverflow(row: DiffRow): Level | null {
+  return sideOverflow(row, row.problem ?? row.benchmark);
+}
+
 /** The score that colours a row: its own, or for closed modules what is worst in them. */
 export function shownScore(row: DiffRow): number | null {
   if (row.open || (row.children === 0 && row.fold === 0)) return row.score;

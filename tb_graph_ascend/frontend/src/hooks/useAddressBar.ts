@@ -4,9 +4,11 @@ import { useEffect } from "react";
 
 import { databaseQuery, queryClient } from "../api/queries";
 import { onTravel, writeAddress } from "../state/addressbar";
+import { useBoxes } from "../state/boxes";
 import { type Visit, entryFor, placeOfVisit } from "../state/history";
 import type { GraphSession } from "../state/session";
 import { type AppState, useApp } from "../state/store";
+import { fromTrendQuery, useTrends } from "../state/trends";
 import { travelTo } from "../state/travel";
 import { fromQuery, toQuery } from "../state/url";
 
@@ -45,7 +47,9 @@ export function useAddressBar(): void {
       later();
     };
     const stop = useApp.subscribe(follow);
+    const leave = useBoxes.subscribe(later);
     const stay = onTravel((query) => {
+      if (fromTrendQuery(query) !== null) return;
       window.clearTimeout(timer);
       last = { place: placeOfVisit(fromQuery(query)), query };
       travels += 1;
@@ -59,6 +63,7 @@ export function useAddressBar(): void {
       window.clearTimeout(timer);
       unfollow?.();
       stop();
+      leave();
     };
   }, []);
 }
@@ -66,10 +71,13 @@ export function useAddressBar(): void {
 /** The state as the history knows it; null while a switch is under way or nothing is shown. */
 function visit(): Visit | null {
   const state = useApp.getState();
-  if (!state.session || state.busy) return null;
+  if (!state.session || state.busy || useTrends.getState().run !== null) return null;
   const built = queryClient.getQueryData(databaseQuery(state.session.db).queryKey)?.created ?? null;
   const open = openOf(state.session);
-  const query = toQuery({ ...state, built, open, view: viewOf(state.session) });
+  const { module: graph, open: boxes } = useBoxes.getState();
+  // A single graph starts as boxes: that one chose its rows is said.
+  const rows = state.session.comparison ? null : 0;
+  const query = toQuery({ ...state, built, open, graph: graph ?? rows, boxes, view: viewOf(state.session) });
   return { place: placeOfVisit(state), query };
 }
 

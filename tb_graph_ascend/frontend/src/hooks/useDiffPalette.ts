@@ -15,6 +15,7 @@ function readPalette(theme: Theme): DiffPalette {
   const style = getComputedStyle(document.documentElement);
   const read = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {
+    theme,
     canvas: read("diff-ground"),
     raised: read("diff-gutter"),
     hover: read("hover"),

@@ -6,6 +6,7 @@ import type { Cause } from "../api/types";
 import { useAnswer } from "./useAnswer";
 import { runShortcut } from "../state/shortcuts";
 import { useApp } from "../state/store";
+import { useTrends } from "../state/trends";
 
 export function useShortcuts(): void {
   const causes = useAnswer().data?.causes;
@@ -18,6 +19,8 @@ export function useShortcuts(): void {
 
 function handle(event: KeyboardEvent, causes: readonly Cause[]): void {
   if (useApp.getState().dialog !== null || event.defaultPrevented) return;
+  // The keys are those of the comparison; the heat map of trends has its own.
+  if (useTrends.getState().run !== null && event.key !== "?") return;
   const chord = chordOf(event);
   const typing = isTyping(event.target);
   if (typing && chord !== "ctrl+k") return;

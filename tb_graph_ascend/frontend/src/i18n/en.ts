@@ -1,6 +1,9 @@
 /* English texts of the interface; zh.ts has the same keys. Database content is never translated. */
 
+import { trendsEn } from "./trends.en";
 import { answerEn } from "./answer.en";
+import { boxesEn } from "./boxes.en";
+import { certaintyEn } from "./certainty.en";
 import { factsEn } from "./facts.en";
 import { formsEn } from "./forms.en";
 import { noticesEn } from "./notices.en";
@@ -121,6 +124,11 @@ export const en = {
     grid: "Worst score of every step and rank; arrow keys move, Enter goes there",
     steps: "steps {{from}}–{{to}}",
     onset: "steps {{from}}–{{to}}, differs from step {{onset}} on",
+    begins_one: "rank {{ranks}} begins {{place}}",
+    begins_other: "ranks {{ranks}} begin {{place}}",
+    follow: "{{ranks}} follow {{place}}",
+    atShare: "at {{share}} %",
+    atStep: "in step {{step}}",
     ranks_one: "rank {{ranks}}",
     ranks_other: "ranks {{ranks}}",
     cell: "step {{step}}, rank {{ranks}}: worst score {{score}}, {{count}} divergent",
@@ -166,6 +174,8 @@ export const en = {
     error: "msprobe's verdict: error – one of its rules speaks against this node",
   },
   direction: { backward: "backward" },
+  boxes: boxesEn,
+  certainty: certaintyEn,
   findingKind: answerEn.findingKind,
   notes: answerEn.notes,
   outline: {
@@ -358,6 +368,7 @@ export const en = {
     },
   },
   reasons: reasonsEn,
+  trends: trendsEn,
   facts: factsEn,
 };
 

@@ -1,7 +1,10 @@
 /* Chinese texts of the interface, loaded on demand; the keys are those of en.ts. */
 
+import { trendsZh } from "./trends.zh";
 import type { Texts } from "./en";
 import { answerZh } from "./answer.zh";
+import { boxesZh } from "./boxes.zh";
+import { certaintyZh } from "./certainty.zh";
 import { factsZh } from "./facts.zh";
 import { formsZh } from "./forms.zh";
 import { noticesZh } from "./notices.zh";
@@ -122,6 +125,11 @@ export const zh: Texts = {
     grid: "各 step 与 rank 的最差分数；方向键移动，回车前往",
     steps: "step {{from}}–{{to}}",
     onset: "step {{from}}–{{to}}，自 step {{onset}} 起不同",
+    begins_one: "rank {{ranks}} 始于 {{place}}",
+    begins_other: "rank {{ranks}} 始于 {{place}}",
+    follow: "{{ranks}} 随后于 {{place}}",
+    atShare: "{{share}}% 处",
+    atStep: "step {{step}}",
     ranks_one: "rank {{ranks}}",
     ranks_other: "rank {{ranks}}",
     cell: "step {{step}}、rank {{ranks}}：最差分数 {{score}}，{{count}} 个有差异",
@@ -167,6 +175,8 @@ export const zh: Texts = {
     error: "msprobe 的判定：错误 – 有一条规则认为此节点有问题",
   },
   direction: { backward: "反向" },
+  boxes: boxesZh,
+  certainty: certaintyZh,
   findingKind: answerZh.findingKind,
   notes: answerZh.notes,
   outline: {
@@ -359,5 +369,6 @@ export const zh: Texts = {
     },
   },
   reasons: reasonsZh,
+  trends: trendsZh,
   facts: factsZh,
 };

@@ -4,6 +4,7 @@
 import { api } from "../api/client";
 import { answerQuery, databaseQuery, queryClient } from "../api/queries";
 import type { Cause, CausePlace, Database, Finding, Node } from "../api/types";
+import { useBoxes } from "./boxes";
 import { prepareSearchSoon } from "./prepare";
 import { DiffView } from "./diffview";
 import { GraphSession, SIDES } from "./session";
@@ -34,11 +35,11 @@ let heading: CausePlace | null = null;
  *
  * What is on screen stays, header and rows alike, until the other is there; a failed request
  * leaves it and says so. A link to a step and rank that are gone opens no others in their place. */
-export async function openDatabase(db: string, linked?: Linked): Promise<void> {
+export async function openDatabase(db: string, linked?: Linked, { replaced = false } = {}): Promise<void> {
   const ticket = ++opening;
   coming = null;
   carried = undefined;
-  settled = switching(() => openDatabase(db, linked), async () => {
+  settled = switching(() => openDatabase(db, linked, { replaced }), async () => {
     // Both are asked for at once: the first screen needs the one and the other.
     const answer = queryClient.query(answerQuery(db));
     answer.catch(() => undefined);
@@ -53,8 +54,9 @@ export async function openDatabase(db: string, linked?: Linked): Promise<void> {
     const link = linked && sameFile(linked, database) ? linked : undefined;
     if (ticket !== opening) return;
     if (!place) leave({ db });
-    else await show(ticket, { db, ...place }, { linked: link, select: first?.node.id, ok: isOk(database, place) });
+    else await show(ticket, { db, ...place }, { linked: link, select: first?.node.id, ok: isOk(database, place), anew: replaced });
     if (linked && !link) state().set({ notice: "rebuilt" });
+    if (replaced && ticket === opening) state().set({ notice: "replaced" });
   });
   await settled;
 }
@@ -72,6 +74,8 @@ interface OpenOptions {
   /** Node to select; without it the selection is carried over by name. */
   select?: number | undefined;
   linked?: Linked | undefined;
+  /** Nothing of what is shown holds any more: the file is another. */
+  anew?: boolean;
   /** Known to have rows, before it is asked for. */
   ok?: boolean;
   /** Of the selection that the person asked for. */
@@ -113,7 +117,7 @@ interface Place {
 async function show(ticket: number, place: Place, options: OpenOptions): Promise<void> {
   const { session: before, selected } = state();
   const { db, step, rank } = place;
-  const previous = before?.db === db ? before : null;
+  const previous = before?.db === db && !options.anew ? before : null;
   const node = selected === null ? carried : previous?.get(selected);
   carried = node;
   const chosen = options.select ?? options.linked?.selected ?? null;
@@ -128,12 +132,24 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   const fresh = previous ? {} : { picks: { problem: null, benchmark: null } };
   const microStep = options.linked?.microStep ?? null;
   state().set({ ...place, ...fresh, microStep, session, selected: null, gone: null, failure: null });
+  graphFollows(session, { fresh: !previous, select, linked: options.linked });
   prepareSearchSoon(session);
   const view = options.linked?.view;
   // What the person selected since waits for this pair and comes after it: it keeps its ticket.
   if (select != null) await selectIn(session, select, { keepView: view != null, ticket: options.ticket ?? selecting });
   if (view) session.diff.pane?.setTop(view.y);
   if (ticket === opening) carried = undefined;
+}
+
+/** What is shown as a graph in another pair; a single graph starts as one, its root. */
+function graphFollows(
+  session: GraphSession,
+  { fresh, select, linked }: { fresh: boolean; select: number | null; linked: Linked | undefined },
+): void {
+  const root = session.root?.id ?? null;
+  if (linked && linked.graph !== null) useBoxes.setState({ module: linked.graph === 0 ? null : linked.graph, open: linked.boxes });
+  else if (fresh) useBoxes.setState({ module: session.comparison ? null : root, open: [] });
+  else if (useBoxes.getState().module !== null) useBoxes.setState({ module: select ?? root, open: [] });
 }
 
 /** Run a switch; the page is busy while any is under way. */

@@ -55,8 +55,8 @@ export async function mapPicked(): Promise<void> {
   if (problem && benchmark) await mapNodes({ problem: problem.id, benchmark: benchmark.id });
 }
 
-async function mapNodes(pair: Record<Side, number>): Promise<MappingResult | null> {
-  const result = await change((db) => api.map(db, { ...pair, ...useMapReach.getState() }));
+async function mapNodes(pair: Record<Side, number>, folds = false): Promise<MappingResult | null> {
+  const result = await change((db) => api.map(db, { ...pair, ...useMapReach.getState(), folds }));
   if (result?.refused.length === 0) useApp.getState().set({ picks: { problem: null, benchmark: null } });
   return result;
 }
@@ -67,7 +67,7 @@ type Named = Pick<Held, "id" | "label">;
 export async function mapHeld(held: Held, other: Named): Promise<void> {
   const sides = held.side === "problem" ? { problem: held, benchmark: other } : { problem: other, benchmark: held };
   const ids = { problem: sides.problem.id, benchmark: sides.benchmark.id };
-  const result = await mapNodes(ids);
+  const result = await mapNodes(ids, held.fold > 0);
   if (!result) return;
   const { set } = useApp.getState();
   const [refused] = result.refused;
@@ -103,6 +103,32 @@ export async function acceptProposal(): Promise<void> {
     const facts = { problem: first.problem.label, benchmark: first.benchmark.label, count: result?.nodes.length ?? 0 };
     if (result) set({ notice: { code: "mapped", facts } });
   });
+}
+
+/** Map all that is proposed for the step and rank on screen, and what is proposed inside it then. */
+export async function mapAll(): Promise<boolean> {
+  const { db, step, rank } = useApp.getState();
+  if (db === null || step === null || rank === null) return false;
+  const result = await change((of) => api.mapAll(of, step, rank));
+  if (!result) return false;
+  useApp.getState().set({ notice: { code: "mappedAll", facts: { count: result.nodes.length } } });
+  return result.added.length > 0;
+}
+
+export async function mapAllAndRebuild(): Promise<void> {
+  if (await mapAll()) await rebuildWithPairs();
+}
+
+/** Take back all that this page mapped in the open database, the last first. */
+export async function undoAllMappings(): Promise<void> {
+  const { db } = useApp.getState();
+  for (;;) {
+    const left = historyOf(useMappingHistory.getState(), db).undo.length;
+    if (left === 0) return;
+    await undoMapping();
+    // What somebody else changed meanwhile cannot be taken back, and is said.
+    if (historyOf(useMappingHistory.getState(), db).undo.length >= left) return;
+  }
 }
 
 /** Open the build form filled in with the pairs, so that the diagnosis is made with them. */

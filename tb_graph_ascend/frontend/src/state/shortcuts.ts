@@ -14,6 +14,7 @@ import {
   stepCause,
 } from "./actions";
 import { acceptProposal, mapHeld, pickedNode, rebuildWithPairs, redoMapping, undoMapping } from "./mapping";
+import { toggleBoxes } from "./boxes";
 import { moveInRows } from "./diffkeys";
 import { useDiffSettings } from "./diffsettings";
 import { useLayout } from "./layout";
@@ -57,6 +58,7 @@ const ACTIONS: Partial<Record<string, () => void>> = {
   g: toggleWay,
   c: () => state().session?.diff.closeAll(),
   t: selectPartner,
+  v: toggleBoxes,
   b: () => useDiffSettings.getState().setFolded(!useDiffSettings.getState().folded),
   o: () => state().set({ recolour: state().recolour === "score" ? "overflow" : "score" }),
   m: () => void pickSelected(),

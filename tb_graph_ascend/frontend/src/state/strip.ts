@@ -15,6 +15,13 @@ export function placeIn({ steps, rows }: RankStrip, step: number | null, rank: n
   return row < 0 || column < 0 ? null : { row, column };
 }
 
+/** The row whose ranks begin to diverge before all others; −1 where none does, or several do at once. */
+export function earliestRow({ rows }: RankStrip): number {
+  const [first, second] = rows;
+  if (!first || !second || first.first === null) return -1;
+  return second.first !== first.first || second.begins !== first.begins ? 0 : -1;
+}
+
 /** The rank that choosing a row opens: the one on screen where it is in the row, else its first. */
 export function rankAt({ rows }: RankStrip, row: number, current: number | null): number | null {
   const ranks = rows[row]?.ranks ?? [];

@@ -2,6 +2,7 @@
 
 import type { DatabaseEntry } from "../api/types";
 import { leave, openDatabase, selectNode } from "./actions";
+import { useBoxes } from "./boxes";
 import { useApp } from "./store";
 import type { Linked } from "./url";
 
@@ -27,6 +28,7 @@ export async function travelTo(linked: Linked): Promise<void> {
   if (elsewhere) await openDatabase(linked.db, linked);
   else if (linked.selected === null) set({ selected: null });
   else await selectNode(linked.selected);
+  if (!elsewhere) useBoxes.setState({ module: linked.graph === 0 ? null : linked.graph, open: linked.boxes });
 }
 
 function takeOver(linked: Linked): void {

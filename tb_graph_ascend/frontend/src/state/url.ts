@@ -18,6 +18,9 @@ export interface Linked {
   table: TableOrder;
   /** Which rows are open, as the server writes it. */
   open: string;
+  /** A node of the module that is shown as a graph, and the boxes that are open in it. */
+  graph: number | null;
+  boxes: number[];
   /** Scale and top left corner of the problem pane. */
   view: { scale: number; x: number; y: number } | null;
 }
@@ -43,6 +46,8 @@ export function toQuery(linked: Linked): string {
     sort: table.sort === TABLE_ORDER.sort ? null : table.sort,
     desc: table.descending ? 1 : null,
     open: linked.open || null,
+    graph: linked.graph,
+    boxes: linked.boxes.join(".") || null,
     view: view && `${round(view.scale, 4)},${round(view.x, 1)},${round(view.y, 1)}`,
   };
   const query = new URLSearchParams();
@@ -73,6 +78,8 @@ export function fromQuery(text: string): Linked {
       descending: query.get("desc") === "1",
     },
     open: word("open"),
+    graph: integer(query.get("graph")),
+    boxes: /^\d+(\.\d+)*$/.test(word("boxes")) ? word("boxes").split(".").map(Number) : [],
     view: viewOf(word("view")),
   };
 }

@@ -26,9 +26,11 @@ describe("columns", () => {
     fc.assert(
       fc.property(WIDTH, fc.integer({ min: 0, max: 12 }), (width, lane) => {
         const columns = columnsOf(width, { comparison: true, folded: false });
-        const { gutter, input, output, word, rails } = columns;
+        const { gutter, input, output, worst, word, rails } = columns;
         expect(input.x).toBeGreaterThan(gutter.x);
         expect(output.x).toBe(input.x + input.width);
+        expect(worst.x).toBe(output.x + output.width);
+        expect(word.x).toBeGreaterThanOrEqual(worst.x + worst.width);
         expect(word.x + word.width).toBeLessThanOrEqual(gutter.x + gutter.width);
         expect(laneX(columns, lane)).toBeGreaterThan(0);
         expect(laneX(columns, lane)).toBeLessThan(rails.width);

@@ -14,12 +14,21 @@ describe("a held row", () => {
     expect(heldOf(ours())).toMatchObject({ id: 1, side: "problem", label: "op #1" });
     expect(heldOf(theirs())).toMatchObject({ id: 1002, side: "benchmark", label: "op #2" });
     expect(heldOf(row())).toBeNull();
-    expect(heldOf(ours({ fold: 3 }))).toBeNull();
+    expect(heldOf(ours({ fold: -3 }))).toBeNull();
     expect(heldOf(ours({ kind: "collection" }))).toBeNull();
   });
 
+  it("is a fold as a whole, which goes on a fold alone", () => {
+    const fold = { kind: "module", fold: 3, until: "h.2" } as const;
+    const held = heldOf(ours({ ...fold, problem: { id: 1, name: "", title: "h.0", detail: "", call: null, overflow: null, overflow_below: null, output: null } }));
+    expect(held).toMatchObject({ fold: 3, label: "h.0–2 × 3" });
+    if (!held) throw new Error("nothing is held");
+    expect(dropOn(held, theirs({ kind: "module", fold: 2, until: "l.1" }))).toMatchObject({ fits: true });
+    expect(dropOn(held, theirs({ kind: "module" }))).toMatchObject({ why: { code: "folded" } });
+  });
+
   it("is called without a number where its call has none", () => {
-    const side = { id: 7, name: "Module.a.ffn.MLP.forward.0", title: "ffn", detail: "MLP", call: null };
+    const side = { id: 7, name: "Module.a.ffn.MLP.forward.0", title: "ffn", detail: "MLP", call: null, overflow: null, overflow_below: null, output: null };
     expect(heldOf(ours({ problem: side }))?.label).toBe("ffn");
   });
 });

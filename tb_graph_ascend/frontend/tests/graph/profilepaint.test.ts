@@ -50,10 +50,10 @@ function listening(): { context: CanvasRenderingContext2D; texts: [string, numbe
 describe("the names of passes", () => {
   const starts = [["forward", 0], ["backward", 40], ["forward", 44], ["optimizer", 46]] as const;
   const phases = starts.map(([name, bin]) => ({ name, bin }));
-  const profile = { rows: 100, worst: Array.from({ length: 100 }, () => null), causes: [], alone: [], phases };
+  const profile = { rows: 100, worst: Array.from({ length: 100 }, () => null), causes: [], alone: [], phases, blocks: [] };
   const paint = (height: number): [string, number][] => {
     const { context, texts } = listening();
-    paintProfile(context, { profile, width: 500, height, ratio: 1, palette: {} as DiffPalette, phase: (name) => name });
+    paintProfile(context, { profile, width: 500, height, ratio: 1, palette: {} as DiffPalette, recolour: "score", phase: (name) => name });
     return texts;
   };
 

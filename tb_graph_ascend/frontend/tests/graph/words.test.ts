@@ -15,7 +15,7 @@ describe("titles of folds", () => {
   });
 
   it("are those of rows that stand for repeats", () => {
-    const side = { id: 1, name: "Module.layers.0.Block.forward.0", title: "layers.0", detail: "Block", call: null };
+    const side = { id: 1, name: "Module.layers.0.Block.forward.0", title: "layers.0", detail: "Block", call: null, overflow: null, overflow_below: null, output: null };
     expect(titleOf(row({ fold: 3, until: "layers.2" }), side)).toBe("layers.0–2");
     expect(titleOf(row({ fold: 3, until: "layers.0" }), side)).toBe("layers.0");
     expect(titleOf(row(), side)).toBe("layers.0");

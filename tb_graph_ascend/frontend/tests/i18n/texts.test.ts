@@ -53,7 +53,7 @@ describe("counts", () => {
 });
 
 describe("refused queries", () => {
-  const index = resolve(import.meta.dirname, "../../../../builder/results/pair_index");
+  const index = resolve(import.meta.dirname, "../../../view/search");
   const raised = ["query.py", "names.py"].map((file) => readFileSync(resolve(index, file), "utf8")).join("");
   const codes = [...raised.matchAll(/"code": "(\w+)"/g)].map((match) => match[1] ?? "");
 

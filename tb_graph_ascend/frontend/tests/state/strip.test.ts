@@ -6,18 +6,29 @@ import type { RankStrip } from "../../src/api/types";
 import { rangesText } from "../../src/state/ranges";
 import { nextRow } from "../../src/state/rowcursor";
 import { toggleTerm } from "../../src/state/queryterms";
-import { moveInStrip, placeIn, rankAt } from "../../src/state/strip";
+import { earliestRow, moveInStrip, placeIn, rankAt } from "../../src/state/strip";
 
 const strip: RankStrip = {
   steps: [0, 5, 9],
   onset: 5,
   rows: [
-    { ranks: [0, 1, 2, 7], cells: [null, null, null] },
-    { ranks: [3, 4], cells: [null, null, null] },
+    { ranks: [0, 1, 2, 7], cells: [null, null, null], first: null, begins: null },
+    { ranks: [3, 4], cells: [null, null, null], first: null, begins: null },
   ],
 };
 
 describe("strip", () => {
+  it("rings the ranks that begin before all others, and none where several begin together", () => {
+    const rows = (...begins: (number | null)[]): RankStrip => ({
+      ...strip,
+      rows: begins.map((share, rank) => ({ ranks: [rank], cells: [null, null, null], first: share === null ? null : 5, begins: share })),
+    });
+    expect(earliestRow(rows(0.58, 0.76))).toBe(0);
+    expect(earliestRow(rows(0.58, 0.58))).toBe(-1);
+    expect(earliestRow(rows(0.58))).toBe(-1);
+    expect(earliestRow(rows(null, null))).toBe(-1);
+  });
+
   it("finds the cell of a step and rank", () => {
     expect(placeIn(strip, 5, 7)).toEqual({ row: 0, column: 1 });
     expect(placeIn(strip, 9, 3)).toEqual({ row: 1, column: 2 });

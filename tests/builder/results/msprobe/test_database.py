@@ -16,7 +16,8 @@ from builder.results import records
 from builder.results.manual.patches import Patches
 from builder.results.msprobe.database import MsprobeDatabase
 from builder.results.msprobe.values import measure
-from builder.results.pair_index.node_filter import NodeFilter
+from tb_graph_ascend.view.search.index import pair_index
+from tb_graph_ascend.view.search.node_filter import NodeFilter
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def rows(database: MsprobeDatabase, query: str) -> list[Any]:
 
 
 def everything(database: MsprobeDatabase, step: int = 0, rank: int = 0) -> list[records.Node]:
-    ids = database.pair_index(step, rank).columns.id.tolist()
+    ids = pair_index(database, step, rank).columns.id.tolist()
     return database.nodes_by_id(ids)
 
 
@@ -95,7 +96,7 @@ def test_partners_point_at_each_other(ranks: MsprobeDatabase) -> None:
     for node in everything(ranks):
         if node.match is not None:
             assert ranks.node(node.match).match == node.id
-    unmatched = ranks.pair_index(0, 0).select(NodeFilter(show="unmatched"), Patches(), 0.25)
+    unmatched = pair_index(ranks, 0, 0).select(NodeFilter(show="unmatched"), Patches(), 0.25)
     assert {ranks.node(i).label for i in unmatched.tolist()} == {"__mul__"}
 
 

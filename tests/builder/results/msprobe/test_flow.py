@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from builder.results.diff.index import Wanted
-from builder.results.diff.window import window_of
 from builder.results.msprobe.database import MsprobeDatabase
 from builder.results.msprobe.flow import fingerprint
 from builder.results.records import Node
+from tb_graph_ascend.view.diff.index import Wanted, diff_index
+from tb_graph_ascend.view.diff.window import window_of
 
 TENSOR = {"type": "torch.Tensor", "dtype": "torch.float32"}
 
@@ -45,7 +45,7 @@ def test_links_name_values_by_the_ids_of_the_details(ranks: MsprobeDatabase) -> 
 
 
 def test_rails_of_its_rows_are_inferred(ranks: MsprobeDatabase) -> None:
-    window = window_of(ranks.diff_index(0, 0), Wanted(), 0, 100, None)
+    window = window_of(diff_index(ranks, 0, 0), Wanted(), 0, 100, None)
     assert len(window.rails) > 3
     assert not any(edge.exact for edge in window.rails)
 

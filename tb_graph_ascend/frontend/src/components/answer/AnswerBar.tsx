@@ -13,7 +13,9 @@ import { callText, causeText, followText, ranksText } from "../../state/causes";
 import { FailureNotice } from "../parts/FailureNotice";
 import { SourceLine } from "../parts/SourceLine";
 import { AnswerNotes } from "./AnswerNotes";
+import { FewShared } from "./FewShared";
 import { NothingDiverges } from "./NothingDiverges";
+import { SinceMapping } from "./SinceMapping";
 
 export function AnswerBar() {
   const answer = useAnswer();
@@ -22,6 +24,8 @@ export function AnswerBar() {
     return <FailureNotice error={answer.error} retry={() => void answer.refetch()} />;
   }
   if (!answer.data || !database?.comparison) return null;
+  if (answer.data.since) return <SinceMapping answer={answer.data} since={answer.data.since} />;
+  if (!answer.data.certain) return <FewShared answer={answer.data} />;
   if (answer.data.causes.length === 0) return <NothingDiverges answer={answer.data} />;
   return <Causes key={database.id} answer={answer.data} />;
 }
@@ -33,7 +37,7 @@ function Causes({ answer }: { answer: Answer }) {
   const cause = causes[Math.min(number, causes.length - 1)];
   if (!cause) return null;
   return (
-    <section className="answer" aria-label={t("answer.label")}>
+    <section className={answer.changed_pairs > 0 ? "answer stale" : "answer"} aria-label={t("answer.label")}>
       <div className="answer-main">
         <h1>
           <CornerDownRight aria-hidden size={18} />

@@ -5,26 +5,28 @@ import { useTranslation } from "react-i18next";
 
 import type { Answer } from "../../api/types";
 import { listNodes } from "../../state/listing";
+import { scoreText } from "../../text/numbers";
 import { useApp } from "../../state/store";
 import { AnswerNotes } from "./AnswerNotes";
 
 export function NothingDiverges({ answer }: { answer: Answer }) {
   const { t } = useTranslation();
-  const { threshold, coverage } = answer;
+  const { threshold, coverage, divergent, worst } = answer;
   const set = useApp((state) => state.set);
   const { pairs, matched, one_sided: oneSided, failed } = coverage;
   const unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark;
-  const whole = unmatched + oneSided + failed.length === 0 && matched > 0;
+  if (divergent > 0) return <NotNamed answer={answer} />;
+  const whole = unmatched + oneSided + failed.length === 0 && worst !== null;
   const Icon = whole ? CircleCheck : TriangleAlert;
   return (
     <section className={whole ? "answer agrees" : "answer partly"} aria-label={t("answer.label")}>
       <div className="answer-main">
         <h1>
           <Icon aria-hidden size={18} />
-          <span>{t(matched === 0 ? "answer.nothingCompared" : whole ? "answer.agrees" : "answer.partly")}</span>
+          <span>{t(worst === null ? "answer.nothingCompared" : whole ? "answer.agrees" : "answer.partly")}</span>
         </h1>
         <p className="answer-what">
-          {t("answer.compared", { count: matched, pairs, threshold })}
+          {t(worst === null ? "certainty.noValues" : "answer.compared", { count: matched, pairs, threshold })}
         </p>
         {!whole && (
           <ul className="answer-gaps">
@@ -51,6 +53,29 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
             ))}
           </ul>
         )}
+        <AnswerNotes answer={answer} />
+      </div>
+    </section>
+  );
+}
+
+/** Scores above the threshold that nobody laid to a cause: there is something to see. */
+function NotNamed({ answer }: { answer: Answer }) {
+  const { t } = useTranslation();
+  const { threshold, divergent, worst } = answer;
+  return (
+    <section className="answer partly" aria-label={t("answer.label")}>
+      <div className="answer-main">
+        <h1>
+          <TriangleAlert aria-hidden size={18} />
+          <span>{t("certainty.notNamed")}</span>
+        </h1>
+        <p className="answer-what">
+          {t("certainty.worst", { count: divergent, threshold, worst: scoreText(worst) })}{" "}
+          <button type="button" className="link" onClick={() => listNodes("divergent", "all")}>
+            {t("certainty.listDivergent")}
+          </button>
+        </p>
         <AnswerNotes answer={answer} />
       </div>
     </section>

@@ -10,6 +10,7 @@ import type { BuildRequest, BuildWish, DumpEntry } from "../../api/types";
 import { useBuild } from "../../hooks/useBuild";
 import { useApp } from "../../state/store";
 import { BuildProgress } from "./BuildProgress";
+import { CopyButton } from "../parts/CopyButton";
 import { FailureNotice } from "../parts/FailureNotice";
 
 const CHOICES_KEY = "tb_graph_ascend.build";
@@ -30,6 +31,7 @@ export function BuildForm() {
   const dumps = useQuery(dumpsQuery());
   const filled = useApp((state) => state.wish);
   const [wish, setWish] = useState<BuildRequest>(() => startingWish(filled));
+  const db = useApp((state) => state.db);
   const { build, error, start, cancel } = useBuild();
   if (dumps.isError) {
     return <FailureNotice error={dumps.error} retry={() => void dumps.refetch()} />;
@@ -43,11 +45,17 @@ export function BuildForm() {
       onSubmit={(event) => {
         event.preventDefault();
         rememberChoices(wish);
-        void start(wish);
+        void start(filled ? { ...wish, result: db } : wish);
       }}
     >
       {filled && filled.outside.length > 0 && (
-        <p className="warning">{t("build.outside", { paths: filled.outside.join(", ") })}</p>
+        <>
+          <p className="warning">{t("build.outside", { paths: filled.outside.join(", ") })}</p>
+          <p className="command">
+            <code>{filled.command}</code>
+            <CopyButton text={filled.command} label={t("copy")} />
+          </p>
+        </>
       )}
       {dumps.data.dumps.length === 0 && <p className="warning">{t("build.noDumps")}</p>}
       <fieldset disabled={running}>

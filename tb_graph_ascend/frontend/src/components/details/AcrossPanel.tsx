@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 import { acrossQuery } from "../../api/queries";
 import type { Across, AcrossCell, NodeDetails } from "../../api/types";
 import { scoreText } from "../../text/numbers";
-import { inkOn, rampColor } from "../../graph/ramp";
+import { inkFill, rampFill } from "../../graph/ramp";
 import { goTo } from "../../state/actions";
 import { ranksOf, stepsOf } from "../../state/pairs";
 import { useApp } from "../../state/store";
@@ -57,7 +57,7 @@ function Cell({ cell }: { cell: AcrossCell | undefined }) {
   }
   const { step, rank, node, score } = cell;
   const label = t("across.cell", { step, rank, score: scoreText(score) });
-  const style = score === null ? {} : { background: rampColor(score), color: inkOn(score) };
+  const style = score === null ? {} : { background: rampFill(score), color: inkFill(score) };
   const go = (): Promise<void> => goTo({ step, rank, node });
   return (
     <button

@@ -5,6 +5,8 @@ import { useTranslation } from "react-i18next";
 import { useDiff } from "../../hooks/useDiff";
 import { useSession } from "../../hooks/useSession";
 import type { GraphSession } from "../../state/session";
+import { useBoxes } from "../../state/boxes";
+import { BoxPane } from "../boxes/BoxPane";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ProfileStrip } from "../profile/ProfileStrip";
 import { DiffPane } from "./DiffPane";
@@ -23,6 +25,7 @@ export function DiffArea() {
 function PairView({ session }: { session: GraphSession }) {
   const { t } = useTranslation();
   const diff = useDiff(session);
+  const graphed = useBoxes(({ module }) => module !== null);
   if (session.pair.status === "failed") return <PairFailed session={session} />;
   const { db, step, rank } = diff.place;
   return (
@@ -36,7 +39,7 @@ function PairView({ session }: { session: GraphSession }) {
       )}
       <ProfileStrip key={`profile ${db} ${step} ${rank}`} diff={diff} />
       <DiffTools session={session} />
-      <DiffPane key={`${db} ${step} ${rank}`} session={session} />
+      {graphed ? <BoxPane session={session} /> : <DiffPane key={`${db} ${step} ${rank}`} session={session} />}
     </>
   );
 }

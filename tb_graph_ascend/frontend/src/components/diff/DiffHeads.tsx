@@ -37,6 +37,9 @@ export function DiffHeads({ session, columns }: { session: GraphSession; columns
           <span className="diff-head number" style={at(columns.output)} title={t("diff.outputHelp")}>
             {t("diff.output")}
           </span>
+          <span className="diff-head number" style={at(columns.worst)} title={t("diff.worstHelp")}>
+            {t("diff.worst")}
+          </span>
           {!folded && (
             <SideHead session={session} side="benchmark" names={data} column={columns.benchmark} />
           )}

@@ -1,10 +1,11 @@
 /* Buttons over the rows: where one is, expand, collapse, the way from the cause, higher rows. */
 
-import { ChevronsDownUp, ChevronsUpDown, PanelLeftClose, PanelLeftOpen, Route, ZoomIn, ZoomOut } from "lucide-react";
+import { ChevronsDownUp, ChevronsUpDown, PanelLeftClose, PanelLeftOpen, Route, Workflow, ZoomIn, ZoomOut } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import { useDiff } from "../../hooks/useDiff";
 import { useLayout } from "../../state/layout";
+import { useBoxes } from "../../state/boxes";
 import type { GraphSession } from "../../state/session";
 import { runShortcut } from "../../state/shortcuts";
 import { SelectedPath } from "../details/SelectedPath";
@@ -14,12 +15,22 @@ const ZOOM_STEP = 1.25;
 export function DiffTools({ session }: { session: GraphSession }) {
   const { t } = useTranslation();
   const diff = useDiff(session);
+  const graphed = useBoxes(({ module }) => module !== null);
   const press = (key: string): void => void runShortcut(key, [], false);
   return (
     <div className="graph-tools" role="toolbar" aria-label={t("graph.tools")}>
       <ListsButton />
       <SelectedPath session={session} />
       <span className="spacer" />
+      <button
+        type="button"
+        className={graphed ? "button small active" : "button small"}
+        aria-pressed={graphed}
+        title={t("boxes.showHelp")}
+        onClick={() => press("v")}
+      >
+        <Workflow aria-hidden size={14} /> {t("boxes.show")}
+      </button>
       {session.comparison && (
         <button
           type="button"

@@ -5,13 +5,13 @@ import { useTranslation } from "react-i18next";
 
 import { nodesQuery } from "../../api/queries";
 import { OVERFLOW_SCORE } from "../../graph/appearance";
-import { rampColor } from "../../graph/ramp";
+import { rampFill } from "../../graph/ramp";
 import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
 import { listNodes } from "../../state/listing";
 import { useApp } from "../../state/store";
 
 const LEVELS = ["medium", "high", "critical"] as const;
-const RAMP = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(rampColor).join(", ")})`;
+const RAMP = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(rampFill).join(", ")})`;
 
 export function Legend() {
   const { t } = useTranslation();
@@ -65,7 +65,7 @@ function LevelLegend() {
   if (nodes === 0) return <span className="muted">{t("lists.overflowNone")}</span>;
   return LEVELS.map((level) => (
     <span key={level} className="legend-count" title={t(`levelMeans.${level}`)}>
-      <i className="swatch" aria-hidden style={{ background: rampColor(OVERFLOW_SCORE[level]) }} />
+      <i className="swatch" aria-hidden style={{ background: rampFill(OVERFLOW_SCORE[level]) }} />
       {t(`level.${level}`)}
     </span>
   ));

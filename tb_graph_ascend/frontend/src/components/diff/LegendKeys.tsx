@@ -3,7 +3,7 @@
 import { useTranslation } from "react-i18next";
 
 import { OVERFLOW_SCORE } from "../../graph/appearance";
-import { rampColor } from "../../graph/ramp";
+import { rampFill } from "../../graph/ramp";
 
 const RAILS = ["flow-in", "flow-out", "rail-bad", "rail"] as const;
 const LEVELS = ["critical", "high", "medium"] as const;
@@ -44,7 +44,7 @@ export function LevelKeys() {
       {LEVELS.map((level) => (
         <div key={level}>
           <dt>
-            <i aria-hidden className="swatch" style={{ background: rampColor(OVERFLOW_SCORE[level]) }} />
+            <i aria-hidden className="swatch" style={{ background: rampFill(OVERFLOW_SCORE[level]) }} />
             {t(`level.${level}`)}
           </dt>
           <dd>{t(`levelMeans.${level}`)}</dd>

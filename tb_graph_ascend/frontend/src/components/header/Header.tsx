@@ -8,6 +8,7 @@ import { tensorBoardWindow } from "../../state/addressbar";
 import { useLayout } from "../../state/layout";
 import { usePreferences } from "../../state/preferences";
 import { useApp } from "../../state/store";
+import { useTrends } from "../../state/trends";
 import { DatabaseChoice } from "./DatabaseChoice";
 import { Legend } from "../diff/Legend";
 import { Popup } from "../parts/Popup";
@@ -15,10 +16,13 @@ import { RankStrip } from "../ranks/RankStrip";
 import { PairChoice } from "./PairChoice";
 import { SearchBox } from "./SearchBox";
 import { ShareMenu } from "./ShareMenu";
+import { PageTabs } from "../trends/PageTabs";
 
 export function Header({ databases }: { databases: Databases }) {
   const { t } = useTranslation();
-  const db = useApp((state) => state.db);
+  const opened = useApp((state) => state.db);
+  const trends = useTrends((state) => state.run !== null);
+  const db = trends ? null : opened;
   const busy = useApp((state) => state.busy);
   const { compact, low } = useLayout();
   const build = !databases.read_only && <BuildButton />;
@@ -32,7 +36,8 @@ export function Header({ databases }: { databases: Databases }) {
   return (
     <header className="header" aria-busy={busy}>
       {databases.databases.length === 0 && <span className="app-name">{t("app")}</span>}
-      {databases.databases.length > 0 && <DatabaseChoice databases={databases} />}
+      <PageTabs comparisons={databases.databases.length > 0} />
+      {!trends && databases.databases.length > 0 && <DatabaseChoice databases={databases} />}
       {db !== null && (
         <>
           <PairChoice />

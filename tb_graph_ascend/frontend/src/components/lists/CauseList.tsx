@@ -1,13 +1,15 @@
 /* The causes, best first, one card each however many ranks it is on; the first is where to start. */
 
 import { ChevronDown, ChevronUp } from "lucide-react";
+import type { TFunction } from "i18next";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { Cause } from "../../api/types";
+import type { Answer, Cause } from "../../api/types";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { stepCause } from "../../state/actions";
+import { scoreText } from "../../text/numbers";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ReasonList } from "../parts/ReasonList";
 import { CauseCard } from "./CauseCard";
@@ -23,7 +25,7 @@ export function CauseList() {
   if (answer.isError) return <FailureNotice error={answer.error} retry={() => void answer.refetch()} />;
   if (!answer.data || !database) return <p className="message">{t("loading")}</p>;
   if (!database.comparison) return <p className="message">{t("findings.single")}</p>;
-  const { causes, threshold } = answer.data;
+  const { causes } = answer.data;
   return (
     <>
       {causes.length > 0 && <Steps causes={causes} />}
@@ -36,12 +38,21 @@ export function CauseList() {
         {causes.length > 0 ? (
           <Cards causes={causes} />
         ) : (
-          <p className="message">{t("findings.none", { threshold })}</p>
+          <p className="message">{noCauseText(t, answer.data)}</p>
         )}
         {causes.length > 0 && <NotCompared coverage={answer.data.coverage} />}
       </div>
     </>
   );
+}
+
+/** Why no cause is listed, in the words of the answer. */
+function noCauseText(t: TFunction, { since, certain, coverage, divergent, threshold, worst }: Answer): string {
+  const unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark;
+  if (since) return t("certainty.sinceCauses");
+  if (!certain) return t("certainty.why", { unmatched });
+  if (divergent > 0) return t("certainty.worst", { count: divergent, threshold, worst: scoreText(worst) });
+  return t(worst === null ? "answer.nothingCompared" : "findings.none", { threshold });
 }
 
 function Cards({ causes }: { causes: Cause[] }) {

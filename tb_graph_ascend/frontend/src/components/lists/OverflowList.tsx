@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 
 import type { Side } from "../../api/types";
 import { OVERFLOW_SCORE } from "../../graph/appearance";
-import { inkOn, rampColor } from "../../graph/ramp";
+import { inkFill, rampFill } from "../../graph/ramp";
 import { useDatabase } from "../../hooks/useDatabase";
 import { LevelKeys } from "../diff/LegendKeys";
 import { NodeRows } from "./NodeRows";
@@ -41,8 +41,8 @@ export function OverflowList() {
             <span
               className="chip"
               style={{
-                background: rampColor(OVERFLOW_SCORE[overflow]),
-                color: inkOn(OVERFLOW_SCORE[overflow]),
+                background: rampFill(OVERFLOW_SCORE[overflow]),
+                color: inkFill(OVERFLOW_SCORE[overflow]),
               }}
             >
               {t(`level.${overflow}`)}

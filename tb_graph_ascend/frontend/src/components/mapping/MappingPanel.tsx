@@ -8,7 +8,7 @@ import { mappingsQuery } from "../../api/queries";
 import type { Mappings } from "../../api/types";
 import { useDatabase } from "../../hooks/useDatabase";
 import { refusalText } from "../../i18n/reason";
-import { historyOf, mapPicked, redoMapping, undoMapping, useMappingHistory, useMapReach } from "../../state/mapping";
+import { historyOf, mapPicked, redoMapping, undoAllMappings, undoMapping, useMappingHistory, useMapReach } from "../../state/mapping";
 import { type RefusedOnce, refusedOnce } from "../../state/refusals";
 import { SIDES } from "../../state/session";
 import { useApp } from "../../state/store";
@@ -109,6 +109,11 @@ function MapForm() {
         >
           <Redo2 aria-hidden size={14} /> {t("mapping.redo")}
         </button>
+        {undo.length > 1 && (
+          <button type="button" className="button" onClick={() => void undoAllMappings()}>
+            {t("mapping.undoAll")}
+          </button>
+        )}
       </div>
     </form>
   );

@@ -7,12 +7,13 @@ import type { Proposal } from "../../api/types";
 import { useProposals } from "../../hooks/useProposals";
 import { reasonText } from "../../i18n/reason";
 import { selectNode } from "../../state/actions";
-import { addMappings, useMappingWork } from "../../state/mapping";
+import { addMappings, mapAll, useMappingWork } from "../../state/mapping";
 import { FailureNotice } from "../parts/FailureNotice";
 
 export function Proposals() {
   const { t } = useTranslation();
   const asked = useProposals();
+  const working = useMappingWork(({ pending }) => pending > 0);
   if (asked.isError) {
     return <FailureNotice error={asked.error} retry={() => void asked.refetch()} />;
   }
@@ -21,6 +22,16 @@ export function Proposals() {
     <section className="proposals">
       <h3>
         <Lightbulb aria-hidden size={14} /> {t("mapping.proposals")}
+        <span className="spacer" />
+        <button
+          type="button"
+          className="button small primary"
+          title={t("certainty.mapAllHelp")}
+          disabled={working}
+          onClick={() => void mapAll()}
+        >
+          {t("certainty.mapAll")}
+        </button>
       </h3>
       <ul>
         {asked.data.proposals.map((proposal) => (
@@ -33,9 +44,9 @@ export function Proposals() {
 
 function ProposalRow({ proposal }: { proposal: Proposal }) {
   const { t } = useTranslation();
-  const { problem, benchmark, reasons, places, pairs } = proposal;
+  const { problem, benchmark, names, reasons, places, pairs } = proposal;
   const working = useMappingWork(({ pending }) => pending > 0);
-  const label = `${problem.label} ↔ ${benchmark.label}`;
+  const label = names.join(" ↔ ");
   const map = t(places > 1 ? "mapping.mapAll" : "mapping.map", { count: places });
   return (
     <li>

@@ -7,14 +7,18 @@ import { Group, Panel, Separator } from "react-resizable-panels";
 import type { Databases } from "../../api/types";
 import { useAddressBar } from "../../hooks/useAddressBar";
 import { useBoot } from "../../hooks/useBoot";
+import { useReplaced } from "../../hooks/useReplaced";
 import { useShortcuts } from "../../hooks/useShortcuts";
+import { useTrendAddress } from "../../hooks/useTrendAddress";
 import { followWindow, useLayout } from "../../state/layout";
 import { followHostTheme, usePreferences } from "../../state/preferences";
 import { useApp } from "../../state/store";
+import { useTrends } from "../../state/trends";
 import { AnswerBar } from "../answer/AnswerBar";
 import { DiffArea } from "../diff/DiffArea";
 import { Header } from "../header/Header";
 import { RankStrip } from "../ranks/RankStrip";
+import { TrendsArea } from "../trends/TrendsArea";
 import { BottomPanel } from "./BottomPanel";
 import { DeletedNotice, GoneNotice } from "./GoneNotice";
 import { Dialogs } from "./Dialogs";
@@ -27,7 +31,10 @@ export function App() {
   const { t } = useTranslation();
   const databases = useBoot();
   const theme = usePreferences((state) => state.theme);
+  useReplaced(databases.data);
   useAddressBar();
+  useTrendAddress();
+  const trends = useTrends((state) => state.run);
   useShortcuts();
   useEffect(followHostTheme, []);
   useEffect(followWindow, []);
@@ -43,7 +50,7 @@ export function App() {
     <div className="app">
       <Header databases={databases.data} />
       <FailureBanner />
-      <Content databases={databases.data} />
+      {trends === null ? <Content databases={databases.data} /> : <TrendsArea run={trends} />}
       <Dialogs />
       <Notice />
     </div>

@@ -26,6 +26,7 @@ const GROUPS = {
     ["zoom", "+  −  0"],
     ["wheel", "Ctrl+Wheel"],
     ["pan", "Wheel  Shift+↑↓"],
+    ["boxes", "V"],
     ["fold", "B"],
     ["overflow", "O"],
     ["help", "?"],

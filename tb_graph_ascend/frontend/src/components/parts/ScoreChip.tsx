@@ -1,7 +1,7 @@
 /* A score as a chip in the ramp's colour. */
 
 import { scoreText } from "../../text/numbers";
-import { inkOn, rampColor } from "../../graph/ramp";
+import { inkFill, rampFill } from "../../graph/ramp";
 
 export function ScoreChip({ score, title }: { score: number | null; title?: string }) {
   if (score === null) {
@@ -19,7 +19,7 @@ export function ScoreChip({ score, title }: { score: number | null; title?: stri
       </span>
     );
   }
-  const style = { backgroundColor: rampColor(score), color: inkOn(score) };
+  const style = { backgroundColor: rampFill(score), color: inkFill(score) };
   return (
     <span className="chip" style={style} title={title ?? String(score)}>
       {scoreText(score)}

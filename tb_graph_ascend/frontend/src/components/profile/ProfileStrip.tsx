@@ -7,8 +7,9 @@ import { paintProfile, rowOfShare, shareOfRow } from "../../graph/profilepaint";
 import { useDiffPalette } from "../../hooks/useDiffPalette";
 import { useLayout } from "../../state/layout";
 import type { DiffView } from "../../state/diffview";
+import { useApp } from "../../state/store";
 
-const HEIGHT = 52;
+const HEIGHT = 68;
 const COMPACT_HEIGHT = 36;
 const LOW_HEIGHT = 18;
 const STEP = 0.05;
@@ -19,6 +20,7 @@ export function ProfileStrip({ diff }: { diff: DiffView }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const lens = useRef<HTMLDivElement>(null);
   const palette = useDiffPalette();
+  const recolour = useApp((state) => state.recolour);
   const { compact, low } = useLayout();
   const height = low ? LOW_HEIGHT : compact ? COMPACT_HEIGHT : HEIGHT;
   const [width, setWidth] = useState(0);
@@ -39,8 +41,8 @@ export function ProfileStrip({ diff }: { diff: DiffView }) {
     canvas.current.width = Math.round(width * ratio);
     canvas.current.height = Math.round(height * ratio);
     const phase = (name: string): string => t(`profile.${name}`, { defaultValue: name });
-    paintProfile(context, { profile, width, height, ratio, palette, phase });
-  }, [profile, width, height, palette, t]);
+    paintProfile(context, { profile, width, height, ratio, palette, recolour, phase });
+  }, [profile, width, height, palette, recolour, t]);
 
   useEffect(() => {
     const place = (): void => {

@@ -5,16 +5,18 @@ import { useTranslation } from "react-i18next";
 
 import type { Heat, Measure } from "../../api/types";
 import { shortNumber } from "../../text/numbers";
-import { rampColor } from "../../graph/ramp";
+import { type RampTheme, rampColor } from "../../graph/ramp";
+import { usePreferences } from "../../state/preferences";
 
 const SIZE = 150;
 
 export function HeatMap({ heat }: { heat: Heat }) {
   const { t } = useTranslation();
+  const theme = usePreferences((state) => state.theme);
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
-    if (canvas.current) draw(canvas.current, heat);
-  }, [heat]);
+    if (canvas.current) draw(canvas.current, heat, theme);
+  }, [heat, theme]);
   const { rows, columns, largest } = heat;
   const label = t("pictures.heat", { rows, columns });
   return (
@@ -28,7 +30,7 @@ export function HeatMap({ heat }: { heat: Heat }) {
   );
 }
 
-function draw(canvas: HTMLCanvasElement, { cells, largest }: Heat): void {
+function draw(canvas: HTMLCanvasElement, { cells, largest }: Heat, theme: RampTheme): void {
   const context = canvas.getContext("2d");
   const columns = cells[0]?.length ?? 0;
   if (!context || columns === 0) return;
@@ -39,7 +41,7 @@ function draw(canvas: HTMLCanvasElement, { cells, largest }: Heat): void {
   const height = canvas.height / cells.length;
   cells.forEach((row, y) => {
     row.forEach((cell, x) => {
-      context.fillStyle = rampColor(share(cell, largest));
+      context.fillStyle = rampColor(share(cell, largest), theme);
       context.fillRect(x * width, y * height, Math.ceil(width), Math.ceil(height));
     });
   });

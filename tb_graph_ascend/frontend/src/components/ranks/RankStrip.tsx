@@ -8,15 +8,15 @@ import { useTranslation } from "react-i18next";
 import { ranksQuery } from "../../api/queries";
 import type { RankStrip as Strip, StripCell, StripRow } from "../../api/types";
 import { scoreText } from "../../text/numbers";
-import { rampColor } from "../../graph/ramp";
+import { rampFill } from "../../graph/ramp";
 import { useDatabase } from "../../hooks/useDatabase";
 import { openPair } from "../../state/actions";
 import { rangesText } from "../../state/ranges";
 import { useApp } from "../../state/store";
-import { type StripPlace, moveInStrip, placeIn, rankAt } from "../../state/strip";
+import { type StripPlace, earliestRow, moveInStrip, placeIn, rankAt } from "../../state/strip";
 
 /** Pixels of a cell with its gap; the onset is scrolled to with some steps before it. */
-const PITCH = 12;
+const PITCH = 17;
 const BEFORE = 3;
 
 export function RankStrip() {
@@ -40,6 +40,7 @@ function Grid({ strip }: { strip: Strip }) {
   useEffect(() => {
     if (scroll.current) scroll.current.scrollLeft = Math.max(0, onset - BEFORE) * PITCH;
   }, [onset]);
+  const earliest = earliestRow(strip);
   const go = ({ row, column }: StripPlace): void => {
     const chosen = rankAt(strip, row, rank);
     const wanted = strip.steps[column];
@@ -63,6 +64,7 @@ function Grid({ strip }: { strip: Strip }) {
     <section className="rank-strip" aria-label={t("strip.label")}>
       <p className="rank-strip-head">
         <span className="muted">{stepsText(strip, t)}</span>
+        {onsetText(strip, t) !== "" && <strong className="rank-onset">{onsetText(strip, t)}</strong>}
       </p>
       <div
         className="rank-strip-grid"
@@ -75,7 +77,7 @@ function Grid({ strip }: { strip: Strip }) {
         onBlur={() => setMoved(null)}
       >
         {strip.rows.map((row, index) => (
-          <Row key={row.ranks[0]} row={row} index={index} steps={strip.steps} here={here} active={active} go={go} />
+          <Row key={row.ranks[0]} row={row} index={index} steps={strip.steps} here={here} active={active} go={go} earliest={earliest} />
         ))}
       </div>
     </section>
@@ -89,9 +91,11 @@ interface RowProps {
   here: StripPlace | null;
   active: StripPlace;
   go: (place: StripPlace) => void;
+  /** The row that begins before all others; −1 where they begin together. */
+  earliest: number;
 }
 
-function Row({ row, index, steps, here, active, go }: RowProps) {
+function Row({ row, index, steps, here, active, go, earliest }: RowProps) {
   const { t } = useTranslation();
   const ranks = rangesText(row.ranks);
   return (
@@ -107,11 +111,11 @@ function Row({ row, index, steps, here, active, go }: RowProps) {
           id={cellId({ row: index, column })}
           role="gridcell"
           tabIndex={-1}
-          className={cellClass(cell, same(active, index, column))}
+          className={cellClass(cell, same(active, index, column), row.first === steps[column] && index === earliest)}
           aria-selected={here !== null && same(here, index, column)}
           aria-label={cellText(t, cell, steps[column] ?? 0, ranks)}
           title={cellText(t, cell, steps[column] ?? 0, ranks)}
-          style={cell?.worst != null && cell.look !== "agrees" ? { background: rampColor(cell.worst) } : undefined}
+          style={cell?.worst != null && cell.look !== "agrees" ? { background: rampFill(cell.worst) } : undefined}
           onClick={() => go({ row: index, column })}
         />
       ))}
@@ -126,6 +130,20 @@ function stepsText({ steps, onset }: Strip, t: Translate): string {
   return t(onset === null ? "strip.steps" : "strip.onset", facts);
 }
 
+/** `rank 5 begins at 58 %; 0–4, 6–7 follow at 76 %`; empty where all begin together, or none does. */
+function onsetText(strip: Strip, t: Translate): string {
+  if (earliestRow(strip) < 0) return "";
+  const [first, ...others] = strip.rows.filter((row) => row.first !== null);
+  if (!first) return "";
+  const place = (row: StripRow): string =>
+    row.begins === null || row.first !== first.first
+      ? t("strip.atStep", { step: row.first })
+      : t("strip.atShare", { share: Math.floor(100 * row.begins) });
+  const began = t("strip.begins", { count: first.ranks.length, ranks: rangesText(first.ranks), place: place(first) });
+  const follow = others.slice(0, 2).map((row) => t("strip.follow", { ranks: rangesText(row.ranks), place: place(row) }));
+  return [began, ...follow, ...(others.length > 2 ? ["…"] : [])].join("; ");
+}
+
 function cellText(t: Translate, cell: StripCell | null, step: number, ranks: string): string {
   if (!cell) return t("strip.none", { step, ranks });
   if (cell.look === "failed" || cell.look === "missing" || cell.look === "unscored") {
@@ -134,8 +152,8 @@ function cellText(t: Translate, cell: StripCell | null, step: number, ranks: str
   return t("strip.cell", { step, ranks, score: scoreText(cell.worst), count: cell.divergent });
 }
 
-function cellClass(cell: StripCell | null, active: boolean): string {
-  return `strip-cell ${cell?.look ?? "none"}${active ? " active" : ""}`;
+function cellClass(cell: StripCell | null, active: boolean, onset: boolean): string {
+  return `strip-cell ${cell?.look ?? "none"}${active ? " active" : ""}${onset ? " onset" : ""}`;
 }
 
 function cellId({ row, column }: StripPlace): string {

@@ -1,0 +1,153 @@
+/* The boxes and edges of a module as SVG, with all colours written out, so that it can be saved. */
+
+import { memo } from "react";
+import { useTranslation } from "react-i18next";
+
+import type { GraphBox } from "../../api/types";
+import { BOX_FONT, LINE_FONT, boxColours, boxText, fitted, outputText } from "../../graph/boxlook";
+import type { Recolour } from "../../graph/appearance";
+import type { Place, Route } from "../../graph/layered";
+import type { DiffPalette } from "../../graph/scene";
+import type { Laid } from "../../hooks/useModuleGraph";
+import { selectNode } from "../../state/actions";
+import { toggleBox } from "../../state/boxes";
+
+interface Props {
+  laid: Laid;
+  comparison: boolean;
+  palette: DiffPalette;
+  recolour: Recolour;
+  selected: number | null;
+}
+
+export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, recolour, selected }: Props) {
+  const { graph, layout } = laid;
+  const byPlace = new Map(graph.boxes.map((box) => [box.place, box]));
+  const holds = new Set(graph.boxes.map(({ parent }) => parent));
+  const ends = new Set(graph.boxes.filter((box) => isSelected(box, selected)).map(({ place }) => place));
+  return (
+    <>
+      <defs>
+        <pattern id="box-hatch" width="8" height="8" patternUnits="userSpaceOnUse">
+          <path d="M-2 8L8 -2M0 10L10 0" stroke={palette.hatch} strokeWidth="1.2" />
+        </pattern>
+        <marker id="box-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" orient="auto-start-reverse" markerUnits="userSpaceOnUse">
+          <path d="M0 0L8 4L0 8z" fill={palette.muted} />
+        </marker>
+      </defs>
+      {graph.boxes.map((box) => {
+        const place = layout.places.get(box.place);
+        if (!place) return null;
+        const props = { box, place, comparison, palette, recolour, selected: isSelected(box, selected) };
+        return <Box key={box.place} {...props} holds={holds.has(box.place)} />;
+      })}
+      {layout.routes.map((route) => (
+        <Edge
+          key={`${route.from} ${route.to}`}
+          route={route}
+          from={byPlace.get(route.from)}
+          start={layout.places.get(route.from)}
+          palette={palette}
+          lit={ends.has(route.from) ? "out" : ends.has(route.to) ? "in" : null}
+          labelled={comparison}
+        />
+      ))}
+    </>
+  );
+});
+
+function isSelected({ row }: GraphBox, selected: number | null): boolean {
+  return selected !== null && (row.problem?.id === selected || row.benchmark?.id === selected);
+}
+
+interface BoxProps extends Omit<Props, "laid" | "selected"> {
+  box: GraphBox;
+  place: Place;
+  selected: boolean;
+  /** It is open, and other boxes stand in it. */
+  holds: boolean;
+}
+
+function Box({ box, place, comparison, palette, recolour, selected, holds }: BoxProps) {
+  const { t } = useTranslation();
+  const { row } = box;
+  const { title, line } = boxText(box, comparison);
+  const opens = row.children > 0;
+  const alone = comparison && (row.problem === null || row.benchmark === null);
+  const begins = row.word === "begins" && !row.inside;
+  const colours = holds ? null : boxColours(row, recolour, palette.theme);
+  const ink = colours?.ink ?? palette.ink;
+  const node = row.problem ?? row.benchmark;
+  const { x, y, width, height } = place;
+  const frame = begins ? palette.bad : selected ? palette.accent : palette.muted;
+  return (
+    // The keys of the picture do what clicks do.
+    <g
+      className="box"
+      data-word={row.word}
+      data-title={title}
+      transform={`translate(${x} ${y})`}
+      onClick={() => node && void selectNode(node.id, { keepView: true })}
+      onDoubleClick={() => opens && toggleBox(row.key)}
+    >
+      <title>{node?.name}</title>
+      <rect width={width} height={height} rx={6} fill={colours?.fill ?? (holds ? palette.raised : palette.canvas)} />
+      {alone && <rect width={width} height={height} rx={6} fill="url(#box-hatch)" />}
+      <rect
+        width={width}
+        height={height}
+        rx={6}
+        fill="none"
+        stroke={frame}
+        strokeWidth={begins || selected ? 2.5 : 1}
+        strokeDasharray={alone ? "5 3" : undefined}
+      />
+      {begins && selected && <rect x={-4} y={-4} width={width + 8} height={height + 8} rx={9} fill="none" stroke={palette.accent} strokeWidth={2} />}
+      {opens && (
+        <g
+          className="box-chevron"
+          onClick={(event) => {
+            event.stopPropagation();
+            toggleBox(row.key);
+          }}
+        >
+          <rect width={22} height={26} fill="transparent" />
+          <path d={holds ? "M7 11L11 15L15 11" : "M9 9L13 13L9 17"} fill="none" stroke={ink} strokeWidth={1.6} />
+          <title>{t(holds ? "boxes.close" : "boxes.open")}</title>
+        </g>
+      )}
+      <text x={opens ? 22 : 10} y={18} fontSize={BOX_FONT} fontWeight={begins || row.kind !== "api" ? 600 : 400} fill={ink} fontFamily={palette.font}>
+        {fitted(title, width, opens)}
+      </text>
+      {line !== "" && !holds && (
+        <text x={10} y={34} fontSize={LINE_FONT} fill={ink} fontFamily={palette.font}>
+          {line}
+        </text>
+      )}
+    </g>
+  );
+}
+
+interface EdgeProps {
+  route: Route;
+  from: GraphBox | undefined;
+  start: Place | undefined;
+  palette: DiffPalette;
+  lit: "in" | "out" | null;
+  labelled: boolean;
+}
+
+function Edge({ route, from, start, palette, lit, labelled }: EdgeProps) {
+  const colour = lit === "in" ? palette.flowIn : lit === "out" ? palette.flowOut : palette.muted;
+  const shape = from?.output?.shape;
+  return (
+    <g className="box-edge" data-skips={route.skips}>
+      <path d={route.path} fill="none" stroke={colour} strokeWidth={lit ? 2.2 : 1.2} strokeOpacity={lit ? 1 : 0.75} markerEnd="url(#box-arrow)" />
+      {labelled && shape && start && !route.skips && (
+        <text x={start.x + start.width / 2 + 6} y={start.y + start.height + 13} fontSize={LINE_FONT} fill={palette.muted} fontFamily={palette.font}>
+          {outputText({ shape, dtype: null, norm: null })}
+        </text>
+      )}
+    </g>
+  );
+}

@@ -1,0 +1,38 @@
+/* The alerts, one a cause; each leads to its step and series. */
+
+import { useTranslation } from "react-i18next";
+
+import type { TrendAlert } from "../../api/trends";
+import { seriesOf, useTrends } from "../../state/trends";
+import { useSeriesName } from "./seriesname";
+
+const DRAWN = new Set(["actv", "actv_grad", "grad", "exp_avg", "exp_avg_sq", "param", "ratio"]);
+
+export function AlertList({ alerts }: { alerts: readonly TrendAlert[] }) {
+  const { t } = useTranslation();
+  const named = useSeriesName();
+  const { step, set } = useTrends();
+  const go = ({ step: at, target: [kind, name] }: TrendAlert): void =>
+    set({ step: at, chosen: [seriesOf(kind, name)], ...(DRAWN.has(kind) ? { kind } : {}) });
+  return (
+    <section aria-label={t("trends.alerts")}>
+      <h2>{t("trends.alerts")}</h2>
+      {alerts.length === 0 && <p className="muted">{t("trends.noAlert")}</p>}
+      <ol className="trend-alerts">
+        {alerts.map((alert) => (
+          <li key={`${String(alert.step)}-${String(alert.rank)}-${alert.kind}-${alert.target.join("/")}`}>
+            <button type="button" aria-pressed={step === alert.step} onClick={() => go(alert)}>
+              <b>{alert.step}</b>{" "}
+              {t(`trends.alert.${alert.kind as "jump"}`, {
+                target: named(alert.target),
+                factor: alert.factor ?? 0,
+                ranks: alert.ranks.join(", "),
+              })}
+              {alert.count > 1 && <span className="muted"> {t("trends.more", { count: alert.count - 1 })}</span>}
+            </button>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,198 @@
+/* The heat map: names of modules beside a canvas of one pixel a cell, scaled to rows of equal height;
+ * only a page of rows around what is in view is asked for. */
+
+import { useQuery } from "@tanstack/react-query";
+import { ChevronDown, ChevronRight } from "lucide-react";
+import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
+import type { TFunction } from "i18next";
+import { useTranslation } from "react-i18next";
+
+import { type TrendHeat, type TrendRow, trendHeatQuery } from "../../api/trends";
+import { ABSENT, LEAST, bytesOf, columnOf, paletteOf, pixelsOf, valueOf } from "../../graph/heatpaint";
+import { usePreferences } from "../../state/preferences";
+import { seriesOf, toggled, useTrends } from "../../state/trends";
+import { heatColours } from "./colours";
+
+const ROW_PX = 16;
+const PAGE = 60;
+const AHEAD = 180;
+const MOST_COLUMNS = 1500;
+
+interface Props {
+  run: string;
+  kind: string;
+  open: readonly string[];
+  marks: readonly number[];
+}
+
+export function HeatCanvas({ run, kind, open, marks }: Props) {
+  const { t } = useTranslation();
+  const { other, statistic, first, last, absolute, step, chosen, set } = useTrends();
+  const [top, setTop] = useState(0);
+  const offset = Math.max(0, Math.floor(top / ROW_PX / PAGE) * PAGE - PAGE);
+  const wish = {
+    ...{ kind, statistic, first, last, other, absolute, offset },
+    ...{ columns: MOST_COLUMNS, open: open.join(","), limit: AHEAD },
+  };
+  const { data } = useQuery(trendHeatQuery(run, wish));
+  const cells = useMemo(() => (data ? bytesOf(data.cells) : new Uint8Array()), [data]);
+  const [cursor, setCursor] = useState(0);
+  if (!data) return <p className="splash">{t("loading")}</p>;
+  if (data.total === 0) return <p className="muted pad">{t("trends.empty")}</p>;
+  const columns = data.steps.length;
+  const column = step === null ? -1 : columnOf(data.steps, step);
+  const row = Math.min(Math.max(0, cursor), data.total - 1);
+
+  const said = sentenceOf(t, data, cells, row - data.offset, column, other !== null);
+  const toggle = (of: TrendRow): void => {
+    const rest = open.filter((name) => name !== of.name);
+    set({ open: rest.length < open.length ? rest : [...open, of.name] });
+  };
+  const act = (at: number): void => {
+    const of = data.rows[at - data.offset];
+    if (of === undefined) return;
+    if (of.target === null || (of.open && of.leaves > 1)) toggle(of);
+    else set({ chosen: toggled(chosen, seriesOf(kind, of.target)) });
+  };
+  const pointed = (event: PointerEvent<HTMLElement>): void => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const at = Math.floor(((event.clientX - box.left) / box.width) * columns);
+    const line = data.offset + Math.floor((event.clientY - box.top) / ROW_PX);
+    const of = data.rows[line - data.offset];
+    setCursor(line);
+    if (of?.target) {
+      const series = seriesOf(kind, of.target);
+      set({ step: data.steps[at] ?? null, chosen: [series, ...chosen.filter((one) => one !== series)].slice(0, 8) });
+    } else set({ step: data.steps[at] ?? null });
+  };
+  const pressed = (event: KeyboardEvent): void => {
+    const far = event.shiftKey ? 10 : 1;
+    const move = { ArrowUp: -far, ArrowDown: far }[event.key];
+    const along = { ArrowLeft: -far, ArrowRight: far }[event.key];
+    if (move !== undefined) setCursor(Math.min(Math.max(0, row + move), data.total - 1));
+    else if (along !== undefined) {
+      const at = Math.min(Math.max(0, column + along), columns - 1);
+      set({ step: data.steps[at] ?? null });
+    } else if (event.key === "Enter" || event.key === " ") act(row);
+    else if (event.key === "+" || event.key === "=") zoom(data, step, set);
+    else if (event.key === "-" || event.key === "−") set({ first: null, last: null });
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div
+      className="trend-heat"
+      title={t("trends.heatKeys")}
+      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+    >
+      <div className="trend-space" style={{ height: data.total * ROW_PX }}>
+        <ul className="trend-names" style={{ top: data.offset * ROW_PX }}>
+          {data.rows.map((of, index) => (
+            <li key={`${of.name}${of.target ?? ""}${String(index)}`}>
+              <button
+                type="button"
+                className={nameClass(of, chosen, kind, data.offset + index === row)}
+                style={{ paddingInlineStart: 4 + of.depth * 10 }}
+                title={of.name}
+                aria-expanded={of.leaves > 1 || of.open ? of.open : undefined}
+                onClick={() => {
+                  setCursor(data.offset + index);
+                  act(data.offset + index);
+                }}
+              >
+                {of.leaves > 1 && (of.open ? <ChevronDown aria-hidden size={11} /> : <ChevronRight aria-hidden size={11} />)}
+                {of.name.slice(of.name.lastIndexOf(".") + 1)}
+                {of.leaves > 1 && !of.open && <span className="muted"> {of.leaves}</span>}
+              </button>
+            </li>
+          ))}
+        </ul>
+        <div
+          className="trend-cells"
+          style={{ top: data.offset * ROW_PX, height: data.rows.length * ROW_PX }}
+          role="slider"
+          tabIndex={0}
+          aria-label={t("trends.heat", { kind: t(`trends.kinds.${kind as "grad"}`), rows: data.total, columns })}
+          aria-valuemin={data.steps[0] ?? 0}
+          aria-valuemax={data.steps[columns - 1] ?? 0}
+          aria-valuenow={step ?? data.steps[0] ?? 0}
+          aria-valuetext={said ?? undefined}
+          onKeyDown={pressed}
+          onPointerDown={pointed}
+        >
+          <Cells cells={cells} columns={columns} rows={data.rows.length} two={other !== null} />
+          {marks.map((mark) => {
+            const at = columnOf(data.steps, mark);
+            return at < 0 ? null : <i key={mark} className="trend-mark" style={{ left: `${((at + 0.5) / columns) * 100}%` }} />;
+          })}
+          {column >= 0 && (
+            <i
+              className="trend-cursor"
+              style={{ left: `${(column / columns) * 100}%`, top: (row - data.offset) * ROW_PX, height: ROW_PX, width: `${100 / columns}%` }}
+            />
+          )}
+        </div>
+      </div>
+      <p className="trend-status muted" aria-live="polite">
+        {said}
+      </p>
+    </div>
+  );
+}
+
+interface CellsProps {
+  cells: Uint8Array;
+  columns: number;
+  rows: number;
+  two: boolean;
+}
+
+function Cells({ cells, columns, rows, two }: CellsProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const theme = usePreferences((state) => state.theme);
+  useEffect(() => {
+    const place = canvas.current;
+    const context = place?.getContext("2d");
+    if (!place || !context || columns === 0 || rows === 0) return;
+    const began = performance.now();
+    place.width = columns;
+    place.height = rows;
+    const image = context.createImageData(columns, rows);
+    const pixels = pixelsOf(cells, paletteOf(heatColours(), two));
+    new Uint32Array(image.data.buffer).set(pixels.subarray(0, columns * rows));
+    context.putImageData(image, 0, 0);
+    place.dataset.frame = (performance.now() - began).toFixed(1);
+  }, [cells, columns, rows, two, theme]);
+  return <canvas ref={canvas} aria-hidden />;
+}
+
+/** What the cell under the cursor says, for all eyes and for screen readers. */
+function sentenceOf(
+  t: TFunction,
+  data: TrendHeat,
+  cells: Uint8Array,
+  row: number,
+  column: number,
+  two: boolean,
+): string | null {
+  const of = data.rows[row];
+  if (of === undefined || column < 0) return null;
+  const byte = cells[row * data.steps.length + column] ?? ABSENT;
+  const value = valueOf(byte, two);
+  const place = t("trends.cell", { step: data.steps[column], name: of.name });
+  if (value === null) return `${place}: ${t(byte === ABSENT ? "trends.notMeasured" : "trends.notFinite")}`;
+  if (two && value <= LEAST) return `${place}: ${t("trends.alike")}`;
+  return `${place}: ${t(two ? "trends.apart" : "trends.usual", { factor: 2 ** value })}`;
+}
+
+function nameClass(of: TrendRow, chosen: readonly string[], kind: string, current: boolean): string {
+  const drawn = of.target !== null && chosen.includes(seriesOf(kind, of.target));
+  return ["trend-name", drawn ? "drawn" : "", current ? "current" : ""].filter(Boolean).join(" ");
+}
+
+const ZOOMED = 100;
+
+function zoom(data: TrendHeat, step: number | null, set: (change: { first: number; last: number }) => void): void {
+  const middle = step ?? data.steps[Math.floor(data.steps.length / 2)] ?? 0;
+  set({ first: Math.max(0, middle - ZOOMED / 2), last: middle + ZOOMED / 2 });
+}

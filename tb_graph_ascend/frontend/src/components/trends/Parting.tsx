@@ -1,0 +1,35 @@
+/* One sentence: where two runs part, or that they do not. */
+
+import { useQuery } from "@tanstack/react-query";
+import { useTranslation } from "react-i18next";
+
+import { trendPartingQuery } from "../../api/trends";
+import { seriesOf, useTrends } from "../../state/trends";
+import { useSeriesName } from "./seriesname";
+
+export function Parting({ run, other }: { run: string; other: string }) {
+  const { t } = useTranslation();
+  const named = useSeriesName();
+  const set = useTrends((state) => state.set);
+  const { data, isError, error } = useQuery(trendPartingQuery(run, other));
+  if (isError) return <p className="trend-parting warning">{error.message}</p>;
+  if (!data) return <p className="trend-parting muted">{t("loading")}</p>;
+  const { verdict, step, target, steps, delta, band } = data;
+  if (verdict !== "parts" || target === null || step === null) {
+    const said = verdict === "parts" ? "nothing" : verdict;
+    return (
+      <p className="trend-parting" role="status">
+        {t(`trends.parting.${said}`, { steps, delta })}
+      </p>
+    );
+  }
+  const facts = { step, target: named(target), count: data.count - 1, band };
+  const [kind, name] = target;
+  return (
+    <p className="trend-parting" role="status">
+      <button type="button" className="link" onClick={() => set({ step, kind, chosen: [seriesOf(kind, name)] })}>
+        {band === 0 ? t("trends.parting.partsEqual", facts) : t("trends.parting.partsNoise", facts)}
+      </button>
+    </p>
+  );
+}

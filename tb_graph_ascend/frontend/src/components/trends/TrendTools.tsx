@@ -1,0 +1,104 @@
+/* Which run, which series, which steps: what the trends show is chosen here. */
+
+import { useQuery } from "@tanstack/react-query";
+import { type ReactNode, useId } from "react";
+import { useTranslation } from "react-i18next";
+
+import { STATISTICS, type Statistic, type TrendSummary, trendsQuery } from "../../api/trends";
+import { NOWHERE, useTrends } from "../../state/trends";
+
+const ZOOMED = 100;
+
+export function TrendTools({ summary, kind }: { summary: TrendSummary; kind: string | null }) {
+  const { t } = useTranslation();
+  const { run, other, statistic, absolute, table, first, last, step, set } = useTrends();
+  const runs = useQuery(trendsQuery()).data?.runs ?? [];
+  const others = runs.filter(({ id }) => id !== run);
+  const low = first ?? summary.first;
+  const high = last ?? summary.last;
+  const around = step ?? Math.round((low + high) / 2);
+  return (
+    <div className="trend-tools">
+      <Choice label={t("trends.run")} value={run ?? ""} change={(id) => set({ ...NOWHERE, run: id })}>
+        {runs.map(({ id, path }) => (
+          <option key={id} value={id}>
+            {path}
+          </option>
+        ))}
+      </Choice>
+      <Choice label={t("trends.other")} value={other ?? ""} change={(id) => set({ other: id || null })}>
+        <option value="">{t("trends.none")}</option>
+        {others.map(({ id, path }) => (
+          <option key={id} value={id}>
+            {path}
+          </option>
+        ))}
+      </Choice>
+      <Choice label={t("trends.kind")} value={kind ?? ""} change={(chosen) => set({ kind: chosen, open: null })}>
+        {summary.kinds.map(({ kind: one, targets }) => (
+          <option key={one} value={one}>
+            {`${t(`trends.kinds.${one as "grad"}`)} (${String(targets)})`}
+          </option>
+        ))}
+      </Choice>
+      <Choice label={t("trends.statistic")} value={statistic} change={(one) => set({ statistic: one as Statistic })}>
+        {STATISTICS.map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </Choice>
+      <Switch label={t("trends.absolute")} on={absolute} change={(on) => set({ absolute: on })} />
+      <Switch label={t("trends.table")} on={table} change={(on) => set({ table: on })} />
+      <span className="muted">{t("trends.steps", { first: low, last: high })}</span>
+      <button
+        type="button"
+        onClick={() => set({ first: Math.max(0, around - ZOOMED / 2), last: around + ZOOMED / 2 })}
+      >
+        {t("trends.zoom")}
+      </button>
+      {(first !== null || last !== null) && (
+        <button type="button" onClick={() => set({ first: null, last: null })}>
+          {t("trends.whole")}
+        </button>
+      )}
+      <span className="trend-legend" aria-hidden>
+        {other === null ? (
+          <>
+            {t("trends.lowest")} <i className="scale two-sided" /> {t("trends.highest")}
+          </>
+        ) : (
+          <>
+            {t("trends.alike")} <i className="scale one-sided" /> {t("trends.parted")}
+          </>
+        )}
+      </span>
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  change: (value: string) => void;
+  children: ReactNode;
+}
+
+function Choice({ label, value, change, children }: ChoiceProps) {
+  const id = useId();
+  return (
+    <span className="trend-choice">
+      <label htmlFor={id}>{label}</label>
+      <select id={id} value={value} onChange={(event) => change(event.target.value)}>
+        {children}
+      </select>
+    </span>
+  );
+}
+
+function Switch({ label, on, change }: { label: string; on: boolean; change: (on: boolean) => void }) {
+  return (
+    <label className="trend-choice">
+      <input type="checkbox" checked={on} onChange={(event) => change(event.target.checked)} />
+      {label}
+    </label>
+  );
+}

@@ -1,0 +1,119 @@
+/* The trends of a training: scalars on top, the heat map, and beside it alerts, the cell and lines. */
+
+import { useQueries, useQuery } from "@tanstack/react-query";
+import { Suspense, lazy, useEffect } from "react";
+import { useTranslation } from "react-i18next";
+
+import { trendAlertsQuery, trendLineQuery, trendScalarsQuery, trendSummaryQuery } from "../../api/trends";
+import { partsOf, useTrends } from "../../state/trends";
+import { FailureNotice } from "../parts/FailureNotice";
+import { AlertList } from "./AlertList";
+import { CellPanel } from "./CellPanel";
+import { HeatCanvas } from "./HeatCanvas";
+import { LineTable } from "./LineTable";
+import { Parting } from "./Parting";
+import { TrendTools } from "./TrendTools";
+import { colourName } from "./linecolours";
+
+const TrendPlot = lazy(() => import(/* webpackChunkName: "trendplot" */ "./TrendPlot"));
+
+const SCALARS = ["loss", "grad_norm", "lr"];
+
+export function TrendsArea({ run }: { run: string }) {
+  const { t } = useTranslation();
+  const { kind, open, step, other, table, chosen, set } = useTrends();
+  const summary = useQuery(trendSummaryQuery(run));
+  const alerts = useQuery(trendAlertsQuery(run)).data?.alerts ?? [];
+  const kinds = summary.data?.kinds ?? [];
+  const shown = kinds.find((one) => one.kind === kind)?.kind ?? kinds[0]?.kind ?? null;
+  useEffect(() => {
+    if (summary.data && open === null) set({ open: summary.data.opened });
+  }, [summary.data, open, set]);
+  if (summary.isError) {
+    return <FailureNotice error={summary.error} retry={() => void summary.refetch()} whole />;
+  }
+  if (!summary.data) return <p className="splash">{t("loading")}</p>;
+  const marks = alerts.map((alert) => alert.step);
+  const choose = (at: number): void => set({ step: at });
+  return (
+    <main className="trends">
+      <TrendTools summary={summary.data} kind={shown} />
+      {other !== null && <Parting run={run} other={other} />}
+      <Scalars run={run} marks={marks} choose={choose} />
+      <div className="trend-columns">
+        {shown !== null && <HeatCanvas run={run} kind={shown} open={open ?? []} marks={marks} />}
+        <aside className="trend-side" aria-label={t("trends.alerts")}>
+          <AlertList alerts={alerts} />
+          <section aria-label={t("trends.lines")}>
+            <h2>{t("trends.lines")}</h2>
+            {chosen.length === 0 && <p className="muted">{t("trends.noLine")}</p>}
+            {table ? <LineTable run={run} /> : <Lines run={run} marks={marks} choose={choose} />}
+          </section>
+          {step !== null && chosen[0] !== undefined && (
+            <CellPanel run={run} step={step} {...partsOf(chosen[0])} />
+          )}
+        </aside>
+      </div>
+    </main>
+  );
+}
+
+interface PlotsProps {
+  run: string;
+  marks: readonly number[];
+  choose: (step: number) => void;
+}
+
+function Scalars({ run, marks, choose }: PlotsProps) {
+  const { t } = useTranslation();
+  const { step, other } = useTrends();
+  const own = useQuery(trendScalarsQuery(run)).data?.lines ?? [];
+  const theirs = useQuery({ ...trendScalarsQuery(other ?? run), enabled: other !== null }).data?.lines ?? [];
+  return (
+    <section className="trend-scalars" aria-label={t("trends.scalars")}>
+      {SCALARS.map((kind) => {
+        const lines = own.filter((line) => line.kind === kind && line.steps.length > 0).slice(0, 3);
+        const others = other === null ? [] : theirs.filter((line) => line.kind === kind).slice(0, 3);
+        if (lines.length === 0) return null;
+        return (
+          <figure key={kind}>
+            <figcaption>{lines.map(({ name }) => name).join(", ")}</figcaption>
+            <Suspense fallback={null}>
+              <TrendPlot label={kind} lines={lines} others={others} log={kind !== "lr"} {...{ marks, step, choose }} />
+            </Suspense>
+          </figure>
+        );
+      })}
+    </section>
+  );
+}
+
+function Lines({ run, marks, choose }: PlotsProps) {
+  const { t } = useTranslation();
+  const { step, other, chosen, statistic, first, last } = useTrends();
+  const window = { first, last };
+  const asked = chosen.map(partsOf);
+  const own = useQueries({
+    queries: asked.map(({ kind, name }) => trendLineQuery(run, kind, name, statistic, window)),
+    combine: (answers) => answers.flatMap(({ data }) => data ?? []),
+  });
+  const theirs = useQueries({
+    queries: other === null ? [] : asked.map(({ kind, name }) => trendLineQuery(other, kind, name, statistic, window)),
+    combine: (answers) => answers.flatMap(({ data }) => data ?? []),
+  });
+  if (own.length === 0) return null;
+  return (
+    <>
+      <Suspense fallback={null}>
+        <TrendPlot label={t("trends.lines")} lines={own} others={theirs} log {...{ marks, step, choose }} />
+      </Suspense>
+      <ul className="trend-keys">
+        {own.map(({ kind, name }, index) => (
+          <li key={`${kind}/${name}`} style={{ borderColor: `var(--${colourName(index)})` }}>
+            {t(`trends.kindOf.${kind as "grad"}`, { name })}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,62 @@
+/* How a row looks as a box: its text, size, fill and ink. */
+
+import type { DiffRow, GraphBox } from "../api/types";
+import { OVERFLOW_SCORE, type Recolour } from "./appearance";
+import { type RampTheme, inkOn, rampColor } from "./ramp";
+import { insideScore, scoreText, shownOverflow, shownScore, titleOf } from "./words";
+
+export const BOX_FONT = 12.5;
+export const LINE_FONT = 10.5;
+const LETTER = 7.1;
+const SMALL = 6;
+const MIN_WIDTH = 72;
+const MAX_WIDTH = 250;
+const CHEVRON = 16;
+
+export interface BoxText {
+  title: string;
+  /** Scores of a comparison, what comes out of a single graph's call. */
+  line: string;
+}
+
+export function boxText({ row, output }: GraphBox, comparison: boolean): BoxText {
+  const side = row.problem ?? row.benchmark;
+  const call = side?.call == null || row.fold !== 0 ? "" : ` #${side.call}`;
+  const count = row.fold > 0 ? ` × ${row.fold}` : "";
+  const title = side ? `${titleOf(row, side)}${call}${count}` : "";
+  return { title, line: comparison ? scoresText(row) : outputText(output) };
+}
+
+function scoresText(row: DiffRow): string {
+  if (row.score === null && row.input_score === null) return "";
+  const inside = insideScore(row);
+  const both = `${scoreText(row.input_score) || "–"} → ${scoreText(row.score) || "–"}`;
+  return inside === null ? both : `${both} (${scoreText(inside)})`;
+}
+
+/** `4×8×16 · float32 · 24.2`, as far as it was recorded. */
+export function outputText(output: GraphBox["output"]): string {
+  if (!output) return "";
+  const shape = output.shape === null ? "" : output.shape.join("×") || "scalar";
+  const norm = typeof output.norm === "number" ? `‖${Number(output.norm.toPrecision(3))}‖` : (output.norm ?? "");
+  return [shape, output.dtype ?? "", norm].filter(Boolean).join(" · ");
+}
+
+export function boxSize({ title, line }: BoxText, opens: boolean): { width: number; height: number } {
+  const wanted = Math.max(title.length * LETTER + (opens ? CHEVRON : 0), line.length * SMALL) + 20;
+  return { width: Math.round(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, wanted))), height: line === "" ? 28 : 42 };
+}
+
+/** At most as much of a title as its box has room for. */
+export function fitted(title: string, width: number, opens: boolean): string {
+  const most = Math.floor((width - 18 - (opens ? CHEVRON : 0)) / LETTER);
+  return title.length <= most ? title : `…${title.slice(title.length - most + 1)}`;
+}
+
+/** Fill and ink; null where the box is healthy and keeps the page's own. */
+export function boxColours(row: DiffRow, recolour: Recolour, theme: RampTheme): { fill: string; ink: string } | null {
+  const level = shownOverflow(row);
+  const heat = recolour === "overflow" ? (level === null ? null : OVERFLOW_SCORE[level]) : shownScore(row);
+  if (heat === null || heat < 0.005) return null;
+  return { fill: rampColor(heat, theme), ink: inkOn(heat, theme) };
+}

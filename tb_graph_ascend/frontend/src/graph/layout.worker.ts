@@ -1,0 +1,20 @@
+/* Lays boxes out beside the page, which goes on meanwhile. */
+
+import { type LaidBox, type LaidEdge, type Layout, layOut } from "./layered";
+
+export interface LayoutWish {
+  ticket: number;
+  boxes: LaidBox[];
+  edges: LaidEdge[];
+}
+
+export interface LayoutDone {
+  ticket: number;
+  layout: Layout;
+}
+
+self.addEventListener("message", ({ data }: MessageEvent<LayoutWish>) => {
+  const { ticket, boxes, edges } = data;
+  const done: LayoutDone = { ticket, layout: layOut(boxes, edges) };
+  self.postMessage(done);
+});

@@ -1,0 +1,87 @@
+/* The graph of the open module, laid out by a worker; what is on screen stays until the next is there. */
+
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+
+import { boxesQuery } from "../api/queries";
+import type { ModuleGraph } from "../api/types";
+import { boxSize, boxText } from "../graph/boxlook";
+import { type Layout, layOut } from "../graph/layered";
+import type { LayoutDone, LayoutWish } from "../graph/layout.worker";
+import { useBoxes } from "../state/boxes";
+import type { GraphSession } from "../state/session";
+
+export interface Laid {
+  graph: ModuleGraph;
+  layout: Layout;
+}
+
+export function useModuleGraph(session: GraphSession) {
+  const { module, open } = useBoxes();
+  const { step, rank } = session.pair;
+  const asked = useQuery({
+    ...boxesQuery(session.db, step, rank, module ?? 0, open),
+    enabled: module !== null,
+    placeholderData: keepPreviousData,
+  });
+  const [laid, setLaid] = useState<Laid | null>(null);
+  const { data } = asked;
+  const { comparison } = session;
+  useEffect(() => {
+    if (!data) return undefined;
+    let wanted = true;
+    void inWorker(wishOf(data, comparison)).then((layout) => wanted && setLaid({ graph: data, layout }));
+    return () => {
+      wanted = false;
+    };
+  }, [data, comparison]);
+  return { laid, error: asked.error, retry: asked.refetch };
+}
+
+function wishOf({ boxes, edges }: ModuleGraph, comparison: boolean): Omit<LayoutWish, "ticket"> {
+  return {
+    boxes: boxes.map((box) => {
+      const opens = box.row.children > 0;
+      return { id: box.place, parent: box.parent, ...boxSize(boxText(box, comparison), opens) };
+    }),
+    edges: edges.map(({ producer, consumer }) => ({ from: producer, to: consumer })),
+  };
+}
+
+let worker: Worker | null | undefined;
+let tickets = 0;
+
+/** A worker where the page may have one, else here: at most 150 boxes take some milliseconds. */
+function inWorker(wish: Omit<LayoutWish, "ticket">): Promise<Layout> {
+  if (worker === undefined) worker = started();
+  const own = worker;
+  if (own === null) return Promise.resolve(layOut(wish.boxes, wish.edges));
+  const ticket = ++tickets;
+  return new Promise((done) => {
+    const take = ({ data }: MessageEvent<LayoutDone>): void => {
+      if (data.ticket !== ticket) return;
+      stop();
+      done(data.layout);
+    };
+    const failed = (): void => {
+      stop();
+      worker = null;
+      done(layOut(wish.boxes, wish.edges));
+    };
+    const stop = (): void => {
+      own.removeEventListener("message", take);
+      own.removeEventListener("error", failed);
+    };
+    own.addEventListener("message", take);
+    own.addEventListener("error", failed);
+    own.postMessage({ ...wish, ticket });
+  });
+}
+
+function started(): Worker | null {
+  try {
+    return new Worker(new URL("../graph/layout.worker.ts", import.meta.url), { type: "module" });
+  } catch {
+    return null; // a frame may forbid workers
+  }
+}

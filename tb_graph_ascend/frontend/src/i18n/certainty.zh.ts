@@ -1,0 +1,27 @@
+/* Chinese texts of an answer that is not certain, or not of what is shown. */
+
+import type { certaintyEn } from "./certainty.en";
+
+export const certaintyZh: typeof certaintyEn = {
+  share: "两次运行只有 {{share}}% 的调用同名",
+  why: "{{unmatched}} 个节点没有对应节点，未比对，因此不指出差异的起点。",
+  patterns: "它们似乎只是名称不同：",
+  pattern: "{{problem}} ↔ {{benchmark}}（{{count}}）",
+  noPatterns: "没有明显的改名。请手动映射模块，或以层映射 (-lm) 构建。",
+  mapAll: "全部映射",
+  mapAllHelp: "映射全部建议，以及其内部随后出现的建议",
+  mapAllRebuild: "全部映射并重新构建",
+  byHand: "手动映射",
+  since: "按您的映射，差异始于 {{module}}",
+  sinceTop: "按您的映射，差异始于最外层",
+  sinceNowhere: "按您的映射，目前测得的部分没有差异",
+  sinceWhat: "按测得的数值，{{call}} 最先不同（分数 {{score}}）。重新构建后给出诊断。",
+  sinceNone: "没有分数超过 {{threshold}}。重新构建会重新比对并诊断全部。",
+  sinceCauses: "映射改变之前找到的起因已不成立。请重新构建以找到新的起因。",
+  notNamed: "两次运行有差异，但无法指出起点",
+  worst_one: "{{count}} 个节点超过 {{threshold}}，最差 {{worst}}；都可由舍入或之前的节点解释。",
+  worst_other: "{{count}} 个节点超过 {{threshold}}，最差 {{worst}}；都可由舍入或之前的节点解释。",
+  listDivergent: "列出",
+  noValues_one: "{{pairs}} 组 step 与 rank 中 {{count}} 个节点有对应节点，但没有可比对的数值。",
+  noValues_other: "{{pairs}} 组 step 与 rank 中 {{count}} 个节点有对应节点，但没有可比对的数值。",
+};

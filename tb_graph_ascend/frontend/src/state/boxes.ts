@@ -1,0 +1,37 @@
+/* The open module as a graph: which one, and which of its boxes are open; links keep both. */
+
+import { create } from "zustand";
+
+import { useApp } from "./store";
+
+export interface Boxes {
+  /** A node of the module that is shown; null for rows. */
+  module: number | null;
+  /** Row keys of the boxes that are open in it. */
+  open: number[];
+}
+
+export const useBoxes = create<Boxes>()(() => ({ module: null, open: [] }));
+
+/** Show the module of the selection as a graph, or the rows again. */
+export function toggleBoxes(): void {
+  const { session, selected } = useApp.getState();
+  const node = selected ?? session?.root?.id;
+  if (useBoxes.getState().module !== null) showRows();
+  else if (node !== undefined) showModule(node);
+}
+
+export function showRows(): void {
+  useBoxes.setState({ module: null, open: [] });
+}
+
+/** Show a module, or the one that a node stands in. */
+export function showModule(node: number): void {
+  useBoxes.setState({ module: node, open: [] });
+}
+
+/** Open a box in place, or close it. */
+export function toggleBox(key: number): void {
+  const { open } = useBoxes.getState();
+  useBoxes.setState({ open: open.includes(key) ? open.filter((one) => one !== key) : [...open, key] });
+}

@@ -1,0 +1,103 @@
+/* What is looked at in the trends: one record, all of it in the address. */
+
+import { create } from "zustand";
+
+import { STATISTICS, type Statistic } from "../api/trends";
+
+export interface TrendPlace {
+  /** The run on screen; null while the trends are not shown. */
+  run: string | null;
+  other: string | null;
+  kind: string | null;
+  statistic: Statistic;
+  /** Open modules; null until the first answer says which. */
+  open: string[] | null;
+  /** The series of the lines, `kind/name`; the first is the one under the cursor. */
+  chosen: string[];
+  step: number | null;
+  first: number | null;
+  last: number | null;
+  absolute: boolean;
+  table: boolean;
+}
+
+export interface TrendState extends TrendPlace {
+  set: (change: Partial<TrendPlace>) => void;
+}
+
+export const NOWHERE: TrendPlace = {
+  run: null,
+  other: null,
+  kind: null,
+  statistic: "norm",
+  open: null,
+  chosen: [],
+  step: null,
+  first: null,
+  last: null,
+  absolute: false,
+  table: false,
+};
+
+const MOST_CHOSEN = 8;
+
+export const useTrends = create<TrendState>()((set) => ({ ...NOWHERE, set }));
+
+/** Show a series in the lines, or take it away; the newest comes first. */
+export function toggled(chosen: readonly string[], series: string): string[] {
+  const rest = chosen.filter((one) => one !== series);
+  return rest.length < chosen.length ? rest : [series, ...chosen].slice(0, MOST_CHOSEN);
+}
+
+/** The series of a row and a kind, and back. */
+export const seriesOf = (kind: string, name: string): string => `${kind}/${name}`;
+
+export function partsOf(series: string): { kind: string; name: string } {
+  const at = series.indexOf("/");
+  return { kind: series.slice(0, at), name: series.slice(at + 1) };
+}
+
+/** The query string of a place, without "?". */
+export function toTrendQuery(place: TrendPlace): string {
+  const query = new URLSearchParams();
+  const fields: Record<string, string | number | null> = {
+    trend: place.run,
+    other: place.other,
+    kind: place.kind,
+    stat: place.statistic === "norm" ? null : place.statistic,
+    step: place.step,
+    from: place.first,
+    to: place.last,
+    open: place.open === null ? null : place.open.join(","),
+    scale: place.absolute ? "absolute" : null,
+    as: place.table ? "table" : null,
+  };
+  for (const [key, value] of Object.entries(fields)) if (value !== null) query.set(key, String(value));
+  for (const series of place.chosen) query.append("line", series);
+  return query.toString();
+}
+
+/** Read a query string; null when it is not one of the trends. */
+export function fromTrendQuery(text: string): TrendPlace | null {
+  const query = new URLSearchParams(text);
+  const run = query.get("trend");
+  if (run === null) return null;
+  const open = query.get("open");
+  return {
+    run,
+    other: query.get("other"),
+    kind: query.get("kind"),
+    statistic: STATISTICS.find((one) => one === query.get("stat")) ?? "norm",
+    open: open === null ? null : open.split(",").filter((name) => name !== ""),
+    chosen: query.getAll("line").filter((series) => series.includes("/")).slice(0, MOST_CHOSEN),
+    step: integer(query.get("step")),
+    first: integer(query.get("from")),
+    last: integer(query.get("to")),
+    absolute: query.get("scale") === "absolute",
+    table: query.get("as") === "table",
+  };
+}
+
+function integer(text: string | null): number | null {
+  return text !== null && /^\d{1,10}$/.test(text) ? Number(text) : null;
+}

@@ -1,0 +1,145 @@
+"""The messages of the trends."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from builder.results.records import Count
+
+Key = tuple[str, str]
+AlertKind = Literal["jump", "vanishes", "not finite", "dead", "drift", "disagree"]
+
+
+class TrendEntry(msgspec.Struct, frozen=True):
+    """A folder with trends; `id` is an opaque token, safe in a path segment."""
+
+    id: str
+    path: str
+    modified: float
+
+
+class TrendList(msgspec.Struct, frozen=True):
+    """All trends, newest first."""
+
+    runs: list[TrendEntry]
+
+
+class TrendKind(msgspec.Struct, frozen=True):
+    """A kind of series and how many targets it has."""
+
+    kind: str
+    targets: Count
+
+
+class TrendSummary(msgspec.Struct, frozen=True):
+    """A run's trends as a whole; `scalars` are the keys of its scalar series."""
+
+    id: str
+    path: str
+    steps: Count
+    first: int
+    last: int
+    ranks: list[int]
+    kinds: list[TrendKind]
+    scalars: list[Key]
+    opened: list[str]
+
+
+class TrendRow(msgspec.Struct, frozen=True):
+    """A row of the heat map: a target, or a module that stands for all below it."""
+
+    name: str
+    depth: int
+    leaves: Count
+    open: bool
+    target: str | None
+
+
+class TrendHeat(msgspec.Struct, frozen=True):
+    """The visible rows from `offset` on; `cells` is base64 of [row][column] bytes."""
+
+    total: Count
+    offset: Count
+    rows: list[TrendRow]
+    steps: list[int]
+    cells: str
+
+
+class TrendLine(msgspec.Struct, frozen=True):
+    """A series: at each step its value, or the least and largest of the steps up to the next.
+
+    A value that is not finite is null.
+    """
+
+    kind: str
+    name: str
+    steps: list[int]
+    low: list[float | None]
+    high: list[float | None]
+
+
+class TrendLines(msgspec.Struct, frozen=True):
+    """Several series."""
+
+    lines: list[TrendLine]
+
+
+class TrendAlert(msgspec.Struct, frozen=True):
+    """An alert; `question` and `sentence` say it in English, the codes in any language."""
+
+    step: int
+    kind: str
+    target: Key
+    factor: float | None
+    count: Count
+    others: list[Key]
+    ranks: list[int]
+    lr: float | None
+    rank: int
+
+
+class TrendAlerts(msgspec.Struct, frozen=True):
+    """All alerts, by step."""
+
+    alerts: list[TrendAlert]
+
+
+class TrendParting(msgspec.Struct, frozen=True):
+    """Where two runs part."""
+
+    verdict: Literal["equal", "parts", "noise", "nothing"]
+    step: int | None
+    target: Key | None
+    count: Count
+    band: float
+    delta: float
+    others: list[Key]
+    steps: Count
+
+
+class TrendComparison(msgspec.Struct, frozen=True):
+    """A result file that has a step."""
+
+    db: str
+    path: str
+    step: int
+    rank: int
+
+
+class RankValue(msgspec.Struct, frozen=True):
+    """A target's value on one rank; null where it is not finite or was not measured."""
+
+    rank: int
+    value: float | None
+    minority: bool
+
+
+class TrendCell(msgspec.Struct, frozen=True):
+    """What can be done with one step of a target: comparisons of it, or how to record it."""
+
+    ranks: list[RankValue]
+    comparisons: list[TrendComparison]
+    config: dict[str, Any]
+    checkpoint: str | None

@@ -1,0 +1,244 @@
+"""What the page asks of trends, over opened runs that are kept and follow their writers."""
+
+from __future__ import annotations
+
+import base64
+import math
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from builder.series.divergence import compare_runs
+from builder.series.heat import (
+    DRAWN,
+    heat_rows,
+    keys_of,
+    one_run_cells,
+    ordered_names,
+    two_run_cells,
+)
+from builder.series.next_dump import checkpoint_before, dump_configuration
+from builder.series.pieces import Steps, Values
+from builder.series.run import Key, TrendRun
+from tb_graph_ascend.server.errors import NotFoundError
+from tb_graph_ascend.server.library import Library
+from tb_graph_ascend.server.trend_messages import (
+    RankValue,
+    TrendAlert,
+    TrendCell,
+    TrendComparison,
+    TrendEntry,
+    TrendHeat,
+    TrendKind,
+    TrendLine,
+    TrendList,
+    TrendParting,
+    TrendRow,
+    TrendSummary,
+)
+from tb_graph_ascend.server.trend_queries import HeatQuery
+
+_MOST_OPEN = 8
+_MOST_COMPARISONS = 8
+_FEW_ROWS = 40
+"""Modules are unfolded from the top as long as no more rows than this are seen."""
+
+
+class Trends:
+    """The runs below the log folders, opened once; requests refresh what they look at."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._lock = threading.Lock()
+        self._runs: dict[Path, TrendRun] = {}
+
+    def entries(self) -> TrendList:
+        """All runs, newest first."""
+        found = self._library.logdirs.runs()
+        return TrendList([TrendEntry(run.token, run.shown, run.modified) for run in found])
+
+    def open(self, token: str) -> TrendRun:
+        """A run as it is now. Raises NotFoundError and TrendError."""
+        folder = self._library.logdirs.resolve_run(token)
+        if folder is None:
+            raise NotFoundError(
+                f"no trends {token[:100]!r} below the log folders", "reload the list of runs"
+            )
+        with self._lock:
+            run = self._runs.pop(folder.path, None)
+            if run is None:
+                run = TrendRun(folder.path)
+            else:
+                run.refresh()
+            self._runs[folder.path] = run
+            while len(self._runs) > _MOST_OPEN:
+                self._runs.pop(next(iter(self._runs)))
+            return run
+
+    def shown(self, token: str) -> str:
+        """The path below its log folder."""
+        folder = self._library.logdirs.resolve_run(token)
+        return folder.shown if folder is not None else ""
+
+    def comparisons(self, step: int) -> list[TrendComparison]:
+        """Result files that have this step, the newest first."""
+        found: list[TrendComparison] = []
+        for entry in self._library.entries():
+            if entry.error is None and len(found) < _MOST_COMPARISONS:
+                summary = self._library.open(entry.id, lambda *_: ()).database.summary()
+                pair = next((p for p in summary.pairs if p.step == step), None)
+                if pair is not None:
+                    found.append(TrendComparison(entry.id, entry.path, pair.step, pair.rank))
+        return found
+
+
+def summary(run: TrendRun, token: str, path: str) -> TrendSummary:
+    """A run as a whole."""
+    steps = run.steps
+    counts: dict[str, int] = {}
+    for target in run.targets:
+        counts[target.kind] = counts.get(target.kind, 0) + 1
+    return TrendSummary(
+        id=token,
+        path=path,
+        steps=len(steps),
+        first=int(steps[0]) if len(steps) else 0,
+        last=int(steps[-1]) if len(steps) else 0,
+        ranks=list(run.ranks),
+        kinds=[TrendKind(kind, count) for kind, count in counts.items() if kind in DRAWN],
+        scalars=[target.key for target in run.targets if target.kind not in DRAWN],
+        opened=_first_open([t.name for t in run.targets if t.kind in DRAWN]),
+    )
+
+
+def heat(run: TrendRun, other: TrendRun | None, query: HeatQuery) -> TrendHeat:
+    """A page of the rows of a kind's heat map."""
+    names = ordered_names(run, query.kind)
+    keys = keys_of(query.kind, names)
+    steps = run.steps
+    low = query.first if query.first is not None else int(steps[0]) if len(steps) else 0
+    high = query.last if query.last is not None else int(steps[-1]) if len(steps) else 0
+    drawn = run.heat(keys, query.statistic, (low, high), query.columns)
+    if other is None:
+        cells = one_run_cells(drawn.values, query.absolute)
+    else:
+        theirs = _at_columns(other, keys, query.statistic, drawn.steps, high)
+        cells = two_run_cells(drawn.values, theirs)
+    rows = heat_rows(names, cells, drawn.steps, frozenset(query.open.split(",")) - {""})
+    page = slice(query.offset, query.offset + query.limit)
+    shown = [
+        TrendRow(row.name, row.depth, row.leaves, row.is_open, row.target)
+        for row in rows.rows[page]
+    ]
+    packed = base64.b64encode(rows.cells[page].tobytes()).decode("ascii")
+    return TrendHeat(len(rows.rows), query.offset, shown, rows.steps.tolist(), packed)
+
+
+def line(
+    run: TrendRun,
+    key: Key,
+    statistic: str,
+    rank: int | None,
+    window: tuple[int | None, int | None, int],
+) -> TrendLine:
+    """A series, thinned to the least and largest of as many steps as a point stands for."""
+    steps, values = run.line(key, statistic, rank)
+    low, high, points = window
+    inside = np.ones(len(steps), dtype=bool)
+    inside &= steps >= (low if low is not None else -np.inf)
+    inside &= steps <= (high if high is not None else np.inf)
+    steps, values = steps[inside], values[inside]
+    starts = np.unique(np.linspace(0, len(steps), min(points, len(steps)) + 1).astype(int)[:-1])
+    if not len(starts):
+        return TrendLine(key[0], key[1], [], [], [])
+    return TrendLine(
+        key[0],
+        key[1],
+        steps[starts].tolist(),
+        _numbers(np.minimum.reduceat(values, starts)),
+        _numbers(np.maximum.reduceat(values, starts)),
+    )
+
+
+def alerts(run: TrendRun) -> list[TrendAlert]:
+    """All alerts."""
+    return [TrendAlert(**alert.facts()) for alert in run.alerts()]
+
+
+def parting(run: TrendRun, other: TrendRun) -> TrendParting:
+    """Where two runs part."""
+    found = compare_runs(run, other)
+    return TrendParting(
+        found.verdict,
+        found.step,
+        found.target,
+        found.count,
+        found.band,
+        _finite(found.delta) or 0.0,
+        list(found.others),
+        found.steps,
+    )
+
+
+def cell(
+    run: TrendRun, key: Key, step: int, statistic: str, found: Sequence[TrendComparison]
+) -> TrendCell:
+    """One step of a target: its value on each rank, and what can be done."""
+    ranks = run.ranks_of(key)
+    values: list[float | None] = []
+    for rank in ranks:
+        steps, measured = run.line(key, statistic, rank)
+        at = int(np.searchsorted(steps, step))
+        there = at < len(steps) and steps[at] == step
+        values.append(float(measured[at]) if there else None)
+    known = [value for value in values if value is not None]
+    most = max(known, key=known.count, default=None)
+    alike = most is not None and known.count(most) > len(known) / 2
+    checkpoint = checkpoint_before(run.path, step)
+    return TrendCell(
+        ranks=[
+            RankValue(rank, _finite(value), alike and value != most and value is not None)
+            for rank, value in zip(ranks, values, strict=True)
+        ],
+        comparisons=list(found),
+        config=dict(dump_configuration(key, step)),
+        checkpoint=checkpoint.name if checkpoint is not None else None,
+    )
+
+
+def _at_columns(
+    other: TrendRun, keys: Sequence[Key], statistic: str, edges: Steps, last: int
+) -> Values:
+    """The largest values of the other run in the columns of the first, whatever its own steps."""
+    known = {target.key for target in other.targets}
+    values = np.full((len(keys), len(edges)), -np.inf, dtype=np.float32)
+    rows = [i for i, key in enumerate(keys) if key in known]
+    if not len(edges) or not rows:
+        return values
+    found = other.heat([keys[i] for i in rows], statistic, (int(edges[0]), last), len(edges))
+    column = np.clip(np.searchsorted(edges, found.steps, side="right") - 1, 0, None)
+    for at, into in enumerate(column.tolist()):
+        values[rows, into] = np.maximum(values[rows, into], found.values[:, at])
+    return values
+
+
+def _first_open(names: Sequence[str]) -> list[str]:
+    """Which modules are open at first: from the top, while few rows are seen."""
+    split = [name.split(".") for name in dict.fromkeys(names)]
+    opened: list[str] = []
+    for level in range(1, max((len(parts) for parts in split), default=0)):
+        rows = {".".join(parts[: level + 1]) for parts in split}
+        if len(rows) + len(opened) > _FEW_ROWS:
+            break
+        opened += dict.fromkeys(".".join(parts[:level]) for parts in split if len(parts) > level)
+    return opened
+
+
+def _numbers(values: Values) -> list[float | None]:
+    return [_finite(value) for value in values.tolist()]
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

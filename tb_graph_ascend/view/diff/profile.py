@@ -1,0 +1,140 @@
+"""The whole pair as a strip over execution order: a few hundred bins, the worst score in each."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from builder.results.node_words import DIRECTIONS, KINDS, LEVELS, NOTHING
+from builder.results.records import Count, Overflow
+from tb_graph_ascend.view.diff.merge import MergedRows
+from tb_graph_ascend.view.diff.words import RowWords, by_row, kinds_of
+from tb_graph_ascend.view.module_path import module_path
+
+MOST_BINS = 400
+
+
+class Phase(msgspec.Struct, frozen=True):
+    """Where a pass begins, as a bin."""
+
+    name: str
+    bin: Count
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A module of the icicle: from and to which row it stands, and the worst in it.
+
+    `lane` is 0 for layers and 1 for what is in them.
+    """
+
+    lane: Count
+    row: Count
+    until: Count
+    title: str
+    worst: float | None
+    overflow: Overflow | None
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """Bins over all rows of a pair, closed or not.
+
+    `rows` is how many rows there are; `worst` is null where no score is known; `causes` are bins
+    in which something begins, `alone` those with calls of one side only.
+    """
+
+    rows: Count
+    worst: list[float | None]
+    causes: list[int]
+    alone: list[int]
+    phases: list[Phase]
+    blocks: list[Block]
+
+
+def edges_of(rows: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The rows at which bins begin, and the end of the last."""
+    bins = max(1, min(MOST_BINS, rows))
+    return np.arange(bins + 1) * rows // bins
+
+
+def profile_of(rows: MergedRows, words: RowWords) -> Profile:
+    """The strip of a pair."""
+    edges = edges_of(len(rows))
+    if not len(rows):
+        return Profile(0, [], [], [], [], [])
+    leaf = rows.children == 0
+    score = np.where(leaf & ~np.isnan(words.score), words.score, -1.0)
+    worst = np.maximum.reduceat(score, edges[:-1])
+    bin_of = np.searchsorted(edges, np.arange(len(rows)), "right") - 1
+    alone = (words.word >= 5) & leaf
+    return Profile(
+        rows=len(rows),
+        worst=[None if w < 0 else round(w, 4) for w in worst.tolist()],
+        causes=np.unique(bin_of[words.cause]).tolist(),
+        alone=np.unique(bin_of[alone]).tolist(),
+        phases=_phases(rows, bin_of.tolist()),
+        blocks=_blocks(rows, words),
+    )
+
+
+def _blocks(rows: MergedRows, words: RowWords) -> list[Block]:
+    """Modules in two lanes: the outermost of which a pass has several, and what is in them.
+
+    One that is narrower than a bin is left out; the score under it is that of the lane above.
+    """
+    module = kinds_of(rows) == KINDS.index("module")
+    depths = np.bincount(rows.depth[module], minlength=3)
+    outer = next((depth for depth, count in enumerate(depths.tolist()) if count > 4), 1)
+    blocks = []
+    for lane in (0, 1):
+        wide = rows.last - np.arange(len(rows)) + 1 >= len(rows) / MOST_BINS
+        for row in np.flatnonzero(module & (rows.depth == outer + lane) & wide).tolist():
+            known = [s for s in (words.score[row], words.worst_below[row]) if not np.isnan(s)]
+            level = max(int(_level(rows, row)), int(rows.overflow_below(of_problem=True)[row]))
+            blocks.append(
+                Block(
+                    lane=lane,
+                    row=row,
+                    until=int(rows.last[row]) + 1,
+                    title=_tail(_name(rows, row)),
+                    worst=round(float(max(known)), 4) if known else None,
+                    overflow=LEVELS[level] if level >= 0 else None,
+                )
+            )
+    return blocks
+
+
+def _level(rows: MergedRows, row: int) -> int:
+    return int(rows.problem.overflow[rows.ours[row]]) if rows.ours[row] >= 0 else NOTHING
+
+
+def _tail(name: str) -> str:
+    """The end of a module's path, with the number of a layer before its name."""
+    parts = (module_path(name) or name).split(".")
+    return ".".join(parts[-2:] if parts[-1].isdigit() else parts[-1:])
+
+
+def _phases(rows: MergedRows, bin_of: list[int]) -> list[Phase]:
+    """Passes as the top level has them, for what lies below a row belongs to its pass."""
+    direction = by_row(rows, rows.problem.direction, rows.benchmark.direction)
+    phases: list[Phase] = []
+    for row in np.flatnonzero(rows.depth == 1).tolist():
+        directions = direction[row : rows.last[row] + 1]
+        directions = directions[directions >= 0]
+        name: str = DIRECTIONS[int(directions[0])] if len(directions) else ""
+        if _name(rows, row).lower().startswith("optimizer"):
+            name = "optimizer"
+        if name and (not phases or phases[-1].name != name):
+            phases.append(Phase(name, bin_of[row]))
+    if phases:
+        phases[0] = Phase(phases[0].name, 0)
+    return _few(phases)
+
+
+def _name(rows: MergedRows, row: int) -> str:
+    ours = int(rows.ours[row])
+    return rows.problem.names[ours] if ours >= 0 else rows.benchmark.names[int(rows.theirs[row])]
+
+
+def _few(phases: list[Phase]) -> list[Phase]:
+    """Micro-steps alternate without end; where they do, nothing is marked beyond the first."""
+    return phases if len(phases) <= 16 else phases[:1]

@@ -1,0 +1,212 @@
+"""All nodes of one pair in memory: what is searched by name and listed by state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from builder.results.manual.patches import Patches
+from builder.results.node_words import DIRECTIONS, LEVELS, Bools, Floats, Ints
+from builder.results.reading import Results
+from builder.results.records import Side
+from builder.results.side_nodes import SideNodes
+from tb_graph_ascend.view.search.columns import FIELD_CODES, PairColumns
+from tb_graph_ascend.view.search.names import NameIndex
+from tb_graph_ascend.view.search.node_filter import NodeFilter
+from tb_graph_ascend.view.search.query import (
+    Bound,
+    Expression,
+    Field,
+    InState,
+    Operator,
+    State,
+    Term,
+    Word,
+)
+
+
+@dataclass
+class PairIndex:
+    """The columns and names of the nodes of a pair, row by row."""
+
+    columns: PairColumns
+    names: NameIndex
+    _seen: tuple[Patches, Listed] | None = field(default=None, init=False)
+
+    @classmethod
+    def of(cls, problem: SideNodes, benchmark: SideNodes) -> PairIndex:
+        """An index of both sides."""
+        return cls(_columns(problem, benchmark), NameIndex(problem.names, benchmark.names))
+
+    def select(self, wanted: NodeFilter, patches: Patches, threshold: float | None) -> Ints:
+        """The ids of the nodes that a filter lets through, in its order."""
+        columns = self.columns.patched(patches.nodes) if patches.nodes else self.columns
+        chosen = columns.chosen(wanted, threshold)
+        if wanted.name:
+            chosen &= self.names.containing(wanted.name, case=False)[self.names.place]
+        rank = self.names.rank if wanted.sort == "name" else None
+        return columns.ordered(np.flatnonzero(chosen), wanted, rank)
+
+    def query(
+        self, terms: Sequence[Term], wanted: NodeFilter, patches: Patches, threshold: float | None
+    ) -> tuple[Ints, Floats]:
+        """The ids of the matched pairs and unmatched nodes that fit a query, ordered as wanted.
+
+        A matched pair is one hit, its problem node. With them come the numbers that rise along
+        that order. Raises ExpressionError.
+        """
+        listed = self._listed_through(patches)
+        chosen = np.ones(len(listed.rows), dtype=bool)
+        for term in terms:
+            fits = listed.fitting(term, threshold)
+            chosen &= ~fits if term.negated else fits
+        rows = listed.rows[chosen]
+        columns = listed.columns
+        if wanted.sort == "order" and not wanted.descending:
+            # They stand so already, be there a million of them.
+            return columns.id[rows], columns.order[rows].astype(np.float64)
+        rank = self.names.rank if wanted.sort == "name" else None
+        return columns.ordered_with_keys(rows, wanted, rank)
+
+    @cached_property
+    def _listed(self) -> Listed:
+        return Listed.of(self.columns, self.names)
+
+    def _listed_through(self, patches: Patches) -> Listed:
+        """The rows as patches have them; those of the last ones are kept while one types."""
+        if not patches.nodes:
+            return self._listed
+        seen = self._seen
+        if seen is None or seen[0] is not patches:
+            seen = patches, Listed.of(self.columns.patched(patches.nodes), self.names)
+            self._seen = seen
+        return seen[1]
+
+    def prepare(self) -> None:
+        """Lay out now what the first query needs."""
+        _ = self._listed
+        self.names.prepare()
+
+    def search(self, text: str, *, expression: bool, case: bool, side: Side | None) -> Ints:
+        """The ids of the nodes whose names have a text, or match an expression, in their order.
+
+        Raises ExpressionError.
+        """
+        find = self.names.matching if expression else self.names.containing
+        hit: Bools = find(text, case=case)[self.names.place]
+        if side is not None:
+            hit = hit & (self.columns.problem == (side == "problem"))
+        return np.asarray(self.columns.id[hit])
+
+
+def _columns(problem: SideNodes, benchmark: SideNodes) -> PairColumns:
+    def both(name: str) -> Any:  # noqa: ANN401 - of whichever kind the column is
+        return np.concatenate((getattr(problem, name), getattr(benchmark, name)))
+
+    match = both("match")
+    return PairColumns(
+        id=both("id"),
+        problem=np.arange(len(match)) < len(problem),
+        order=both("order"),
+        kind=both("kind"),
+        direction=both("direction"),
+        matched=match >= 0,
+        score=both("score"),
+        introduced=both("introduced"),
+        verdict=both("verdict"),
+        overflow=both("overflow"),
+        source=both("source"),
+        input=both("input_score"),
+        match=match,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a list has a row for, in order of execution: matched pairs and nodes without a partner.
+
+    `rows` are their places in the columns, `partner` those of their partners, -1 where there is
+    none; `name` and `other` are the places of both names.
+    """
+
+    columns: PairColumns
+    names: NameIndex
+    rows: Ints
+    partner: Ints
+    name: Ints
+    other: Ints
+    renamed: bool
+
+    @classmethod
+    def of(cls, columns: PairColumns, names: NameIndex) -> Listed:
+        """The rows of all nodes of a pair."""
+        partner = columns.partner_places()
+        rows = np.flatnonzero(columns.problem | (partner < 0))
+        rows = rows[np.argsort(columns.order[rows], kind="stable")]
+        partner = partner[rows]
+        name = names.place[rows]
+        other = np.where(partner >= 0, names.place[partner], name)
+        return cls(columns, names, rows, partner, name, other, bool((name != other).any()))
+
+    def fitting(self, term: Term, threshold: float | None) -> Bools:
+        """For each row whether a term holds for it, or in names and levels for its partner."""
+        match term:
+            case Word(text):
+                return self._named(self.names.containing(text, case=False))
+            case Expression(pattern):
+                return self._named(self.names.matching(pattern, case=False))
+            case Bound(column, operator, number):
+                cells = getattr(self.columns, column)[self.rows]
+                return np.asarray(_COMPARE[operator](cells, number))
+            case Field("side", side):
+                here = self.columns.problem[self.rows] == (side == "problem")
+                return np.asarray(here | (self.partner >= 0))
+            case Field("overflow", level):
+                return self._either(self.columns.overflow == LEVELS.index(level))
+            case Field(name, value):
+                codes = getattr(self.columns, name)[self.rows]
+                return np.asarray(codes == FIELD_CODES[name].index(value))
+            case InState(state):
+                return self._in_state(state, threshold)
+
+    def _in_state(self, state: State, threshold: float | None) -> Bools:
+        columns = self.columns
+        match state:
+            case "forward" | "backward":
+                return np.asarray(columns.direction[self.rows] == DIRECTIONS.index(state))
+            case "matched":
+                return np.asarray(columns.matched[self.rows])
+            case "overflow":
+                return self._either(columns.overflow >= 0)
+            case "divergent" | "unmatched":
+                return np.asarray(columns.shown(state, threshold)[self.rows])
+
+    def _named(self, hit: Bools) -> Bools:
+        """The rows of which either name is one of these."""
+        fits = hit[self.name]
+        return np.asarray(fits | hit[self.other]) if self.renamed else np.asarray(fits)
+
+    def _either(self, hit: Bools) -> Bools:
+        """The rows of which either node is one of these."""
+        return np.asarray(hit[self.rows] | ((self.partner >= 0) & hit[self.partner]))
+
+
+_COMPARE: dict[Operator, Callable[[Floats, float], Bools]] = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "=": np.equal,
+}
+
+
+def pair_index(results: Results, step: int, rank: int) -> PairIndex:
+    """All nodes of a pair as lists and searches need them, to be kept by the caller.
+
+    Raises UnknownNodeError where the file has no such step and rank.
+    """
+    return PairIndex.of(*results.side_nodes(step, rank))

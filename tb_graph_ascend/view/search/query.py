@@ -1,0 +1,147 @@
+"""The query language of the nodes table: words, expressions, bounds and states, all of which hold.
+
+`softmax score>0.5 backward` · `/fc[12]/` · `"two words"` · `side:problem unmatched` ·
+`kind:api verdict:error` · `overflow:high` · `-linear` for what shall not hold.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from builder.errors import ExpressionError
+
+NumberColumn = Literal["score", "input", "introduced"]
+Operator = Literal["<", "<=", ">", ">=", "="]
+State = Literal["forward", "backward", "matched", "unmatched", "divergent", "overflow"]
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "side": ("problem", "benchmark"),
+    "kind": ("module", "api", "root", "collection"),
+    "direction": ("forward", "backward"),
+    "verdict": ("pass", "warning", "error"),
+    "overflow": ("medium", "high", "critical"),
+}
+_STATES: tuple[State, ...] = get_args(State)
+_TERM = re.compile(
+    r"""\s*(?P<negated>-?)
+    (?: /(?P<expression>(?:\\.|[^/\\])+)/(?=\s|$)
+      | "(?P<quoted>[^"]*)"
+      | (?P<column>score|input|introduced)\s*(?P<operator><=|>=|<|>|=)\s*(?P<number>\S*)
+      | (?P<field>[a-z]+):(?P<choice>\S*)
+      | (?P<word>\S+) )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_NEXT = "words, /expressions/, score>0.5, side: kind: direction: verdict: overflow: are understood"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """The name holds a text, in any case."""
+
+    text: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """The name matches a regular expression somewhere, in any case."""
+
+    pattern: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A number lies on one side of another; a node without the number never fits."""
+
+    column: NumberColumn
+    operator: Operator
+    number: float
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of FIELDS has a value."""
+
+    name: str
+    value: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InState:
+    """A word that says something about a node by itself."""
+
+    state: State
+    negated: bool = False
+
+
+Term: TypeAlias = Word | Expression | Bound | Field | InState
+
+
+def parse_query(text: str) -> tuple[Term, ...]:
+    """The terms of a query in their order; an empty one lets everything through.
+
+    Raises ExpressionError, which names the term.
+    """
+    terms: list[Term] = []
+    place = 0
+    text = text.rstrip()
+    while place < len(text):
+        match = _TERM.match(text, place)
+        if match is None:
+            # Only a lone minus sign is no term; it is part of nothing.
+            break
+        terms.append(_term(match))
+        place = match.end()
+    return tuple(term for term in terms if term != Word("", negated=False))
+
+
+def _term(match: re.Match[str]) -> Term:
+    negated = bool(match["negated"])
+    if match["expression"] is not None:
+        return Expression(match["expression"].replace(r"\/", "/"), negated)
+    if match["column"] is not None:
+        return _bound(match, negated)
+    if match["field"] is not None:
+        return _field(match, negated)
+    if match["quoted"] is not None:
+        return Word(match["quoted"], negated)
+    word = match["word"]
+    state = next((one for one in _STATES if one == word.lower()), None)
+    return Word(word, negated) if state is None else InState(state, negated)
+
+
+def _bound(match: re.Match[str], negated: bool) -> Bound:
+    try:
+        number = float(match["number"])
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        term = match[0].strip()
+        raise ExpressionError(
+            f"{term!r} compares with no number",
+            "write score>0.5",
+            {"code": "no_number", "term": term},
+        )
+    column: NumberColumn = match["column"].lower()  # type: ignore[assignment]
+    operator: Operator = match["operator"]  # type: ignore[assignment]
+    return Bound(column, operator, number, negated)
+
+
+def _field(match: re.Match[str], negated: bool) -> Field | Word:
+    name, value = match["field"].lower(), match["choice"].lower()
+    if name not in FIELDS:
+        raise ExpressionError(f"{name}: is no field", _NEXT, {"code": "no_field", "field": name})
+    if value not in FIELDS[name]:
+        choices = ", ".join(f"{name}:{choice}" for choice in FIELDS[name])
+        raise ExpressionError(
+            f"{name}:{value} is unknown",
+            f"write one of {choices}",
+            {"code": "no_choice", "term": f"{name}:{value}", "choices": choices},
+        )
+    return Field(name, value, negated)

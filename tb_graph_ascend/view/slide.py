@@ -1,0 +1,266 @@
+"""The answer as one picture of 1920 × 1080: the sentence, both sides around the cause, the legend.
+
+SVG with text as text; the interface draws the same file into a PNG, and the report holds it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from unicodedata import east_asian_width
+
+from builder.reasons import sentence
+from builder.results.reading import Results
+from builder.results.records import Node, Reason, Summary
+from builder.results.stack_frames import model_frame
+from tb_graph_ascend.view.answer import Answer, Cause
+from tb_graph_ascend.view.diff.index import Wanted, diff_index
+from tb_graph_ascend.view.diff.window import DiffRow, RowSide, window_of
+from tb_graph_ascend.view.slide_words import WORDS, Language, SlideWords
+
+WIDTH, HEIGHT = 1920, 1080
+_MARGIN, _TOP, _ROW = 96, 458, 50
+_MOST_ROWS = 10
+_LEFT, _GUTTER, _RIGHT = _MARGIN, 760, 1180
+_INDENT = 26
+_NUMBER = re.compile(r"-?\d+\.\d{4,}(e[+-]?\d+)?")
+_NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
+_SANS = (
+    "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'PingFang SC', "
+    "'Microsoft YaHei', 'Noto Sans CJK SC', sans-serif"
+)
+_MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+_INK, _QUIET, _LINE, _ACCENT = "#1b222d", "#59626f", "#d8dce2", "#b3261e"
+_RAMP = ((0.0, (247, 246, 245)), (0.5, (240, 138, 120)), (1.0, (110, 14, 20)))
+
+
+def slide(
+    database: Results, said: Answer, language: Language = "en", reason: str | None = None
+) -> str:
+    """The picture of the first cause, or of what was compared where nothing diverges.
+
+    `reason` is what differs in words of that language; without it, it is told in English.
+    """
+    words, summary = WORDS[language], database.summary()
+    parts = [*_frame(), *_title(said, words, reason), *_legend(summary, words)]
+    if said.causes:
+        parts += _rows(_around(database, said.causes[0]), summary, words)
+    return (
+        f'<svg{_NAMESPACE} width="{WIDTH}" height="{HEIGHT}" '
+        f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="{_SANS}">{"".join(parts)}</svg>'
+    )
+
+
+def inline(svg: str) -> str:
+    """The picture as a part of an HTML page, where it needs no name space."""
+    return svg.replace(_NAMESPACE, "", 1)
+
+
+def worded(reason: Reason) -> str:
+    """A reason in English, its numbers as people read them: four digits, all where four hide it."""
+    long = {k: v for k, v in reason.items() if isinstance(v, str) and _NUMBER.fullmatch(v)}
+    short = {k: f"{float(v):.4g}" for k, v in long.items()}
+    if len(set(short.values())) < len(set(long.values())):
+        short = {}
+    return sentence({**reason, **short})
+
+
+def headline(said: Answer, words: SlideWords) -> str:
+    """The sentence of an answer without a cause: too little is shared, none is named, or agreed."""
+    if not said.certain:
+        return words.few_shared.format(share=int(100 * (said.coverage.share or 0)))
+    if said.worst is None:
+        return words.nothing_compared
+    return words.not_named if said.divergent else words.nothing
+
+
+def _around(database: Results, cause: Cause) -> list[DiffRow]:
+    """The rows of the interface around the cause, with all that is open for it."""
+    finding = cause.finding
+    index, node = diff_index(database, finding.step, finding.rank), finding.node.id
+    window = window_of(index, Wanted("", (node,), None), 0, 1, node)
+    wanted = Wanted(window.opened, (node,), None)
+    first = min((window.found or 0) - _MOST_ROWS // 2, window.total - _MOST_ROWS)
+    return window_of(index, wanted, max(0, first), _MOST_ROWS, None).rows
+
+
+def _frame() -> Iterator[str]:
+    yield f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>'
+    yield f'<rect width="16" height="{HEIGHT}" fill="{_ACCENT}"/>'
+
+
+def _title(said: Answer, words: SlideWords, reason: str | None) -> Iterator[str]:
+    if not said.causes:
+        coverage = said.coverage
+        unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark
+        told = words.compared.format(
+            matched=coverage.matched,
+            pairs=coverage.pairs,
+            unmatched=unmatched,
+            failed=len(coverage.failed),
+        )
+        yield _text(_MARGIN, 130, headline(said, words), _Style(60, bold=True, most=46))
+        yield _text(_MARGIN, 210, told, _Style(32, most=104))
+        if said.divergent and said.worst is not None:
+            told = words.worst.format(
+                divergent=said.divergent, threshold=said.threshold, worst=said.worst
+            )
+            yield _text(_MARGIN, 270, told, _Style(32, most=104))
+        return
+    cause = said.causes[0]
+    finding = cause.finding
+    begins = words.begins.format(module=cause.module) if cause.module else words.begins_at_top
+    yield _text(_MARGIN, 120, begins, _Style(60, bold=True, most=46))
+    where = f"step {finding.step} · rank {finding.rank}"
+    if cause.place_count > 1:
+        seen = words.seen.format(ranks=len(cause.ranks), step=cause.first_step)
+        where += f" · {seen}"
+    follow = words.follow.format(count=cause.followed_by)
+    yield _text(_MARGIN, 172, f"{where} · {follow}", _Style(30, colour=_QUIET, most=96))
+    if reason is None:
+        reason = worded(finding.reasons[0]) if finding.reasons else finding.kind
+    lines = _wrapped(f"{_called(finding.node)}: {reason}", 96)
+    for number, line in enumerate(lines):
+        yield _text(_MARGIN, 236 + 42 * number, line, _Style(32, most=98))
+    y = 236 + 42 * len(lines)
+    frame = model_frame(cause.stack or [])
+    if frame is not None:
+        yield _text(_MARGIN, y + 8, frame.place, _Style(26, colour=_QUIET, mono=True, most=100))
+        yield _text(_MARGIN, y + 44, frame.code, _Style(28, mono=True, most=98))
+
+
+def _rows(rows: Sequence[DiffRow], summary: Summary, words: SlideWords) -> Iterator[str]:
+    runs = (_LEFT, words.problem, summary.problem), (_RIGHT, words.benchmark, summary.benchmark)
+    for x, head, run in runs:
+        yield _text(x, _TOP - 52, head, _Style(24, colour=_QUIET, bold=True))
+        yield _text(x, _TOP - 18, _run_name(run), _Style(26, bold=True, most=40))
+    least = min((row.depth for row in rows), default=0)
+    for number, row in enumerate(rows):
+        top = _TOP + number * _ROW
+        cause = row.word == "begins" and not row.inside
+        if cause:
+            yield (
+                f'<rect x="{_LEFT - 20}" y="{top}" width="{WIDTH - 2 * _LEFT + 40}" '
+                f'height="{_ROW}" fill="#fdeceb" stroke="{_ACCENT}" stroke-width="3" rx="6"/>'
+            )
+        yield _line(top + _ROW)
+        indent = min(row.depth - least, 6) * _INDENT
+        for x, side in ((_LEFT, row.problem), (_RIGHT, row.benchmark)):
+            name = _titled(row, side, words) if side is not None else words.gap
+            style = _Style(
+                28 if side is not None else 24,
+                colour=_INK if side is not None else _QUIET,
+                bold=cause or (side is not None and row.kind != "api"),
+                most=36 - indent // 14,
+            )
+            yield _text(x + indent, top + 34, name, style)
+        yield from _gutter(row, top, words, cause=cause)
+
+
+def _titled(row: DiffRow, side: RowSide, words: SlideWords) -> str:
+    if row.kind == "collection":
+        return words.calls.format(count=row.children)
+    if row.fold:
+        return f"{side.title} … {row.until}  × {abs(row.fold)}"
+    back = "  ↩" if row.direction == "backward" and row.kind != "api" else ""
+    return side.title + (f" #{side.call}" if side.call is not None else "") + back
+
+
+def _gutter(row: DiffRow, top: int, words: SlideWords, *, cause: bool) -> Iterator[str]:
+    for x, score in ((_GUTTER, row.input_score), (_GUTTER + 122, row.score)):
+        fill = _colour(score) if score is not None else "none"
+        ink = "#ffffff" if (score or 0.0) > 0.6 else _INK
+        yield f'<rect x="{x}" y="{top + 9}" width="90" height="32" rx="5" fill="{fill}"/>'
+        shown = "–" if score is None else f"{score:.2f}"
+        yield _text(x + 45, top + 33, shown, _Style(24, colour=ink, anchor="middle"))
+    yield _text(_GUTTER + 106, top + 32, "→", _Style(24, colour=_QUIET, anchor="middle"))
+    word = "" if row.open and not cause else words.of(row.word)
+    colour = _ACCENT if cause else _QUIET
+    yield _text(_GUTTER + 232, top + 33, word, _Style(24, colour=colour, bold=cause, most=14))
+
+
+def _legend(summary: Summary, words: SlideWords) -> Iterator[str]:
+    y = HEIGHT - 76
+    yield _text(_MARGIN, y + 22, f"{words.score}  0", _Style(24, colour=_QUIET))
+    for step in range(50):
+        fill = _colour(step / 49)
+        x = _MARGIN + 100 + step * 6
+        yield f'<rect x="{x}" y="{y}" width="6.5" height="28" fill="{fill}"/>'
+    yield _text(_MARGIN + 412, y + 22, words.scale, _Style(24, colour=_QUIET))
+    built = words.built.format(date=summary.created[:10], version=summary.tool_version)
+    yield _text(WIDTH - _MARGIN, y + 22, built, _Style(24, colour=_QUIET, anchor="end"))
+
+
+def _run_name(path: str | None) -> str:
+    """The end of a path tells runs apart."""
+    return "/".join([part for part in re.split(r"[\\/]", path or "") if part][-2:])
+
+
+def _called(node: Node) -> str:
+    number = node.name.rsplit(".", 2)
+    call = next((part for part in number[1:] if part.isdigit()), None)
+    passed = " backward" if node.direction == "backward" else ""
+    return node.label + (f" #{call}" if call is not None and node.kind == "api" else "") + passed
+
+
+def _colour(score: float) -> str:
+    upper = next(i for i, (stop, _) in enumerate(_RAMP) if score <= stop or stop == 1.0)
+    high, low = _RAMP[upper], _RAMP[max(0, upper - 1)]
+    share = (score - low[0]) / (high[0] - low[0]) if high[0] > low[0] else 0.0
+    mixed = (round(a + (b - a) * min(1.0, share)) for a, b in zip(low[1], high[1]))
+    return f"rgb({','.join(map(str, mixed))})"
+
+
+def _line(y: int) -> str:
+    return f'<path d="M{_LEFT} {y}H{WIDTH - _LEFT}" stroke="{_LINE}"/>'
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """How a line of text looks; `most` characters of it have room."""
+
+    size: int
+    colour: str = _INK
+    bold: bool = False
+    mono: bool = False
+    anchor: str = "start"
+    most: int = 200
+
+
+def _text(x: float, y: float, text: str, style: _Style) -> str:
+    """A line of text, cut where it would leave its place."""
+    cut = _cut(text, style.most)
+    weight = ' font-weight="700"' if style.bold else ""
+    family = f' font-family="{_MONO}"' if style.mono else ""
+    return (
+        f'<text x="{x}" y="{y}" font-size="{style.size}" fill="{style.colour}" '
+        f'text-anchor="{style.anchor}"{weight}{family} '
+        f'xml:space="preserve">{escape(_printable(cut))}</text>'
+    )
+
+
+def _wrapped(text: str, most: int) -> list[str]:
+    """At most two lines, broken between words; the second is cut where it is drawn."""
+    first = _cut(text, most)
+    if first == text:
+        return [text]
+    at = max(text.rfind(" ", 0, len(first)), 0)
+    # Chinese breaks anywhere; a blank near the start would leave the line empty.
+    at = at if at > len(first) // 2 else len(first) - 1
+    return [text[:at], text[at:].lstrip()]
+
+
+def _cut(text: str, most: int) -> str:
+    """At most so many characters; those of Chinese take the room of two."""
+    room = most
+    for place, character in enumerate(text):
+        room -= 2 if east_asian_width(character) in "WF" else 1
+        if room < 0:
+            return text[: max(0, place - 1)] + "…"
+    return text
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)

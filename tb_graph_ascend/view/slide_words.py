@@ -1,0 +1,102 @@
+"""What the slide says besides names and numbers, in the languages of the interface."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from tb_graph_ascend.view.diff.words import Word
+
+Language = Literal["en", "zh"]
+
+
+class SlideWords(msgspec.Struct, frozen=True):
+    """The words of one language; names in braces are filled in."""
+
+    begins: str
+    begins_at_top: str
+    seen: str
+    follow: str
+    nothing: str
+    nothing_compared: str
+    compared: str
+    few_shared: str
+    not_named: str
+    worst: str
+    problem: str
+    benchmark: str
+    gap: str
+    calls: str
+    score: str
+    scale: str
+    built: str
+    rows: dict[str, str]
+
+    def of(self, word: Word) -> str:
+        """What stands beside a row."""
+        return self.rows.get(word, "")
+
+
+WORDS: dict[Language, SlideWords] = {
+    "en": SlideWords(
+        begins="It begins in {module}",
+        begins_at_top="It begins at the top level",
+        seen="seen on {ranks} ranks, from step {step}",
+        follow="{count} nodes follow",
+        nothing="Nothing diverges",
+        nothing_compared="Nothing was compared",
+        compared=(
+            "{matched} nodes compared in {pairs} steps and ranks; {unmatched} have no partner, "
+            "{failed} steps and ranks failed"
+        ),
+        few_shared="These runs share {share} % of their calls by name",
+        not_named="Both runs differ, but no beginning could be named",
+        worst="{divergent} nodes are above {threshold:g}, worst {worst:.2f}",
+        problem="PROBLEM",
+        benchmark="BENCHMARK",
+        gap="not in this run",
+        calls="{count} calls",
+        score="score",
+        scale="1 = 100 % error;  inputs → output",
+        built="compared {date}, version {version}",
+        rows={
+            "agrees": "agrees",
+            "carries": "carries",
+            "begins": "BEGINS",
+            "cannot_tell": "cannot tell",
+            "only_problem": "only here",
+            "only_benchmark": "only here",
+        },
+    ),
+    "zh": SlideWords(
+        begins="差异始于 {module}",
+        begins_at_top="差异始于最外层",
+        seen="见于 {ranks} 个 rank，自 step {step} 起",
+        follow="{count} 个节点随之不同",
+        nothing="没有差异",
+        nothing_compared="没有比对任何数值",
+        compared=(
+            "比对了 {pairs} 组 step 与 rank 的 {matched} 个节点；{unmatched} 个没有对应节点，"
+            "{failed} 组失败"
+        ),
+        few_shared="两次运行只有 {share}% 的调用同名",
+        not_named="两次运行有差异，但无法指出起点",
+        worst="{divergent} 个节点超过 {threshold:g}，最差 {worst:.2f}",
+        problem="问题侧",
+        benchmark="标杆侧",
+        gap="此次运行没有",
+        calls="{count} 个调用",
+        score="分数",
+        scale="1 = 误差 100%；  输入 → 输出",
+        built="比对于 {date}，版本 {version}",
+        rows={
+            "agrees": "一致",
+            "carries": "延续",
+            "begins": "始于此处",
+            "cannot_tell": "无法判断",
+            "only_problem": "仅此侧有",
+            "only_benchmark": "仅此侧有",
+        },
+    ),
+}
