@@ -93,7 +93,7 @@ async function otherPages(): Promise<Record<string, [string, string]>> {
     proposals: [await addressOf(places.standalone, "renamed", "&list=mapping"), ".proposals"],
     joined: [await addressOf(places.standalone, "joined"), "canvas.diff-canvas"],
     failed: [await addressOf(places.standalone, "failed", "&step=1&rank=1"), ".pair-failed"],
-    single: [await addressOf(places.standalone, "single"), "canvas.diff-canvas"],
+    single: [await addressOf(places.standalone, "single"), ".boxes-frame"],
     empty: [`${places.empty}index.html`, ".build-form, canvas.diff-canvas"],
   };
 }
