@@ -297,7 +297,7 @@ describe("a single graph and failures", () => {
     await on("single", async (page) => {
       await page.locator(".boxes-frame").waitFor();
       await page.keyboard.press("v");
-      await page.locator(".row").first().waitFor();
+      await page.locator(CANVAS).waitFor();
       const [first] = await rows(page);
       expect(first?.problem).toBe("DefaultModel");
       expect(await page.locator("[data-column=benchmark]").count()).toBe(0);
