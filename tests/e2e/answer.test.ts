@@ -64,18 +64,18 @@ describe("answer", () => {
     await expect.poll(() => page.locator(".finding").count()).toBe(1);
     const rows = page.locator(".rank-strip-row");
     expect(await rows.count()).toBe(2);
-    expect(await rows.last().locator(".rank-strip-ranks").innerText()).toBe("ranks 17–18, 40");
-    expect(await rows.last().locator(".strip-cell.high").count()).toBe(6);
-    const box = await rows.last().locator(".strip-cell").first().boundingBox();
-    expect([box?.width, box?.height]).toEqual([10, 10]);
+    expect(await rows.first().locator(".rank-strip-ranks").innerText()).toBe("ranks 17–18, 40");
+    expect(await rows.first().locator(".strip-cell.high").count()).toBe(6);
+    const box = await rows.first().locator(".strip-cell").first().boundingBox();
+    expect([box?.width, box?.height]).toEqual([14, 14]);
     expect(await page.locator(".rank-strip [tabindex='0']").count()).toBe(1);
 
     const grid = page.getByRole("grid", { name: /Worst score of every step and rank/ });
     await grid.focus();
-    for (const key of ["ArrowUp", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+    for (const key of ["ArrowDown", "ArrowRight", "Enter"]) await page.keyboard.press(key);
     await stateIs(page, "step", "5");
     await stateIs(page, "rank", "0");
-    await rows.last().locator(".strip-cell").nth(9).click();
+    await rows.first().locator(".strip-cell").nth(9).click();
     await stateIs(page, "step", "9");
     await stateIs(page, "rank", "17");
     expect(complaints).toEqual([]);

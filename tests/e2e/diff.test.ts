@@ -295,6 +295,9 @@ describe("profile", () => {
 describe("a single graph and failures", () => {
   it("shows a single graph, and the error of a pair that failed", async () => {
     await on("single", async (page) => {
+      await page.locator(".boxes-frame").waitFor();
+      await page.keyboard.press("v");
+      await page.locator(".row").first().waitFor();
       const [first] = await rows(page);
       expect(first?.problem).toBe("DefaultModel");
       expect(await page.locator("[data-column=benchmark]").count()).toBe(0);

@@ -96,7 +96,7 @@ async function foundOf(base: string, name: string): Promise<{ id: string }> {
 
 /** Wait until graphs are on the page. */
 export async function graphsShown(page: Page | Frame): Promise<void> {
-  await page.locator("canvas.diff-canvas, .pair-failed").first().waitFor();
+  await page.locator("canvas.diff-canvas, .boxes-frame, .pair-failed").first().waitFor();
   await page.waitForFunction(() => !document.body.innerText.includes("Loading…"));
 }
 
