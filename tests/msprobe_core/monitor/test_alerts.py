@@ -1,0 +1,81 @@
+"""Alerts on series made here, whose noise is known: in octaves, Gaussian, unlike by kind."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from msprobe_core.format.alerts import Alert
+from msprobe_core.format.series import STATISTICS, TrendTarget
+from msprobe_core.monitor.alerts import AlertWatch
+
+NOISE = {"actv": 0.04, "loss": 0.9, "grad": 1.3}
+"""As measured in a small network with batch norm."""
+COUNT = {"actv": 12, "loss": 1, "grad": 40}
+FAULT = 150
+TARGETS = [TrendTarget(kind, f"{kind}{i}", place=i) for kind in COUNT for i in range(COUNT[kind])]
+COLUMN = {target.name: column for column, target in enumerate(TARGETS)}
+
+
+def octaves(steps: int = 200) -> NDArray[np.float64]:
+    """[step][target]: noise around 1."""
+    spread = np.asarray([NOISE[target.kind] for target in TARGETS])
+    return spread * np.random.default_rng(0).standard_normal((steps, len(TARGETS)))
+
+
+def alerts(values: NDArray[np.float64]) -> list[Alert]:
+    """What a watch says of values [step][target]."""
+    watch, found = AlertWatch(), []
+    for step, row in enumerate(values):
+        table = np.zeros((len(STATISTICS), len(TARGETS)), np.float32)
+        table[STATISTICS.index("norm")], table[STATISTICS.index("size")] = row, 1
+        found += watch.step(step, TARGETS if step == 0 else [], table)
+    return found
+
+
+def said(found: list[Alert]) -> list[tuple[int, str, str]]:
+    return [(alert.step, alert.kind, alert.target[1]) for alert in found]
+
+
+def test_noise_is_silent() -> None:
+    assert alerts(2 ** octaves(4000)) == []
+
+
+def test_a_steady_kind_is_not_measured_by_a_noisy_one() -> None:
+    """An eightfold output: 75 times the noise of its kind, but 2.3 times that of gradients."""
+    values = 2 ** octaves()
+    values[FAULT:, COLUMN["actv5"]] *= 8
+    assert said(alerts(values)) == [(FAULT, "jump", "actv5")]
+
+
+def test_one_loss_needs_less_than_one_of_many_gradients() -> None:
+    """Six times its noise above its last 8 values: too much for one loss, not for a gradient."""
+    values = octaves()
+    for name in ("loss0", "grad7"):
+        past = values[FAULT - 70 : FAULT, COLUMN[name]]
+        noise = 1.4826 * np.median(np.abs(past - np.median(past)))
+        values[FAULT, COLUMN[name]] = past[-8:].max() + 6 * noise
+    found = alerts(2**values)
+    assert said(found) == [(FAULT, "jump", "loss0")]
+    assert found[0].count == 1
+
+
+def test_what_fell_to_zero_gives_a_jump_behind_it_its_name() -> None:
+    values = 2 ** octaves()
+    values[FAULT:, COLUMN["actv5"]] = 0
+    values[FAULT:, COLUMN["grad3"]] *= 2.0**20
+    assert said(alerts(values)) == [(FAULT, "vanishes", "actv5")]
+
+
+def test_a_fall_alone_is_said_at_its_third_step() -> None:
+    values = 2 ** octaves()
+    values[FAULT : FAULT + 2, COLUMN["actv4"]] = 0.1
+    values[FAULT + 20 :, COLUMN["actv5"]] = 0.1
+    assert said(alerts(values)) == [(FAULT + 22, "vanishes", "actv5")]
+
+
+def test_what_falls_beside_a_nan_is_no_alert_of_its_own() -> None:
+    values = 2 ** octaves()
+    values[FAULT, COLUMN["actv5"]] = 0.1
+    values[FAULT, COLUMN["loss0"]] = np.nan
+    assert said(alerts(values)) == [(FAULT, "not finite", "loss0")]
