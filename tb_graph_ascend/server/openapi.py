@@ -19,6 +19,7 @@ _STATUSES = {
     400: "An argument is missing, unknown or out of range.",
     403: "Not allowed here: another site or host name, or a read-only server.",
     404: "There is no such thing.",
+    405: "An argument of the path is of another type, so that the path is none of these.",
     409: "It does not fit the state of things.",
     415: "The body is not JSON.",
     422: "The file cannot be used.",
@@ -123,5 +124,5 @@ def _responses(route: Route) -> Iterable[tuple[str, Json]]:
     yield "200", {"description": route.summary, "content": answers}
     failed = {"application/json": {"schema": {"$ref": _TEMPLATE.format(name="Failure")}}}
     # Any request may come under a host name that the server does not answer to.
-    for status in sorted({403, *route.failures}):
+    for status in sorted({403, *route.failures, *((405,) if route.method != "GET" else ())}):
         yield str(status), {"description": _STATUSES[status], "content": failed}

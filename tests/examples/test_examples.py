@@ -83,6 +83,7 @@ ABSENT = {
 }
 OTHERS = {
     "tensor_parallel.py",  # tests/docs/test_parallel_page.py runs it
+    "loss_spike.py",  # tests/docs/test_trends_page.py runs it
     "first_difference.py",
     "isolation.py",
     "net.py",

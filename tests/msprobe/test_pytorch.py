@@ -19,7 +19,7 @@ EXPORTED = {
 
 
 TABLES = {"compare", "compare_distributed"}
-TOOLS = {"set_fx_dump_config"}
+TOOLS = {"Trends", "TrainerMon", "set_fx_dump_config"}
 
 
 def test_exported_members() -> None:

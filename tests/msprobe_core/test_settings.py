@@ -92,7 +92,7 @@ def sorted_(found: list[RankDump]) -> list[RankDump]:
 def test_checksums_of_a_run(task: str, mode: str, run: Callable[..., object], dumps: Read) -> None:
     run(task=task, level="mix", **{task: {"summary_mode": mode}})
     for record in tensors(dumps()[0].data):
-        assert len(record["md5"]) == 8
+        assert len(record["md5"]) == (8 if mode == "md5" else 18)  # 0x and 64 bits
         assert ("Max" in record) == (mode == "md5")
         assert ("data_name" in record) == (task == "tensor")
 
@@ -158,7 +158,7 @@ def test_odd_tensors_pass_through_a_module(
         assert saved.view(torch.uint8).equal(value.view(torch.uint8))
 
 
-def test_a_value_that_cannot_be_read_costs_one_line(
+def test_a_value_without_memory_costs_its_numbers_alone(
     run: Callable[..., object], dumps: Read
 ) -> None:
     class Unreadable(torch.Tensor):
@@ -176,9 +176,8 @@ def test_a_value_that_cannot_be_read_costs_one_line(
     run(Twice(), level="L0")
     (dump,) = dumps()
     assert dump.data["Module.keep.Keep.forward.1"]["output"][0]["Max"] == 1.0
-    lines = (dump.path / "dump_error_info.log").read_text().splitlines()
-    assert len(lines) == 2  # it came in and went out
-    assert all("Module.keep.Keep.forward.0." in line and "no elements" in line for line in lines)
+    assert dump.data["Module.keep.Keep.forward.0"]["output"][0]["Max"] is None
+    assert not (dump.path / "dump_error_info.log").exists()  # nobody asked it for elements
 
 
 def test_a_tensor_list_that_matched_nothing_is_said(

@@ -88,7 +88,7 @@ def test_masks_and_buffers_are_no_causes(tmp_path: Path) -> None:
     }
     assert first(tmp_path, data) is None
     data["Torch.softmax.1.forward"] = forward([bad(-INF)], [bad()])
-    assert first(tmp_path, data) == ("operation", "Torch.softmax.1.forward")
+    assert first(tmp_path, data) == ("mask", "Torch.softmax.1.forward")
 
 
 def test_weight_behind_a_mask_is_found(tmp_path: Path) -> None:
