@@ -11,7 +11,7 @@ export function heatColours(): HeatColours {
   return {
     low: dark ? [98, 164, 230] : COLD,
     middle: dark ? [38, 44, 52] : [246, 246, 246],
-    high: dark ? [240, 104, 84] : rampRgb(0.85),
+    high: dark ? [240, 104, 84] : rampRgb(0.85, "light"),
     absent: NOTHING,
     broken: dark ? [255, 255, 255] : [0, 0, 0],
   };
