@@ -6,9 +6,10 @@ Every refusal is a ConfigError that names the place, the key, the value and what
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
+from pathlib import Path
 
 from msprobe_core.config.schema import Field
 from msprobe_core.config.slices import Slice
@@ -33,6 +34,28 @@ def check_value(place: str, field: Field, value: object) -> object:
     if checked is None:
         raise ConfigError(f"{place}: {field.name} is {value!r}", f"allowed is {_allowed(field)}")
     return checked
+
+
+def check_dump_section(
+    where: str, raw: dict[str, object], fields: Sequence[Field], required: Iterable[str]
+) -> dict[str, object]:
+    """The checked values of a section that reads an earlier dump, whose folder is its `path`.
+
+    Raises ConfigError for an unknown key, a value of another type, and what is missing.
+    """
+    for key in raw:
+        refuse_unknown(where, key, [field.name for field in fields])
+    values = {
+        field.name: check_value(where, field, raw[field.name])
+        for field in fields
+        if field.name in raw
+    }
+    for key in required:
+        if not values.get(key):
+            raise ConfigError(f"{where}: {key} is missing", "it must be given")
+    if not Path(str(values["path"])).is_dir():
+        raise ConfigError(f"{where}: path is {values['path']!r}, which is no folder", "give a dump")
+    return values
 
 
 def _choice(field: Field, value: object) -> object:

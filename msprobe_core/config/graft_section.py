@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, get_args
 
-from msprobe_core.config.checks import check_value, refuse_unknown
+from msprobe_core.config.checks import check_dump_section, refuse_unknown
 from msprobe_core.config.schema import GRAFT_FIELDS, TAKE_FIELDS
 from msprobe_core.errors import ConfigError
 
@@ -42,17 +41,8 @@ def read_graft(place: str, raw: object) -> GraftConfig:
     if not isinstance(raw, dict):
         raise ConfigError(f"{place}: graft is {raw!r}", "it must be an object with path and take")
     where = f"{place}, section graft"
-    for key in raw:
-        refuse_unknown(where, key, [field.name for field in GRAFT_FIELDS])
-    values = {
-        field.name: check_value(where, field, raw[field.name])
-        for field in GRAFT_FIELDS
-        if field.name in raw and field.name != "take"
-    }
-    if not values.get("path"):
-        raise ConfigError(f"{where}: path is missing", "it must be given")
-    if not Path(str(values["path"])).is_dir():
-        raise ConfigError(f"{where}: path is {values['path']!r}, which is no folder", "give a dump")
+    others = {key: value for key, value in raw.items() if key != "take"}
+    values = check_dump_section(where, others, GRAFT_FIELDS, ("path",))
     takes = tuple(_takes(where, raw.get("take")))
     return GraftConfig(take=takes, **values)  # type: ignore[arg-type]
 

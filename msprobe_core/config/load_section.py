@@ -6,9 +6,8 @@ It separates the module where an error arises from those that only carry it on.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from msprobe_core.config.checks import check_value, refuse_unknown
+from msprobe_core.config.checks import check_dump_section
 from msprobe_core.config.schema import LOAD_FIELDS
 from msprobe_core.errors import ConfigError
 
@@ -29,16 +28,5 @@ def read_load(place: str, raw: object) -> LoadConfig:
     if not isinstance(raw, dict):
         raise ConfigError(f"{place}: load is {raw!r}", "it must be an object with path and modules")
     where = f"{place}, section load"
-    for key in raw:
-        refuse_unknown(where, key, [field.name for field in LOAD_FIELDS])
-    values = {
-        field.name: check_value(where, field, raw[field.name])
-        for field in LOAD_FIELDS
-        if field.name in raw
-    }
-    for key in ("path", "modules"):
-        if not values.get(key):
-            raise ConfigError(f"{where}: {key} is missing", "it must be given")
-    if not Path(str(values["path"])).is_dir():
-        raise ConfigError(f"{where}: path is {values['path']!r}, which is no folder", "give a dump")
+    values = check_dump_section(where, raw, LOAD_FIELDS, ("path", "modules"))
     return LoadConfig(**values)  # type: ignore[arg-type]
