@@ -7,6 +7,7 @@ import random
 import sys
 import threading
 import warnings
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -69,11 +70,12 @@ def model_state(model: object) -> dict[str, object]:
 def differences(before: dict[str, object], after: dict[str, object]) -> list[str]:
     """What is not as it was; what has been added by an import counts, too.
 
-    Fewer descriptors are no trace: what somebody had left open before was collected meanwhile.
+    Fewer descriptors or threads are no trace: what somebody had left before ended meanwhile.
     """
     absent = object()
     if "descriptors" in before:
         after = {**after, "descriptors": max(_number(after), _number(before))}
+        after["threads"] = sorted((_threads(after) | _threads(before)).elements())
     return [
         f"{name}: {before.get(name)} -> {after.get(name)}"
         for name in sorted({*before, *after})
@@ -83,6 +85,11 @@ def differences(before: dict[str, object], after: dict[str, object]) -> list[str
 
 def _number(state: dict[str, object]) -> int:
     return int(str(state.get("descriptors", 0)))
+
+
+def _threads(state: dict[str, object]) -> Counter[str]:
+    names = state.get("threads", ())
+    return Counter(names if isinstance(names, list) else ())
 
 
 def _switches() -> dict[str, object]:
