@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import threading
 
+import pytest
+
 from benchmarks.situations.process_state import differences, process_state
+
+# Reading every attribute of torch.distributed touches deprecated ones.
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 
 
 def test_a_thread_that_came_is_told() -> None:
     before, done = process_state(), threading.Event()
-    thread = threading.Thread(target=done.wait, name="left")
+    thread = threading.Thread(target=done.wait, name="left", daemon=True)
     thread.start()
     after = process_state()
     done.set()
@@ -20,7 +25,7 @@ def test_a_thread_that_came_is_told() -> None:
 
 def test_a_thread_that_ended_is_no_trace() -> None:
     done = threading.Event()
-    thread = threading.Thread(target=done.wait, name="queue feeder of the run before")
+    thread = threading.Thread(target=done.wait, name="queue feeder of the run before", daemon=True)
     thread.start()
     before = process_state()
     done.set()
