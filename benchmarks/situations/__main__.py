@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
-
-import torch
 
 import benchmarks.situations.families  # noqa: F401 - lists them
 from benchmarks.situations.outcomes import Result, append_result, is_good, read_results
-from benchmarks.situations.run import Outcome, run_situation
+from benchmarks.situations.own_process import run_in_a_process
 from benchmarks.situations.situation import SITUATIONS, Situation
 from benchmarks.situations.table import row, write_table
-
-_LIMIT = 900  # seconds; the slowest took 60 on an idle machine
 
 
 def main() -> int:
     """Run everything, or some by name; code 1 when a recording left a trace."""
     options = _arguments()
-    if options.one:
-        return _one(SITUATIONS[options.one])
+    os.environ.update(OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1")
     with tempfile.TemporaryDirectory() as folder:
         file = options.results or Path(folder) / "results"
         _run(_chosen(options, read_results(file)), file, options.workers)
@@ -42,10 +34,11 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.situations", description=__doc__)
     parser.add_argument("file", type=Path, nargs="?", help="the page that holds the table")
     parser.add_argument("--only", nargs="*", help="names, or families")
-    parser.add_argument("--one", help="run one here, and print its outcomes as JSON")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument(
-        "--results", type=Path, help="keep results there; what has left no trace runs no second time"
+        "--results",
+        type=Path,
+        help="keep results there; what has left no trace runs no second time",
     )
     return parser.parse_args()
 
@@ -61,39 +54,12 @@ def _chosen(options: argparse.Namespace, known: dict[str, Result]) -> list[Situa
 
 def _run(situations: list[Situation], file: Path, workers: int) -> None:
     def run(situation: Situation) -> None:
-        result = _in_a_process(situation)
+        result = run_in_a_process(situation)
         append_result(file, situation, result)
         _tell(situation, result)
 
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(run, situations))
-
-
-def _one(situation: Situation) -> int:
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
-        outcomes = run_situation(situation, Path(folder))
-    print(f"OUTCOMES {json.dumps([asdict(each) for each in outcomes])}", flush=True)
-    return 0
-
-
-def _in_a_process(situation: Situation) -> Result:
-    """The outcomes of a situation, or what has kept it from having any."""
-    if situation.missing:
-        return f"not run: {', '.join(situation.missing)} is not installed"
-    command = [sys.executable, "-m", "benchmarks.situations", "--one", situation.name]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_LIMIT, env=environment, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return f"no end after {_LIMIT} s"
-    lines = [each for each in done.stdout.splitlines() if each.startswith("OUTCOMES ")]
-    if not lines:
-        last = (done.stderr.strip().splitlines() or ["nothing said"])[-1]
-        return f"exit code {done.returncode}: {last[:200]}"
-    return [Outcome(**each) for each in json.loads(lines[0].removeprefix("OUTCOMES "))]
 
 
 def _tell(situation: Situation, result: Result) -> None:

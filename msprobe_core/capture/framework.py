@@ -22,6 +22,8 @@ class ValueBook(Records, Protocol):
 
     abnormal: bool
     side: Literal["input", "output"] | None
+    trusts_versions: bool
+    """Whether a record may be used again where the framework counted no write."""
 
     @property
     def has_pending(self) -> bool:

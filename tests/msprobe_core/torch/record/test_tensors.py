@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from msprobe_core.torch.record.tensors import TensorBook, ValueOptions
+from msprobe_core.torch.record.record_maker import ValueOptions
+from msprobe_core.torch.record.tensors import TensorBook
 from msprobe_core.values.arguments import ArgumentWriter
 
 FLOATS = [torch.float64, torch.float32, torch.bfloat16, torch.float16]

@@ -1,0 +1,162 @@
+"""Makes the record of a tensor as it is now: numbers, sketch, checksum, file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from msprobe_core.torch.measure.checksum import crc32_of, xor_of
+from msprobe_core.torch.measure.numbers import Measured, measure_now, measure_sparse
+from msprobe_core.torch.measure.on_devices import DeviceNumbers, is_deferred
+from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, sketch_text
+from msprobe_core.torch.measure.strided import Unreadable, elements_of, is_simple, shape_of
+from msprobe_core.torch.memory.book import Memory
+from msprobe_core.torch.memory.whole import WholeStorage, covers_all
+from msprobe_core.torch.record.placement import placement_text
+from msprobe_core.torch.record.record_text import NO_NUMBERS, UNWRITTEN, PendingTensor, head_of
+from msprobe_core.values.text import number, quoted
+
+SaveTensor = Callable[[torch.Tensor, str], str]
+Made = tuple[str | PendingTensor, bool]
+"""A record, and whether an element of its tensor is abnormal."""
+_CHECKSUMS = {"md5": crc32_of, "xor": xor_of}
+_SMALL = 2048  # measuring that many elements again costs less than remembering their storage
+
+
+@dataclass(slots=True)
+class ValueOptions:
+    """What is written of a tensor. `checksum` is `md5`, `xor` or None."""
+
+    statistics: bool = True
+    checksum: str | None = None
+    save: bool = False
+    double: bool = False
+    flow: bool = False
+    sketch: bool = False
+
+
+class RecordMaker:
+    """Makes records; numbers on a device are asked of `devices`, files are saved by `save`."""
+
+    def __init__(self, options: ValueOptions, save: SaveTensor, devices: DeviceNumbers) -> None:
+        self.options = options
+        self._save, self._devices = save, devices
+        self._heads: dict[tuple[torch.dtype, torch.Size], str] = {}
+
+    def make(self, tensor: torch.Tensor, path: str, memory: Memory | None, is_input: bool) -> Made:
+        """The record of a tensor that stands at `path`, and whether it is abnormal."""
+        tail = ', "requires_grad": true' if tensor.requires_grad else ', "requires_grad": false'
+        if not is_simple(tensor):
+            tail += placement_text(tensor) or ""
+            return self._make_odd(tensor, path, tail, memory, is_input)
+        key = (tensor.dtype, tensor.shape)
+        head = self._heads.get(key)
+        if head is None:
+            head = self._heads[key] = head_of(tensor.dtype, list(tensor.shape))
+        if _is_unwritten(tensor, memory, is_input):
+            return f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}", False
+        if memory is not None and memory.ends_within(tensor):
+            return f"{head}{NO_NUMBERS}{tail}}}", False
+        options = self.options
+        if options.save or options.checksum:
+            tail += self._bytes_of(tensor, path, memory)
+        if not options.statistics:
+            return f"{head}{tail}}}", False
+        if tensor.numel() < _SMALL:
+            measured = measure_now(tensor, options.double)
+            sketched = self._sketch(tensor, measured)
+        else:
+            storage = _whole(tensor, memory)
+            known = None if storage is None else storage.measured
+            measured = known or measure_now(tensor, options.double)
+            if storage is not None:
+                storage.measured = measured
+            sketched = self._sketch_once(tensor, measured, storage)
+        return f"{head}{measured.text}{sketched}{tail}{measured.counts}}}", measured.abnormal
+
+    def _sketch(self, tensor: torch.Tensor, measured: Measured) -> str:
+        # Of one element the statistics tell all there is to know.
+        if not self.options.sketch or tensor.numel() < 2 or repeats_too_much(tensor):
+            return ""
+        return sketch_text(sketch_now(tensor, measured.extreme, self.options.double))
+
+    def _sketch_once(
+        self, tensor: torch.Tensor, measured: Measured, storage: WholeStorage | None
+    ) -> str:
+        # Views in C order share the sketch of their storage, whatever their shapes.
+        if storage is None or not self.options.sketch or not tensor.is_contiguous():
+            return self._sketch(tensor, measured)
+        if storage.sketch is None:
+            storage.sketch = self._sketch(tensor, measured)
+        return storage.sketch
+
+    def _make_odd(
+        self, tensor: torch.Tensor, path: str, tail: str, memory: Memory | None, is_input: bool
+    ) -> Made:
+        options = self.options
+        head = head_of(tensor.dtype, shape_of(tensor))
+        if _is_unwritten(tensor, memory, is_input):
+            return f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}", False
+        try:
+            values = elements_of(tensor)
+        except Unreadable:
+            return f"{head}{NO_NUMBERS}{tail}}}", False
+        if options.save or options.checksum:
+            tail += self._bytes_of(values, path, None)
+        if not options.statistics:
+            return f"{head}{tail}}}", False
+        if is_deferred(values):
+            with_sketch = options.sketch and not repeats_too_much(values)
+            numbers = self._devices.measure(values, options.double, with_sketch)
+            return PendingTensor(head, numbers, tail), False
+        is_sparse = tensor.layout is not torch.strided and not tensor.is_nested
+        measured = (
+            measure_sparse(tensor, values) if is_sparse else measure_now(values, options.double)
+        )
+        # The places of a sparse tensor's elements are not in the order of its stored ones.
+        sketched = "" if is_sparse else self._sketch(values, measured)
+        return f"{head}{measured.text}{sketched}{tail}{measured.counts}}}", measured.abnormal
+
+    def _bytes_of(self, tensor: torch.Tensor, path: str, memory: Memory | None) -> str:
+        """Checksum and file of the elements: the same for the same elements in the same shape."""
+        storage = _whole(tensor, memory) if tensor.is_contiguous() else None
+        known = None if storage is None else storage.bytes.get(tensor.shape)
+        if known is not None:
+            return known
+        options, text = self.options, ""
+        if options.save and tensor.numel():
+            text = f', "data_name": {quoted(self._save(tensor, path))}'
+        if options.checksum:
+            text += f', "md5": {_checksum_of(tensor, options.checksum)}'
+        if storage is not None:
+            storage.bytes[tensor.shape] = text
+        return text
+
+
+def _checksum_of(tensor: torch.Tensor, kind: str) -> str:
+    if kind == "xor" and not tensor.shape and tensor.dtype is not torch.bool:
+        return number(tensor.item())  # so msprobe writes the XOR of a tensor without dimensions
+    return f'"{_CHECKSUMS[kind](tensor)}"'
+
+
+def _whole(tensor: torch.Tensor, memory: Memory | None) -> WholeStorage | None:
+    """What is known of the tensor's elements; None when it does not show a whole storage."""
+    if memory is None or memory.is_open or not covers_all(tensor, memory.size):
+        return None
+    if memory.whole is None or memory.whole.dtype is not tensor.dtype:
+        memory.whole = WholeStorage(tensor.dtype)
+    return memory.whole
+
+
+def _is_unwritten(tensor: torch.Tensor, memory: Memory | None, is_input: bool) -> bool:
+    """Whether nobody has written a tensor.
+
+    Inference tensors have no version: their mark goes with the first call that takes them.
+    """
+    if memory is None or not memory.unwritten:
+        return False
+    if is_input and tensor.is_inference():
+        memory.unwritten = False
+    return True
