@@ -116,7 +116,8 @@ class _Launcher:
 def as_if_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets tensors of the CPU go the way of those on a device."""
     maker = "msprobe_core.torch.record.record_maker"
-    monkeypatch.setattr(f"{maker}.is_simple", lambda _: False)
+    for module in (maker, "msprobe_core.torch.record.tensors"):
+        monkeypatch.setattr(f"{module}.is_simple", lambda _: False)
     monkeypatch.setattr(f"{maker}.is_deferred", lambda _: True)
     monkeypatch.setattr(fused, "DEVICES", frozenset({"cpu"}))
 

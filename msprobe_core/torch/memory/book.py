@@ -166,6 +166,10 @@ class Memory:
     def forget_numbers(self) -> None:
         """Use nothing again that was measured so far."""
         self.epoch += 1
+        self.drop_numbers()
+
+    def drop_numbers(self) -> None:
+        """Measure anew what is asked for, though nobody is known to have written it."""
         self.whole = None
         self.records.clear()
 

@@ -193,7 +193,7 @@ class TensorBook:
         memory = self._memory.at(own, view.keys in SIMPLE)
         key = (view, tensor.requires_grad, None if own is tensor else placement_text(tensor))
         if not self.trusts_versions:
-            memory.forget_numbers()
+            memory.drop_numbers()
         is_kept = self.trusts_versions and not memory.is_open
         known: Found | None = memory.records.get(key) if is_kept else None
         if known is not None:

@@ -1,0 +1,141 @@
+/* Max, Min, sums and sketch of a contiguous tensor on the CPU, each element read once.
+ *
+ * What it computes, and to which digits, is what numbers.py and sketch.py do with torch: sums in
+ * float64, columns of the sketch in float32 over at most CHUNK rows, then in float64. What is not
+ * finite is left to them.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define PROJECTIONS 8
+#define BLOCK 127                 /* columns that share the sign of a row */
+#define COLUMNS (PROJECTIONS * BLOCK) /* a whole number of vectors */
+#define CHUNK 320                 /* rows whose columns are summed in float32 */
+#define LANES 8
+
+typedef float floats __attribute__((vector_size(4 * LANES)));
+typedef double doubles __attribute__((vector_size(8 * LANES)));
+typedef int32_t masks __attribute__((vector_size(4 * LANES)));
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__)
+#define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define FOR_EACH_PROCESSOR
+#endif
+#define INLINE static inline __attribute__((always_inline))
+
+struct sums {
+    floats low, high;
+    doubles total, squares;
+};
+
+/* The finaliser of MurmurHash3 (32 bits): bit k is the sign of projection or block k. */
+INLINE uint32_t hash(uint32_t h) {
+    h = (h ^ (h >> 16)) * 0x85EBCA6Bu;
+    h = (h ^ (h >> 13)) * 0xC2B2AE35u;
+    return h ^ (h >> 16);
+}
+
+INLINE void add(struct sums *s, const float *x) {
+    floats v;
+    memcpy(&v, x, sizeof v);
+    masks below = v < s->low, above = v > s->high;
+    s->low = (floats)(((masks)v & below) | ((masks)s->low & ~below));
+    s->high = (floats)(((masks)v & above) | ((masks)s->high & ~above));
+    doubles wide = __builtin_convertvector(v, doubles);
+    s->total += wide;
+    s->squares += wide * wide;
+}
+
+/* Statistics of `size` elements; lanes beyond them repeat the first element, and weigh nothing. */
+INLINE void take_numbers(struct sums *s, const float *x, int64_t size) {
+    int64_t at = 0;
+    for (; at + LANES <= size; at += LANES) add(s, x + at);
+    for (; at < size; at++) {
+        float v = x[at];
+        if (v < s->low[0]) s->low[0] = v;
+        if (v > s->high[0]) s->high[0] = v;
+        s->total[0] += v;
+        s->squares[0] += (double)v * v;
+    }
+}
+
+INLINE void take_columns(float *columns, const float *x, int64_t size, uint32_t bits) {
+    for (int block = 0; block * BLOCK < size; block++) {
+        const float sign = bits >> block & 1 ? -1.0f : 1.0f;
+        const int64_t first = block * BLOCK, left = size - first;
+        float *restrict into = columns + first;
+        const float *restrict from = x + first;
+        if (left >= BLOCK) {
+            for (int c = 0; c < BLOCK; c++) into[c] += sign * from[c];
+        } else {
+            for (int c = 0; c < left; c++) into[c] += sign * from[c];
+        }
+    }
+}
+
+INLINE void widen_bfloat16(float *into, const uint16_t *from, int64_t size) {
+    uint32_t *bits = (uint32_t *)into;
+    for (int64_t at = 0; at < size; at++) bits[at] = (uint32_t)from[at] << 16;
+}
+
+/* found: high, low, sum, sum of squares, then the projections. `sketched` is 0 for none. Returns 0,
+ * or 1 where an element is not finite and nothing of `found` counts.
+ */
+INLINE int measure(const void *data, int64_t size, int is_bfloat16, int sketched, double *found) {
+    float columns[COLUMNS], row[COLUMNS];
+    double folded[COLUMNS];
+    const int64_t width = size < COLUMNS ? size : COLUMNS;
+    struct sums s;
+    memset(columns, 0, sizeof columns);
+    memset(folded, 0, sizeof folded);
+    memset(&s.total, 0, sizeof s.total);
+    memset(&s.squares, 0, sizeof s.squares);
+    for (int lane = 0; lane < LANES; lane++) s.low[lane] = INFINITY, s.high[lane] = -INFINITY;
+    int64_t at = 0;
+    for (uint32_t number = 0; at < size; number++, at += COLUMNS) {
+        const int64_t count = size - at < COLUMNS ? size - at : COLUMNS;
+        const float *x = (const float *)data + at;
+        if (is_bfloat16) {
+            widen_bfloat16(row, (const uint16_t *)data + at, count);
+            x = row;
+        }
+        take_numbers(&s, x, count);
+        if (!sketched) continue;
+        take_columns(columns, x, count, hash(COLUMNS + number));
+        if (number % CHUNK == CHUNK - 1 || at + COLUMNS >= size) {
+            for (int64_t c = 0; c < width; c++) folded[c] += columns[c];
+            memset(columns, 0, sizeof columns);
+        }
+    }
+    float low = s.low[0], high = s.high[0];
+    double total = 0, squares = 0;
+    for (int lane = 0; lane < LANES; lane++) {
+        low = s.low[lane] < low ? s.low[lane] : low;
+        high = s.high[lane] > high ? s.high[lane] : high;
+        total += s.total[lane];
+        squares += s.squares[lane];
+    }
+    if (!isfinite(squares)) return 1;
+    found[0] = high, found[1] = low, found[2] = total, found[3] = squares;
+    if (!sketched) return 0;
+    double *projections = found + 4;
+    memset(projections, 0, PROJECTIONS * sizeof *projections);
+    for (int64_t c = 0; c < width; c++) {
+        const uint32_t bits = hash((uint32_t)c);
+        for (int k = 0; k < PROJECTIONS; k++)
+            projections[k] += bits >> k & 1 ? -folded[c] : folded[c];
+    }
+    return 0;
+}
+
+FOR_EACH_PROCESSOR
+int msprobe_measure_float32(const void *data, int64_t size, int sketched, double *found) {
+    return measure(data, size, 0, sketched, found);
+}
+
+FOR_EACH_PROCESSOR
+int msprobe_measure_bfloat16(const void *data, int64_t size, int sketched, double *found) {
+    return measure(data, size, 1, sketched, found);
+}
