@@ -22,8 +22,6 @@ class ValueBook(Records, Protocol):
 
     abnormal: bool
     side: Literal["input", "output"] | None
-    trusts_versions: bool
-    """Whether a record may be used again where the framework counted no write."""
 
     @property
     def has_pending(self) -> bool:
@@ -56,6 +54,10 @@ class ValueBook(Records, Protocol):
 
     def allocated(self, tensor: Any) -> None:  # noqa: ANN401
         """Note that a tensor's memory was not written yet."""
+        ...
+
+    def look_closely(self, closely: bool) -> None:
+        """From now on look at every byte before a record is used again, or no longer."""
         ...
 
     def forget_records(self) -> None:

@@ -1,4 +1,4 @@
-"""Lets nothing be used again while a dispatch mode of the user's stands.
+"""Has every byte looked at while a dispatch mode of the user's stands.
 
 Below one, torch counts no version of tensors in a list (`_foreach_mul_`), and by what way the mode
 runs the operation is its own affair. Torch's own modes hand on to operators, whose writes are seen.
@@ -32,7 +32,8 @@ class UsersDispatch:
         if self._replaced:
             return
         self._entered = [mode for mode in _get_current_dispatch_mode_stack() if _is_users(mode)]
-        self._tell()
+        if self._entered:
+            self._tell()
         put = self._replaced.put
         put(TorchDispatchMode, "__enter__", self._enter(TorchDispatchMode.__enter__))
         put(TorchDispatchMode, "__exit__", self._exit(TorchDispatchMode.__exit__))
@@ -40,6 +41,9 @@ class UsersDispatch:
     def stop(self) -> None:
         """Put the originals back."""
         self._replaced.restore()
+        if self._entered:
+            self._entered = []
+            self._tell()
 
     def _enter(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -63,12 +67,10 @@ class UsersDispatch:
         return leave
 
     def _tell(self) -> None:
-        if self._trace.closed:
-            return
-        book = self._trace.book
-        if not book.trusts_versions or self._entered:  # of what was written meanwhile
-            self._trace.safely("a dispatch mode", book.forget_records)
-        book.trusts_versions = not self._entered
+        if not self._trace.closed:
+            self._trace.safely(
+                "a dispatch mode", self._trace.book.look_closely, bool(self._entered)
+            )
 
 
 def _is_users(mode: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 
@@ -15,6 +16,14 @@ address_of: Callable[[torch.Tensor], int] = torch._C.TensorBase.data_ptr
 """Not the method of torch.Tensor: asking that one gives the memory away."""
 
 
+class Made(NamedTuple):
+    """A record as it was made; `file` is the first that the tensor was saved in, if it was."""
+
+    record: str | PendingTensor
+    abnormal: bool = False
+    file: str | None = None
+
+
 class Found:
     """What was found of a tensor in one epoch of its memory, and how the tensor showed it."""
 
@@ -22,6 +31,7 @@ class Found:
         "abnormal",
         "address",
         "epoch",
+        "file",
         "memory",
         "record",
         "requires_grad",
@@ -34,13 +44,12 @@ class Found:
         tensor: torch.Tensor,
         memory: Memory | None,
         view: View | None,
-        record: str | PendingTensor,
-        abnormal: bool,
+        made: Made,
     ) -> None:
         self.memory, self.view = memory, view
         self.epoch = 0 if memory is None else memory.epoch
         self.address, self.requires_grad = 0, tensor.requires_grad
-        self.record, self.abnormal = record, abnormal
+        self.record, self.abnormal, self.file = made
         self.source: str | None = None
         """The output that the tensor is; empty where none is known, None before it is asked."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -14,13 +13,12 @@ from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, sket
 from msprobe_core.torch.measure.strided import Unreadable, elements_of, is_simple, shape_of
 from msprobe_core.torch.memory.book import Memory
 from msprobe_core.torch.memory.whole import WholeStorage, covers_all
+from msprobe_core.torch.record.found import Made
 from msprobe_core.torch.record.placement import placement_text
 from msprobe_core.torch.record.record_text import NO_NUMBERS, UNWRITTEN, PendingTensor, head_of
-from msprobe_core.values.text import number, quoted
+from msprobe_core.torch.record.tensor_files import TensorFiles
+from msprobe_core.values.text import number
 
-SaveTensor = Callable[[torch.Tensor, str], str]
-Made = tuple[str | PendingTensor, bool]
-"""A record, and whether an element of its tensor is abnormal."""
 _CHECKSUMS = {"md5": crc32_of, "xor": xor_of}
 _SMALL = 2048  # measuring that many elements again costs less than remembering their storage
 
@@ -38,15 +36,15 @@ class ValueOptions:
 
 
 class RecordMaker:
-    """Makes records; numbers on a device are asked of `devices`, files are saved by `save`."""
+    """Makes records; numbers on a device are asked of `devices`, elements are saved in `files`."""
 
-    def __init__(self, options: ValueOptions, save: SaveTensor, devices: DeviceNumbers) -> None:
+    def __init__(self, options: ValueOptions, files: TensorFiles, devices: DeviceNumbers) -> None:
         self.options = options
-        self._save, self._devices = save, devices
+        self._files, self._devices = files, devices
         self._heads: dict[tuple[torch.dtype, torch.Size], str] = {}
 
     def make(self, tensor: torch.Tensor, path: str, memory: Memory | None, is_input: bool) -> Made:
-        """The record of a tensor that stands at `path`, and whether it is abnormal."""
+        """The record of a tensor that stands at `path`."""
         tail = ', "requires_grad": true' if tensor.requires_grad else ', "requires_grad": false'
         if not is_simple(tensor):
             tail += placement_text(tensor) or ""
@@ -56,14 +54,14 @@ class RecordMaker:
         if head is None:
             head = self._heads[key] = head_of(tensor.dtype, list(tensor.shape))
         if _is_unwritten(tensor, memory, is_input):
-            return f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}", False
+            return Made(f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}")
         if memory is not None and memory.ends_within(tensor):
-            return f"{head}{NO_NUMBERS}{tail}}}", False
+            return Made(f"{head}{NO_NUMBERS}{tail}}}")
         options = self.options
-        if options.save or options.checksum:
-            tail += self._bytes_of(tensor, path, memory)
+        checksum, file = self._bytes_of(tensor, path, memory)
+        tail += checksum
         if not options.statistics:
-            return f"{head}{tail}}}", False
+            return Made(f"{head}{tail}}}", file=file)
         if tensor.numel() < _SMALL:
             measured = measure_now(tensor, options.double)
             sketched = self._sketch(tensor, measured)
@@ -74,7 +72,8 @@ class RecordMaker:
             if storage is not None:
                 storage.measured = measured
             sketched = self._sketch_once(tensor, measured, storage)
-        return f"{head}{measured.text}{sketched}{tail}{measured.counts}}}", measured.abnormal
+        record = f"{head}{measured.text}{sketched}{tail}{measured.counts}}}"
+        return Made(record, measured.abnormal, file)
 
     def _sketch(self, tensor: torch.Tensor, measured: Measured) -> str:
         # Of one element the statistics tell all there is to know.
@@ -98,41 +97,44 @@ class RecordMaker:
         options = self.options
         head = head_of(tensor.dtype, shape_of(tensor))
         if _is_unwritten(tensor, memory, is_input):
-            return f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}", False
+            return Made(f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}")
         try:
             values = elements_of(tensor)
         except Unreadable:
-            return f"{head}{NO_NUMBERS}{tail}}}", False
-        if options.save or options.checksum:
-            tail += self._bytes_of(values, path, None)
+            return Made(f"{head}{NO_NUMBERS}{tail}}}")
+        checksum, file = self._bytes_of(values, path, None)
+        tail += checksum
         if not options.statistics:
-            return f"{head}{tail}}}", False
+            return Made(f"{head}{tail}}}", file=file)
         if is_deferred(values):
             with_sketch = options.sketch and not repeats_too_much(values)
             numbers = self._devices.measure(values, options.double, with_sketch)
-            return PendingTensor(head, numbers, tail), False
+            return Made(PendingTensor(head, numbers, tail), file=file)
         is_sparse = tensor.layout is not torch.strided and not tensor.is_nested
         measured = (
             measure_sparse(tensor, values) if is_sparse else measure_now(values, options.double)
         )
         # The places of a sparse tensor's elements are not in the order of its stored ones.
         sketched = "" if is_sparse else self._sketch(values, measured)
-        return f"{head}{measured.text}{sketched}{tail}{measured.counts}}}", measured.abnormal
+        record = f"{head}{measured.text}{sketched}{tail}{measured.counts}}}"
+        return Made(record, measured.abnormal, file)
 
-    def _bytes_of(self, tensor: torch.Tensor, path: str, memory: Memory | None) -> str:
+    def _bytes_of(
+        self, tensor: torch.Tensor, path: str, memory: Memory | None
+    ) -> tuple[str, str | None]:
         """Checksum and file of the elements: the same for the same elements in the same shape."""
+        options = self.options
+        if not (options.save or options.checksum):
+            return "", None
         storage = _whole(tensor, memory) if tensor.is_contiguous() else None
         known = None if storage is None else storage.bytes.get(tensor.shape)
         if known is not None:
             return known
-        options, text = self.options, ""
-        if options.save and tensor.numel():
-            text = f', "data_name": {quoted(self._save(tensor, path))}'
-        if options.checksum:
-            text += f', "md5": {_checksum_of(tensor, options.checksum)}'
+        file = self._files.save(tensor, path) if options.save and tensor.numel() else None
+        text = f', "md5": {_checksum_of(tensor, options.checksum)}' if options.checksum else ""
         if storage is not None:
-            storage.bytes[tensor.shape] = text
-        return text
+            storage.bytes[tensor.shape] = text, file
+        return text, file
 
 
 def _checksum_of(tensor: torch.Tensor, kind: str) -> str:

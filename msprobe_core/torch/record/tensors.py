@@ -25,7 +25,7 @@ from msprobe_core.torch.record.found import Found, address_of
 from msprobe_core.torch.record.parts import part_of
 from msprobe_core.torch.record.placement import placement_text
 from msprobe_core.torch.record.process_groups import group_or_operation
-from msprobe_core.torch.record.record_maker import RecordMaker, SaveTensor, ValueOptions
+from msprobe_core.torch.record.record_maker import RecordMaker, ValueOptions
 from msprobe_core.torch.record.record_text import (
     TORCH_SCALARS,
     PendingTensor,
@@ -33,6 +33,7 @@ from msprobe_core.torch.record.record_text import (
     extended,
     unwritten_record,
 )
+from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.values.arguments import Enclosed
 from msprobe_core.values.text import quoted
 
@@ -60,19 +61,19 @@ class TensorBook:
     def __init__(
         self,
         options: ValueOptions,
-        save: SaveTensor,
+        files: TensorFiles,
         report: ReportError,
         saves_file: SavesFile | None = None,
     ) -> None:
         self.options = options
         self.slices: tuple[Slice, ...] = ()
-        self.trusts_versions = True
         self._writing = _Writing()
         self._on_devices = DeviceNumbers()
         self._saves_file = saves_file
-        self._save, self._report = save, report
-        self._maker = RecordMaker(options, save, self._on_devices)
+        self._files, self._report = files, report
+        self._maker = RecordMaker(options, files, self._on_devices)
         self._memory = MemoryBook()
+        self._closely = False
         self._known: dict[int, Found] = {}  # by the object that was last seen at an id
 
     @property
@@ -106,6 +107,9 @@ class TensorBook:
             record = found.record
             if self.options.flow and self.side is not None:
                 record = self._with_source(found, path, key)
+            if found.file is not None:
+                file = self._files.save_again(found.file, _joined(path, key))
+                return extended(record, f', "data_name": {quoted(file)}')
             if self._saves_file is not None and self._saves_file(_joined(path, key), str(record)):
                 return self._with_file(tensor, _joined(path, key), record)
             return record
@@ -167,6 +171,12 @@ class TensorBook:
         if memory is not None:
             memory.written()
 
+    def look_closely(self, closely: bool) -> None:
+        """From now on look at every byte before a record is used again, or no longer."""
+        self._closely = closely
+        self._known.clear()
+        self._memory.look_closely(closely)
+
     def forget_records(self) -> None:
         """Reuse no record made so far."""
         self._memory.forget_numbers()
@@ -188,20 +198,17 @@ class TensorBook:
         """What is known of a tensor's memory as the tensor shows it, measured where nothing is."""
         own, is_input = own_memory(tensor), self.side == "input"
         if own is None:
-            return Found(tensor, None, None, *self._maker.make(tensor, path, None, is_input))
+            return Found(tensor, None, None, self._maker.make(tensor, path, None, is_input))
         view = view_of(own)
         memory = self._memory.at(own, view.keys in SIMPLE)
         key = (view, tensor.requires_grad, None if own is tensor else placement_text(tensor))
-        if not self.trusts_versions:
-            memory.drop_numbers()
-        is_kept = self.trusts_versions and not memory.is_open
-        known: Found | None = memory.records.get(key) if is_kept else None
+        known: Found | None = None if memory.is_open else memory.records.get(key)
         if known is not None:
             return known
-        found = Found(tensor, memory, view, *self._maker.make(tensor, path, memory, is_input))
-        if is_kept and not memory.has_other_names(own):
+        found = Found(tensor, memory, view, self._maker.make(tensor, path, memory, is_input))
+        if not memory.is_open and not memory.has_other_names(own):
             memory.records[key] = found
-            if own is tensor:
+            if own is tensor and not self._closely:
                 found.address = address_of(tensor)
                 self._known[id(tensor)] = found
         return found
@@ -225,7 +232,7 @@ class TensorBook:
         self, tensor: torch.Tensor, path: str, record: str | PendingTensor
     ) -> str | PendingTensor:
         values = tensor if is_simple(tensor) else elements_of(tensor)
-        return extended(record, f', "data_name": {quoted(self._save(values, path))}')
+        return extended(record, f', "data_name": {quoted(self._files.save(values, path))}')
 
 
 def _joined(path: str, key: object) -> str:
