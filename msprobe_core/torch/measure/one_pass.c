@@ -12,6 +12,7 @@
 #define BLOCK 127                 /* columns that share the sign of a row */
 #define COLUMNS (PROJECTIONS * BLOCK) /* a whole number of vectors */
 #define CHUNK 320                 /* rows whose columns are summed in float32 */
+#define GROUP 32                  /* rows whose numbers are summed before they join the total */
 #define LANES 8
 
 typedef float floats __attribute__((vector_size(4 * LANES)));
@@ -48,7 +49,7 @@ INLINE void add(struct sums *s, const float *x) {
     s->squares += wide * wide;
 }
 
-/* Statistics of `size` elements; lanes beyond them repeat the first element, and weigh nothing. */
+/* Take the least, the largest and the sums of `size` elements more. */
 INLINE void take_numbers(struct sums *s, const float *x, int64_t size) {
     int64_t at = 0;
     for (; at + LANES <= size; at += LANES) add(s, x + at);
@@ -76,48 +77,57 @@ INLINE void take_columns(float *columns, const float *x, int64_t size, uint32_t 
 }
 
 INLINE void widen_bfloat16(float *into, const uint16_t *from, int64_t size) {
-    uint32_t *bits = (uint32_t *)into;
-    for (int64_t at = 0; at < size; at++) bits[at] = (uint32_t)from[at] << 16;
+    for (int64_t at = 0; at < size; at++) {
+        const uint32_t bits = (uint32_t)from[at] << 16;
+        memcpy(into + at, &bits, sizeof bits);
+    }
 }
 
-/* found: high, low, sum, sum of squares, then the projections. `sketched` is 0 for none. Returns 0,
+/* Add what the lanes have summed to the totals, and empty them: long sums of equal terms would err. */
+INLINE void fold(struct sums *s, double *total, double *squares) {
+    double sum = 0, square = 0;
+    for (int lane = 0; lane < LANES; lane++) {
+        sum += s->total[lane];
+        square += s->squares[lane];
+    }
+    *total += sum, *squares += square;
+    memset(&s->total, 0, sizeof s->total);
+    memset(&s->squares, 0, sizeof s->squares);
+}
+
+/* found: high, low, sum, sum of squares, then the projections where `sketched` is not 0. Returns 0,
  * or 1 where an element is not finite and nothing of `found` counts.
  */
 INLINE int measure(const void *data, int64_t size, int is_bfloat16, int sketched, double *found) {
-    float columns[COLUMNS], row[COLUMNS];
-    double folded[COLUMNS];
+    float columns[COLUMNS] = {0}, row[COLUMNS] = {0};
+    double folded[COLUMNS] = {0}, total = 0, squares = 0;
     const int64_t width = size < COLUMNS ? size : COLUMNS;
-    struct sums s;
-    memset(columns, 0, sizeof columns);
-    memset(folded, 0, sizeof folded);
-    memset(&s.total, 0, sizeof s.total);
-    memset(&s.squares, 0, sizeof s.squares);
+    struct sums s = {0};
     for (int lane = 0; lane < LANES; lane++) s.low[lane] = INFINITY, s.high[lane] = -INFINITY;
     int64_t at = 0;
     for (uint32_t number = 0; at < size; number++, at += COLUMNS) {
         const int64_t count = size - at < COLUMNS ? size - at : COLUMNS;
+        const int is_last = at + COLUMNS >= size;
         const float *x = (const float *)data + at;
         if (is_bfloat16) {
             widen_bfloat16(row, (const uint16_t *)data + at, count);
             x = row;
         }
         take_numbers(&s, x, count);
+        if (number % GROUP == GROUP - 1 || is_last) fold(&s, &total, &squares);
         if (!sketched) continue;
         take_columns(columns, x, count, hash(COLUMNS + number));
-        if (number % CHUNK == CHUNK - 1 || at + COLUMNS >= size) {
+        if (number % CHUNK == CHUNK - 1 || is_last) {
             for (int64_t c = 0; c < width; c++) folded[c] += columns[c];
             memset(columns, 0, sizeof columns);
         }
     }
+    if (!isfinite(squares)) return 1;
     float low = s.low[0], high = s.high[0];
-    double total = 0, squares = 0;
-    for (int lane = 0; lane < LANES; lane++) {
+    for (int lane = 1; lane < LANES; lane++) {
         low = s.low[lane] < low ? s.low[lane] : low;
         high = s.high[lane] > high ? s.high[lane] : high;
-        total += s.total[lane];
-        squares += s.squares[lane];
     }
-    if (!isfinite(squares)) return 1;
     found[0] = high, found[1] = low, found[2] = total, found[3] = squares;
     if (!sketched) return 0;
     double *projections = found + 4;

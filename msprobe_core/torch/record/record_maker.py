@@ -9,7 +9,8 @@ import torch
 from msprobe_core.torch.measure.checksum import crc32_of, xor_of
 from msprobe_core.torch.measure.numbers import Measured, measure_now, measure_sparse
 from msprobe_core.torch.measure.on_devices import DeviceNumbers, is_deferred
-from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, sketch_text
+from msprobe_core.torch.measure.sketch import repeats_too_much
+from msprobe_core.torch.measure.sketched_numbers import measure_and_sketch, sketch_of
 from msprobe_core.torch.measure.strided import Unreadable, elements_of, is_simple, shape_of
 from msprobe_core.torch.memory.book import Memory
 from msprobe_core.torch.memory.whole import WholeStorage, covers_all
@@ -62,34 +63,32 @@ class RecordMaker:
         tail += checksum
         if not options.statistics:
             return Made(f"{head}{tail}}}", file=file)
-        if tensor.numel() < _SMALL:
-            measured = measure_now(tensor, options.double)
-            sketched = self._sketch(tensor, measured)
-        else:
-            storage = _whole(tensor, memory)
-            known = None if storage is None else storage.measured
-            measured = known or measure_now(tensor, options.double)
-            if storage is not None:
-                storage.measured = measured
-            sketched = self._sketch_once(tensor, measured, storage)
+        measured, sketched = self._numbers_of(tensor, memory)
         record = f"{head}{measured.text}{sketched}{tail}{measured.counts}}}"
         return Made(record, measured.abnormal, file)
 
-    def _sketch(self, tensor: torch.Tensor, measured: Measured) -> str:
-        # Of one element the statistics tell all there is to know.
-        if not self.options.sketch or tensor.numel() < 2 or repeats_too_much(tensor):
-            return ""
-        return sketch_text(sketch_now(tensor, measured.extreme, self.options.double))
+    def _numbers_of(self, tensor: torch.Tensor, memory: Memory | None) -> tuple[Measured, str]:
+        """Statistics and sketch; views of a whole storage share the one, those in C order both."""
+        double = self.options.double
+        storage = _whole(tensor, memory) if tensor.numel() >= _SMALL else None
+        if storage is None:
+            return self._measured(tensor)
+        if not self.options.sketch or not tensor.is_contiguous():
+            storage.measured = measured = storage.measured or measure_now(tensor, double)
+            return measured, self._sketch(tensor, measured)
+        if storage.measured is None:
+            storage.measured, storage.sketch = self._measured(tensor)
+        elif storage.sketch is None:
+            storage.sketch = self._sketch(tensor, storage.measured)
+        return storage.measured, storage.sketch or ""
 
-    def _sketch_once(
-        self, tensor: torch.Tensor, measured: Measured, storage: WholeStorage | None
-    ) -> str:
-        # Views in C order share the sketch of their storage, whatever their shapes.
-        if storage is None or not self.options.sketch or not tensor.is_contiguous():
-            return self._sketch(tensor, measured)
-        if storage.sketch is None:
-            storage.sketch = self._sketch(tensor, measured)
-        return storage.sketch
+    def _measured(self, tensor: torch.Tensor) -> tuple[Measured, str]:
+        if not self.options.sketch or not tensor.numel():
+            return measure_now(tensor, self.options.double), ""
+        return measure_and_sketch(tensor, self.options.double)
+
+    def _sketch(self, tensor: torch.Tensor, measured: Measured) -> str:
+        return sketch_of(tensor, measured, self.options.double) if self.options.sketch else ""
 
     def _make_odd(
         self, tensor: torch.Tensor, path: str, tail: str, memory: Memory | None, is_input: bool
@@ -111,11 +110,10 @@ class RecordMaker:
             numbers = self._devices.measure(values, options.double, with_sketch)
             return Made(PendingTensor(head, numbers, tail), file=file)
         is_sparse = tensor.layout is not torch.strided and not tensor.is_nested
-        measured = (
-            measure_sparse(tensor, values) if is_sparse else measure_now(values, options.double)
-        )
         # The places of a sparse tensor's elements are not in the order of its stored ones.
-        sketched = "" if is_sparse else self._sketch(values, measured)
+        measured, sketched = (
+            (measure_sparse(tensor, values), "") if is_sparse else self._measured(values)
+        )
         record = f"{head}{measured.text}{sketched}{tail}{measured.counts}}}"
         return Made(record, measured.abnormal, file)
 
