@@ -1,4 +1,4 @@
-/* Max, Min, sums and sketch of a contiguous tensor on the CPU, each element read once.
+/* Max, Min, sums and sketch of a row of elements on the CPU, each of them read once.
  *
  * What it computes, and to which digits, is what numbers.py and sketch.py do with torch: sums in
  * float64, columns of the sketch in float32 over at most CHUNK rows, then in float64. What is not
@@ -76,11 +76,21 @@ INLINE void take_columns(float *columns, const float *x, int64_t size, uint32_t 
     }
 }
 
-INLINE void widen_bfloat16(float *into, const uint16_t *from, int64_t size) {
-    for (int64_t at = 0; at < size; at++) {
-        const uint32_t bits = (uint32_t)from[at] << 16;
-        memcpy(into + at, &bits, sizeof bits);
+/* The elements of a row as floats, beside each other: where they lie, if they lie so. */
+INLINE const float *as_floats(float *row, const void *data, int64_t at, int64_t count,
+                              int64_t stride, int is_bfloat16) {
+    if (!is_bfloat16) {
+        const float *from = (const float *)data + at * stride;
+        if (stride == 1) return from;
+        for (int64_t c = 0; c < count; c++) row[c] = from[c * stride];
+        return row;
     }
+    const uint16_t *from = (const uint16_t *)data + at * stride;
+    for (int64_t c = 0; c < count; c++) {
+        const uint32_t bits = (uint32_t)from[c * stride] << 16;
+        memcpy(row + c, &bits, sizeof bits);
+    }
+    return row;
 }
 
 /* Add what the lanes have summed to the totals, and empty them: long sums of equal terms would err. */
@@ -95,10 +105,11 @@ INLINE void fold(struct sums *s, double *total, double *squares) {
     memset(&s->squares, 0, sizeof s->squares);
 }
 
-/* found: high, low, sum, sum of squares, then the projections where `sketched` is not 0. Returns 0,
+/* `stride` counts elements. found: high, low, sum, sum of squares, then the projections where `sketched` is not 0. Returns 0,
  * or 1 where an element is not finite and nothing of `found` counts.
  */
-INLINE int measure(const void *data, int64_t size, int is_bfloat16, int sketched, double *found) {
+INLINE int measure(const void *data, int64_t size, int64_t stride, int is_bfloat16, int sketched,
+                   double *found) {
     float columns[COLUMNS] = {0}, row[COLUMNS] = {0};
     double folded[COLUMNS] = {0}, total = 0, squares = 0;
     const int64_t width = size < COLUMNS ? size : COLUMNS;
@@ -108,11 +119,7 @@ INLINE int measure(const void *data, int64_t size, int is_bfloat16, int sketched
     for (uint32_t number = 0; at < size; number++, at += COLUMNS) {
         const int64_t count = size - at < COLUMNS ? size - at : COLUMNS;
         const int is_last = at + COLUMNS >= size;
-        const float *x = (const float *)data + at;
-        if (is_bfloat16) {
-            widen_bfloat16(row, (const uint16_t *)data + at, count);
-            x = row;
-        }
+        const float *x = as_floats(row, data, at, count, stride, is_bfloat16);
         take_numbers(&s, x, count);
         if (number % GROUP == GROUP - 1 || is_last) fold(&s, &total, &squares);
         if (!sketched) continue;
@@ -141,11 +148,13 @@ INLINE int measure(const void *data, int64_t size, int is_bfloat16, int sketched
 }
 
 FOR_EACH_PROCESSOR
-int msprobe_measure_float32(const void *data, int64_t size, int sketched, double *found) {
-    return measure(data, size, 0, sketched, found);
+int msprobe_measure_float32(const void *data, int64_t size, int64_t stride, int sketched,
+                         double *found) {
+    return measure(data, size, stride, 0, sketched, found);
 }
 
 FOR_EACH_PROCESSOR
-int msprobe_measure_bfloat16(const void *data, int64_t size, int sketched, double *found) {
-    return measure(data, size, 1, sketched, found);
+int msprobe_measure_bfloat16(const void *data, int64_t size, int64_t stride, int sketched,
+                          double *found) {
+    return measure(data, size, stride, 1, sketched, found);
 }

@@ -16,9 +16,9 @@ import torch
 
 from msprobe_core.format import PROJECTIONS
 
-Kernel = Callable[[int, int, int, int], int]
-"""Address and number of the elements, whether a sketch is wanted, where the numbers go; 0 if all
-elements are finite.
+Kernel = Callable[[int, int, int, int, int], int]
+"""Address, number and distance of the elements, whether a sketch is wanted, where the numbers go;
+0 if all elements are finite.
 """
 LIBRARY = Path(__file__).with_name("libone_pass.so")
 _NAMES = {
@@ -48,7 +48,7 @@ def load(library: Path) -> dict[torch.dtype, Kernel]:
         return {}
     address, count, flag = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
     for kernel in found.values():
-        kernel.argtypes, kernel.restype = (address, count, flag, address), ctypes.c_int
+        kernel.argtypes, kernel.restype = (address, count, count, flag, address), ctypes.c_int
     return found
 
 
@@ -66,13 +66,15 @@ class _Numbers(threading.local):
 _numbers = _Numbers()
 
 
-def read_once(tensor: torch.Tensor, sketched: bool) -> Read | None:
-    """Read a contiguous tensor of the CPU; None without a kernel, or where some are not finite."""
-    kernel = kernels.get(tensor.dtype)
-    if kernel is None:
+def read_once(flat: torch.Tensor, sketched: bool) -> Read | None:
+    """Read a tensor of one dimension on the CPU; None without a kernel, or where some elements are
+    not finite.
+    """
+    kernel = kernels.get(flat.dtype)
+    if kernel is None or not flat.is_cpu or flat.is_neg():  # negated by a mark, not in memory
         return None
-    numbers = _numbers
-    if kernel(_address_of(tensor), tensor.numel(), sketched, numbers.address):
+    numbers, place = _numbers, _address_of(flat)
+    if kernel(place, flat.numel(), flat.stride(0), sketched, numbers.address):
         return None
     high, low, total, squares, *projections = numbers.fields
     return Read(low, high, total, squares, projections)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from msprobe_core.torch.measure import one_pass
 from msprobe_core.torch.measure.numbers import Measured, measure_now, measured_sums
-from msprobe_core.torch.measure.one_pass import read_once
 from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, sketch_text, zero_from
 
 
@@ -15,10 +15,9 @@ def measure_and_sketch(tensor: torch.Tensor, double: bool) -> tuple[Measured, st
     For a plain strided tensor with elements; gradients must be off. With `double` sums are taken
     in float64 and all digits are written.
     """
-    if not double and tensor.is_contiguous():
-        found = _in_one_reading(tensor)
-        if found is not None:
-            return found
+    found = None if double else _in_one_reading(tensor)
+    if found is not None:
+        return found
     measured = measure_now(tensor, double)
     return measured, sketch_of(tensor, measured, double)
 
@@ -32,9 +31,9 @@ def sketch_of(tensor: torch.Tensor, measured: Measured, double: bool) -> str:
 
 def _in_one_reading(tensor: torch.Tensor) -> tuple[Measured, str] | None:
     size, dtype = tensor.numel(), tensor.dtype
-    if size < 2:
+    if size < 2 or dtype not in one_pass.kernels or repeats_too_much(tensor):
         return None
-    read = read_once(tensor, sketched=True)
+    read = one_pass.read_once(tensor.reshape(-1), sketched=True)
     if read is None:
         return None
     measured = measured_sums(read.low, read.high, (read.total, read.squares), size, dtype, False)

@@ -75,6 +75,14 @@ def test_numbers_and_sketch_of_all_sizes(size: int, dtype: torch.dtype) -> None:
         assert_same((values * scale + shift).to(dtype))
 
 
+@pytest.mark.parametrize("dtype", FORMATS)
+def test_views_tell_what_their_copies_tell(dtype: torch.dtype) -> None:
+    table = torch.randn(300, 400, generator=torch.Generator().manual_seed(3)).to(dtype)
+    for view in (table[:, ::2], table.T, table[0].expand(50, 400), table[:1, :1].expand(9, 300)):
+        assert told(view) == told(view.contiguous())
+        assert_same(view)
+
+
 @given(st.lists(st.floats(width=32), min_size=1, max_size=40), st.sampled_from(FORMATS))
 @settings(deadline=None, max_examples=200)
 def test_any_numbers(numbers: list[float], dtype: torch.dtype) -> None:
@@ -91,7 +99,7 @@ def test_long_sums_of_equal_terms_do_not_err() -> None:
 def test_the_kernel_is_asked_once_for_both(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     real = one_pass.kernels[torch.float32]
-    count = {torch.float32: lambda *given: (asked.append(given[2]), real(*given))[1]}
+    count = {torch.float32: lambda *given: (asked.append(given[3]), real(*given))[1]}
     monkeypatch.setattr(one_pass, "kernels", count)
     told(torch.ones(5000))
     assert asked == [True]
