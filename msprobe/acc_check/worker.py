@@ -17,7 +17,7 @@ from msprobe.acc_check.standards import Standard
 class Setup:
     """What all workers are told; `tensors` and `error_data` are folders, None for no such."""
 
-    devices: tuple[str, ...] = ("0",)
+    devices: tuple[str, ...] = ()
     reference: str = "float64"
     seed: int = 1234
     standard: Standard = "rounding"
