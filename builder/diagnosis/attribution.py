@@ -23,7 +23,7 @@ from builder.diagnosis.ledger import Ledger
 from builder.diagnosis.nonfinite import open_nonfinite, unmatched_makes_nonfinite
 from builder.diagnosis.structure import Change, Changes, scope_of
 from builder.diagnosis.walked import Walked
-from builder.flow.edges import Flow
+from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import TreeNode
 from builder.reasons import Reason

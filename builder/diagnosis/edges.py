@@ -12,7 +12,7 @@ from builder.diagnosis.excess import ESTIMATED, UNKNOWN, Expected
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Phase, phase_of
 from builder.diagnosis.structure import scope_of
-from builder.flow.edges import NOWHERE, Flow
+from builder.flow.feeding import NOWHERE, Flow
 from builder.match.tree import TreeNode
 
 # Put out by partners and moved since; by a call that one run alone makes; by two that are no

@@ -8,7 +8,7 @@ from importlib import import_module, util
 import torch
 
 from builder.errors import InputError
-from msprobe.acc_check.check import Pair
+from msprobe.acc_check.call_check import Pair
 from msprobe.acc_check.run import Place
 
 _TF32, _HF32 = 2.0**-11, 2.0**-12

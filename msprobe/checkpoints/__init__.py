@@ -13,7 +13,7 @@ from msprobe.errors import CheckError
 from msprobe_core.format.installation import install_command
 
 if TYPE_CHECKING:
-    from msprobe.checkpoints.comparison import CheckpointComparison
+    from msprobe.checkpoints.checkpoint_comparison import CheckpointComparison
 
 __all__ = ["compare_checkpoints"]
 
@@ -28,6 +28,6 @@ def compare_checkpoints(
     """
     if find_spec("torch") is None:
         raise CheckError(f"{first}: needs torch", install_command("checkpoints"))
-    from msprobe.checkpoints.comparison import compare
+    from msprobe.checkpoints.checkpoint_comparison import compare
 
     return compare(Path(first), Path(second), None if mapping is None else Path(mapping))

@@ -17,7 +17,7 @@ import torch
 
 from builder.errors import InputError
 from msprobe.acc_check import devices
-from msprobe.acc_check.check import Pair, check_call
+from msprobe.acc_check.call_check import Pair, check_call
 from msprobe.acc_check.devices import choose_pair, describe
 from msprobe.acc_check.inputs import Source
 from msprobe.acc_check.run import Place
