@@ -40,7 +40,7 @@ from msprobe_core.torch.watch.model_modules import (
     with_parameters,
 )
 from msprobe_core.torch.watch.own_hook import OwnHook, state_without_own_hooks
-from msprobe_core.torch.watch.parameters import ParameterWatch
+from msprobe_core.torch.watch.parameter_gradients import ParameterWatch
 from msprobe_core.torch.watch.running_module import CompiledBorder, RunningModule
 from msprobe_core.values.text import quoted
 
