@@ -116,7 +116,7 @@ def test_layout_and_threads_do_not_matter(shape: tuple[int, ...], threads: int) 
 
 
 def test_another_order_of_the_same_elements_is_far_away() -> None:
-    values = torch.randn(64, 64)
+    values = torch.randn(64, 64, generator=torch.Generator().manual_seed(1))
     away = math.dist(of(values), of(values.t().contiguous())) / math.sqrt(8)
     assert 0.5 < away / (values - values.t()).norm().item() < 2.0
 
