@@ -81,6 +81,8 @@ def _notes(comparison: Comparison) -> Iterable[tuple[int, Reason]]:
         yield row, {"code": "unwritten", "value": comparison.keys[row]}
     for row in comparison.unread:
         yield row, {"code": "unread", "value": comparison.keys[row]}
+    for row in comparison.incomparable:
+        yield row, {"code": "incomparable", "value": comparison.keys[row]}
 
 
 def _names(comparison: Comparison, nodes: Iterable[int]) -> dict[int, str]:
@@ -151,13 +153,13 @@ def _apply_input_rules(
 def _apply_norm_rules(
     comparison: Comparison, judged: dict[int, Judgement], exempt: set[int]
 ) -> None:
-    error = comparison.norm_error
+    error, quiet = comparison.norm_error, _quiet_rows(comparison)
     worst_in = _worst_input(comparison, error)
     # An input without any error still carries rounding: ten times nothing is no warning.
     rounding = max(machine_epsilon(dtype) or 0.0 for dtype in comparison.precision)
     for row in np.flatnonzero(comparison.is_output & (error > 10 * rounding)).tolist():
         node = int(comparison.pairs.node[row])
-        if node in exempt:
+        if node in exempt or row in quiet:
             continue
         e, before = float(error[row]), float(worst_in[node])
         key = comparison.keys[row]
@@ -165,6 +167,18 @@ def _apply_norm_rules(
             judged[node].add("error", {"code": "norm_error_appears", "value": key, "error": e})
         elif e > 10 * max(before, rounding):
             judged[node].add("warning", {"code": "norm_error_grows", "value": key, "error": e})
+
+
+def _quiet_rows(comparison: Comparison) -> set[int]:
+    """The rows of which two frameworks' rules say nothing.
+
+    Those of another meaning, and those that agree within the tolerance: where a gradient is the
+    rest of a sum that cancels, the roundings of two frameworks have nothing in common.
+    """
+    if not comparison.matching.across_frameworks:
+        return set()
+    agreeing = np.flatnonzero(comparison.error <= comparison.limit).tolist()
+    return {*agreeing, *comparison.incomparable}
 
 
 def _worst_input(comparison: Comparison, error: Floats) -> Floats:
@@ -184,9 +198,10 @@ def _apply_tensor_rules(
         if not comparison.is_output[row]:
             thousandth[node] = min(thousandth.get(node, 1.0), measures.one_thousandth)
             cosine[node] = min(cosine.get(node, 1.0), measures.cosine)
+    quiet = _quiet_rows(comparison)
     for row, measures in comparison.tensors.items():
         node = int(comparison.pairs.node[row])
-        if not comparison.is_output[row] or node in exempt:
+        if not comparison.is_output[row] or node in exempt or row in quiet:
             continue
         key = comparison.keys[row]
         if thousandth.get(node, 1.0) > 0.9 and measures.one_thousandth < 0.6:
