@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import Floats
@@ -153,13 +154,13 @@ def _apply_input_rules(
 def _apply_norm_rules(
     comparison: Comparison, judged: dict[int, Judgement], exempt: set[int]
 ) -> None:
-    error, quiet = comparison.norm_error, _quiet_rows(comparison)
+    error = comparison.norm_error
     worst_in = _worst_input(comparison, error)
     # An input without any error still carries rounding: ten times nothing is no warning.
     rounding = max(machine_epsilon(dtype) or 0.0 for dtype in comparison.precision)
-    for row in np.flatnonzero(comparison.is_output & (error > 10 * rounding)).tolist():
+    for row in np.flatnonzero(_diverging_outputs(comparison) & (error > 10 * rounding)).tolist():
         node = int(comparison.pairs.node[row])
-        if node in exempt or row in quiet:
+        if node in exempt:
             continue
         e, before = float(error[row]), float(worst_in[node])
         key = comparison.keys[row]
@@ -169,16 +170,13 @@ def _apply_norm_rules(
             judged[node].add("warning", {"code": "norm_error_grows", "value": key, "error": e})
 
 
-def _quiet_rows(comparison: Comparison) -> set[int]:
-    """The rows of which two frameworks' rules say nothing.
+def _diverging_outputs(comparison: Comparison) -> NDArray[np.bool_]:
+    """The outputs that rounding does not explain: the rules over inputs are about no others.
 
-    Those of another meaning, and those that agree within the tolerance: where a gradient is the
-    rest of a sum that cancels, the roundings of two frameworks have nothing in common.
+    Where terms cancel (the gradient of a bias before a norm is a sum of zero) what is left is
+    rounding, and its relative error is any number in two sound runs.
     """
-    if not comparison.matching.across_frameworks:
-        return set()
-    agreeing = np.flatnonzero(comparison.error <= comparison.limit).tolist()
-    return {*agreeing, *comparison.incomparable}
+    return np.asarray(comparison.is_output & (comparison.score > 0))
 
 
 def _worst_input(comparison: Comparison, error: Floats) -> Floats:
@@ -198,10 +196,10 @@ def _apply_tensor_rules(
         if not comparison.is_output[row]:
             thousandth[node] = min(thousandth.get(node, 1.0), measures.one_thousandth)
             cosine[node] = min(cosine.get(node, 1.0), measures.cosine)
-    quiet = _quiet_rows(comparison)
+    diverges = _diverging_outputs(comparison)
     for row, measures in comparison.tensors.items():
         node = int(comparison.pairs.node[row])
-        if not comparison.is_output[row] or node in exempt or row in quiet:
+        if not diverges[row] or node in exempt:
             continue
         key = comparison.keys[row]
         if thousandth.get(node, 1.0) > 0.9 and measures.one_thousandth < 0.6:

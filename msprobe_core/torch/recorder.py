@@ -57,7 +57,7 @@ class TorchStepRecorder:
         selection = Selection(config)
         saves = _saves_file(config, selection, step, output.directory.name)
         options = value_options(config)
-        self._book = book = TensorBook(options, self._tensors.save, output.report, saves)
+        self._book = book = TensorBook(options, self._tensors, output.report, saves)
         self.trace = Trace(config, selection, book, stacks, output)
         data_dir = str(self._tensors.directory) if config.task == "tensor" else None
         sketch = SKETCH_VERSION if options.sketch else None

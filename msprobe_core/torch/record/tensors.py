@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 
@@ -45,10 +45,10 @@ from msprobe_core.torch.record.record_text import (
     head_of,
     unwritten_record,
 )
+from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.values.arguments import Enclosed
 from msprobe_core.values.text import number, quoted
 
-SaveTensor = Callable[[torch.Tensor, str], str]
 SavesFile = Callable[[str, str], bool]
 """Whether the value at a path, with this record, is saved as a file beside it."""
 Side = Literal["input", "output"] | None
@@ -80,6 +80,7 @@ class _Found:
         "abnormal",
         "address",
         "epoch",
+        "file",
         "memory",
         "record",
         "requires_grad",
@@ -92,13 +93,12 @@ class _Found:
         tensor: torch.Tensor,
         memory: Memory | None,
         view: View | None,
-        record: str | PendingTensor,
-        abnormal: bool,
+        made: _Made,
     ) -> None:
         self.memory, self.view = memory, view
         self.epoch = 0 if memory is None else memory.epoch
         self.address, self.requires_grad = 0, tensor.requires_grad
-        self.record, self.abnormal = record, abnormal
+        self.record, self.abnormal, self.file = made
         self.source: str | None = None
         """The output that the tensor is; empty where none is known, None before it is asked."""
 
@@ -125,6 +125,14 @@ class _Found:
         )
 
 
+class _Made(NamedTuple):
+    """A record as it was made; `file` is the first that the tensor was saved in, if it was."""
+
+    record: str | PendingTensor
+    abnormal: bool = False
+    file: str | None = None
+
+
 class _Writing(threading.local):
     """What a thread is writing; several may record at once."""
 
@@ -141,7 +149,7 @@ class TensorBook:
     def __init__(
         self,
         options: ValueOptions,
-        save: SaveTensor,
+        files: TensorFiles,
         report: ReportError,
         saves_file: SavesFile | None = None,
     ) -> None:
@@ -150,7 +158,7 @@ class TensorBook:
         self._writing = _Writing()
         self._on_devices = DeviceNumbers()
         self._saves_file = saves_file
-        self._save, self._report = save, report
+        self._files, self._report = files, report
         self._memory = MemoryBook()
         self._known: dict[int, _Found] = {}  # by the object that was last seen at an id
         self._heads: dict[tuple[torch.dtype, torch.Size], str] = {}
@@ -186,6 +194,9 @@ class TensorBook:
             record = found.record
             if self.options.flow and self.side is not None:
                 record = self._with_source(found, path, key)
+            if found.file is not None:
+                file = self._files.save_again(found.file, _joined(path, key))
+                return extended(record, f', "data_name": {quoted(file)}')
             if self._saves_file is not None and self._saves_file(_joined(path, key), str(record)):
                 return self._with_file(tensor, _joined(path, key), record)
             return record
@@ -268,14 +279,14 @@ class TensorBook:
         """What is known of a tensor's memory as the tensor shows it, measured where nothing is."""
         own = own_memory(tensor)
         if own is None:
-            return _Found(tensor, None, None, *self._make(tensor, path, None))
+            return _Found(tensor, None, None, self._make(tensor, path, None))
         view = view_of(own)
         memory = self._memory.at(own, view.keys in SIMPLE)
         key = (view, tensor.requires_grad, None if own is tensor else placement_text(tensor))
         known: _Found | None = None if memory.is_open else memory.records.get(key)
         if known is not None:
             return known
-        found = _Found(tensor, memory, view, *self._make(tensor, path, memory))
+        found = _Found(tensor, memory, view, self._make(tensor, path, memory))
         if not memory.is_open and not memory.has_other_names(own):
             memory.records[key] = found
             if own is tensor:
@@ -302,7 +313,7 @@ class TensorBook:
         self, tensor: torch.Tensor, path: str, record: str | PendingTensor
     ) -> str | PendingTensor:
         values = tensor if is_simple(tensor) else elements_of(tensor)
-        return extended(record, f', "data_name": {quoted(self._save(values, path))}')
+        return extended(record, f', "data_name": {quoted(self._files.save(values, path))}')
 
     def _is_unwritten(self, tensor: torch.Tensor, memory: Memory | None) -> bool:
         """Whether nobody has written a tensor.
@@ -315,9 +326,7 @@ class TensorBook:
             memory.unwritten = False
         return True
 
-    def _make(
-        self, tensor: torch.Tensor, path: str, memory: Memory | None
-    ) -> tuple[str | PendingTensor, bool]:
+    def _make(self, tensor: torch.Tensor, path: str, memory: Memory | None) -> _Made:
         tail = ', "requires_grad": true' if tensor.requires_grad else ', "requires_grad": false'
         if not is_simple(tensor):
             tail += placement_text(tensor) or ""
@@ -327,14 +336,14 @@ class TensorBook:
         if head is None:
             head = self._heads[key] = head_of(tensor.dtype, list(tensor.shape))
         if self._is_unwritten(tensor, memory):
-            return f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}", False
+            return _Made(f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}")
         if memory is not None and memory.ends_within(tensor):
-            return f"{head}{NO_NUMBERS}{tail}}}", False
+            return _Made(f"{head}{NO_NUMBERS}{tail}}}")
         options = self.options
-        if options.save or options.checksum:
-            tail += self._bytes_of(tensor, path, memory)
+        checksum, file = self._bytes_of(tensor, path, memory)
+        tail += checksum
         if not options.statistics:
-            return f"{head}{tail}}}", False
+            return _Made(f"{head}{tail}}}", file=file)
         if tensor.numel() < _SMALL:
             measured = measure_now(tensor, options.double)
             sketched = self._sketch(tensor, measured)
@@ -347,7 +356,8 @@ class TensorBook:
             sketched = self._sketch_once(tensor, measured, storage)
         if measured.abnormal:
             self.abnormal = True
-        return f"{head}{measured.text}{sketched}{tail}{measured.counts}}}", measured.abnormal
+        record = f"{head}{measured.text}{sketched}{tail}{measured.counts}}}"
+        return _Made(record, measured.abnormal, file)
 
     def _sketch(self, tensor: torch.Tensor, measured: Measured) -> str:
         # Of one element the statistics tell all there is to know.
@@ -365,25 +375,23 @@ class TensorBook:
             storage.sketch = self._sketch(tensor, measured)
         return storage.sketch
 
-    def _make_odd(
-        self, tensor: torch.Tensor, path: str, tail: str, memory: Memory | None
-    ) -> tuple[str | PendingTensor, bool]:
+    def _make_odd(self, tensor: torch.Tensor, path: str, tail: str, memory: Memory | None) -> _Made:
         options = self.options
         head = head_of(tensor.dtype, shape_of(tensor))
         if self._is_unwritten(tensor, memory):
-            return f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}", False
+            return _Made(f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}")
         try:
             values = elements_of(tensor)
         except Unreadable:
-            return f"{head}{NO_NUMBERS}{tail}}}", False
-        if options.save or options.checksum:
-            tail += self._bytes_of(values, path, None)
+            return _Made(f"{head}{NO_NUMBERS}{tail}}}")
+        checksum, file = self._bytes_of(values, path, None)
+        tail += checksum
         if not options.statistics:
-            return f"{head}{tail}}}", False
+            return _Made(f"{head}{tail}}}", file=file)
         if is_deferred(values):
             with_sketch = options.sketch and not repeats_too_much(values)
             numbers = self._on_devices.measure(values, options.double, with_sketch)
-            return PendingTensor(head, numbers, tail), False
+            return _Made(PendingTensor(head, numbers, tail), file=file)
         is_sparse = tensor.layout is not torch.strided and not tensor.is_nested
         measured = (
             measure_sparse(tensor, values) if is_sparse else measure_now(values, options.double)
@@ -391,22 +399,25 @@ class TensorBook:
         self.abnormal |= measured.abnormal
         # The places of a sparse tensor's elements are not in the order of its stored ones.
         sketched = "" if is_sparse else self._sketch(values, measured)
-        return f"{head}{measured.text}{sketched}{tail}{measured.counts}}}", measured.abnormal
+        record = f"{head}{measured.text}{sketched}{tail}{measured.counts}}}"
+        return _Made(record, measured.abnormal, file)
 
-    def _bytes_of(self, tensor: torch.Tensor, path: str, memory: Memory | None) -> str:
+    def _bytes_of(
+        self, tensor: torch.Tensor, path: str, memory: Memory | None
+    ) -> tuple[str, str | None]:
         """Checksum and file of the elements: the same for the same elements in the same shape."""
+        options = self.options
+        if not (options.save or options.checksum):
+            return "", None
         storage = _whole(tensor, memory) if tensor.is_contiguous() else None
         known = None if storage is None else storage.bytes.get(tensor.shape)
         if known is not None:
             return known
-        options, text = self.options, ""
-        if options.save and tensor.numel():
-            text = f', "data_name": {quoted(self._save(tensor, path))}'
-        if options.checksum:
-            text += f', "md5": {_checksum_of(tensor, options.checksum)}'
+        file = self._files.save(tensor, path) if options.save and tensor.numel() else None
+        text = f', "md5": {_checksum_of(tensor, options.checksum)}' if options.checksum else ""
         if storage is not None:
-            storage.bytes[tensor.shape] = text
-        return text
+            storage.bytes[tensor.shape] = text, file
+        return text, file
 
 
 def _checksum_of(tensor: torch.Tensor, kind: str) -> str:
