@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from builder.match.align import align
 from builder.match.cell_mapping import CellMapping
 from builder.match.crosswise import pair_crosswise
+from builder.match.frameworks.recomputation import link_recomputed
+from builder.match.frameworks.words import CallRules, speak_alike
 from builder.match.guess import guess_modules
 from builder.match.layer_mapping import LayerMapping, Rule
 from builder.match.manual_file import MappedPair
 from builder.match.renaming import find_renaming, modules_of
 from builder.match.rollout_mapping import RolloutMapping
-from builder.match.tokens import call_names, call_tokens
+from builder.match.tokens import Readers, call_names, call_tokens, pass_tokens, readers_of
 from builder.match.tree import Tree, TreeNode, subtree
 from builder.match.updated_parameters import OPTIMIZER, parted_by_parameter
 
@@ -32,7 +35,8 @@ class MatchRules:
     """What a user asks of the matching beyond names.
 
     `by_position` pairs modules of other names by the shapes of their parameters and their place,
-    the way one model written twice needs it. `values` pairs single values by their full names.
+    the way one model written twice needs it. `values` pairs single values by their full names,
+    `calls` MindSpore's calls with PyTorch's.
     """
 
     layer_mapping: ModuleMapping | None = None
@@ -40,6 +44,7 @@ class MatchRules:
     fuzzy: bool = False
     manual: Sequence[MappedPair] = ()
     values: Mapping[str, str] = field(default_factory=dict)
+    calls: CallRules = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -52,6 +57,12 @@ class Matching:
     reason: dict[TreeNode, str] = field(default_factory=dict)
     guess: dict[TreeNode, float] = field(default_factory=dict)
     values: Mapping[str, str] = field(default_factory=dict)
+    calls: CallRules = field(default_factory=dict)
+
+    @property
+    def across_frameworks(self) -> bool:
+        """Whether the two runs are of two frameworks."""
+        return self.problem.dump.framework != self.benchmark.dump.framework
 
     def pair(self, ours: TreeNode, theirs: TreeNode, reason: str) -> bool:
         """Record a pair; a node that is taken already keeps its first partner."""
@@ -70,14 +81,21 @@ def match_trees(problem: Tree, benchmark: Tree, rules: MatchRules | None = None)
 
 class _Matcher:
     def __init__(self, problem: Tree, benchmark: Tree, rules: MatchRules) -> None:
-        self.matching = Matching(problem, benchmark, values=rules.values)
+        self.matching = Matching(problem, benchmark, values=rules.values, calls=rules.calls)
         self.rules = rules
-        self.across_frameworks = problem.dump.framework != benchmark.dump.framework
+        # The rules of a file are in the words of the run that they translate.
         mapping = rules.layer_mapping
-        if mapping is None and rules.by_position:
+        translated = None if mapping is None else mapping.translate(problem)
+        for tree in (problem, benchmark):
+            link_recomputed(tree)
+        if self.matching.across_frameworks:
+            for tree in (problem, benchmark):
+                speak_alike(tree, rules.calls)
+        if translated is None and (rules.by_position or self.matching.across_frameworks):
             # Where whole layers have other names, places tell nothing before those are known.
             mapping = find_renaming(modules_of(problem), modules_of(benchmark)).mapping()
-        self.translated = mapping.translate(problem) if mapping is not None else {}
+            translated = mapping.translate(problem)
+        self.translated = translated or {}
 
     def run(self) -> Matching:
         problem, benchmark = self.matching.problem, self.matching.benchmark
@@ -148,19 +166,36 @@ class _Matcher:
         own: Callable[[TreeNode], object],
         reason: MatchReason | None = None,
     ) -> list[_Pair]:
-        waiting: dict[object, list[TreeNode]] = {}
-        for node in reversed(right):
+        asking, waiting = self._free_by(left, wanted), self._free_by(right, own)
+        partner = {
+            ours: theirs
+            for key, nodes in asking.items()
+            if key is not None and key in waiting
+            for ours, theirs in self._in_turn(nodes, waiting[key])
+        }
+        opened = [(node, partner[node]) for node in left if node in partner]
+        return [p for p in opened if self.matching.pair(*p, reason or self._reason(p[0]))]
+
+    def _free_by(
+        self, nodes: list[TreeNode], key_of: Callable[[TreeNode], object]
+    ) -> dict[object, list[TreeNode]]:
+        by_key: dict[object, list[TreeNode]] = {}
+        for node in nodes:
             if node not in self.matching.partner:
-                waiting.setdefault(own(node), []).append(node)
-        opened = []
-        for node in left:
-            key = wanted(node)
-            candidates = waiting.get(key) if key is not None else None
-            if not candidates:
-                continue
-            if self.matching.pair(node, candidates[-1], reason or self._reason(node)):
-                opened.append((node, candidates.pop()))
-        return opened
+                by_key.setdefault(key_of(node), []).append(node)
+        return by_key
+
+    def _in_turn(self, ours: list[TreeNode], theirs: list[TreeNode]) -> list[_Pair]:
+        """Passes of one module in their order; with more of them on a side, those most alike."""
+        if len(ours) == len(theirs):
+            return list(zip(ours, theirs))
+        left, right = (
+            pass_tokens(nodes, tree, readers)
+            for nodes, tree, readers in zip(
+                (ours, theirs), (self.matching.problem, self.matching.benchmark), self._readers
+            )
+        )
+        return [(ours[i], theirs[j]) for i, j in align(left, right)]
 
     def _wanted(self, node: TreeNode) -> object:
         return None if self._rule(node) is not None else _own_key(node)
@@ -226,16 +261,21 @@ class _Matcher:
     def _align_calls(
         self, left: list[TreeNode], right: list[TreeNode], rank: dict[TreeNode, int]
     ) -> None:
-        loose = self.across_frameworks
+        loose = self.matching.across_frameworks
         trees = self.matching.problem, self.matching.benchmark
         if call_names(left, rank, loose) == call_names(right, rank, loose):
             pairs = list(enumerate(range(len(left))))
         else:
-            tokens = call_tokens(left, trees[0], rank, loose)
-            pairs = align(tokens, call_tokens(right, trees[1], rank, loose))
+            ours, theirs = self._readers
+            tokens = call_tokens(left, trees[0], rank, loose, ours)
+            pairs = align(tokens, call_tokens(right, trees[1], rank, loose, theirs))
         pairs, crossed = pair_crosswise(pairs, left, right, trees)
         for i, j in pairs:
             self.matching.pair(left[i], right[j], "crosswise" if i in crossed else "aligned")
+
+    @cached_property
+    def _readers(self) -> tuple[Readers, Readers]:
+        return readers_of(self.matching.problem), readers_of(self.matching.benchmark)
 
     def _by_parameter(
         self, left: list[TreeNode], right: list[TreeNode]

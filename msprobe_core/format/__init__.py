@@ -19,6 +19,7 @@ from msprobe_core.format.layout import (
 )
 from msprobe_core.format.names import (
     API_PREFIXES,
+    COMMUNICATION,
     Direction,
     EntryName,
     NameSyntaxError,
@@ -30,10 +31,11 @@ from msprobe_core.format.names import (
     saved_entry,
     saved_gradient_entry,
 )
-from msprobe_core.format.sketch import LARGEST, PROJECTIONS, SKETCH_VERSION
+from msprobe_core.format.sketch_definition import LARGEST, PROJECTIONS, SKETCH_VERSION
 
 __all__ = [
     "API_PREFIXES",
+    "COMMUNICATION",
     "CONSTRUCT_FILE",
     "DEBUG_FILE",
     "DUMP_FILE",

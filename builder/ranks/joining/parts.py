@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.dump.joined_tensors import Variant
-from builder.dump.sketches import sketches_of
+from builder.dump.sketch_numbers import sketches_of
+from builder.dump.statistic_cells import Cell, numbers_of
 from builder.dump.values import Record
 from builder.errors import InputError
 from builder.ranks.assembly.alignment import parse
@@ -21,10 +22,9 @@ from builder.ranks.assembly.logical_run import LogicalRun, Parts
 from builder.ranks.joining.layouts import AXIS_NAMES, Shape, ValueClass
 from builder.ranks.joining.told import LayoutFile, LayoutRule, ToldAxis, names_of
 from builder.ranks.layout.names import role_of
-from msprobe_core.format import PROJECTIONS, SKETCH_VERSION
+from msprobe_core.format import COMMUNICATION, PROJECTIONS, SKETCH_VERSION
 
 Floats = NDArray[np.float64]
-Cell = float | bool | str | None
 Placements = tuple[tuple[str, str], ...]
 REDUCING = frozenset("all_reduce reduce reduce_scatter reduce_scatter_tensor".split()) | {
     "_reduce_scatter_base",
@@ -70,7 +70,7 @@ class RunValues:
         listed = [records[number] for number in chosen.ravel().tolist()]
         # One pass over the records: fetching them from memory costs more than the copying.
         cells: list[Cell] = [c for r in listed for c in (r.Max, r.Min, r.Mean, r.Norm)]
-        flat = _numbers(cells)
+        flat = numbers_of(cells)
         recorded = np.ones(len(flat), dtype=bool)
         for index in np.flatnonzero(np.isnan(flat)).tolist():
             recorded[index] = cells[index] is not None
@@ -94,7 +94,7 @@ class RunValues:
         """What all instances of an entry share over layers, experts and micro-batches."""
         known = self._roles.get(owner)
         if known is None:
-            parent = self.run.dump.parents.get(owner)
+            parent = self.run.updates.get(owner) or self.run.dump.parents.get(owner)
             around = role_of(parent) if parent is not None else ""
             name = role_of(f"{owner}.")
             known = name if owner.startswith(("Module.", "Cell.")) else f"{around}/{name}"
@@ -231,7 +231,7 @@ class RunValues:
         """Fingerprints of what any rank gave to a reducing collective."""
         fingerprints = set()
         for name, (start, stop) in self.run.dump.ranges.items():
-            entry = parse(name) if name.startswith("Distributed.") else None
+            entry = parse(name) if name.partition(".")[0] in COMMUNICATION else None
             if entry is None or entry.type_name not in REDUCING:
                 continue
             for index in range(start, stop):
@@ -287,17 +287,3 @@ def _strides(record: Record) -> tuple[tuple[str, Variant], ...]:
 
 def _text(axis: ToldAxis) -> str:
     return f"S({axis.dim})" if axis.kind == "S" else axis.kind
-
-
-def _numbers(cells: list[Cell]) -> Floats:
-    try:
-        return np.array(cells, dtype=np.float64)  # None becomes NaN
-    except ValueError:
-        return np.array([_number(cell) for cell in cells], dtype=np.float64)
-
-
-def _number(cell: Cell) -> float:
-    try:
-        return float(cell) if cell is not None else np.nan
-    except ValueError:
-        return np.nan

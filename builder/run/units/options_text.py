@@ -10,11 +10,11 @@ import msgspec
 
 from builder.compare.score import Tolerance
 from builder.errors import InputError
-from builder.ranks.options import MergeOptions
+from builder.ranks.merge_options import MergeOptions
 from builder.work.options import BuildOptions
 
 # Files that units read: they have to be where the plan says on every host.
-FILES = ("layer_mapping", "cell_mapping", "manual_mapping", "acc_check")
+FILES = ("layer_mapping", "cell_mapping", "api_mapping", "manual_mapping", "acc_check")
 _RECORDS = {"tolerance": Tolerance, "merging": MergeOptions}
 _MAPS = ("rank_map", "step_map")
 

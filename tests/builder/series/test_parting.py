@@ -1,0 +1,77 @@
+"""Where two made-up runs part: equal, noise, a step, what is first in it, values not finite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from builder.series.parting import Divergence, compare_runs, first_divergence
+from builder.series.run import TrendRun
+from tests.builder.series.stores import write_steps
+
+KEYS = [("actv", "a"), ("loss", "loss"), ("grad", "a.weight")]
+
+
+def noisy(steps: int, scale: float, seed: int = 0) -> np.ndarray:
+    """Norms whose logarithm wanders by noise that grows as a power of the step."""
+    chance = np.random.default_rng(seed)
+    growth = scale * (1 + np.arange(steps))[:, None]
+    return 2.0 ** (growth * chance.standard_normal((steps, len(KEYS))))
+
+
+def found(a: np.ndarray, b: np.ndarray) -> Divergence:
+    return first_divergence(KEYS, np.arange(len(a)), a, b)
+
+
+def test_the_same_runs_are_equal_to_the_last_digit() -> None:
+    a = noisy(100, 1e-3)
+    assert found(a, a.copy()).verdict == "equal"
+
+
+def test_runs_that_were_equal_part_at_the_first_difference() -> None:
+    a = noisy(100, 1e-3)
+    b = a.copy()
+    b[40:, 1:] *= 1 + 1e-6
+    parted = found(a, b)
+    assert (parted.verdict, parted.step, parted.target) == ("parts", 40, ("loss", "loss"))
+    assert parted.others == (("grad", "a.weight"),)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_that_grows_is_noise(seed: int) -> None:
+    a = np.ones((400, len(KEYS)))
+    assert found(a, noisy(400, 1e-7, seed)).verdict == "noise"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_step_out_of_the_noise_is_found(seed: int) -> None:
+    a = np.ones((300, len(KEYS)))
+    b = noisy(300, 1e-7, seed)
+    b[120:, 2] *= 1.05
+    parted = found(a, b)
+    assert (parted.step, parted.target) == (120, ("grad", "a.weight"))
+
+
+def test_a_value_that_is_not_finite_on_one_side_parts() -> None:
+    a = np.ones((50, len(KEYS)))
+    b = a.copy()
+    b[30:, 0] = np.nan
+    assert (found(a, b).step, found(a, b).target) == (30, ("actv", "a"))
+
+
+def test_runs_with_nothing_in_common_say_so(tmp_path: Path) -> None:
+    write_steps(tmp_path / "a", np.ones((5, 1)), range(5), kind="grad")
+    write_steps(tmp_path / "b", np.ones((5, 1)), range(5), kind="param")
+    parted = compare_runs(TrendRun(tmp_path / "a"), TrendRun(tmp_path / "b"))
+    assert parted.verdict == "nothing"
+
+
+def test_only_steps_of_both_are_compared(tmp_path: Path) -> None:
+    write_steps(tmp_path / "a", np.ones((50, 1)), range(50))
+    late = np.ones((40, 1))
+    late[20:] = 2
+    write_steps(tmp_path / "b", late, range(10, 50))
+    parted = compare_runs(TrendRun(tmp_path / "a"), TrendRun(tmp_path / "b"))
+    assert (parted.step, parted.steps) == (30, 40)
