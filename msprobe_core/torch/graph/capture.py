@@ -20,7 +20,7 @@ from msprobe_core.torch.graph.operators import current_log, define_operators, us
 from msprobe_core.torch.graph.sites import Owner, number_of
 from msprobe_core.torch.graph.traced import GraphCalls, ModuleHooks, run_as_they_are
 from msprobe_core.torch.watch.function_modes import insert, take_off
-from msprobe_core.torch.watch.modules import Model, is_wrapper
+from msprobe_core.torch.watch.model_modules import Model
 
 _NAMED = 5  # modules that a line names
 
@@ -153,7 +153,12 @@ def _accumulated(parameter: torch.nn.Parameter, number: int, name: str) -> Any: 
 
 def _unwrapped(model: torch.nn.Module) -> torch.nn.Module:
     inner = getattr(model, "_orig_mod", None)
-    return inner if is_wrapper(model) and isinstance(inner, torch.nn.Module) else model
+    return inner if _is_wrapper(model) and isinstance(inner, torch.nn.Module) else model
+
+
+def _is_wrapper(module: torch.nn.Module) -> bool:
+    """Whether the module is what `torch.compile(module)` returned."""
+    return "torch._dynamo" in sys.modules and isinstance(module, torch._dynamo.OptimizedModule)
 
 
 def _forget_compiled_code() -> None:
@@ -167,7 +172,7 @@ def _forget_compiled_code() -> None:
 
 def _is_hooked(module: torch.nn.Module, path: str, root: bool) -> bool:
     is_list = isinstance(module, (torch.nn.ModuleList, torch.nn.ModuleDict))
-    return not is_list and not is_wrapper(module) and (root or bool(path))
+    return not is_list and not _is_wrapper(module) and (root or bool(path))
 
 
 def _plain_path(path: str) -> str:

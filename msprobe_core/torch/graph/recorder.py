@@ -14,7 +14,7 @@ from msprobe_core.torch.graph.capture import GraphCapture
 from msprobe_core.torch.graph.log import GraphLog
 from msprobe_core.torch.graph.step_dump import StepDump
 from msprobe_core.torch.parallel import parallel_header
-from msprobe_core.torch.watch.modules import Model
+from msprobe_core.torch.watch.model_modules import Model
 
 
 class GraphStepRecorder:

@@ -9,12 +9,14 @@ from msprobe_core.capture.output import StepOutput
 from msprobe_core.capture.selection import Selection
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
-from msprobe_core.format import SKETCH_VERSION
+from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
 from msprobe_core.report import say
 from msprobe_core.torch.graph.entries import EntryMaker, Wants
 from msprobe_core.torch.graph.log import Row
 from msprobe_core.torch.graph.sites import OWNERS, STACKS
-from msprobe_core.torch.record.tensors import TensorBook, ValueOptions
+from msprobe_core.torch.record.record_maker import ValueOptions
+from msprobe_core.torch.record.tensor_files import TensorFiles
+from msprobe_core.torch.record.tensors import TensorBook
 from msprobe_core.writer.step_files import Header
 
 
@@ -39,7 +41,8 @@ class StepDump:
             Header("pytorch", config.task, config.level, None, sketch), config.extra_info
         )
         selection = Selection(config)
-        book = TensorBook(ValueOptions(), lambda *_: "", self.output.report)  # nothing is read now
+        files = TensorFiles(self.output.directory / TENSOR_DIR, deferred=False)
+        book = TensorBook(ValueOptions(), files, self.output.report)  # all was read before
         self.trace = Trace(config, selection, book, STACKS, self.output)
         self.notes: dict[str, str] = {}
         self._maker = EntryMaker(
