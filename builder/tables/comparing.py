@@ -21,16 +21,16 @@ from builder.match.tree import Tree, TreeNode
 from builder.run.executor import LocalProcesses
 from builder.run.order import link_ranks, order_findings
 from builder.tables.cells import Cell
-from builder.tables.columns import OWN, SCORES, own_places
 from builder.tables.first_difference import write_calls, write_first_differences
 from builder.tables.pairing import Place, plan_tables
 from builder.tables.sheets import check_folder, write_csv, write_xlsx
+from builder.tables.table_columns import OWN, SCORES, own_places
 from builder.tables.value_table import ValueTable
+from builder.work.mapping_rules import check_rules, match_rules
 from builder.work.options import BuildOptions
 from builder.work.outcome import PairOutcome, StoredFinding
 from builder.work.pair import Instructions, PairResult, work_on
 from builder.work.plan import Missing, PairPlan
-from builder.work.rules import check_rules, match_rules
 from builder.work.summary import outcome_of
 
 SheetForm = Literal["csv", "xlsx"]
