@@ -94,7 +94,7 @@ def _is_in_order(bench: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     ours, theirs = bench.get(ORDER), other.get(ORDER)
     if not _is_number(ours) or not _is_number(theirs):
         return True
-    return is_same_order(ours, theirs, _number(bench.get("norm")))
+    return is_same_order(_number(ours), _number(theirs), _number(bench.get("norm")))
 
 
 def _relative(bench: Any, other: Any) -> float | None:  # noqa: ANN401
