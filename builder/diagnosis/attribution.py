@@ -18,7 +18,7 @@ from builder.diagnosis.gains import CHOOSING
 from builder.diagnosis.naming import Naming
 from builder.diagnosis.nonfinite import open_nonfinite, unmatched_makes_nonfinite
 from builder.diagnosis.walked import Walked
-from builder.flow.edges import Flow
+from builder.flow.feeding import Flow
 from builder.match.tree import TreeNode
 
 # A call that computes as in the other run is named from this excess on, and behind a finding, where

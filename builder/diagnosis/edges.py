@@ -16,7 +16,7 @@ from builder.diagnosis.excess import UNKNOWN, Expected
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Phase, phase_of
 from builder.diagnosis.structure import is_in, scope_of
-from builder.flow.edges import NOWHERE, Flow
+from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import TreeNode
 

@@ -13,7 +13,7 @@ from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding, phase_of
 from builder.diagnosis.ledger import Ledger
 from builder.diagnosis.structure import Change, Changes, scope_of
-from builder.flow.edges import Flow
+from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import TreeNode
 from builder.reasons import Reason

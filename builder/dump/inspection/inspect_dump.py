@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from builder.dump.inspection.first_nonfinite import NonFinite
 from builder.dump.inspection.json_lines import outline
-from builder.dump.inspection.nonfinite import NonFinite
 from builder.dump.inspection.scan import BrokenDumpError, Contents, decode_all, mapped, scan_part
 from builder.dump.sources import Source, find_sources
 from builder.processes.second_process import CAN_FORK

@@ -25,6 +25,7 @@ from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.modules import Model, ModuleWatch
+from msprobe_core.torch.watch.npu_functions import NpuFunctions
 from msprobe_core.torch.watch.regions import RegionWatch
 from msprobe_core.torch.watch.replaced_functions import ReplacedFunctions
 from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, namer
@@ -71,6 +72,7 @@ class Capture:
                 self._collectives,
                 CustomCalls(custom, self._mode),
                 ReplacedFunctions(self._mode, config.risk_level),
+                NpuFunctions(self._mode),
             ]
             if config.risk_level == "ALL":
                 self._watches.append(AutogradFunctions(self._mode))

@@ -34,7 +34,7 @@ from msprobe_core.torch.watch.gradients import Begun, GradientWatch
 from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.own_hook import OwnHook, state_without_own_hooks
-from msprobe_core.torch.watch.parameters import ParameterWatch
+from msprobe_core.torch.watch.parameter_gradients import ParameterWatch
 from msprobe_core.values.text import quoted
 
 Model = torch.nn.Module | Sequence[torch.nn.Module]
