@@ -259,7 +259,7 @@ class Edges:
             readers = [reader for reader in readers if is_in(reader, node)]
         if not readers:
             return None
-        given = [self._gradient_of(reader, value) for reader in readers]
+        given = [self._gradient_of(reader, value, node) for reader in readers]
         parts = [one for one in given if one is not None]
         if len(parts) == len(given) and self._is_sum(row, parts):
             return sum(map(self._known.reach, parts))
@@ -267,7 +267,15 @@ class Edges:
         (first, *others) = readers
         if others or api_name(first) not in _OF_SEVERAL:
             return None
-        return self._known.of_reader(first, row)
+        whole = self._known.of_reader(first, row)
+        if whole is None:
+            return None
+        known = self._known
+        recorded = known.outputs(first.backward) if first.backward is not None else []
+        same = (r for r in recorded if known.size[r] == known.size[row])
+        part = max(map(known.reach, same), default=0.0)
+        # Of g − p·Σg behind it, with p of norm 1 at most.
+        return whole + (1 + sqrt((known.theirs[row].shape or (1,))[-1])) * part
 
     def _is_sum(self, row: int, parts: list[int]) -> bool:
         """Whether the benchmark's gradient is the sum of some others: its sketch tells."""
@@ -281,11 +289,15 @@ class Edges:
         allowed = _FORMS * sum(self._known.noise[r] for r in (row, *parts))
         return bool(np.sqrt(np.mean(missing**2)) <= allowed)
 
-    def _gradient_of(self, reader: TreeNode, row: int) -> int | None:
-        """The row of the gradient that a call gives a value that it read."""
+    def _gradient_of(self, reader: TreeNode, row: int, asked: TreeNode) -> int | None:
+        """The row of the gradient that a call gives a value that it read.
+
+        A linear layer's is recorded of its module alone, unless that is what is `asked` for.
+        """
         known, shape = self._known, self._known.theirs[row].shape
         above = reader.parent
         alone = above is not None and above.kind == "module" and len(above.children) == 1
+        alone = alone and above is not asked
         for one in (above if alone else None, reader):
             back = one.backward if one is not None else None
             if back is None or back not in self._matching.partner:
