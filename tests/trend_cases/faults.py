@@ -113,7 +113,7 @@ FAULTS = (
     Fault("weights x1000", ("actv {}",), before=scale_weight(1000)),
     Fault(
         "weights grow",
-        ("param {}.weight", "actv {}"),
+        ("param {}.weight", "actv {}", "ratio {}.weight"),
         before=scale_weight(1.03),
         once=False,
         late=80,
