@@ -20,13 +20,14 @@ from msprobe_core.errors import LifecycleError
 from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
 from msprobe_core.report import say
 from msprobe_core.torch.parallel import parallel_header
+from msprobe_core.torch.record.record_maker import ValueOptions
 from msprobe_core.torch.record.tensor_files import TensorFiles
-from msprobe_core.torch.record.tensors import SavesFile, TensorBook, ValueOptions
+from msprobe_core.torch.record.tensors import SavesFile, TensorBook
 from msprobe_core.torch.watch import Capture
 from msprobe_core.torch.watch.custom_functions import CustomApis
 from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation
-from msprobe_core.torch.watch.modules import Model
+from msprobe_core.torch.watch.model_modules import Model
 from msprobe_core.torch.watch.saved_values import SavedValues
 from msprobe_core.torch.watch.token_range import TokenRange
 from msprobe_core.writer.step_files import Header

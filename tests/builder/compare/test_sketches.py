@@ -20,8 +20,9 @@ from builder.dump.values import Record
 from builder.judge.verdict import judge
 from builder.match.nodes import match_trees
 from builder.match.tree import build_tree
+from msprobe_core.torch.record.record_maker import ValueOptions
 from msprobe_core.torch.record.tensor_files import TensorFiles
-from msprobe_core.torch.record.tensors import TensorBook, ValueOptions
+from msprobe_core.torch.record.tensors import TensorBook
 from tests.builder.dumps import Json, forward, write_dump
 
 FIELDS = set(Record.__struct_fields__)

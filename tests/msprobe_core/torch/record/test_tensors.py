@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from msprobe_core.torch.record.tensors import TensorBook, ValueOptions
+from msprobe_core.torch.record.record_maker import ValueOptions
+from msprobe_core.torch.record.tensors import TensorBook
 from msprobe_core.values.arguments import ArgumentWriter
 
 FLOATS = [torch.float64, torch.float32, torch.bfloat16, torch.float16]
@@ -205,11 +206,11 @@ def test_extremes_are_exact_and_sums_near(values: list[float]) -> None:
 
 
 def test_a_tensor_is_computed_once_per_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    from msprobe_core.torch.record import tensors
+    from msprobe_core.torch.record import record_maker
 
     calls: list[int] = []
-    real = tensors.measure_now
-    monkeypatch.setattr(tensors, "measure_now", lambda *a: (calls.append(1), real(*a))[1])
+    real = record_maker.measure_now
+    monkeypatch.setattr(record_maker, "measure_now", lambda *a: (calls.append(1), real(*a))[1])
     made, _ = book()
     value = torch.ones(5000)
     with torch.no_grad():
