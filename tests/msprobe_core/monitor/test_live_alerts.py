@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from msprobe_core.format.alerts import Alert
 from msprobe_core.format.series import STATISTICS, TrendTarget
-from msprobe_core.monitor.alerts import AlertWatch
+from msprobe_core.monitor.live_alerts import AlertWatch
 
 NOISE = {"actv": 0.04, "loss": 0.9, "grad": 1.3}
 """As measured in a small network with batch norm."""
