@@ -32,6 +32,7 @@ SENTENCES = {
     # findings
     "introduced": "inputs agree (score {input_score:.2f}), the output {value} differs "
     "(score {score:.2f})",
+    "explained": "what is read explains that {value} is {explained:.1%} off; it is {apart:.1%} off",
     "extra_calls": "calls that only the problem run makes: {names}",
     "missing_calls": "calls that only the benchmark run makes: {names}",
     "extra_replaced": "calls without a partner in the benchmark run: {names}; in their place it "

@@ -25,7 +25,8 @@ class Suspect:
     `inside` is the module that contains the node; None at the top level. Of merged ranks: `path` in
     the logical model, the guilty `ranks` and where they stand, the `axis` and the `check` that
     failed between them, and what the node is called there. `places` are where the same cause showed
-    again: step, rank and node of each.
+    again: step, rank and node of each. `apart` is how far a value is off as a share of its norm,
+    `explained` how far its inputs explain; None where no distance is known.
     """
 
     step: int
@@ -50,6 +51,8 @@ class Suspect:
     axis: str | None = None
     check: str | None = None
     origin: str | None = None
+    apart: float | None = None
+    explained: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,8 @@ class Diagnosis:
             "score",
             "input_score",
             "introduced",
+            "apart",
+            "explained",
             "reasons",
             "propagated_to",
             "places",
@@ -216,6 +221,8 @@ def _suspect(row: sqlite3.Row) -> Suspect:
 
 
 class _Place(TypedDict, total=False):
+    apart: float
+    explained: float
     ranks: tuple[int, ...]
     coordinates: str
     axis: str
@@ -235,9 +242,12 @@ _CHECKS = {
 
 
 def _place(reasons: list[Reason]) -> _Place:
-    """Where a finding of merged ranks lies, as its reasons have it."""
+    """Where a finding of merged ranks lies and how far it is off, as its reasons have it."""
     place: _Place = {}
     for reason in reversed(reasons):
+        if reason["code"] == "explained":
+            place["apart"] = float(str(reason["apart"]))
+            place["explained"] = float(str(reason["explained"]))
         if "ranks" in reason:
             place["ranks"] = tuple(map(int, str(reason["ranks"]).split(", ")))
             place["coordinates"] = str(reason["coordinates"])

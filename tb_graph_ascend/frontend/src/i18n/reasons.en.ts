@@ -37,6 +37,7 @@ export const reasonsEn: Record<string, string> = {
   unwritten: "{{value}}: memory that nobody had written yet, which is not compared",
   hidden_by_infinity:
     "its output is read as {{value}} by {{reader}}, whose output differs; the infinities in it hide from statistics whether it agrees",
+  explained: "what is read explains that {{value}} is {{explained, percent}} off; it is {{apart, percent}} off",
   extra_calls: "calls that only the problem run makes: {{names}}",
   missing_calls: "calls that only the benchmark run makes: {{names}}",
   extra_replaced:

@@ -27,6 +27,7 @@ export const reasonsZh: Record<string, string> = {
   unwritten: "{{value}}：尚未写入的内存，不作比较",
   hidden_by_infinity:
     "其输出被 {{reader}} 作为 {{value}} 读取，而后者的输出不同；其中的无穷大使统计量无法判断它是否一致",
+  explained: "所读输入可解释 {{value}} 相差 {{explained, percent}}，实际相差 {{apart, percent}}",
   extra_calls: "只有问题侧执行的调用：{{names}}",
   missing_calls: "只有标杆侧执行的调用：{{names}}",
   extra_replaced: "标杆侧没有对应的调用：{{names}}；标杆侧在同一位置执行的是：{{instead}}",
