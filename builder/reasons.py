@@ -101,6 +101,8 @@ SENTENCES = {
     "measure of a tensor in common; arguments, dtypes and shapes alone were compared",
     "unlike_names": "dumps of unlike tasks, {problem} against {benchmark}: one holds no values; "
     "names alone were compared",
+    "rated_error": "no number differs beyond rounding, but nodes are rated error ({count}): what "
+    "differs is something else of their values, as format, shape or an argument; first {name}",
     "ties": "{name} (of {count} such calls) ranks numbers that agree to rounding and picks others: "
     "a tie; what is gathered by them differs and is no finding",
     "placed_by_names": "the {side} dump has no construct.json: its modules stand as their names "

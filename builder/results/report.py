@@ -57,7 +57,10 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All suspects in order, the first to look at first, and what the comparison covered."""
+    """All suspects in order, the first to look at first, and what the comparison covered.
+
+    `differs_elsewhere`: no number differs, and yet nodes are rated error, as the summary says.
+    """
 
     database: Path
     task: str
@@ -70,6 +73,7 @@ class Diagnosis:
     findings: list[Suspect]
     worst: float | None
     comparable: bool
+    differs_elsewhere: bool = False
     values: dict[str, object] | None = None
 
     def as_json(self) -> dict[str, object]:
@@ -159,6 +163,7 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
         worst=max(worst, default=None),
         values=json.loads(meta["values"]) if "values" in meta else None,
         comparable=not any(reason["code"] == "nothing_comparable" for reason in summary),
+        differs_elsewhere=any(reason["code"] == "rated_error" for reason in summary),
     )
 
 

@@ -44,6 +44,8 @@ export const reasonsZh: Record<string, string> = {
   partner_missing: "与 rank {{peer_rank}} 的 {{kind}}：缺少对端调用",
   collective_order: "本 rank 调用 {{kind}} 时，rank {{peer_rank}} 调用的是 {{other}}",
   checkpoint_recomputed: "在反向传播中重新计算（激活检查点）",
+  rated_error:
+    "没有任何数值的差异超出舍入误差，但有 {{count}} 个节点被评为 error：不同之处在于值的其他属性，如格式、形状或参数；第一个是 {{name}}",
   ties: "{{name}}（共 {{count}} 个此类调用）对在舍入误差内相等的数排序，选出了不同的元素：属于平局；由此取出的值不同，但不算问题",
   precision_setting: "问题侧以 {{problem}} 计算，标杆侧以 {{benchmark}} 计算（大多数值或整类调用）；容差按较粗的精度计算",
   statistics_only: "张量数据与统计量数据比较：按双方都有的统计量比较",
