@@ -5,7 +5,7 @@ import { describe, expect, inject, it } from "vitest";
 
 import { OVERFLOW_SCORE } from "../../tb_graph_ascend/frontend/src/graph/appearance";
 import { rampColor } from "../../tb_graph_ascend/frontend/src/graph/ramp";
-import { addressOf, graphsShown, on, open, selectedName, stateIs, withBrowser } from "./page";
+import { addressOf, graphsShown, on, open, rest, selectedName, stateIs, withBrowser } from "./page";
 
 withBrowser();
 /** Writing 100,000 entries a side and comparing them goes on beside the first journeys. */
@@ -27,7 +27,7 @@ interface Row {
 /** The rows in view, once they rest, from the top. */
 async function rows(page: Page): Promise<Row[]> {
   await page.locator(".diff-rows [role=row]").first().waitFor();
-  await page.waitForTimeout(400);
+  await rest(page);
   return page.locator(".diff-rows [role=row]").evaluateAll((elements) =>
     elements.map((row) => {
       const cell = (name: string): string =>
@@ -180,7 +180,7 @@ describe("rows", () => {
       await page.keyboard.press("e");
       const { place } = await rowOf(page, "layers.0");
       await page.locator(".diff-scroll").evaluate((element, y) => void (element.scrollTop = y), (place + 6) * ROW);
-      await page.waitForTimeout(300);
+      await rest(page);
       const box = await page.locator(CANVAS).boundingBox();
       if (!box) throw new Error("no canvas");
       // A click into the first line in view reaches the head that is kept there.
@@ -193,7 +193,7 @@ describe("rows", () => {
       await page.locator(".diff-scroll").focus();
       await page.keyboard.press("Home");
       await page.keyboard.press("e");
-      await page.waitForTimeout(400);
+      await rest(page);
       await page.locator(".diff-scroll").evaluate((element, y) => void (element.scrollTop = y), 16 * ROW);
       const seen = await rows(page);
       const places = ["ln2", "mlp", "ffn"].map((name) =>
@@ -277,7 +277,7 @@ describe("profile", () => {
       await page.locator(".diff-scroll").focus();
       await page.keyboard.press("Home");
       await page.keyboard.press("e");
-      await page.waitForTimeout(400);
+      await rest(page);
       const strip = await page.locator(".profile").boundingBox();
       if (!strip) throw new Error("no profile");
       const frame = async () => (await page.locator(".profile-lens").boundingBox())?.x ?? 0;

@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 
-import { downloaded, graphsShown, on, query, selectedName, stateIs, tab, withBrowser } from "./page";
+import { downloaded, graphsShown, on, query, rest, selectedName, stateIs, tab, withBrowser } from "./page";
 
 withBrowser();
 const cards = (page: Page) => page.locator(".findings > .finding");
@@ -58,9 +58,7 @@ describe("nodes table", () => {
       await page.locator("#search").fill("linear score>0.5 forward");
       await page.getByRole("button", { name: "everywhere" }).click();
       await stateIs(page, "scope", "all");
-      // The count of the pair alone stands there until that of all pairs arrives.
-      await page.waitForLoadState("networkidle");
-      await page.waitForTimeout(2_000);
+      // Until the answer over all steps and ranks is there, the count says that it is awaited.
       await expect.poll(() => count(page)).toMatch(/^\d+ nodes/);
       const total = Number.parseInt(await count(page), 10);
       const { name, content } = await downloaded(page, () => page.getByRole("button", { name: "CSV", exact: true }).click());
@@ -128,7 +126,7 @@ describe("nodes table", () => {
       await expect.poll(() => selectedName(page)).toMatch(/gelu/i);
       const last = await selectedName(page);
       await late;
-      await page.waitForTimeout(300);
+      await rest(page);
       expect(await selectedName(page)).toBe(last);
     }));
 

@@ -12,6 +12,8 @@ from tb_graph_ascend.view.diff.words import RowWords, by_row, kinds_of
 from tb_graph_ascend.view.module_path import module_path
 
 MOST_BINS = 400
+# What calls outside of any module belong to that run after a pass and before the next one.
+AFTER = {"backward": "after_backward", "optimizer": "optimizer"}
 
 
 class Phase(msgspec.Struct, frozen=True):
@@ -116,14 +118,19 @@ def _tail(name: str) -> str:
 def _phases(rows: MergedRows, bin_of: list[int]) -> list[Phase]:
     """Passes as the top level has them, for what lies below a row belongs to its pass."""
     direction = by_row(rows, rows.problem.direction, rows.benchmark.direction)
+    module = kinds_of(rows) == KINDS.index("module")
     phases: list[Phase] = []
     for row in np.flatnonzero(rows.depth == 1).tolist():
-        directions = direction[row : rows.last[row] + 1]
-        directions = directions[directions >= 0]
+        below = slice(row, rows.last[row] + 1)
+        directions = direction[below][direction[below] >= 0]
         name: str = DIRECTIONS[int(directions[0])] if len(directions) else ""
+        before = phases[-1].name if phases else ""
+        # What reduces and clips gradients runs forward, but in no forward pass: that has modules.
+        if name == "forward" and before in (*AFTER, *AFTER.values()) and module.any():
+            name = name if module[below].any() else AFTER.get(before, before)
         if _name(rows, row).lower().startswith("optimizer"):
             name = "optimizer"
-        if name and (not phases or phases[-1].name != name):
+        if name and name != before:
             phases.append(Phase(name, bin_of[row]))
     if phases:
         phases[0] = Phase(phases[0].name, 0)

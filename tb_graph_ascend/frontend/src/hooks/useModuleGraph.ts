@@ -35,7 +35,8 @@ export function useModuleGraph(session: GraphSession) {
       wanted = false;
     };
   }, [data, comparison]);
-  return { laid, error: asked.error, retry: asked.refetch };
+  const busy = asked.isFetching || laid?.graph !== data;
+  return { laid, busy, error: asked.error, retry: asked.refetch };
 }
 
 function wishOf({ boxes, edges }: ModuleGraph, comparison: boolean): Omit<LayoutWish, "ticket"> {

@@ -42,6 +42,7 @@ export const diff = {
     help: "The worst score over execution order; click goes there, drag moves",
     forward: "forward",
     backward: "backward",
+    after_backward: "after backward",
     optimizer: "optimizer",
   },
   levelMeans: {
@@ -59,6 +60,7 @@ export const diff = {
     inside: "inside it",
     forward: "gradient of the forward call",
     cause: "laid by the diagnosis to",
+    within: "in {{module}}",
     partner: "was compared with",
   },
   help: {

@@ -42,6 +42,7 @@ export const diff = {
     help: "按执行顺序的最差分数；点击跳转，拖动移动",
     forward: "前向",
     backward: "反向",
+    after_backward: "反向之后",
     optimizer: "优化器",
   },
   levelMeans: {
@@ -59,6 +60,7 @@ export const diff = {
     inside: "其内部",
     forward: "对应的前向调用",
     cause: "诊断归因于",
+    within: "位于 {{module}}",
     partner: "对应的节点",
   },
   help: {
