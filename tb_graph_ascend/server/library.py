@@ -27,6 +27,7 @@ from tb_graph_ascend.server.overlay import Overlay, lay_over
 from tb_graph_ascend.view.answer import Since, answer, since_mapping
 from tb_graph_ascend.view.certainty import compared_pairs
 from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
+from tb_graph_ascend.view.diff.profile import Profile, with_norms
 from tb_graph_ascend.view.search.index import PairIndex, pair_index
 from tb_graph_ascend.view.search.node_filter import NodeFilter
 
@@ -74,6 +75,7 @@ class Library:
         self._seen: Cache[OpenDatabase] = Cache(_MOST_SEEN)
         self._indexes: Cache[PairIndex] = Cache(_MOST_INDEXES)
         self._diffs: Cache[DiffIndex] = Cache(_MOST_DIFFS)
+        self._profiles: Cache[Profile] = Cache(_MOST_DIFFS)
         self.pictures: Cache[Picture] = Cache(_MOST_PICTURES)
         self._answers: Cache[StandingAnswer] = Cache(_MOST_OPEN)
         self._headers: Cache[_Header] = Cache(_MOST_STATES)
@@ -159,6 +161,16 @@ class Library:
         """A pair as one list of rows, seen through its manual pairs."""
         key = (opened.file.version, opened.pairs, step, rank)
         return self._diffs.get(key, lambda: diff_index(opened.database, step, rank))
+
+    def profile(self, opened: OpenDatabase, step: int, rank: int) -> Profile:
+        """The strip of a pair; that of a single graph is kept, for it reads the norms of all."""
+        index = self.diff(opened, step, rank)
+        if opened.database.comparison:
+            return index.profile
+        key = (opened.file.version, step, rank)
+        return self._profiles.get(
+            key, lambda: with_norms(index.profile, index.rows, opened.database)
+        )
 
     def nodes(
         self,

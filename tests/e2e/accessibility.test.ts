@@ -62,6 +62,11 @@ const SCREENS: Record<string, (page: Page) => Promise<void>> = {
     await page.locator(".notice").waitFor();
   },
   levels: (page) => page.keyboard.press("o"),
+  graph: async (page) => {
+    await page.keyboard.press("v");
+    await page.locator(".boxes-frame .box").first().waitFor();
+  },
+  "hovered box": (page) => page.locator(".box").first().hover(),
 };
 
 describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
@@ -93,6 +98,7 @@ async function otherPages(): Promise<Record<string, [string, string]>> {
     proposals: [await addressOf(places.standalone, "renamed", "&list=mapping"), ".proposals"],
     joined: [await addressOf(places.standalone, "joined"), "canvas.diff-canvas"],
     failed: [await addressOf(places.standalone, "failed", "&step=1&rank=1"), ".pair-failed"],
+    "few shared": [await addressOf(places.standalone, "ported"), ".answer.partly"],
     single: [await addressOf(places.standalone, "single"), ".boxes-frame"],
     empty: [`${places.empty}index.html`, ".build-form, canvas.diff-canvas"],
   };

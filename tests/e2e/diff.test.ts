@@ -282,13 +282,20 @@ describe("profile", () => {
       if (!strip) throw new Error("no profile");
       const frame = async () => (await page.locator(".profile-lens").boundingBox())?.x ?? 0;
       const before = await frame();
-      await page.mouse.click(strip.x + strip.width * 0.8, strip.y + 20);
+      await page.mouse.click(strip.x + strip.width * 0.8, strip.y + 60);
       await expect.poll(frame).toBeGreaterThan(before + strip.width / 2);
       const { place } = (await rows(page))[0] ?? { place: 0 };
       expect(place).toBeGreaterThan(100);
       await page.locator(".profile").focus();
       await page.keyboard.press("Home");
       await expect.poll(async () => (await rows(page))[0]?.place).toBe(0);
+      // A click on a layer fills the strip with it, and its rows come into view.
+      await page.mouse.click(strip.x + strip.width * 0.3, strip.y + 26);
+      const whole = page.getByRole("button", { name: "Whole", exact: true });
+      await whole.waitFor();
+      await expect.poll(async () => (await rows(page))[0]?.place).toBeGreaterThan(5);
+      await whole.click();
+      await expect.poll(() => whole.count()).toBe(0);
     }));
 });
 
@@ -301,6 +308,12 @@ describe("a single graph and failures", () => {
       const [first] = await rows(page);
       expect(first?.problem).toBe("DefaultModel");
       expect(await page.locator("[data-column=benchmark]").count()).toBe(0);
+      // What was recorded is said; no run lacks what the other has, for there is no other.
+      expect(await page.locator(".about").innerText()).toContain("statistics");
+      await page.keyboard.press("End");
+      await page.locator(".value-table").waitFor();
+      expect(await page.locator(".bottom").innerText()).not.toMatch(/problem/i);
+      expect(await page.locator(".profile").getAttribute("title")).toMatch(/Norms .* from \S+ to \S+/);
     });
     await on("failed", async (page) => {
       await page.getByRole("gridcell", { name: "step 1, rank 1: failed" }).click();

@@ -28,6 +28,19 @@ describe("causes", () => {
       await expect.poll(() => selectedName(page)).toContain("__mul__");
     }));
 
+  it("are told of above when their card is chosen", () =>
+    on("causes", async (page) => {
+      await expect.poll(() => cards(page).count()).toBe(2);
+      const told = async (): Promise<string> => page.locator(".answer h1").innerText();
+      for (const index of [1, 0]) {
+        const card = cards(page).nth(index);
+        await card.locator(".finding-main").click();
+        const module = (await card.innerText()).match(/layers\.[\w.]+/)?.[0] ?? "no module";
+        await expect.poll(told).toContain(module);
+        expect(await page.locator(".pager").innerText()).toContain(`${index + 1} of 2`);
+      }
+    }));
+
   it("fold out what they propagated to", () =>
     on("tensor", async (page) => {
       await page.getByRole("button", { name: /propagated/ }).click();

@@ -849,7 +849,8 @@ export interface components {
          * @description Bins over all rows of a pair, closed or not.
          *
          *         `rows` is how many rows there are; `worst` is null where no score is known; `causes` are bins
-         *         in which something begins, `alone` those with calls of one side only.
+         *         in which something begins, `alone` those with calls of one side only. Of a single graph
+         *         `norms` holds the largest norm that calls of a bin put out, null where none was recorded.
          */
         Profile: {
             rows: number;
@@ -858,6 +859,8 @@ export interface components {
             alone: number[];
             phases: components["schemas"]["Phase"][];
             blocks: components["schemas"]["Block"][];
+            /** @default [] */
+            norms: (number | ("-inf" | "inf" | "nan") | null)[];
         };
         /**
          * Phase

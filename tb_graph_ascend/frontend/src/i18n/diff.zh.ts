@@ -39,7 +39,9 @@ export const diff = {
   },
   profile: {
     label: "概览：按执行顺序的最差分数",
-    help: "按执行顺序的最差分数；点击跳转，拖动移动",
+    help: "按执行顺序的最差分数；点击跳转，拖动移动，点击模块可放大到该模块",
+    norms: "按执行顺序的输出范数，取对数，自 {{least}} 至 {{most}}；红色为非数值",
+    whole: "全部",
     forward: "前向",
     backward: "反向",
     after_backward: "反向之后",

@@ -4,6 +4,7 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import type { ErrorOf, FlowLink, Measure, Value, ValuePair } from "../../api/types";
+import { useDatabase } from "../../hooks/useDatabase";
 import { type Column, isArgument } from "../../state/columns";
 import { NumberCell } from "../parts/NumberCell";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -75,9 +76,11 @@ export function ValueRow({ value, columns, ends, of: owner, open, toggle }: Prop
   );
 }
 
+/** Which run alone has the value; a single graph has no other to lack it. */
 function Surplus({ value }: { value: ValuePair }) {
   const { t } = useTranslation();
-  if (value.problem && value.benchmark) return null;
+  const { data } = useDatabase();
+  if (!data?.comparison || (value.problem && value.benchmark)) return null;
   const label = value.problem ? t("details.onlyProblem") : t("details.onlyBenchmark");
   return <span className="tag">{label}</span>;
 }

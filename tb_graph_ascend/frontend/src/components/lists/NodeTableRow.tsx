@@ -25,6 +25,7 @@ interface Props {
 export function NodeTableRow({ row, index, active, places, style, choose }: Props) {
   const { t } = useTranslation();
   const { node, partner, module } = row;
+  const { data } = useDatabase();
   const selected = useApp((state) => state.selected === node.id || (node.match !== null && state.selected === node.match));
   const renamed = partner !== null && partner !== node.name;
   return (
@@ -40,7 +41,7 @@ export function NodeTableRow({ row, index, active, places, style, choose }: Prop
       onClick={choose}
     >
       <span role="gridcell" className="cell-node" title={renamed ? `${node.name} ↔ ${partner}` : node.name}>
-        {node.match === null && (
+        {node.match === null && data?.comparison && (
           <span className={`side-dot ${node.side}`} title={t("lists.onlyIn", { side: t(`side.${node.side}`) })} />
         )}
         <span className="node-tail">
