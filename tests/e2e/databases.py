@@ -108,7 +108,7 @@ def build_two_causes(folder: Path) -> None:
     """Build a comparison in which each of two ranks has a fault of its own."""
     problem = folder / "dumps" / "problem"
     shutil.copytree(SAMPLES / "ranks" / "bench", problem)
-    for rank, name in enumerate(("Functional.gelu.0.forward", "Functional.gelu.1.forward")):
+    for rank, name in enumerate(("Functional.gelu.0.forward", "Functional.layer_norm.1.forward")):
         file = problem / "step0" / f"rank{rank}" / "dump.json"
         recorded = json.loads(file.read_text())
         for number in ("Max", "Min", "Mean", "Norm"):

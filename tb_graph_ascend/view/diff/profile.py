@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import msgspec
 import numpy as np
 from msgspec.structs import replace
@@ -16,13 +18,14 @@ from tb_graph_ascend.view.module_path import module_path
 MOST_BINS = 400
 _MOST_ASKED = 900
 # What calls outside of any module belong to that run after a pass and before the next one.
-AFTER = {"backward": "after_backward", "optimizer": "optimizer"}
+PhaseName: TypeAlias = Literal["forward", "backward", "after_backward", "optimizer"]
+AFTER: dict[PhaseName, PhaseName] = {"backward": "after_backward", "optimizer": "optimizer"}
 
 
 class Phase(msgspec.Struct, frozen=True):
     """Where a pass begins, as a bin."""
 
-    name: str
+    name: PhaseName
     bin: Count
 
 
@@ -152,14 +155,14 @@ def _phases(rows: MergedRows, bin_of: list[int]) -> list[Phase]:
     for row in np.flatnonzero(rows.depth == 1).tolist():
         below = slice(row, rows.last[row] + 1)
         directions = direction[below][direction[below] >= 0]
-        name: str = DIRECTIONS[int(directions[0])] if len(directions) else ""
-        before = phases[-1].name if phases else ""
+        name: PhaseName | None = DIRECTIONS[int(directions[0])] if len(directions) else None
+        before = phases[-1].name if phases else None
         # What reduces and clips gradients runs forward, but in no forward pass: that has modules.
-        if name == "forward" and before in (*AFTER, *AFTER.values()) and module.any():
+        if name == "forward" and before not in (None, name) and module.any():
             name = name if module[below].any() else AFTER.get(before, before)
         if _name(rows, row).lower().startswith("optimizer"):
             name = "optimizer"
-        if name and name != before:
+        if name is not None and name != before:
             phases.append(Phase(name, bin_of[row]))
     if phases:
         phases[0] = Phase(phases[0].name, 0)

@@ -867,7 +867,8 @@ export interface components {
          * @description Where a pass begins, as a bin.
          */
         Phase: {
-            name: string;
+            /** @enum {unknown} */
+            name: "after_backward" | "backward" | "forward" | "optimizer";
             bin: number;
         };
         /**

@@ -81,7 +81,7 @@ function Content({ databases }: { databases: Databases }) {
 const LISTS_PX = `${Math.max(Math.min(400, Math.max(260, window.innerWidth * 0.3)), window.innerWidth * 0.2)}px`;
 
 /** Room for a head and eight values; what a tall window has beyond that is for the rows. */
-const DETAILS_PX = `${Math.round(Math.min(window.innerHeight * 0.3, 300))}px`;
+const DETAILS = window.innerHeight > 1100 ? "300px" : "30%";
 
 function Workspace() {
   const { t } = useTranslation();
@@ -105,7 +105,7 @@ function Workspace() {
           </Group>
         </Panel>
         <Separator className="separator horizontal" aria-label={t("frame.details")} />
-        <Panel id="details" defaultSize={compact ? "37%" : DETAILS_PX} minSize="90px">
+        <Panel id="details" defaultSize={compact ? "37%" : DETAILS} minSize="90px">
           <BottomPanel />
         </Panel>
       </Group>
