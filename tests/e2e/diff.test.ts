@@ -5,7 +5,7 @@ import { describe, expect, inject, it } from "vitest";
 
 import { OVERFLOW_SCORE } from "../../tb_graph_ascend/frontend/src/graph/appearance";
 import { rampColor } from "../../tb_graph_ascend/frontend/src/graph/ramp";
-import { addressOf, graphsShown, on, open, rest, selectedName, stateIs, withBrowser } from "./page";
+import { addressOf, graphsShown, on, open, query, rest, selectedName, stateIs, withBrowser } from "./page";
 
 withBrowser();
 /** Writing 100,000 entries a side and comparing them goes on beside the first journeys. */
@@ -310,7 +310,8 @@ describe("a single graph and failures", () => {
       expect(await page.locator("[data-column=benchmark]").count()).toBe(0);
       // What was recorded is said; no run lacks what the other has, for there is no other.
       expect(await page.locator(".about").innerText()).toContain("statistics");
-      await page.keyboard.press("End");
+      await query(page, "linear forward");
+      await page.keyboard.press("Enter");
       await page.locator(".value-table").waitFor();
       expect(await page.locator(".bottom").innerText()).not.toMatch(/problem/i);
       expect(await page.locator(".profile").getAttribute("title")).toMatch(/Norms .* from \S+ to \S+/);
