@@ -1,6 +1,7 @@
 """The build backend: setuptools, with the React bundle built into tb_graph_ascend/static/ first.
 
-An sdist carries the bundle, so building from one needs no Node.
+An sdist carries the bundle, so building from one needs no Node. A wheel carries the kernel that
+measures tensors and is for its platform then; without a compiler it is for any.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bundle import ROOT, build_bundle, carries_bundle, find_node
+from kernel import build_kernel, platform_tag
 from setuptools import build_meta
 
 _Config = dict[str, Any] | None
@@ -18,16 +20,19 @@ _Config = dict[str, Any] | None
 def build_wheel(
     wheel_directory: str, config_settings: _Config = None, metadata_directory: str | None = None
 ) -> str:
-    """Build a wheel that holds the bundle."""
+    """Build a wheel that holds the bundle, and the kernel where it can be compiled."""
     _prepare()
+    if build_kernel():
+        config_settings = _for_this_platform(config_settings or {})
     return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_editable(
     wheel_directory: str, config_settings: _Config = None, metadata_directory: str | None = None
 ) -> str:
-    """Build an editable install; the bundle is put into the checkout."""
+    """Build an editable install; bundle and kernel are put into the checkout."""
     _prepare()
+    build_kernel()
     return build_meta.build_editable(wheel_directory, config_settings, metadata_directory)
 
 
@@ -60,6 +65,12 @@ def _prepare() -> None:
     build_bundle()
     # setuptools copies into build/ and never removes: bundles of earlier builds would be shipped.
     shutil.rmtree(Path(ROOT) / "build" / "lib", ignore_errors=True)
+
+
+def _for_this_platform(settings: dict[str, Any]) -> dict[str, Any]:
+    given = settings.get("--build-option", [])
+    options = [given] if isinstance(given, str) else list(given)
+    return {**settings, "--build-option": [*options, f"--plat-name={platform_tag()}"]}
 
 
 def _node_requirement() -> list[str]:

@@ -13,7 +13,7 @@ BuilderError            what and where, and in `hint` the next step
 from __future__ import annotations
 
 from builder.reasons import Reason
-from msprobe_core.format.errors import MendableError
+from msprobe_core.format.mendable_error import MendableError
 
 
 class BuilderError(MendableError):

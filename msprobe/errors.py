@@ -1,11 +1,11 @@
-"""What a user can do wrong with the face of the tools; the root is `msprobe_core.format.errors`.
+"""What a user can do wrong with the face of the tools; the root is `MendableError`.
 
 The command line shows message and hint as one line; in a script the error is raised.
 """
 
 from __future__ import annotations
 
-from msprobe_core.format.errors import MendableError
+from msprobe_core.format.mendable_error import MendableError
 
 
 class CheckError(MendableError):

@@ -15,7 +15,7 @@ from msprobe_core.config import Config, read_config
 from msprobe_core.errors import LifecycleError
 from msprobe_core.report import say
 from msprobe_core.torch.pytorch import TorchFramework
-from msprobe_core.torch.watch.modules import Model
+from msprobe_core.torch.watch.model_modules import Model
 
 _Result = TypeVar("_Result")
 

@@ -164,7 +164,7 @@ def _digest(value: Any) -> str:
 def _add(update: Callable[[bytes], None], value: Any) -> None:
     if isinstance(value, torch.Tensor):
         with torch.no_grad():
-            update(_bytes(value.detach(), update))
+            update(_bytes(_opened(value).detach(), update))
     elif isinstance(value, dict):
         _add(update, list(value.values()))
     elif isinstance(value, (list, tuple)):
@@ -174,6 +174,17 @@ def _add(update: Callable[[bytes], None], value: Any) -> None:
         update(repr(value).encode())
 
 
+def _opened(tensor: Any) -> Any:
+    """What a wrapper stands for; one of this list is not asked, as it may raise."""
+    if type(tensor) in (torch.Tensor, nn.Parameter) or tensor.is_nested:
+        return tensor
+    inner = getattr(tensor, "inner", None)
+    if isinstance(inner, torch.Tensor):  # every tensor has a method of that name
+        return inner
+    is_backed = type(tensor).dequantize is torch.Tensor.dequantize
+    return tensor.as_subclass(torch.Tensor) if is_backed else tensor.dequantize()
+
+
 def _bytes(tensor: Any, update: Callable[[bytes], None]) -> bytes:
     if tensor.is_nested:
         for part in tensor.unbind():
@@ -181,9 +192,6 @@ def _bytes(tensor: Any, update: Callable[[bytes], None]) -> bytes:
         return b"nested"
     if tensor.is_quantized:
         tensor = tensor.int_repr()
-    if type(tensor) not in (torch.Tensor, nn.Parameter):
-        inner = getattr(tensor, "inner", None)
-        tensor = inner if inner is not None else tensor.dequantize()
     if tensor.layout is not torch.strided:
         tensor = tensor.to_dense()
     head = f"{tensor.dtype}{tuple(tensor.shape)}".encode()

@@ -35,7 +35,7 @@ class Frozen(datetime.datetime):
     @classmethod
     def now(cls, tz=None):
         return cls(1999, 12, 31, 23, 59, 59)
-import builder.write.database as writer
+import builder.write.result_writer as writer
 writer.datetime = Frozen
 from msprobe.cli import main
 sys.exit(main(sys.argv[1:]))

@@ -7,7 +7,7 @@ from math import isnan
 import numpy as np
 
 from builder.compare.mask_constants import mask_alike
-from builder.compare.statistics import number_of
+from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
 from msprobe_core.format import canonical_dtype
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from builder.compare.statistics import Floats, Statistics, element_count, statistics_of
 from builder.dump.forms import Forms
-from builder.dump.sketches import sketches_of
+from builder.dump.sketch_numbers import sketches_of
 from builder.dump.values import Values
 from msprobe_core.format import PROJECTIONS
 

@@ -43,7 +43,7 @@ from builder.dump.forms import Forms
 from builder.dump.reader import Dump
 from builder.dump.values import Record
 from builder.match.nodes import Matching
-from builder.match.values import SURPLUS, ValuePairs, pair_values
+from builder.match.value_pairing import SURPLUS, ValuePairs, pair_values
 from msprobe_core.format import SKETCH_VERSION
 
 

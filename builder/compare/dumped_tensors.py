@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
+from pathlib import Path
 
 from builder.compare.tensors import TensorMeasures, compare_tensors
 from builder.dump.joined_tensors import JoinedTensor, open_joined
@@ -22,7 +23,9 @@ _FEW = 200
 
 def measure_files(pairs: Mapping[int, FilePair], cores: int) -> dict[int, Outcome]:
     """Measure pairs of tensor files, given and returned by row; equal pairs are read once."""
-    distinct = list(dict.fromkeys(pairs.values()))
+    files = {row: (_one_file(ours), _one_file(theirs)) for row, (ours, theirs) in pairs.items()}
+    read = {files[row]: pair for row, pair in pairs.items()}
+    distinct = list(read.values())
     shares = cores if CAN_FORK and len(distinct) >= _FEW else 1
     # Every n-th pair each: neighbours in a dump are alike, so the shares weigh the same. Processes,
     # since threads would wait for each other between the short steps of a small tensor.
@@ -31,7 +34,18 @@ def measure_files(pairs: Mapping[int, FilePair], cores: int) -> dict[int, Outcom
         waiting = [running.enter_context(beside(partial(_measure, p))) for p in parts[1:]]
         measured = [_measure(parts[0]), *(result() for result in waiting)]
     outcomes = {pair: o for part, own in zip(parts, measured) for pair, o in zip(part, own)}
-    return {row: outcomes[pair] for row, pair in pairs.items()}
+    return {row: outcomes[read[file]] for row, file in files.items()}
+
+
+def _one_file(place: Place) -> Place | tuple[int, int]:
+    """The same for all names of one file: a tensor that several values are has several."""
+    if isinstance(place, JoinedTensor):
+        return place
+    try:
+        told = Path(place).stat()
+    except OSError:  # said when it is read
+        return place
+    return place if told.st_nlink == 1 else (told.st_dev, told.st_ino)
 
 
 def _measure(pairs: Sequence[FilePair]) -> list[Outcome]:

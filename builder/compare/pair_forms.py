@@ -11,7 +11,7 @@ from builder.compare.columns import Columns
 from builder.compare.statistics import Floats
 from builder.dump.forms import Forms
 from builder.dump.values import Record
-from builder.match.values import SURPLUS, ValuePairs
+from builder.match.value_pairing import SURPLUS, ValuePairs
 
 
 class PairForms:

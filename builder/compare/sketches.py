@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from builder.compare.mask_constants import hold_masks
 from builder.compare.statistics import Floats, Statistics, statistics_of
-from builder.dump.sketches import sketches_of
+from builder.dump.sketch_numbers import sketches_of
 from builder.dump.values import Record
 from msprobe_core.format import is_integer_dtype
 

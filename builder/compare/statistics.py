@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.compare.mask_constants import are_smallest
+from builder.dump.statistic_cells import number_of, numbers_of, scaled_difference
 from builder.dump.values import Record
 
 Floats = NDArray[np.float64]
@@ -73,7 +74,7 @@ def statistics_of(records: list[Record], sizes: Floats | None = None) -> Statist
     """
     # One pass over the records: fetching them from memory costs more than the copying.
     cells = [cell for r in records for cell in (r.Max, r.Min, r.Mean, r.Norm)]
-    flat = _floats(cells)
+    flat = numbers_of(cells)
     recorded = np.ones(len(flat), dtype=bool)
     for index in np.flatnonzero(np.isnan(flat)).tolist():
         recorded[index] = cells[index] is not None
@@ -129,40 +130,6 @@ def norm_relative_error(problem: Statistics, benchmark: Statistics) -> Floats:
     by_norm = scaled_difference(problem.table[3], benchmark.table[3], np.abs(benchmark.table[3]))
     by_max = scaled_difference(problem.table[0], benchmark.table[0], np.abs(benchmark.table[0]))
     return np.where(both[3], by_norm, np.where(both[0], by_max, np.nan))
-
-
-def scaled_difference(problem: Floats, benchmark: Floats, scale: Floats) -> Floats:
-    """|problem − benchmark| / scale, with the outcomes that a division cannot give.
-
-    Equal values and non-finite values of the same kind give 0, a difference from a zero scale
-    and a value that is non-finite on one side only give infinity.
-    """
-    with np.errstate(all="ignore"):
-        difference = np.abs(problem - benchmark)
-        ratio = difference / scale
-        same = (problem == benchmark) | (np.isnan(problem) & np.isnan(benchmark))
-        both_infinite = np.isinf(problem) & np.isinf(benchmark)
-        finite_pair = np.isfinite(problem) & np.isfinite(benchmark)
-        # A finite statistic beside an infinite or NaN scale says nothing on its own.
-        ratio = np.where(np.isfinite(scale), ratio, 0.0)
-        ratio = np.where(finite_pair, ratio, np.inf)
-        ratio = np.where(np.isnan(ratio), np.inf, ratio)
-        return np.asarray(np.where(same, 0.0, np.where(both_infinite, 1.0, ratio)))
-
-
-def _floats(column: list[float | bool | str | None]) -> Floats:
-    try:
-        return np.array(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.array([number_of(cell) for cell in column], dtype=np.float64)
-
-
-def number_of(cell: float | bool | str | None) -> float:
-    """A statistic as a dump may spell it; NaN where none is recorded or the text is no number."""
-    try:
-        return float(cell) if cell is not None else float("nan")
-    except ValueError:
-        return float("nan")
 
 
 def nonfinite_state(record: Record) -> str:

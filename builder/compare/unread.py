@@ -9,7 +9,7 @@ import numpy as np
 
 from builder.match.nodes import Matching
 from builder.match.tree import Tree
-from builder.match.values import SURPLUS, ValuePairs
+from builder.match.value_pairing import SURPLUS, ValuePairs
 
 _ADDING = frozenset("addmm addmm_ addmv addmv_ addr addr_ addbmm addbmm_ baddbmm baddbmm_".split())
 _ADDED_TO = frozenset(("input.0", "input.input", "input.self"))

@@ -28,7 +28,7 @@ from builder.diagnosis.rules import (
 from builder.diagnosis.walked import Walked
 from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.tree import TreeNode
-from builder.match.values import SURPLUS
+from builder.match.value_pairing import SURPLUS
 
 
 def walk_by_scores(comparison: Comparison, threshold: float) -> Walked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from builder.diagnosis.candidates import Candidate, CandidateKind
 from builder.diagnosis.case import Case
 from builder.diagnosis.finding import Finding
-from builder.flow.edges import named_output
+from builder.flow.feeding import named_output
 from builder.match.nodes import Matching
 from builder.match.tree import TreeNode
 from builder.reasons import Reason

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from builder.compare.comparison import Comparison
 from builder.compare.mask_constants import hold_masks
-from builder.compare.statistics import Bools, Floats
+from builder.compare.statistics import Bools, Floats, Statistics
 from builder.diagnosis.paired_values import PairedValues
 from builder.match.tree import TreeNode
 from msprobe_core.format import machine_epsilon
@@ -20,6 +20,7 @@ from msprobe_core.format import machine_epsilon
 ROUNDED = 1.5
 # Sums are carried in float32 at least; in another order they leave a few roundings of that.
 SUMMED = 4.0
+CARRIED = SUMMED * 2.0**-23
 # Projections of a sketch are stored in float32: a distance that they tell may be off by so much.
 _RESOLUTION = 2.0**-21
 _SINGLE = 2.0**-23
@@ -43,13 +44,15 @@ class Distances(PairedValues):
         with np.errstate(all="ignore"):
             larger = np.fmax(np.abs(ours.table), np.abs(theirs.table))
             masked = hold_masks(ours.table[:2]) | hold_masks(theirs.table[:2])
+            lost = _lost(ours) & theirs.nonfinite | _lost(theirs) & ours.nonfinite
             norm = np.nan_to_num(self._norms(larger, masked), posinf=0.0)
-            distance = self._distances(norm, seen)
+            distance = np.where(lost, 0.0, self._distances(norm, seen))
             share = np.where(distance == 0, 0.0, np.where(norm > 0, distance / norm, inf))
             extremes = np.concatenate((ours.table[:2], theirs.table[:2]))
         self.seen: list[bool] = seen.tolist()
         self.measured: list[bool] = measured.tolist()
-        self.hidden: list[bool] = (masked & ~seen).tolist()
+        # NaN beside infinity or NaN: a sketch leaves other elements out on either side.
+        self.hidden: list[bool] = ((masked & ~seen) | lost).tolist()
         self.known: list[bool] = (~np.isnan(comparison.error)).tolist()
         self.norm: list[float] = norm.tolist()
         self.distance: list[float] = distance.tolist()
@@ -177,3 +180,8 @@ class Distances(PairedValues):
         self.largest: list[float] = np.where(masked, norm, largest).tolist()
         self.smallest: list[float] = np.nan_to_num(least).tolist()
         self.mean: list[float] = np.where(masked, 0.0, mean).tolist()
+
+
+def _lost(side: Statistics) -> Bools:
+    """Which values hold NaN."""
+    return np.asarray(np.isnan(side.table[:2]).any(axis=0) & side.nonfinite)

@@ -8,11 +8,15 @@ from functools import cached_property
 from math import inf, sqrt
 from typing import Literal
 
-from builder.diagnosis.excess import ESTIMATED, UNKNOWN, Expected
+import numpy as np
+
+from builder.diagnosis.call_operands import ESTIMATED
+from builder.diagnosis.excess import UNKNOWN, Expected
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Phase, phase_of
-from builder.diagnosis.structure import scope_of
-from builder.flow.edges import NOWHERE, Flow
+from builder.diagnosis.structure import is_in, scope_of
+from builder.flow.feeding import NOWHERE, Flow
+from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import TreeNode
 
 # Put out by partners and moved since; by a call that one run alone makes; by two that are no
@@ -31,13 +35,17 @@ class Makers:
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """How many times further apart a value is than expected; `came` is what its inputs explain."""
+    """How many times further apart a value is than expected; `came` is what its inputs explain.
+
+    `told` says that a bound told what to expect, and not a guess.
+    """
 
     times: float
     row: int
     way: Way = "outside"
     makers: Makers | None = None
     came: float = 0.0
+    told: bool = False
 
 
 NO_EXCESS = Excess(0.0, -1)
@@ -50,12 +58,13 @@ def excess_over(
     way: Way = "moved",
     makers: Makers | None = None,
     came: float = 0.0,
+    told: bool = False,
 ) -> Excess:
     """The excess of a distance over what is expected; none over what anything may follow from."""
     if expected == inf or distance == 0:
         return NO_EXCESS
     times = distance / expected if expected > 0 else inf
-    return Excess(times, row, way, makers, came)
+    return Excess(times, row, way, makers, came, told)
 
 
 class Edges:
@@ -98,6 +107,9 @@ class Edges:
         if known.is_integer(row):
             traced = makers.ours is not None or makers.theirs is not None
             return NO_EXCESS if share > 0 and traced else Excess(inf, row, "outside", makers)
+        added = self._added_up(node.forward, row) if node.direction == "backward" else None
+        if added is not None:
+            return self._excess(row, added, "moved", makers)
         way = self._way(makers)
         much = 1.0 if way == "changed" else UNKNOWN
         return self._excess(row, ESTIMATED * much * share * known.norm[row], way, makers)
@@ -117,6 +129,11 @@ class Edges:
         noise = known.noise[row]
         if node.direction == "backward":
             forward = node.forward
+            came = known.of_gradient(node, row)
+            if came is None and forward is not None:
+                came = self._added_up(forward, row, inside=True)
+            if came is not None:
+                return self._excess(row, came, "moved", makers)
             if forward is not None:
                 share = max(share, self._inside[forward], known.most(known.tensor_rows(forward)))
             read = [r for r in known.inputs(node) if not known.is_integer(r)]
@@ -212,7 +229,83 @@ class Edges:
 
     def _excess(self, row: int, came: float, way: Way, makers: Makers) -> Excess:
         expected = came + self._known.noise[row]
-        return excess_over(self._known.distance[row], expected, row, way, makers, came)
+        told = way == "moved"
+        return excess_over(self._known.distance[row], expected, row, way, makers, came, told)
+
+    # --- gradients that are added up --------------------------------------------------------------
+
+    def _added_up(self, node: TreeNode | None, row: int, inside: bool = False) -> float | None:
+        """How far apart a gradient is that those of all readers of a value were added up to.
+
+        `row` is the gradient of what a node of the forward pass put out, or with `inside` of what
+        it read; None where a reader's gradient is not recorded.
+        """
+        if node is None or node not in self._matching.partner:
+            return None
+        known, shape = self._known, self._known.theirs[row].shape
+        values = known.inputs(node) if inside else known.outputs(node)
+        alike = [r for r in values if known.theirs[r].shape == shape]
+        parts = [self._read_back(node, r, inside) for r in alike]
+        told = [part for part in parts if part and self._is_sum(row, part)]
+        if len(told) != len(parts) or not parts:
+            return None
+        # Where two values have one shape, either may be the one.
+        return max(sum(map(known.reach, part)) for part in told)
+
+    def _read_back(self, node: TreeNode, row: int, inside: bool) -> list[int]:
+        """The rows of the gradients that its readers give a value; none where one is missing."""
+        number = self._flows[0].prints.numbers[self._facts.value_pair(row)[0]]
+        rows: list[int] = []
+        if number == NO_PRINT:
+            return rows
+        for reader in self._readers.get(number, ()):
+            if inside and not is_in(reader, node):
+                continue
+            back = self._gradient_of(reader, row)
+            if back is None:
+                return []
+            rows.append(back)
+        return rows
+
+    def _is_sum(self, row: int, parts: list[int]) -> bool:
+        """Whether the benchmark's gradient is the sum of some others: its sketch tells.
+
+        A call of several, like a cross entropy, records the gradient of its last one alone.
+        """
+        _, columns = self._facts.comparison.columns
+        _, whole = self._facts.value_pair(row)
+        pairs = [self._facts.value_pair(part)[1] for part in parts]
+        known = columns.sketches
+        if known is None:
+            return False
+        missing = known[whole] - known[pairs].sum(axis=0)
+        allowed = _FORMS * sum(self._known.noise[r] for r in (row, *parts))
+        return bool(np.sqrt(np.mean(missing**2)) <= allowed)
+
+    def _gradient_of(self, reader: TreeNode, row: int) -> int | None:
+        """The row of the gradient that a call gives a value that it read."""
+        known, shape = self._known, self._known.theirs[row].shape
+        above = reader.parent
+        alone = above is not None and above.kind == "module" and len(above.children) == 1
+        for one in (above if alone else None, reader):
+            back = one.backward if one is not None else None
+            if back is None or back not in self._matching.partner:
+                continue
+            alike = [r for r in known.outputs(back) if known.theirs[r].shape == shape]
+            if alike:
+                return max(alike, key=known.distance.__getitem__)
+        return None
+
+    @cached_property
+    def _readers(self) -> dict[int, list[TreeNode]]:
+        """The calls of the problem's forward pass that read a value, by its fingerprint."""
+        flow = self._flows[0]
+        found: dict[int, list[TreeNode]] = defaultdict(list)
+        for value, consumer in zip(flow.value.tolist(), flow.consumer.tolist()):
+            reader = self._matching.problem.in_order[consumer]
+            if reader.direction == "forward" and reader.kind == "api":
+                found[flow.prints.numbers[value]].append(reader)
+        return found
 
     def _makers_inside(self, node: TreeNode, row: int) -> Makers:
         """The innermost nodes inside both sides of a module that put out what it puts out."""

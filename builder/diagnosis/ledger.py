@@ -12,10 +12,10 @@ from typing import Literal
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding, FindingKind, phase_of
 from builder.diagnosis.scaling import ScaledGradients
-from builder.flow.edges import Flow
+from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT, Producers
 from builder.match.tree import TreeNode
-from builder.match.values import SURPLUS
+from builder.match.value_pairing import SURPLUS
 from builder.reasons import Reason
 
 

@@ -13,7 +13,7 @@ from builder.compare.statistics import Bools
 from builder.dump.forms import Form
 from builder.dump.values import Record
 from builder.match.tree import TreeNode
-from builder.match.values import SURPLUS
+from builder.match.value_pairing import SURPLUS
 
 
 class PairedValues:

@@ -17,7 +17,7 @@ from builder.diagnosis.facts import ESTIMATED, Facts
 from builder.diagnosis.finding import Finding, phase_of
 from builder.diagnosis.ledger import Ledger
 from builder.match.tree import TreeNode
-from builder.match.values import SURPLUS
+from builder.match.value_pairing import SURPLUS
 from builder.reasons import Reason
 
 # How many calls a difference inside the tolerance is followed upstream.

@@ -7,7 +7,7 @@ from builder.compare.score import THRESHOLD
 from builder.diagnosis.attribution import attribute
 from builder.diagnosis.by_scores import walk_by_scores
 from builder.diagnosis.walked import Walked
-from builder.flow.edges import Flow, flow_of
+from builder.flow.feeding import Flow, flow_of
 
 
 def walk(

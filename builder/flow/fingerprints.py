@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.compare.columns import Columns
-from builder.compare.statistics import number_of
 from builder.dump.forms import Form
+from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
 from msprobe_core.format import canonical_dtype

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from builder.compare.comparison import Comparison
 from builder.dump.joined_tensors import JoinedTensor, read_joined
 from builder.dump.reader import Dump
+from builder.dump.statistic_cells import Cell, known_or_none
 from builder.dump.tensor_files import open_tensor
 from builder.dump.values import Record
 from builder.errors import InputError
@@ -144,8 +145,8 @@ def _pair_facts(comparison: Comparison, row: int) -> PairFacts | None:
         is_output=bool(comparison.is_output[row]),
         problem=_facts(p, matching.problem.dump if tensor else None),
         benchmark=_facts(b, matching.benchmark.dump if tensor else None),
-        error=_number(comparison.error[row]),
-        score=_number(comparison.score[row]),
+        error=known_or_none(comparison.error[row]),
+        score=known_or_none(comparison.score[row]),
     )
 
 
@@ -164,9 +165,5 @@ def _facts(record: Record, dump: Dump | None) -> ValueFacts:
     )
 
 
-def _statistic(cell: float | bool | str | None) -> float | None:
+def _statistic(cell: Cell) -> float | None:
     return float(cell) if cell is not None else None
-
-
-def _number(value: np.float64) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.compare.mask_constants import are_smallest
-from builder.compare.statistics import Floats, nonfinite_state, number_of, statistics_of
+from builder.compare.statistics import Floats, nonfinite_state, statistics_of
 from builder.dump.forms import OUTPUT_ROLES
+from builder.dump.statistic_cells import number_of
 from builder.match.tree import Tree, TreeNode
 from msprobe_core.format import canonical_dtype
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import Floats
@@ -155,7 +156,7 @@ def _apply_norm_rules(
     worst_in = _worst_input(comparison, error)
     # An input without any error still carries rounding: ten times nothing is no warning.
     rounding = max(machine_epsilon(dtype) or 0.0 for dtype in comparison.precision)
-    for row in np.flatnonzero(comparison.is_output & (error > 10 * rounding)).tolist():
+    for row in np.flatnonzero(_diverging_outputs(comparison) & (error > 10 * rounding)).tolist():
         node = int(comparison.pairs.node[row])
         if node in exempt:
             continue
@@ -165,6 +166,15 @@ def _apply_norm_rules(
             judged[node].add("error", {"code": "norm_error_appears", "value": key, "error": e})
         elif e > 10 * max(before, rounding):
             judged[node].add("warning", {"code": "norm_error_grows", "value": key, "error": e})
+
+
+def _diverging_outputs(comparison: Comparison) -> NDArray[np.bool_]:
+    """The outputs that rounding does not explain: the rules over inputs are about no others.
+
+    Where terms cancel (the gradient of a bias before a norm is a sum of zero) what is left is
+    rounding, and its relative error is any number in two sound runs.
+    """
+    return np.asarray(comparison.is_output & (comparison.score > 0))
 
 
 def _worst_input(comparison: Comparison, error: Floats) -> Floats:
@@ -184,9 +194,10 @@ def _apply_tensor_rules(
         if not comparison.is_output[row]:
             thousandth[node] = min(thousandth.get(node, 1.0), measures.one_thousandth)
             cosine[node] = min(cosine.get(node, 1.0), measures.cosine)
+    diverges = _diverging_outputs(comparison)
     for row, measures in comparison.tensors.items():
         node = int(comparison.pairs.node[row])
-        if not comparison.is_output[row] or node in exempt:
+        if not diverges[row] or node in exempt:
             continue
         key = comparison.keys[row]
         if thousandth.get(node, 1.0) > 0.9 and measures.one_thousandth < 0.6:

@@ -1,8 +1,8 @@
 """Aligns two sequences of calls: a longest common subsequence that prefers agreeing details.
 
 Among alignments of equal length the one with more agreeing details (shapes, then arguments, then
-the line of source) wins, so that an inserted call leaves itself unmatched and not its neighbour of
-the same name.
+what became of the result and the line of source) wins, so that an inserted call
+leaves itself unmatched and not its neighbour of the same name.
 """
 
 from __future__ import annotations
@@ -13,21 +13,24 @@ from dataclasses import dataclass, field
 
 # Cells of the dynamic programme that are affordable; wider gaps are cut at unique calls first.
 _CELLS = 1_000_000
-# Each outweighs any number of the next in a sequence of a thousand calls.
-_NAME, _SHAPE, _DETAIL, _LINE = 1_000_000_000, 1_000_000, 1_000, 1
+# Each outweighs any number of the next in a sequence of a thousand calls; what became of a result
+# tells more than the line, which a loop or a helper makes all calls share.
+_NAME, _SHAPE, _DETAIL, _FATE, _LINE = 10**12, 10**8, 10**4, 2, 1
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
     """What a call shows to the alignment: its name decides, the rest breaks ties.
 
-    The line says which of two equal calls it is; another line makes no call another one.
+    `fate` (what became of its result, part by part) and the line say which of two equal calls it
+    is; another fate or line makes no call another one. None stands for what is not known.
     """
 
     name: Hashable
     shape: Hashable = None
     detail: Hashable = None
     line: Hashable = field(default=None, compare=False)
+    fate: tuple[bool | None, ...] = field(default=(), compare=False)
 
 
 def align(left: Sequence[Token], right: Sequence[Token]) -> list[tuple[int, int]]:
@@ -53,8 +56,8 @@ def align(left: Sequence[Token], right: Sequence[Token]) -> list[tuple[int, int]
 
 
 def _same(one: Token, other: Token, as_many: bool) -> bool:
-    # With a call more on one side, the line tells which of two equal ones that is.
-    return one == other and (as_many or one.line == other.line)
+    # With a call more on one side, fate and line tell which of two equal ones that is.
+    return one == other and (as_many or (one.line, one.fate) == (other.line, other.fate))
 
 
 def _best(
@@ -109,6 +112,8 @@ def _weight(one: Token, other: Token) -> int:
             weight += _DETAIL
     if one.line is not None and one.line == other.line:
         weight += _LINE
+    for ours, theirs in zip(one.fate, other.fate):
+        weight += _FATE * (ours is theirs is not None)
     return weight
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from builder.match.align import align
@@ -18,7 +19,7 @@ from builder.match.layer_mapping import LayerMapping, Rule
 from builder.match.manual_file import MappedPair
 from builder.match.renaming import find_renaming, modules_of
 from builder.match.rollout_mapping import RolloutMapping
-from builder.match.tokens import call_names, call_tokens
+from builder.match.tokens import Readers, call_names, call_tokens, pass_tokens, readers_of
 from builder.match.tree import Tree, TreeNode, subtree
 from builder.match.updated_parameters import OPTIMIZER, parted_by_parameter
 
@@ -148,19 +149,36 @@ class _Matcher:
         own: Callable[[TreeNode], object],
         reason: MatchReason | None = None,
     ) -> list[_Pair]:
-        waiting: dict[object, list[TreeNode]] = {}
-        for node in reversed(right):
+        asking, waiting = self._free_by(left, wanted), self._free_by(right, own)
+        partner = {
+            ours: theirs
+            for key, nodes in asking.items()
+            if key is not None and key in waiting
+            for ours, theirs in self._in_turn(nodes, waiting[key])
+        }
+        opened = [(node, partner[node]) for node in left if node in partner]
+        return [p for p in opened if self.matching.pair(*p, reason or self._reason(p[0]))]
+
+    def _free_by(
+        self, nodes: list[TreeNode], key_of: Callable[[TreeNode], object]
+    ) -> dict[object, list[TreeNode]]:
+        by_key: dict[object, list[TreeNode]] = {}
+        for node in nodes:
             if node not in self.matching.partner:
-                waiting.setdefault(own(node), []).append(node)
-        opened = []
-        for node in left:
-            key = wanted(node)
-            candidates = waiting.get(key) if key is not None else None
-            if not candidates:
-                continue
-            if self.matching.pair(node, candidates[-1], reason or self._reason(node)):
-                opened.append((node, candidates.pop()))
-        return opened
+                by_key.setdefault(key_of(node), []).append(node)
+        return by_key
+
+    def _in_turn(self, ours: list[TreeNode], theirs: list[TreeNode]) -> list[_Pair]:
+        """Passes of one module in their order; with more of them on a side, those most alike."""
+        if len(ours) == len(theirs):
+            return list(zip(ours, theirs))
+        left, right = (
+            pass_tokens(nodes, tree, readers)
+            for nodes, tree, readers in zip(
+                (ours, theirs), (self.matching.problem, self.matching.benchmark), self._readers
+            )
+        )
+        return [(ours[i], theirs[j]) for i, j in align(left, right)]
 
     def _wanted(self, node: TreeNode) -> object:
         return None if self._rule(node) is not None else _own_key(node)
@@ -231,11 +249,16 @@ class _Matcher:
         if call_names(left, rank, loose) == call_names(right, rank, loose):
             pairs = list(enumerate(range(len(left))))
         else:
-            tokens = call_tokens(left, trees[0], rank, loose)
-            pairs = align(tokens, call_tokens(right, trees[1], rank, loose))
+            ours, theirs = self._readers
+            tokens = call_tokens(left, trees[0], rank, loose, ours)
+            pairs = align(tokens, call_tokens(right, trees[1], rank, loose, theirs))
         pairs, crossed = pair_crosswise(pairs, left, right, trees)
         for i, j in pairs:
             self.matching.pair(left[i], right[j], "crosswise" if i in crossed else "aligned")
+
+    @cached_property
+    def _readers(self) -> tuple[Readers, Readers]:
+        return readers_of(self.matching.problem), readers_of(self.matching.benchmark)
 
     def _by_parameter(
         self, left: list[TreeNode], right: list[TreeNode]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from math import isfinite
 
+from builder.dump.forms import OUTPUT_ROLES
 from builder.dump.values import Record
 from builder.match.align import Token
 from builder.match.tree import Tree, TreeNode
@@ -18,11 +20,36 @@ def call_names(nodes: list[TreeNode], rank: dict[TreeNode, int], loose: bool) ->
     return [_name(node, rank, loose) for node in nodes]
 
 
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """What becomes of results in one tree: `values` are the names of the outputs that a call took.
+
+    `values` is None where a dump does not say what it took, `passes_back` whether it has
+    gradients.
+    """
+
+    values: frozenset[str] | None
+    passes_back: bool
+
+    def fate(self, node: TreeNode, keys: Sequence[str]) -> tuple[bool | None, bool | None]:
+        """Whether a call took what this one put out, and whether a gradient came back for it."""
+        outputs = (f"{node.name}.{key}" for key in keys if key.startswith(OUTPUT_ROLES))
+        taken = None if self.values is None else any(name in self.values for name in outputs)
+        return taken, node.backward is not None if self.passes_back else None
+
+
+def readers_of(tree: Tree) -> Readers:
+    """Gather what the records of a tree say."""
+    sources = frozenset(r.source for r in tree.dump.values.records if r.source is not None)
+    passes_back = any(node.direction == "backward" for node in tree.in_order)
+    return Readers(sources or None, passes_back)
+
+
 def call_tokens(
-    nodes: list[TreeNode], tree: Tree, rank: dict[TreeNode, int], loose: bool
+    nodes: list[TreeNode], tree: Tree, rank: dict[TreeNode, int], loose: bool, readers: Readers
 ) -> list[Token]:
     """Names with shapes and arguments, to tell apart equal calls around an inserted one."""
-    return [_token(node, tree, rank, loose) for node in nodes]
+    return [_token(node, tree, rank, loose, readers) for node in nodes]
 
 
 def _name(node: TreeNode, rank: dict[TreeNode, int], loose: bool) -> Hashable:
@@ -34,15 +61,25 @@ def _name(node: TreeNode, rank: dict[TreeNode, int], loose: bool) -> Hashable:
     return (node.owner, node.direction)
 
 
-def _token(node: TreeNode, tree: Tree, rank: dict[TreeNode, int], loose: bool) -> Token:
+def _token(
+    node: TreeNode, tree: Tree, rank: dict[TreeNode, int], loose: bool, readers: Readers
+) -> Token:
     name = _name(node, rank, loose)
-    if node.kind != "api":
-        return Token(name)
+    return Token(name) if node.kind != "api" else _described(name, node, tree, readers)
+
+
+def pass_tokens(nodes: list[TreeNode], tree: Tree, readers: Readers) -> list[Token]:
+    """Passes through one module, alike but for what they hold and what became of it."""
+    return [_described("", node, tree, readers) for node in nodes]
+
+
+def _described(name: Hashable, node: TreeNode, tree: Tree, readers: Readers) -> Token:
     start, stop = node.values
     records = tree.dump.values.records[start:stop]
     shapes = tuple(record.shape for record in records)
     arguments = tuple(repr(record.value) for record in records if record.dtype is None)
-    return Token(name, shapes, (arguments, _first_norm(records)), _line(node, tree))
+    fate = readers.fate(node, tree.dump.values.keys[start:stop])
+    return Token(name, shapes, (arguments, _first_norm(records)), _line(node, tree), fate)
 
 
 def _line(node: TreeNode, tree: Tree) -> str | None:

@@ -1,5 +1,7 @@
-"""Everything that is asked of a result database; all of its SQL stands here.
+"""Everything that is asked of a result database.
 
+All of its SQL stands here, but what reads a pair whole (`whole_pairs`) or along the flow
+(`flow_links`).
 A reader sees the file through patches, which lie over it without being in it.
 """
 
@@ -7,8 +9,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -26,7 +26,8 @@ from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
 from builder.match.manual_file import MappedPair
 from builder.results.across import find_everywhere
-from builder.results.flow_cells import NO_FLOW, FlowIds, read_flow
+from builder.results.flow_cells import NO_FLOW, FlowIds
+from builder.results.flow_links import flow_of
 from builder.results.manual.patches import NodeSource, Patches
 from builder.results.records import (
     Across,
@@ -34,7 +35,6 @@ from builder.results.records import (
     CommunicationLink,
     Findings,
     FirstOutput,
-    FlowLink,
     Node,
     NodeDetails,
     NodeFlow,
@@ -47,15 +47,11 @@ from builder.results.records import (
 )
 from builder.results.schema import (
     finding,
-    flow,
-    form,
     graph,
     node,
-    record,
     value,
 )
-from builder.results.side_cells import read_cells
-from builder.results.side_nodes import SideNodes, from_cells
+from builder.results.side_nodes import SideNodes
 from builder.results.stored_file import StoredFile
 from builder.results.stored_rows import (
     cell_of,
@@ -72,6 +68,7 @@ from builder.results.stored_rows import (
 from builder.results.trace import Trace, trace
 from builder.results.value_measures import measure_of
 from builder.results.value_pairs import pair_up, shape_of
+from builder.results.whole_pairs import read_flows, read_sides
 
 SIDES: tuple[Side, Side] = ("problem", "benchmark")
 # In the order of the record's fields.
@@ -81,7 +78,6 @@ _NODE_COLUMNS = tuple("exec_order" if f == "order" else f for f in _FIELDS if f 
 
 # SQLite before 3.32 takes no more in one statement.
 _MOST_PARAMETERS = 900
-_MOST_LINKS = 2_000  # a rotary table is read by every layer
 _LARGEST = 2**63 - 1  # of SQLite; a request may ask for more
 
 
@@ -277,29 +273,9 @@ class ResultDatabase:
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed; nothing in files of earlier releases."""
         self.node(id_)
-        engine = self.engine_at(id_)
-        producers = self._flow_links(engine, flow.c.consumer == id_, flow.c.producer)
-        consumers = self._flow_links(engine, flow.c.producer == id_, flow.c.consumer)
-        return NodeFlow(producers, consumers)
-
-    def _flow_links(
-        self, engine: Engine, near: ColumnElement[bool], far: ColumnElement[int]
-    ) -> list[FlowLink]:
         if not self._stored.has_flow:
-            return []
-        joined = flow.join(record, record.c.id == flow.c.value)
-        joined = joined.join(form, form.c.id == record.c.form)
-        query = select(far.label("far"), form.c.path, flow.c.value, flow.c.exact)
-        query = query.select_from(joined).where(near).order_by(far, flow.c.value)
-        with engine.connect() as connection:
-            rows = connection.execute(query.limit(_MOST_LINKS)).all()
-        nodes = {n.id: n for n in self.nodes_by_id({row.far for row in rows})}
-        links = [
-            FlowLink(nodes[row.far], row.path, row.value, bool(row.exact))
-            for row in rows
-            if row.far in nodes
-        ]
-        return sorted(links, key=lambda link: (link.node.order, link.value))
+            return NodeFlow([], [])
+        return flow_of(id_, self.engine_at(id_), self.nodes_by_id)
 
     def across(self, id_: int) -> Across:
         """A node in all steps and ranks that have both its name and what stands above it."""
@@ -356,21 +332,8 @@ class ResultDatabase:
         """The nodes of both sides without patches; lists, searches and rows read them once."""
         graphs = {row.side: row.id for row in self._pair_rows(step, rank)}
         ids = [graphs.get(side) for side in SIDES]
-        return self._stored.nodes_of.get((step, rank), lambda: self._read_sides(ids))
-
-    def _read_sides(self, graphs: Sequence[int | None]) -> list[SideNodes]:
-        """Side by side: SQLite works without Python's lock."""
-        engine = self.engine_at(max(id_ for id_ in graphs if id_ is not None))
-
-        def read(id_: int | None) -> SideNodes:
-            with engine.connect() as connection:
-                # The driver's own cursor: what is read is text, not records.
-                cursor = cast("sqlite3.Cursor", connection.connection.cursor())
-                with closing(cursor):
-                    return from_cells(read_cells(cursor, id_))
-
-        with ThreadPoolExecutor(len(SIDES)) as threads:
-            return list(threads.map(read, graphs))
+        at = max(id_ for id_ in ids if id_ is not None)
+        return self._stored.nodes_of.get((step, rank), lambda: read_sides(self.engine_at(at), ids))
 
     def flows(self, step: int, rank: int) -> list[FlowIds]:
         """What fed what on each side of a pair; nothing in files of earlier releases."""
@@ -378,14 +341,7 @@ class ResultDatabase:
         if not self._stored.has_flow:
             return [NO_FLOW for _ in sides]
         ids = next((int(side.id.max()) for side in sides if len(side)), 0)
-        with self.engine_at(ids).connect() as connection:
-            cursor = cast("sqlite3.Cursor", connection.connection.cursor())
-            flows = [
-                read_flow(cursor, int(side.id.min()), int(side.id.max())) if len(side) else NO_FLOW
-                for side in sides
-            ]
-            cursor.close()
-        return flows
+        return read_flows(self.engine_at(ids), sides)
 
     def _pair_rows(self, step: int, rank: int) -> list[Row[Any]]:
         rows = self._stored.pairs.get((step, rank))

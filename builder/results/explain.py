@@ -41,7 +41,7 @@ def _explain_inferred(path: Path, name: str, step: int | None, rank: int | None)
     """The same in a file of msprobe's own builder."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from builder.results.msprobe.database import MsprobeDatabase
+    from builder.results.msprobe.queries import MsprobeDatabase
 
     try:
         with closing(MsprobeDatabase(path)) as database:

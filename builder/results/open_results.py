@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from builder.results.database import ResultDatabase
-from builder.results.msprobe.database import MsprobeDatabase
+from builder.results.msprobe.queries import MsprobeDatabase
 from builder.results.opening import format_of
 from builder.results.reading import Results
 

@@ -12,14 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from builder.compare.sketches import estimate_pairs
-from builder.compare.statistics import (
-    Bools,
-    Floats,
-    Statistics,
-    error_parts,
-    scaled_difference,
-    statistics_of,
-)
+from builder.compare.statistics import Bools, Floats, Statistics, error_parts, statistics_of
+from builder.dump.statistic_cells import scaled_difference
 from builder.dump.values import Record
 from builder.results.records import ErrorOf, Measure
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from builder.errors import DatabaseError
 from builder.results.opening import check_length, connect
-from builder.write.database import volumes_of
+from builder.write.result_writer import volumes_of
 from builder.write.tables import IDS, VOLUME
 
 _AGAIN = "copy it beside the index, or join again"

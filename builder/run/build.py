@@ -21,6 +21,7 @@ from builder.reasons import Reason
 from builder.run.executor import LocalProcesses, Watch
 from builder.run.order import link_ranks, order_findings
 from builder.run.pair_work import StoredPairs
+from builder.work.mapping_rules import check_rules, manual_pairs, match_rules
 from builder.work.merge_coverage import merged_summary, merged_values
 from builder.work.merge_plan import plan_comparison
 from builder.work.options import BuildOptions
@@ -33,9 +34,8 @@ from builder.work.outcome import (
 from builder.work.pair import Instructions
 from builder.work.phases import Phase, PhaseEntered
 from builder.work.plan import PairPlan, Plan, plan_single
-from builder.work.rules import check_rules, manual_pairs, match_rules
-from builder.write.database import Database, insert_rows, write_meta
 from builder.write.pair_store import store_failure, store_missing
+from builder.write.result_writer import Database, insert_rows, write_meta
 from builder.write.tables import COMMUNICATION, FINDING, SCHEMA_VERSION
 
 Progress = Callable[[int, int, PairOutcome], None]

@@ -9,11 +9,11 @@ from pathlib import Path
 from builder.dump.sources import find_sources
 from builder.ranks.joining.layouts import AxisLayout
 from builder.reasons import sentence
+from builder.work.mapping_rules import match_rules
 from builder.work.merge_plan import plan_comparison
 from builder.work.merged import MergedMatch, match_merged
 from builder.work.options import BuildOptions
 from builder.work.plan import PairPlan
-from builder.work.rules import match_rules
 
 
 def describe_merging(

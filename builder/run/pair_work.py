@@ -11,9 +11,9 @@ from builder.work.outcome import PairOutcome
 from builder.work.pair import Instructions, work_on
 from builder.work.phases import enter
 from builder.work.plan import PairPlan
-from builder.write.database import Database
 from builder.write.early_store import EarlyStore
 from builder.write.pair_store import store, store_failure
+from builder.write.result_writer import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from builder.run.executor import PairWork, Report
 from builder.work.memory import pair_bytes
 from builder.work.outcome import PairOutcome
 from builder.work.plan import PairPlan
+from msprobe_core.format.installation import install_command
 
 _Made = TypeVar("_Made", bound=PairOutcome)
 # How often Ray starts a task again whose worker was lost.
@@ -95,7 +96,7 @@ def _ray() -> ModuleType:
         import ray
     except ImportError as error:
         raise InputError(
-            f"--executor ray: {error}", "pip install 'tb-graph-ascend[ray]' on all hosts"
+            f"--executor ray: {error}", f"on all hosts: {install_command('ray')}"
         ) from error
     return ray  # type: ignore[no-any-return]
 

@@ -6,7 +6,9 @@ that is FileNotFoundError here, and the reader lists again.
 
 from __future__ import annotations
 
+import os
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +28,9 @@ from msprobe_core.format.series import (
     every,
 )
 
+_PAGE = 4096
+_SPARSE = 64
+"""Rows that are asked for one by one; more are asked for as the stretch that holds them all."""
 Values = NDArray[np.float32]
 Steps = NDArray[np.int64]
 Columns = NDArray[np.intp]
@@ -44,6 +49,9 @@ class Piece(Protocol):
 
     def largest(self, statistic: int, columns: Columns, level: int) -> Values | None:
         """[column][group of `level` records]; None where there are no such groups."""
+
+    def expect(self, statistic: int, columns: Columns, level: int) -> None:
+        """Let the system fetch what `values` (level 1) or `largest` will read, without waiting."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,33 @@ class Segment:
 
     def largest(self, statistic: int, columns: Columns, level: int) -> Values | None:
         return _taken(self._coarse[level][1, statistic], columns)
+
+    def expect_steps(self) -> None:
+        """Let the system fetch the number of each record, without waiting."""
+        read_ahead(self._path(NUMBERS), [(0, _PAGE)])
+
+    def expect(self, statistic: int, columns: Columns, level: int) -> None:
+        if level == 1 and self.full:
+            self._fetch(STEPS, self.last - self.first + 1, (statistic, _SIZE), columns)
+        else:
+            level = max(level, LEVELS[0])
+            groups = (self.last - self.first + 1) // level
+            self._fetch(every(level), groups, (len(STATISTICS) + statistic,), columns)
+
+    def _fetch(self, what: str, row: int, blocks: tuple[int, ...], columns: Columns) -> None:
+        """Ask for the rows of `columns`, each of `row` float32, in blocks of all known columns."""
+        path, width = self._path(what), 4 * row
+        of_file = len(STATISTICS) * (1 if what == STEPS else 2)
+        known = path.stat().st_size // (of_file * width)
+        rows = columns[(columns >= 0) & (columns < known)]
+        if not len(rows):
+            return
+        if len(rows) > _SPARSE:
+            spans = [(int(rows.min()), int(rows.max() - rows.min()) + 1)]
+        else:
+            spans = [(int(column), 1) for column in rows]
+        places = [(b * known + first, count) for b in blocks for first, count in spans]
+        read_ahead(path, [(0, 1), *((at * width, count * width) for at, count in places)])
 
     @cached_property
     def _stored(self) -> Values:
@@ -132,6 +167,25 @@ class LogTail:
     def largest(self, statistic: int, columns: Columns, level: int) -> Values | None:
         del statistic, columns, level
         return None
+
+    def expect(self, statistic: int, columns: Columns, level: int) -> None:
+        """Nothing: its records are in memory."""
+
+
+def read_ahead(path: Path, spans: Iterable[tuple[int, int]]) -> None:
+    """Let the system begin to fetch (offset, bytes) of a file; a hint, which not every one knows.
+
+    Offsets count from the array's begin, which is less than a page into the file. Files that were
+    just read one after the other wait for the disk once each; asked for beforehand, once in all.
+    """
+    if not hasattr(os, "posix_fadvise"):
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        for offset, length in spans:
+            os.posix_fadvise(descriptor, offset, length + _PAGE, os.POSIX_FADV_WILLNEED)
+    finally:
+        os.close(descriptor)
 
 
 def _record(content: bytes, at: int) -> tuple[int, Values, int] | None:

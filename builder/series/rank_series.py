@@ -84,6 +84,7 @@ class Attempt:
         key = (first, full)
         if key not in self._segments:
             self._segments[key] = Segment(self.directory, first, last, full)
+            self._segments[key].expect_steps()
         return self._segments[key]
 
 
@@ -142,8 +143,8 @@ class RankSeries:
         """[target][step] over `steps`; -inf where a target was not measured."""
         number = STATISTICS.index(statistic)
         parts = [
-            stretch.piece.values(number, self._columns_of(stretch, keys))[:, : stretch.keep]
-            for stretch in self._stretches
+            stretch.piece.values(number, columns)[:, : stretch.keep]
+            for stretch, columns in self._expected(keys, number, 1)
         ]
         return np.concatenate(parts, 1) if parts else np.zeros((len(keys), 0), np.float32)
 
@@ -154,8 +155,7 @@ class RankSeries:
         number = STATISTICS.index(statistic)
         steps: list[Steps] = [np.zeros(0, dtype=np.int64)]
         values: list[Values] = [np.zeros((len(keys), 0), np.float32)]
-        for stretch in self._stretches:
-            columns = self._columns_of(stretch, keys)
+        for stretch, columns in self._expected(keys, number, level):
             coarse = stretch.piece.largest(number, columns, level)
             numbers = stretch.piece.steps
             if coarse is None or stretch.keep < len(numbers):
@@ -167,9 +167,18 @@ class RankSeries:
                 values.append(coarse)
         return np.concatenate(steps), np.concatenate(values, 1)
 
-    def _columns_of(self, stretch: Stretch, keys: Sequence[tuple[str, str]]) -> Columns:
-        known = self._columns[id(stretch.attempt)]
-        return np.asarray([known.get(key, -1) for key in keys], dtype=np.intp)
+    def _expected(
+        self, keys: Sequence[tuple[str, str]], number: int, level: int
+    ) -> list[tuple[Stretch, Columns]]:
+        """Each stretch with the columns of the keys; the system fetches all of them meanwhile."""
+        columns = {
+            attempt: np.asarray([known.get(key, -1) for key in keys], dtype=np.intp)
+            for attempt, known in self._columns.items()
+        }
+        found = [(stretch, columns[id(stretch.attempt)]) for stretch in self._stretches]
+        for stretch, chosen in found:
+            stretch.piece.expect(number, chosen, level)
+        return found
 
 
 def _in_force(attempts: Sequence[Attempt]) -> list[Stretch]:

@@ -116,7 +116,7 @@ class TrendRun:
         for series, chosen in self._by_rank(keys):
             wanted = [keys[i] for i in chosen]
             at, found = _grouped(series, wanted, statistic, level)
-            kept = (at > low - level) & (at <= high)
+            kept = slice(*np.searchsorted(at, (low - level, high), side="right"))
             _fill(values, chosen, edges, at[kept], found[:, kept])
         return Heat(edges, values)
 
@@ -193,4 +193,11 @@ def _fill(values: Values, rows: list[int], edges: Steps, at: Steps, found: Value
         return
     column = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, None)
     starts = np.flatnonzero(np.diff(column, prepend=-1))
-    values[np.asarray(rows)[:, None], column[starts]] = np.maximum.reduceat(found, starts, axis=1)
+    # Most often each column has one group, and each group a column of its own.
+    largest = found if len(starts) == len(at) else np.maximum.reduceat(found, starts, axis=1)
+    if len(rows) < len(values):
+        values[np.asarray(rows)[:, None], column[starts]] = largest
+    elif len(starts) == len(edges):
+        values[:] = largest
+    else:
+        values[:, column[starts]] = largest

@@ -7,8 +7,9 @@ from typing import Any
 
 from builder.errors import InputError
 from builder.storage.folder import Item, is_plain_name
+from msprobe_core.format.installation import install_command
 
-_INSTALL = "pip install 'tb-graph-ascend[remote]' and what fsspec needs for it, as s3fs"
+_INSTALL = f"{install_command('remote')}; and what fsspec needs for it, as s3fs"
 
 
 def open_remote(text: str) -> RemoteFolder:

@@ -25,11 +25,11 @@ from builder.tables.first_difference import write_calls, write_first_differences
 from builder.tables.pairing import Place, plan_tables
 from builder.tables.sheets import check_folder, write_csv, write_xlsx
 from builder.tables.value_table import ValueTable
+from builder.work.mapping_rules import check_rules, match_rules
 from builder.work.options import BuildOptions
 from builder.work.outcome import PairOutcome, StoredFinding
 from builder.work.pair import Instructions, PairResult, work_on
 from builder.work.plan import Missing, PairPlan
-from builder.work.rules import check_rules, match_rules
 from builder.work.summary import outcome_of
 
 SheetForm = Literal["csv", "xlsx"]

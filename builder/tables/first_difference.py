@@ -16,9 +16,9 @@ from builder.errors import OutputError
 from builder.reasons import sentence
 from builder.storage.whole_file import put_in_place
 from builder.tables.cells import NO_PARTNER, Cell
-from builder.tables.columns import CHECKSUMS, RESULT, STACK
 from builder.tables.pairing import Place
 from builder.tables.row_order import Call
+from builder.tables.table_columns import CHECKSUMS, RESULT, STACK
 from builder.tables.value_table import ValueTable
 from builder.work.outcome import StoredFinding
 

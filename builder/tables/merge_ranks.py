@@ -14,8 +14,8 @@ import yaml
 
 from builder.errors import InputError
 from builder.tables.cells import NO_PARTNER, UNSUPPORTED, Cell
-from builder.tables.columns import CHECKSUMS, GRADIENT, STATISTICS_MEASURES, TENSOR_MEASURES
 from builder.tables.sheets import write_xlsx
+from builder.tables.table_columns import CHECKSUMS, GRADIENT, STATISTICS_MEASURES, TENSOR_MEASURES
 
 _NAME, _OTHER_NAME = "NPU Name", "Bench Name"
 _MEASURES = (*STATISTICS_MEASURES, *TENSOR_MEASURES, *CHECKSUMS)

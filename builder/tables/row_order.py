@@ -14,7 +14,7 @@ import numpy as np
 from builder.compare.comparison import Comparison
 from builder.dump.reader import Dump
 from builder.match.tree import TreeNode
-from builder.match.values import SURPLUS
+from builder.match.value_pairing import SURPLUS
 
 NULL = -2  # in place of a value's index: the entry holds null there
 

@@ -18,7 +18,7 @@ from builder.diagnosis.finding import Finding
 from builder.dump.joined_tensors import JoinedTensor
 from builder.judge.verdict import Judgement, Verdict
 from builder.match.tree import TreeNode
-from builder.match.values import SURPLUS
+from builder.match.value_pairing import SURPLUS
 from builder.reasons import Reason, sentence
 from builder.tables.cells import holds_zeros
 from builder.tables.row_order import NULL, Call, Place

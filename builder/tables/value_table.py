@@ -10,7 +10,7 @@ from builder.compare.statistics import element_count
 from builder.dump.reader import Dump, read_stacks
 from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
-from builder.match.values import SURPLUS, value_name
+from builder.match.value_pairing import SURPLUS, value_name
 from builder.tables.cells import (
     NO_PARTNER,
     UNSUPPORTED,
@@ -24,9 +24,9 @@ from builder.tables.cells import (
     statistics_cells,
     tensor_cells,
 )
-from builder.tables.columns import header
 from builder.tables.row_order import NULL, Call, Place, calls_in_order
 from builder.tables.row_verdicts import RowVerdicts
+from builder.tables.table_columns import header
 from builder.work.pair import PairResult
 from msprobe_core.format import STACK_FILE
 

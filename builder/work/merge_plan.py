@@ -15,7 +15,7 @@ from builder.ranks.layout.coordinates import (
     check_ranks,
     replica_layout,
 )
-from builder.ranks.options import MergeOptions
+from builder.ranks.merge_options import MergeOptions
 from builder.reasons import Reason
 from builder.work.options import BuildOptions
 from builder.work.plan import Missing, PairPlan, Plan, plan_pairs

@@ -16,7 +16,7 @@ from builder.dump.reader import Dump
 from builder.match.layout_calls import mark_layout_calls
 from builder.match.nodes import Matching, MatchRules, match_trees
 from builder.match.tree import build_tree
-from builder.match.values import SURPLUS, pair_values
+from builder.match.value_pairing import SURPLUS, pair_values
 from builder.ranks.assembly.assemble import assemble, assemble_like
 from builder.ranks.assembly.batches import Fed, Share, fed_to, moved_shares
 from builder.ranks.assembly.logical_run import LogicalRun
@@ -34,7 +34,7 @@ from builder.ranks.layout.coordinates import (
 )
 from builder.ranks.layout.names import Ties
 from builder.ranks.layout.schedule import number_micro_batches
-from builder.ranks.options import MergeOptions, MicroBatches
+from builder.ranks.merge_options import MergeOptions, MicroBatches
 from builder.work.memory import json_bytes
 from builder.work.options import BuildOptions
 from builder.work.plan import PairPlan

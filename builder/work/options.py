@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from builder.compare.score import THRESHOLD, Tolerance
-from builder.ranks.options import MergeOptions
+from builder.ranks.merge_options import MergeOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from builder.diagnosis.walked import Walked
 from builder.dump.matrices import Matrices, multiply
 from builder.dump.reader import Dump, read_dump
 from builder.errors import InputError
-from builder.flow.edges import Flow
+from builder.flow.feeding import Flow
 from builder.judge.acc_check import Checks, judge_checked
 from builder.judge.extensions import Extension, apply_extensions
 from builder.judge.overflow import overflow_levels

@@ -13,7 +13,7 @@ from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.finding import Finding
 from builder.match.nodes import MatchRules
 from builder.match.tree import Tree, TreeNode
-from builder.match.values import named_values
+from builder.match.value_pairing import named_values
 from builder.reasons import Reason
 from builder.work.merged import MergedMatch
 from builder.work.outcome import PairOutcome, RuleState, StoredFinding

@@ -14,13 +14,13 @@ from types import TracebackType
 
 from builder.compare.columns import Columns, columns_of
 from builder.dump.forms import Forms
-from builder.flow.edges import Flow, flow_of
+from builder.flow.feeding import Flow, flow_of
 from builder.processes.second_process import CAN_FORK, beside
 from builder.work.pair import ComparedPair
-from builder.write.database import Database, insert_columns, insert_rows
 from builder.write.flow_rows import flow_columns
 from builder.write.node_rows import Full, Sparse, node_columns
 from builder.write.placement import Placed, count_nodes, place_pair
+from builder.write.result_writer import Database, insert_columns, insert_rows
 from builder.write.tables import FORM
 from builder.write.value_rows import form_rows, pair_columns, record_columns
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from builder.flow.edges import NOWHERE, Flow
+from builder.flow.feeding import NOWHERE, Flow
 from builder.write.node_rows import Full, Sparse
 from builder.write.placement import Placed
 

@@ -14,10 +14,10 @@ from builder.work.outcome import PairOutcome
 from builder.work.pair import Instructions, PairResult
 from builder.work.plan import Missing, PairPlan
 from builder.work.summary import outcome_of
-from builder.write.database import Database, insert_columns, insert_record, insert_rows
 from builder.write.early_store import EarlyStore
 from builder.write.node_rows import checked_columns, judged_columns, node_columns
 from builder.write.placement import Placed
+from builder.write.result_writer import Database, insert_columns, insert_record, insert_rows
 from builder.write.shard_rows import Row, layout_rows, paired, shard_rows
 from builder.write.tables import LAYOUT, SHARD
 

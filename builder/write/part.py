@@ -9,7 +9,7 @@ from pathlib import Path
 
 from builder.diagnosis.communication import Message
 from builder.work.outcome import PairOutcome, StoredFinding
-from builder.write.database import Database, reserved_ids
+from builder.write.result_writer import Database, reserved_ids
 from builder.write.tables import IDS, TABLES, TableSpec
 
 # Its one row says which unit of which plan the file holds; the outcome is msgpack.

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from math import isnan
 
 from builder.compare.comparison import Comparison
-from builder.compare.statistics import number_of
-from builder.match.values import SURPLUS
+from builder.dump.statistic_cells import number_of
+from builder.match.value_pairing import SURPLUS
 from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.checks.guilt import guilty_ranks
 from builder.ranks.joining.layouts import AXIS_NAMES, Candidate

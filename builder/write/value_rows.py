@@ -12,7 +12,7 @@ from builder.compare.statistics import Statistics
 from builder.compare.tensors import TensorMeasures
 from builder.dump.forms import Form, Forms
 from builder.dump.values import Record
-from builder.match.values import SURPLUS
+from builder.match.value_pairing import SURPLUS
 from builder.write.node_rows import Full, Sparse
 from msprobe_core.format import canonical_dtype
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from msprobe.acc_check.check import Checked
+from msprobe.acc_check.call_check import Checked
 from msprobe.acc_check.run import Results
 
 

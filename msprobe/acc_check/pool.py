@@ -35,8 +35,9 @@ class Pool:
 
     @property
     def pair(self) -> str:
-        """What is compared, as the first worker says; waits for it and raises InputError."""
-        return self._workers[0].wait_until_ready()
+        """What is compared, as the first worker says; waits for all and raises InputError."""
+        first, *_ = (worker.wait_until_ready() for worker in self._workers)
+        return first
 
     def rows(self, calls: Sequence[Call]) -> Iterator[CallRow]:
         """One row per call, in the order in which they are done."""

@@ -24,7 +24,7 @@ class Options:
     folder: Path = Path()
     save_error_data: bool = False
     jit_compile: bool = False
-    devices: tuple[str, ...] = ("0",)
+    devices: tuple[str, ...] = ()
     reference: str = "float64"
     resumed: Path | None = None
     without_repetitions: bool = False

@@ -17,7 +17,7 @@ from msprobe.acc_check.standards import Standard
 class Setup:
     """What all workers are told; `tensors` and `error_data` are folders, None for no such."""
 
-    devices: tuple[str, ...] = ("0",)
+    devices: tuple[str, ...] = ()
     reference: str = "float64"
     seed: int = 1234
     standard: Standard = "rounding"
@@ -89,7 +89,7 @@ _WARM_UP = Call(
 
 
 def _row(call: Call, source: object, pair: object, setup: Setup) -> CallRow:
-    from msprobe.acc_check.check import Pair, check_call, verdicts
+    from msprobe.acc_check.call_check import Pair, check_call, verdicts
     from msprobe.acc_check.error_data import save_error_data
     from msprobe.acc_check.inputs import Source
     from msprobe.acc_check.standards import by_standard

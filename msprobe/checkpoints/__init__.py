@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msprobe.errors import CheckError
+from msprobe_core.format.installation import install_command
 
 if TYPE_CHECKING:
-    from msprobe.checkpoints.comparison import CheckpointComparison
+    from msprobe.checkpoints.checkpoint_comparison import CheckpointComparison
 
 __all__ = ["compare_checkpoints"]
 
@@ -26,7 +27,7 @@ def compare_checkpoints(
     Raises CheckError for a path that holds no checkpoint and for one that is incomplete.
     """
     if find_spec("torch") is None:
-        raise CheckError(f"{first}: needs torch", "pip install 'tb-graph-ascend[checkpoints]'")
-    from msprobe.checkpoints.comparison import compare
+        raise CheckError(f"{first}: needs torch", install_command("checkpoints"))
+    from msprobe.checkpoints.checkpoint_comparison import compare
 
     return compare(Path(first), Path(second), None if mapping is None else Path(mapping))

@@ -14,9 +14,9 @@ from typing import Literal
 
 import yaml
 
-from msprobe.checkpoints.measures import Moments, moments
 from msprobe.checkpoints.names import numbers, template
 from msprobe.checkpoints.parameter import Parameter
+from msprobe.checkpoints.tensor_distance import Moments, moments
 from msprobe.errors import CheckError
 
 MatchedBy = Literal["file", "name", "suffix", "statistics"]

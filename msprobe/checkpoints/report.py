@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from msprobe.checkpoints.comparison import CheckpointComparison, Row
+from msprobe.checkpoints.checkpoint_comparison import CheckpointComparison, Row
 from msprobe.checkpoints.parameter import Parameter
 from msprobe.checkpoints.result_files import table_of
 

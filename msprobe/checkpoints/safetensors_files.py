@@ -11,6 +11,7 @@ import torch
 from msprobe.checkpoints.names import without_shared_root
 from msprobe.checkpoints.parameter import Checkpoint, Parameter
 from msprobe.errors import CheckError
+from msprobe_core.format.installation import install_command
 
 SUFFIX = ".safetensors"
 _DTYPES = {
@@ -57,7 +58,7 @@ def _parameters(file: Path) -> dict[str, Parameter]:
         from safetensors import SafetensorError, safe_open
     except ImportError as error:
         raise CheckError(
-            f"{file}: needs the library safetensors", "pip install 'tb-graph-ascend[checkpoints]'"
+            f"{file}: needs the library safetensors", install_command("checkpoints")
         ) from error
     try:
         with safe_open(file, framework="pt") as opened:

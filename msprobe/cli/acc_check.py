@@ -72,9 +72,10 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
         "-d",
         "--device",
         nargs="+",
-        default=["0"],
+        default=[],
         metavar="DEVICE",
-        help="id of the accelerator, or cpu, cuda:0, npu:0, compile [0; CPU where there is none]",
+        help="id of the accelerator, or cpu, cuda:0, npu:0, compile [the first accelerator; on a "
+        "machine without one the CPU]",
     )
     parser.add_argument(
         "--reference",

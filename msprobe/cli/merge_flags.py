@@ -13,7 +13,7 @@ from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
     from builder.ranks.layout.coordinates import Sizes
-    from builder.ranks.options import MergeOptions
+    from builder.ranks.merge_options import MergeOptions
 
 _Value = TypeVar("_Value")
 _SIZES = {
@@ -93,7 +93,7 @@ def add_merge_flags(parser: argparse.ArgumentParser) -> None:
 def merge_options(options: argparse.Namespace) -> MergeOptions:
     """What the flags say. Raises CommandError for a flag with more than two values."""
     from builder.ranks.joining.told import read_layouts
-    from builder.ranks.options import MergeOptions
+    from builder.ranks.merge_options import MergeOptions
 
     files = getattr(options, "layout", None) or []
     if len(files) > 2:

@@ -37,7 +37,7 @@ from msprobe.cli import (
     unit,
 )
 from msprobe.cli.outcome import Exit
-from msprobe_core.format.errors import MendableError
+from msprobe_core.format.mendable_error import MendableError
 
 COMMANDS = (
     *(graph_visualize, unit, join, compare, merge_result, overflow_check, diagnose, confirm, check),

@@ -12,7 +12,7 @@ from msprobe.cli.outcome import Exit
 from msprobe.errors import CommandError
 
 if TYPE_CHECKING:
-    from builder.series.divergence import Divergence
+    from builder.series.parting import Divergence
     from builder.series.run import TrendRun
     from msprobe_core.format.alerts import Alert
 
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> Exit:
 
 
 def _report(options: argparse.Namespace, directory: Path) -> Exit:
-    from builder.series.divergence import compare_runs
+    from builder.series.parting import compare_runs
     from builder.series.run import TrendRun
 
     run = TrendRun(directory)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from msprobe.config_check.environment import HEADER as ENVIRONMENT_HEADER
-from msprobe.config_check.environment import compare_environments
+from msprobe.config_check.environment_variables import HEADER as ENVIRONMENT_HEADER
+from msprobe.config_check.environment_variables import compare_environments
 from msprobe.config_check.hyper_parameters import (
     HEADER as HYPER_PARAMETER_HEADER,
 )

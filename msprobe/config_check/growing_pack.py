@@ -16,6 +16,7 @@ class GrowingPack:
     """Members are added at the end of the zip; replacing some writes the zip anew and renames it.
 
     The lock is on the folder: the zip itself may be another file after a replacement.
+    Invariant: whatever fails, as a disk that is full, leaves the zip as it was before.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,7 +40,11 @@ class GrowingPack:
 
     def add(self, members: Mapping[str, str]) -> None:
         """Append members that are not there yet."""
-        with self._locked(), zipfile.ZipFile(self.path, "a", zipfile.ZIP_DEFLATED) as packed:
+        with (
+            self._locked(),
+            self._as_before_on_failure(),
+            zipfile.ZipFile(self.path, "a", zipfile.ZIP_DEFLATED) as packed,
+        ):
             for name, text in members.items():
                 packed.writestr(name, text)
 
@@ -56,14 +61,37 @@ class GrowingPack:
 
     def _rewrite(self, stays: Callable[[str], bool], members: Mapping[str, str]) -> None:
         partial = self.path.with_name(f"{self.path.name}.partial")
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as fresh:
-            for name, text in members.items():
-                fresh.writestr(name, text)
-            if self.path.exists():
-                with zipfile.ZipFile(self.path) as packed:
-                    for name in filter(stays, packed.namelist()):
-                        fresh.writestr(name, packed.read(name))
-        partial.replace(self.path)
+        try:
+            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as fresh:
+                for name, text in members.items():
+                    fresh.writestr(name, text)
+                if self.path.exists():
+                    with zipfile.ZipFile(self.path) as packed:
+                        for name in filter(stays, packed.namelist()):
+                            fresh.writestr(name, packed.read(name))
+            partial.replace(self.path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+    @contextmanager
+    def _as_before_on_failure(self) -> Iterator[None]:
+        """Put back the directory at the end of the zip, over which new members are written."""
+        start, directory = 0, b""
+        if self.path.exists():
+            with zipfile.ZipFile(self.path) as packed:
+                start = packed.start_dir
+            with self.path.open("rb") as file:
+                file.seek(start)
+                directory = file.read()
+        try:
+            yield
+        except BaseException:
+            if directory:
+                _end_with(self.path, start, directory)
+            else:
+                self.path.unlink(missing_ok=True)
+            raise
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -78,6 +106,13 @@ class GrowingPack:
             yield
         finally:
             os.close(folder)
+
+
+def _end_with(path: Path, start: int, directory: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(start)
+        file.write(directory)  # over what is there: needs no room
+        file.truncate()
 
 
 def _rank_of(name: str) -> int | None:

@@ -15,7 +15,7 @@ import yaml
 from msprobe.config_check.redaction import redacted
 from msprobe.config_check.sheet import Sheet
 from msprobe.config_check.shell_script import hyper_parameters
-from msprobe.config_check.values import same
+from msprobe.config_check.value_meaning import same
 from msprobe.errors import CheckError
 
 HEADER = (

@@ -13,7 +13,7 @@ import yaml
 from msprobe.config_check.hyper_parameters import flattened
 from msprobe.config_check.redaction import redacted
 from msprobe.config_check.training_log import slime_configuration, verl_configuration
-from msprobe.config_check.values import same
+from msprobe.config_check.value_meaning import same
 from msprobe.errors import CheckError
 
 Framework = Literal["verl", "slime"]

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 from msprobe.config_check.redaction import redacted_text
+from msprobe_core.capture.replacing import Replacements
 
 _OWN = str(Path(__file__).resolve().parent)
 _DEEPEST = 12  # frames of a stack that tell places apart
@@ -36,7 +37,7 @@ Place = tuple[tuple[str, int, str], ...]  # (file, line, function), the caller f
 
 
 class RandomWatch:
-    """Wraps the functions once for the whole process; `started` from then on.
+    """Wraps the functions for the whole process; `started` until it is stopped.
 
     A random function that another one calls is counted with the outer one alone.
     """
@@ -44,6 +45,7 @@ class RandomWatch:
     def __init__(self) -> None:
         self.started = False
         self._counts: dict[str, dict[Place, int]] = {}
+        self._replaced = Replacements()
         self._inside = threading.local()
 
     def start(self) -> None:
@@ -56,7 +58,13 @@ class RandomWatch:
             for name in names.split() if owner is not None else ():
                 original = getattr(owner, name, None)
                 if callable(original):
-                    setattr(owner, name, self._counted(f"{module}.{name}", original))
+                    counted = self._counted(f"{module}.{name}", original)
+                    self._replaced.put(owner, name, counted)
+
+    def stop(self) -> None:
+        """Put the functions back and count no more."""
+        self.started = False
+        self._replaced.restore()
 
     def calls(self) -> dict[str, list[dict[str, Any]]]:
         """Counts and stacks by function, as the pack holds them."""
@@ -81,7 +89,7 @@ class RandomWatch:
     def _counted(self, function: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original, updated=())
         def drawn(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - whatever it takes
-            if getattr(self._inside, "call", False):
+            if not self.started or getattr(self._inside, "call", False):
                 return original(*arguments, **named)
             places = self._counts.setdefault(function, {})
             place = _place(sys._getframe(1))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from msprobe.config_check.random_watch import RandomWatch
 from msprobe.config_check.redaction import redacted
 from msprobe.errors import CheckError
 from msprobe.tensor_summary import summarise
+from msprobe_core.report import say
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +34,8 @@ class ConfigChecker:
     `model` is a module or a list of them (chunks of a pipeline rank); without one nothing is added
     later. `shell_path` names launch scripts and YAML files. The pack is a zip that all ranks share;
     a rank replaces what an earlier run left of it. Steps are counted by forward calls.
-    Raises CheckError for a path or a framework that cannot be used.
+    Raises CheckError for a path or a framework that cannot be used. What fails later, as a disk
+    that is full, ends the recording with one line: the pack keeps what it has, the model runs on.
     """
 
     def __init__(
@@ -51,7 +54,12 @@ class ConfigChecker:
         if _rank() == 0:
             files = [shell_path] if isinstance(shell_path, str) else list(shell_path or [])
             members = static_members([Path(file) for file in files], os.environ)
-            self._pack.begin_run(members, _world_size())
+            try:
+                self._pack.begin_run(members, _world_size())
+            except (OSError, zipfile.BadZipFile) as error:
+                raise CheckError(
+                    f"{path}: cannot be written ({error})", "choose another"
+                ) from error
         if model is not None:
             self._watch_model([model] if not isinstance(model, Sequence) else list(model))
 
@@ -83,8 +91,30 @@ class ConfigChecker:
             }
             self._record_call(inputs, named, weights)
 
-        models[0].register_forward_pre_hook(before_forward, with_kwargs=True)
-        atexit.register(self._record_random)
+        def guarded(module: Any, inputs: Any, named: Any) -> None:  # noqa: ANN401
+            try:
+                before_forward(module, inputs, named)
+            except Exception as error:  # nothing of this may reach the user's step
+                handle.remove()
+                self._give_up(error)
+
+        handle = models[0].register_forward_pre_hook(guarded, with_kwargs=True)
+        atexit.register(self._at_exit)
+
+    def _give_up(self, error: Exception) -> None:
+        """Record nothing any more and say why."""
+        atexit.unregister(self._at_exit)
+        _watch.stop()
+        say(
+            f"config_check: {self._pack.path}: step {self._step} cannot be recorded "
+            f"({type(error).__name__}: {error}), nor what follows; the steps before are in it"
+        )
+
+    def _at_exit(self) -> None:
+        try:
+            self._record_random()
+        except Exception as error:  # the script has done its work
+            self._give_up(error)
 
     def _record_call(
         self, inputs: Sequence[Any], named: Mapping[str, Any], weights: Mapping[str, Any]

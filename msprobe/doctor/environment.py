@@ -6,14 +6,18 @@ import platform
 from collections.abc import Iterator
 from importlib import import_module, metadata, util
 from pathlib import Path
+from types import ModuleType
 
 from builder.dump.inspection.check import Check, note, ok, problem
 from msprobe.coexistence import other_distribution
+from msprobe_core.format.installation import install_command
 
 _NAME = "tb-graph-ascend"
 _PLUGIN = "tb_graph_ascend"
+_NPU_DRIVER = "look at npu-smi info and ASCEND_RT_VISIBLE_DEVICES, or uninstall torch_npu"
+_ANEW = install_command(flags="--force-reinstall --no-deps")
 _OURS = (
-    f"pip uninstall mindstudio-probe, then pip install --force-reinstall --no-deps {_NAME}; "
+    f"pip uninstall mindstudio-probe, then install this one again: {_ANEW}; "
     "to use the other one, pip install --force-reinstall --no-deps mindstudio-probe"
 )
 
@@ -28,7 +32,7 @@ def check_environment() -> Iterator[Check]:
 
 def _versions() -> Iterator[Check]:
     yield ok("python", platform.python_version())
-    yield _version(_NAME, "pip install the wheel again: its metadata is gone")
+    yield _version(_NAME, f"its metadata is gone: {_ANEW}")
     if util.find_spec("tensorboard") is None:
         yield problem(
             "tensorboard", "not installed", "pip install tensorboard, or use `msprobe serve LOGDIR`"
@@ -60,45 +64,72 @@ def _version(name: str, mend: str) -> Check:
 def _devices() -> Iterator[Check]:
     if util.find_spec("torch") is None:
         return
+    has_npu = util.find_spec("torch_npu") is not None
     try:
         torch = import_module("torch")
     except Exception as error:  # a library that does not fit raises whatever it likes
-        yield problem("torch", f"cannot be imported ({_line(error)})", "install torch again")
+        if has_npu and "torch_npu" in str(error):  # torch loads it as a backend
+            yield _no_torch_npu(error)
+        else:
+            yield problem("torch", f"cannot be imported ({_line(error)})", "install torch again")
         return
-    if util.find_spec("torch_npu") is not None:
-        yield _npu()
+    found = []
+    if has_npu:
+        check, count = _npu(torch)
+        yield check
+        found += [f"{count} NPU"] if count else []
     count = torch.cuda.device_count()
     names = ", ".join(sorted({torch.cuda.get_device_name(i) for i in range(count)}))
-    yield ok("devices", f"{count} CUDA ({names})" if count else "no CUDA device; the CPU is used")
+    found += [f"{count} CUDA ({names})"] if count else []
+    yield ok("devices", ", ".join(found) or "no accelerator; the CPU is used")
 
 
-def _npu() -> Check:
+def _npu(torch: ModuleType) -> tuple[Check, int]:
+    """What is true of torch_npu, and the number of devices that it sees."""
     try:
         torch_npu = import_module("torch_npu")
-        count = import_module("torch").npu.device_count()
     except Exception as error:  # a driver that is missing raises whatever it likes
-        text = f"cannot be imported ({_line(error)})"
-        return problem("torch_npu", text, "source the CANN set_env.sh, or uninstall torch_npu")
-    return ok("torch_npu", f"{torch_npu.__version__}, {count} devices")
+        return _no_torch_npu(error), 0
+    version = str(getattr(torch_npu, "__version__", "of unknown version"))
+    try:
+        count = int(torch.npu.device_count())
+    except Exception as error:  # so does a driver that does not answer
+        text = f"{version} is imported, but its devices cannot be counted ({_line(error)})"
+        return note("torch_npu", text, _NPU_DRIVER), 0
+    if not count:
+        return note("torch_npu", f"{version} is imported, but sees no device", _NPU_DRIVER), 0
+    return ok("torch_npu", f"{version}, {count} device{'s' if count > 1 else ''}"), count
+
+
+def _no_torch_npu(error: Exception) -> Check:
+    return problem(
+        "torch_npu",
+        f"cannot be imported ({_line(error)})",
+        "source the CANN set_env.sh, or uninstall torch_npu",
+    )
 
 
 def _plugin() -> Iterator[Check]:
     entry_points = list(metadata.entry_points(group="tensorboard_plugins", name=_PLUGIN))
     if not entry_points:
         text = "no entry point `tensorboard_plugins`, so TensorBoard does not know it"
-        yield problem("plugin", text, f"pip install --force-reinstall --no-deps {_NAME}")
+        yield problem("plugin", text, _ANEW)
         return
     try:
         loader = entry_points[0].load()
     except Exception as error:  # whatever it is, TensorBoard would have met it
-        yield problem("plugin", f"cannot be imported ({_line(error)})", "install the package again")
+        yield problem("plugin", f"cannot be imported ({_line(error)})", _ANEW)
         return
     yield ok("plugin", f"registered as {entry_points[0].value}")
     page = Path(str(import_module(loader.__module__).__file__)).parent / "static" / "index.html"
     if page.is_file():
         yield ok("bundle", str(page.parent))
     else:
-        yield problem("bundle", f"{page} is missing", "run `make build`, or install the wheel")
+        yield problem(
+            "bundle",
+            f"{page} is missing",
+            "run `make build` in the checkout, or install a wheel of it",
+        )
 
 
 def _duplicates() -> Iterator[Check]:
@@ -106,7 +137,9 @@ def _duplicates() -> Iterator[Check]:
     places = list(dict.fromkeys(places))
     if len(places) > 1:
         text = f"installed {len(places)} times: {', '.join(places)}; the first wins"
-        yield problem(_NAME, text, f"pip uninstall {_NAME} until none is left, then install once")
+        yield problem(
+            _NAME, text, f"pip uninstall {_NAME} until none is left, then {install_command()}"
+        )
     other = other_distribution()
     if other is None:
         return

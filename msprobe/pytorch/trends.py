@@ -22,11 +22,11 @@ from torch import nn
 from msprobe_core.debugger import PrecisionDebugger
 from msprobe_core.errors import ConfigError
 from msprobe_core.format.alerts import Alert
-from msprobe_core.monitor.recorder import Recorder
 from msprobe_core.monitor.step_values import StepValues
+from msprobe_core.monitor.trend_recorder import Recorder
 from msprobe_core.report import say
 from msprobe_core.torch.monitor.collector import Collector, Model
-from msprobe_core.torch.monitor.modules import Activations, clean_name
+from msprobe_core.torch.monitor.followed_modules import Activations, clean_name
 from msprobe_core.torch.monitor.parameters import Optimizer
 from msprobe_core.torch.monitor.settings import Settings
 from msprobe_core.torch.rank import current_rank

@@ -13,7 +13,7 @@ import numpy as np
 
 from msprobe.config_check.sheet import Sheet
 from msprobe.errors import CheckError
-from msprobe.single_save.measures import Array, agreement
+from msprobe.single_save.agreement import Array, agreement
 
 HEADER = (
     "step",

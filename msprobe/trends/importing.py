@@ -12,9 +12,9 @@ from msprobe.errors import CheckError
 from msprobe.trends.monitor_csv import find_tables, read_table
 from msprobe.trends.trend_db import Row, read_trend_db
 from msprobe_core.format.series import STATISTICS
-from msprobe_core.monitor.recorder import Recorder
 from msprobe_core.monitor.step_values import Measured, StepValues
 from msprobe_core.monitor.targets import TargetBook
+from msprobe_core.monitor.trend_recorder import Recorder
 
 _KINDS = {"grad_reduced": "grad", "param_updated": "param"}
 _PASSED_OVER = frozenset({"param_origin", "grad_unreduced"})

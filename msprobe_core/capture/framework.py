@@ -56,6 +56,10 @@ class ValueBook(Records, Protocol):
         """Note that a tensor's memory was not written yet."""
         ...
 
+    def look_closely(self, closely: bool) -> None:
+        """From now on look at every byte before a record is used again, or no longer."""
+        ...
+
     def forget_records(self) -> None:
         """Reuse no record made so far."""
         ...

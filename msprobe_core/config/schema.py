@@ -106,7 +106,8 @@ FIELDS = (
         "custom_op_namespaces",
         "names",
         '["_C_ascend"]',
-        "Namespaces of `torch.ops` whose operators are recorded as `<namespace>.<operator>`. "
+        "Namespaces of `torch.ops` whose operators are recorded as `<namespace>.<operator>`; "
+        "those of torch_npu are always recorded, as `NPU.<operator>`. "
         "Levels L1 and mix; at risk level ALL those of all other namespaces too, as `Aten`.",
     ),
     Field(

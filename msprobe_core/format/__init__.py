@@ -30,7 +30,7 @@ from msprobe_core.format.names import (
     saved_entry,
     saved_gradient_entry,
 )
-from msprobe_core.format.sketch import LARGEST, PROJECTIONS, SKETCH_VERSION
+from msprobe_core.format.sketch_definition import LARGEST, PROJECTIONS, SKETCH_VERSION
 
 __all__ = [
     "API_PREFIXES",

@@ -20,13 +20,14 @@ from msprobe_core.errors import LifecycleError
 from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
 from msprobe_core.report import say
 from msprobe_core.torch.parallel import parallel_header
+from msprobe_core.torch.record.record_maker import ValueOptions
 from msprobe_core.torch.record.tensor_files import TensorFiles
-from msprobe_core.torch.record.tensors import SavesFile, TensorBook, ValueOptions
+from msprobe_core.torch.record.tensors import SavesFile, TensorBook
 from msprobe_core.torch.watch import Capture
 from msprobe_core.torch.watch.custom_functions import CustomApis
 from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation
-from msprobe_core.torch.watch.modules import Model
+from msprobe_core.torch.watch.model_modules import Model
 from msprobe_core.torch.watch.saved_values import SavedValues
 from msprobe_core.torch.watch.token_range import TokenRange
 from msprobe_core.writer.step_files import Header
@@ -57,7 +58,7 @@ class TorchStepRecorder:
         selection = Selection(config)
         saves = _saves_file(config, selection, step, output.directory.name)
         options = value_options(config)
-        self._book = book = TensorBook(options, self._tensors.save, output.report, saves)
+        self._book = book = TensorBook(options, self._tensors, output.report, saves)
         self.trace = Trace(config, selection, book, stacks, output)
         data_dir = str(self._tensors.directory) if config.task == "tensor" else None
         sketch = SKETCH_VERSION if options.sketch else None

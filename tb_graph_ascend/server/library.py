@@ -28,8 +28,8 @@ from tb_graph_ascend.view.answer import Since, answer, since_mapping
 from tb_graph_ascend.view.certainty import compared_pairs
 from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
 from tb_graph_ascend.view.diff.profile import Profile, with_norms
-from tb_graph_ascend.view.search.index import PairIndex, pair_index
 from tb_graph_ascend.view.search.node_filter import NodeFilter
+from tb_graph_ascend.view.search.node_index import PairIndex, pair_index
 
 # The manual pairs of a file that was built with some.
 PairsOf = Callable[[ResultFile, Built], Sequence[MappedPair]]

@@ -16,8 +16,8 @@ from builder.results.manual.patches import Patches
 from builder.results.records import Node, Reason
 from tb_graph_ascend.server.messages import Proposal
 from tb_graph_ascend.view.module_path import module_path, type_name
-from tb_graph_ascend.view.search.index import PairIndex
 from tb_graph_ascend.view.search.node_filter import NodeFilter
+from tb_graph_ascend.view.search.node_index import PairIndex
 
 _MOST_MODULES = 2_000
 _MOST_CHILDREN = 2_000

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from builder.series.divergence import compare_runs
 from builder.series.heat import (
     DRAWN,
     heat_rows,
@@ -20,6 +19,7 @@ from builder.series.heat import (
     two_run_cells,
 )
 from builder.series.next_dump import checkpoint_before, dump_configuration
+from builder.series.parting import compare_runs
 from builder.series.pieces import Steps, Values
 from builder.series.run import Key, TrendRun
 from tb_graph_ascend.server.errors import NotFoundError

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from builder import BuildOptions, build, diagnose
 from builder.ranks.layout.coordinates import Sizes
-from builder.ranks.options import MergeOptions
+from builder.ranks.merge_options import MergeOptions
 from tests.parallel.fault import Fault
 from tests.parallel.faults import FAULTS
 from tests.parallel.layout import Layout

@@ -143,3 +143,24 @@ def test_the_place_is_where_bits_differ_first(tmp_path: Path) -> None:
     assert first_places(dump("wrong", 1.5, 2.5), sound) == {(0, "Torch.mm.0.forward")}
     assert first_places(dump("module", 1.0, 2.5), sound) == {(0, "Torch.mm.1.forward")}
     assert first_places(dump("same", 1.0, 2.0), sound) == frozenset()
+
+
+def test_the_place_of_a_kernel_between_calls_is_the_first_reader(tmp_path: Path) -> None:
+    def dump(name: str, read: float) -> Path:
+        folder = tmp_path / name / "step0" / "proc1"
+        folder.mkdir(parents=True)
+        made, given = ({"type": "torch.Tensor", "Max": value} for value in (1.0, read))
+        data = {
+            "Torch.mm.1.backward": {"input": [1.0], "output": [made]},
+            "Torch.mm.0.backward": {"input": [given], "output": [given]},
+            "Module.m.M.backward.0": {"input": [given], "output": [given]},
+            "Module.m.M.parameters_grad.0": {"weight": [given]},
+            "Optimizer.SGD.step.m": {"input": [given], "output": [given]},
+        }
+        parents = dict.fromkeys(data) | {"Torch.mm.0.backward": "Module.m.M.backward.0"}
+        (folder / "dump.json").write_text(json.dumps({"data": data}))
+        (folder / "construct.json").write_text(json.dumps(parents))
+        return tmp_path / name
+
+    places = first_places(dump("wrong", 3.0), dump("sound", 2.0))
+    assert places == {(0, "Torch.mm.0.backward"), (0, "Module.m.M.backward.0")}

@@ -133,7 +133,7 @@ class Naming(torch.Tensor):
     """A subclass by functions."""
 
 
-@situation("subclasses of the user's")
+@situation("subclasses of the user's", core=True)
 def subclasses() -> Made:
     return passing(
         lambda: Wrapping(normal(40, 40)),
@@ -142,11 +142,7 @@ def subclasses() -> Made:
     )
 
 
-@situation(
-    "subclasses that raise",
-    without_numbers="whatever is asked of such a tensor raises",
-    reports="is not for you",
-)
+@situation("subclasses that raise", core=True)
 def raising() -> Made:
     return passing(lambda: Refusing(normal(3, 4)))
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from builder.dump.inspection.first_nonfinite import NonFinite
 from builder.dump.inspection.json_lines import outline
-from builder.dump.inspection.nonfinite import NonFinite
 from builder.dump.inspection.scan import BrokenDumpError, Contents, decode_all, mapped, scan_part
 from builder.dump.sources import Source, find_sources
 from builder.processes.second_process import CAN_FORK
@@ -168,13 +168,14 @@ def _sizes(folder: Path) -> tuple[int, set[str]]:
     """Bytes of all files of a rank, and the names of its tensor files."""
     names = (DUMP_FILE, DEBUG_FILE, CONSTRUCT_FILE, STACK_FILE, ERROR_LOG)
     size = sum((folder / n).stat().st_size for n in names if (folder / n).is_file())
-    tensors: set[str] = set()
+    tensors: dict[str, tuple[int, int]] = {}
     if (folder / TENSOR_DIR).is_dir():
         with os.scandir(folder / TENSOR_DIR) as entries:
             for entry in entries:
-                tensors.add(entry.name)
-                size += entry.stat(follow_symlinks=False).st_size
-    return size, tensors
+                told = entry.stat(follow_symlinks=False)
+                tensors[entry.name] = told.st_ino, told.st_size
+    # A tensor that several values are has their names and one file.
+    return size + sum(bytes_of for _, bytes_of in set(tensors.values())), set(tensors)
 
 
 def _lost_tensors(dump: Path, there: set[str]) -> list[str]:

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.dump.inspection.first_nonfinite import NonFinite, first_nonfinite
 from builder.dump.inspection.json_lines import Bytes, Outline, one_member
-from builder.dump.inspection.nonfinite import NonFinite, first_nonfinite
 
 _Block = NDArray[np.uint8]
 _Buffers = tuple[NDArray[np.bool_], ...]

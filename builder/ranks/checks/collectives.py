@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan, prod, sqrt
 
+from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.parts import RunValues
@@ -99,8 +100,8 @@ def _all_sums(
 
 
 def _not_the_sum(made: Record, given: Sequence[Record], rank: int, group: Group) -> str | None:
-    mean, norm = _number(made.Mean), _number(made.Norm)
-    means, norms = [_number(r.Mean) for r in given], [_number(r.Norm) for r in given]
+    mean, norm = number_of(made.Mean), number_of(made.Norm)
+    means, norms = [number_of(r.Mean) for r in given], [number_of(r.Norm) for r in given]
     if any(map(isnan, (mean, norm, *means, *norms))):
         return None
     count = max(1, prod(made.shape or (1,)))
@@ -216,7 +217,7 @@ def _union(parts: Sequence[Record]) -> Record | None:
         return None
     filled = [part for part in parts if prod(part.shape or ())]
     counts = [prod(part.shape or ()) for part in filled]
-    cells = [[_number(c) for c in (p.Max, p.Min, p.Mean, p.Norm)] for p in filled]
+    cells = [[number_of(c) for c in (p.Max, p.Min, p.Mean, p.Norm)] for p in filled]
     if not cells or any(isnan(c) for row in cells for c in row[:2]):
         return None
     mean = sum(row[2] * n for row, n in zip(cells, counts, strict=True)) / sum(counts)
@@ -231,8 +232,8 @@ def _union(parts: Sequence[Record]) -> Record | None:
 
 def _is_same(made: Record, wanted: Record) -> bool:
     """Whether two tensors have the same numbers; what a side does not record says nothing."""
-    ours = [_number(c) for c in (made.Max, made.Min, made.Mean, made.Norm)]
-    theirs = [_number(c) for c in (wanted.Max, wanted.Min, wanted.Mean, wanted.Norm)]
+    ours = [number_of(c) for c in (made.Max, made.Min, made.Mean, made.Norm)]
+    theirs = [number_of(c) for c in (wanted.Max, wanted.Min, wanted.Mean, wanted.Norm)]
     count = max(1, prod(made.shape or (1,)))
     scales = (0.0, 0.0, theirs[3] / sqrt(count), theirs[3])
     off = 2 * recorded_rounding(count)  # two ranks may add the same elements up in other orders
@@ -241,13 +242,6 @@ def _is_same(made: Record, wanted: Record) -> bool:
         for a, b, scale in zip(ours, theirs, scales, strict=True)
         if not isnan(scale)
     )
-
-
-def _number(cell: float | bool | str | None) -> float:
-    try:
-        return float(cell) if cell is not None else float("nan")
-    except ValueError:
-        return float("nan")
 
 
 def _listed(group: Group) -> str:

@@ -11,6 +11,7 @@ from math import prod, sqrt
 
 import numpy as np
 
+from builder.dump.statistic_cells import known_or_none, number_of
 from builder.dump.values import Record
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.layouts import AXIS_NAMES
@@ -201,7 +202,5 @@ def unlike_factors(factors: Mapping[int, float], rounding: float) -> bool:
 
 
 def _norm(record: Record) -> float:
-    try:
-        return float(record.Norm) if record.Norm is not None else 0.0
-    except ValueError:
-        return 0.0
+    """The norm of a record, 0 where there is none."""
+    return known_or_none(number_of(record.Norm)) or 0.0

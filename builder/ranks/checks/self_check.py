@@ -27,9 +27,9 @@ from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.assembly.peers import micro_batches_of
 from builder.ranks.checks.collectives import wrong_collectives
 from builder.ranks.checks.partial_sums import clip_factors, unlike_factors, unreduced_sums
+from builder.ranks.joining.joined_statistics import disagreement
 from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout
 from builder.ranks.joining.parts import Floats, RunValues, indices
-from builder.ranks.joining.statistics import disagreement
 from builder.ranks.joining.ties import tied_names
 from builder.ranks.joining.tolerances import recorded_rounding
 from builder.ranks.layout.coordinates import RunLayout, Sizes, layout_of

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.dump.joined_tensors import Variant
-from builder.dump.sketches import sketches_of
+from builder.dump.sketch_numbers import sketches_of
+from builder.dump.statistic_cells import Cell, numbers_of
 from builder.dump.values import Record
 from builder.errors import InputError
 from builder.ranks.assembly.alignment import parse
@@ -24,7 +25,6 @@ from builder.ranks.layout.names import role_of
 from msprobe_core.format import PROJECTIONS, SKETCH_VERSION
 
 Floats = NDArray[np.float64]
-Cell = float | bool | str | None
 Placements = tuple[tuple[str, str], ...]
 REDUCING = frozenset("all_reduce reduce reduce_scatter reduce_scatter_tensor".split()) | {
     "_reduce_scatter_base",
@@ -70,7 +70,7 @@ class RunValues:
         listed = [records[number] for number in chosen.ravel().tolist()]
         # One pass over the records: fetching them from memory costs more than the copying.
         cells: list[Cell] = [c for r in listed for c in (r.Max, r.Min, r.Mean, r.Norm)]
-        flat = _numbers(cells)
+        flat = numbers_of(cells)
         recorded = np.ones(len(flat), dtype=bool)
         for index in np.flatnonzero(np.isnan(flat)).tolist():
             recorded[index] = cells[index] is not None
@@ -287,17 +287,3 @@ def _strides(record: Record) -> tuple[tuple[str, Variant], ...]:
 
 def _text(axis: ToldAxis) -> str:
     return f"S({axis.dim})" if axis.kind == "S" else axis.kind
-
-
-def _numbers(cells: list[Cell]) -> Floats:
-    try:
-        return np.array(cells, dtype=np.float64)  # None becomes NaN
-    except ValueError:
-        return np.array([_number(cell) for cell in cells], dtype=np.float64)
-
-
-def _number(cell: Cell) -> float:
-    try:
-        return float(cell) if cell is not None else np.nan
-    except ValueError:
-        return np.nan

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from builder.ranks.joining.joined_statistics import MAX, MIN
 from builder.ranks.joining.parts import Floats
 from builder.ranks.joining.roles import Reading
-from builder.ranks.joining.statistics import MAX, MIN
 
 _OTHER = {"contiguous": "zigzag", "zigzag": "contiguous"}
 Ends = list[tuple[int, int]]

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout, Candidate
-from builder.ranks.joining.parts import Floats
-from builder.ranks.joining.positions import misplaced
-from builder.ranks.joining.resolution import Conflict, Sides
-from builder.ranks.joining.roles import Numbers, Reading, Role
-from builder.ranks.joining.sketches import (
+from builder.ranks.joining.joined_sketches import (
     have_sketches,
     join_sketches,
     magnitude,
     sketch_disagreement,
     sketch_error,
 )
-from builder.ranks.joining.statistics import MEAN, difference, disagreement, join_statistics
+from builder.ranks.joining.joined_statistics import MEAN, difference, disagreement, join_statistics
+from builder.ranks.joining.layouts import AXIS_NAMES, AxisLayout, Candidate
+from builder.ranks.joining.parts import Floats
+from builder.ranks.joining.positions import misplaced
+from builder.ranks.joining.resolution import Conflict, Sides
+from builder.ranks.joining.roles import Numbers, Reading, Role
 from builder.ranks.joining.tolerances import nearer, recorded_rounding, same
 
 

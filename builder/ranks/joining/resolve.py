@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.ranks.assembly.logical_run import LogicalRun
-from builder.ranks.joining.joining import RoleJoin
 from builder.ranks.joining.resolution import Conflict, Resolution, Sides
+from builder.ranks.joining.role_join import RoleJoin
 from builder.ranks.joining.roles import (
     Fit,
     Numbers,

@@ -13,16 +13,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.ranks.joining.layouts import Candidate, Shape, ValueClass, candidates
-from builder.ranks.joining.parts import Floats, Grid, RunValues, indices
-from builder.ranks.joining.sketches import (
+from builder.ranks.joining.joined_sketches import (
     have_sketches,
     join_sketches,
     magnitude,
     sketch_disagreement,
     sketch_error,
 )
-from builder.ranks.joining.statistics import (
+from builder.ranks.joining.joined_statistics import (
     MEAN,
     NORM,
     bounds,
@@ -32,6 +30,8 @@ from builder.ranks.joining.statistics import (
     norms_of_parts,
     outside,
 )
+from builder.ranks.joining.layouts import Candidate, Shape, ValueClass, candidates
+from builder.ranks.joining.parts import Floats, Grid, RunValues, indices
 from builder.ranks.joining.tolerances import (
     Roundings,
     amplified,

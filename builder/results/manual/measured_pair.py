@@ -12,11 +12,12 @@ from builder.compare.comparison import Comparison, Setting, compare
 from builder.compare.score import Tolerance
 from builder.compare.tensors import TensorMeasures
 from builder.dump.reader import Dump
+from builder.dump.statistic_cells import known_or_none
 from builder.dump.values import Record, Values
 from builder.judge.verdict import Verdict, judge
 from builder.match.nodes import Matching
 from builder.match.tree import ROOT_NAME, Tree, TreeNode, make_node
-from builder.match.values import SURPLUS
+from builder.match.value_pairing import SURPLUS
 from builder.reasons import Reason
 from msprobe_core.format import SKETCH_VERSION
 
@@ -76,8 +77,8 @@ def measure_pair(
     setting = Setting((problem.precision, benchmark.precision), np.full(2, float(block)))
     comparison = compare(matching, tolerance, setting)
     judgement = judge(comparison).get(0)
-    score = _number(comparison.node_score[0])
-    before = _number(comparison.node_input_score[0])
+    score = known_or_none(comparison.node_score[0])
+    before = known_or_none(comparison.node_input_score[0])
     return MeasuredPair(
         score=score,
         input_score=before,
@@ -109,12 +110,8 @@ def _measured(
     return MeasuredValue(
         problem=problem.values[ours].id if ours != SURPLUS else None,
         benchmark=benchmark.values[theirs].id if theirs != SURPLUS else None,
-        error=_number(comparison.error[row]),
-        score=_number(comparison.score[row]),
+        error=known_or_none(comparison.error[row]),
+        score=known_or_none(comparison.score[row]),
         differs=comparison.differs.get(row, ()),
         tensor=comparison.tensors.get(row),
     )
-
-
-def _number(value: np.float64) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 
 from builder.results.msprobe.flow import Cells
 from builder.results.msprobe.graph import listed
-from builder.results.msprobe.values import cells_of
+from builder.results.msprobe.node_values import cells_of
 from builder.results.records import Node
 
 

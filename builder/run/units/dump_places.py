@@ -14,8 +14,8 @@ from builder.dump.sources import JSON_FILES, Source, find_sources
 from builder.errors import BuilderError, InputError
 from builder.run.build import Request
 from builder.run.units.inputs import inputs_of
+from builder.storage.addresses import open_folder
 from builder.storage.folder import Folder, Item, address_of, is_address
-from builder.storage.opening import open_folder
 from builder.work.memory import json_bytes
 from builder.work.plan import Broken, PairPlan, Plan
 from msprobe_core.format import DUMP_FILE, parse_rank_dir, parse_step_dir

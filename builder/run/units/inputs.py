@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from builder.dump.sources import JSON_FILES
+from builder.storage.addresses import open_folder
 from builder.storage.folder import Item, address_of
-from builder.storage.opening import open_folder
 from builder.work.plan import InputFile, PairPlan
 
 Listing = Callable[[str], Sequence[Item]]

@@ -11,15 +11,15 @@ import msgspec
 from builder.errors import InputError
 from builder.run.build import store_unworked
 from builder.run.units.outcome_bytes import outcome_of_bytes
-from builder.run.units.parts import PartState, local_file
 from builder.run.units.plan_file import BuildPlan, Unit
+from builder.run.units.unit_parts import PartState, local_file
 from builder.storage.folder import Folder
 from builder.work.outcome import PairOutcome
-from builder.write.database import Database
 from builder.write.pair_store import store_failure
 from builder.write.part import add_part, read_label
+from builder.write.result_writer import Database
 from builder.write.tables import VOLUME
-from builder.write.volumes import add_volume
+from builder.write.volume_files import add_volume
 
 
 class Parts:

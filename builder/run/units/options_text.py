@@ -10,7 +10,7 @@ import msgspec
 
 from builder.compare.score import Tolerance
 from builder.errors import InputError
-from builder.ranks.options import MergeOptions
+from builder.ranks.merge_options import MergeOptions
 from builder.work.options import BuildOptions
 
 # Files that units read: they have to be where the plan says on every host.

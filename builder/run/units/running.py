@@ -13,14 +13,14 @@ from builder.run.build import BuildResult, Progress, Request, counted, put_toget
 from builder.run.executor import Executor
 from builder.run.units.dump_places import plan_anywhere
 from builder.run.units.joining import Parts
-from builder.run.units.parts import PARTS, PartState, named, part_states
 from builder.run.units.plan_file import PLAN_FILE, BuildPlan, Unit, planned, read_plan, write_plan
+from builder.run.units.unit_parts import PARTS, PartState, named, part_states
 from builder.run.units.unit_work import StoredParts
+from builder.storage.addresses import open_folder
 from builder.storage.folder import Folder, is_address, location_of
-from builder.storage.opening import open_folder
 from builder.work.options import BuildOptions
 from builder.work.outcome import PairOutcome
-from builder.write.database import volumes_of
+from builder.write.result_writer import volumes_of
 
 
 def plan_build(

@@ -17,16 +17,16 @@ from builder.run.pair_work import StoredPairs
 from builder.run.units.dump_places import Brought, brought, with_addresses
 from builder.run.units.inputs import changed_input
 from builder.run.units.outcome_bytes import outcome_bytes
-from builder.run.units.parts import PART, Marker, local_file, mark, state_of
 from builder.run.units.plan_file import reading_of, unit_id
+from builder.run.units.unit_parts import PART, Marker, local_file, mark, state_of
+from builder.storage.addresses import open_folder
 from builder.storage.folder import address_of
-from builder.storage.opening import open_folder
 from builder.work.outcome import PairOutcome
 from builder.work.pair import Instructions
 from builder.work.plan import PairPlan
-from builder.write.database import Database
 from builder.write.pair_store import store_failure
 from builder.write.part import label_part, rename_folders
+from builder.write.result_writer import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from msprobe.pytorch.monitor.monitor_tables import Tables
 from msprobe.pytorch.monitor.statistics import OPS, measure
-from msprobe.pytorch.monitor.tables import Tables
 from msprobe.pytorch.monitor.watching import (
     ModuleHooks,
     around_step,

@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from msprobe.pytorch.monitor.settings import read_settings
+from msprobe.pytorch.monitor.monitor_settings import read_settings
+from msprobe.pytorch.monitor.monitor_tables import Row, Tables
 from msprobe.pytorch.monitor.statistics import measure
-from msprobe.pytorch.monitor.tables import Row, Tables
 from msprobe.pytorch.monitor.watching import (
     ModuleHooks,
     around_step,

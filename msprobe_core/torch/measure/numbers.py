@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 
 from msprobe_core.torch.measure.elements import in_memory_order
+from msprobe_core.torch.measure.one_pass import read_once
 from msprobe_core.values.text import number
 
 Number = float | bool | None
@@ -148,6 +149,7 @@ def measured_sums(
     all_digits: bool,
 ) -> Measured:
     """Statistics from finite sums of the elements and of their squares, divided by `_scale`."""
+    low, high = low + 0.0, high + 0.0  # which of two zeros was met first is chance
     scale = _scale(low, high)
     mean, norm = sums[0] / size * scale, sqrt(sums[1]) * scale
     if all_digits or size == 1:
@@ -194,6 +196,9 @@ def _decimal(value: float, digits: str) -> str:
 
 def _sums(flat: torch.Tensor) -> tuple[float, float, float, float]:
     """Least and largest element, sum, and sum of squares, of elements divided by `_scale`."""
+    read = read_once(flat, sketched=False)
+    if read is not None:  # no element of these formats needs a scale
+        return read[:4]
     size = flat.numel()
     block = _BLOCK * torch.get_num_threads()
     if flat.dtype is torch.float64 or size <= block:

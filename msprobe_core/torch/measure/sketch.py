@@ -12,6 +12,7 @@ from struct import pack
 import torch
 
 from msprobe_core.format import LARGEST, PROJECTIONS
+from msprobe_core.torch.measure.one_pass import read_once
 
 # A sign per row is shared by a block of columns and another per column is drawn for each
 # projection: that takes one pass over the elements instead of eight. 127 is prime: a column of a
@@ -45,7 +46,12 @@ def sketch(
 
 
 def sketch_now(tensor: torch.Tensor, extreme: float, double: bool = False) -> list[float]:
-    """The projections of a tensor on the CPU as numbers, equal to those of `sketch`."""
+    """The projections of a tensor on the CPU as numbers: those of `sketch`, but for rounding."""
+    limit = zero_from(tensor.dtype)
+    if not double and limit is not None and extreme < limit:
+        read = read_once(tensor.reshape(-1), sketched=True)
+        if read is not None:
+            return read.projections
     # Eight numbers are added faster in Python than by torch, which widens the last row first.
     first, *others = (part.tolist() for part in _sums(tensor, extreme, double))
     for part in others:

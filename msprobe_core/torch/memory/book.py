@@ -21,6 +21,7 @@ from torch._C import _functorch
 from msprobe_core.torch.measure.strided import PLAIN, is_simple
 from msprobe_core.torch.memory.views import WHOLE, Extent, View, inside, view_of
 from msprobe_core.torch.memory.whole import WholeStorage
+from msprobe_core.values.crc import crc32
 
 _SAMPLED = 16
 """Bytes that are looked at before something is used again: a write of the whole leaves all of them
@@ -79,7 +80,9 @@ class Memory:
     is_open: bool
     """Whether its elements may change at any time without a sign: nothing of it is kept."""
 
-    def __init__(self, storage: torch.UntypedStorage, tensor: torch.Tensor, simple: bool) -> None:
+    def __init__(
+        self, storage: torch.UntypedStorage, tensor: torch.Tensor, simple: bool, closely: bool
+    ) -> None:
         weak: Any = storage._weak_ref()
         self._weak: int = weak
         self.epoch = 0
@@ -93,7 +96,7 @@ class Memory:
         self._address, self.size = 0, -1
         self._view: memoryview | None = None
         self._sample: bytes | None = None
-        self._note(storage, tensor, simple)
+        self._note(storage, tensor, simple, closely)
 
     def __del__(self) -> None:
         _let_go(self._weak)
@@ -120,12 +123,18 @@ class Memory:
         """
         return tensor._base is None and tensor.numel() * tensor.element_size() != self.size
 
-    def look(self, storage: torch.UntypedStorage, tensor: torch.Tensor, simple: bool) -> None:
-        """Raise the epoch if the memory shows that it was written."""
+    def look(
+        self,
+        storage: torch.UntypedStorage,
+        tensor: torch.Tensor,
+        simple: bool,
+        closely: bool = False,
+    ) -> None:
+        """Raise the epoch if the memory shows that it was written; `closely` in any byte."""
         if self._arriving and all(_has_arrived(work) for work in self._arriving):
             self.arrived()
         before, sample = (self._address, self.size, self.version), self._sample
-        self._note(storage, tensor, simple)
+        self._note(storage, tensor, simple, closely)
         fresh = self._sample
         if before != (self._address, self.size, self.version) or (
             sample is not None and sample != fresh
@@ -169,7 +178,18 @@ class Memory:
         self.whole = None
         self.records.clear()
 
-    def _note(self, storage: torch.UntypedStorage, tensor: torch.Tensor, simple: bool) -> None:
+    def sample_anew(self) -> None:
+        """Use nothing again, and compare with no sample that was taken so far."""
+        self.forget_numbers()
+        self._sample = None
+
+    def _note(
+        self,
+        storage: torch.UntypedStorage,
+        tensor: torch.Tensor,
+        simple: bool,
+        closely: bool = False,
+    ) -> None:
         self.version = _INFERENCE if tensor.is_inference() else tensor._version
         size, address = storage.nbytes(), storage.data_ptr() if simple else 0
         if size != self.size or address != self._address:
@@ -177,7 +197,12 @@ class Memory:
             if address and size:
                 view: memoryview = _memory_view(address, size, _READ)
                 self._view = view[:: size // _SAMPLED | 1]
-        self._sample = None if self._view is None else self._view.tobytes()
+        if self._view is None:
+            self._sample = None
+        elif closely:
+            self._sample = crc32(_memory_view(address, size, _READ)).to_bytes(4, "little")
+        else:
+            self._sample = self._view.tobytes()
         # An array of numpy has the memory, or a file: parameters come out of files.
         foreign = not storage.resizable() and type(tensor) is not torch.nn.Parameter
         if foreign or not (simple or _is_plain(tensor)):
@@ -190,15 +215,16 @@ class MemoryBook:
 
     def __init__(self) -> None:
         self._known: dict[int, Memory] = {}
+        self._closely = False
 
     def at(self, tensor: torch.Tensor, simple: bool) -> Memory:
         """The record of a tensor's storage as it is now; `simple` is what `is_simple` says."""
         storage = storage_of(tensor)
         known = self._known.get(storage._cdata)
         if known is None or known.is_gone:
-            known = self._known[storage._cdata] = Memory(storage, tensor, simple)
+            known = self._known[storage._cdata] = Memory(storage, tensor, simple, self._closely)
         else:
-            known.look(storage, tensor, simple)
+            known.look(storage, tensor, simple, self._closely)
         return known
 
     def known(self, storage: torch.UntypedStorage) -> Memory | None:
@@ -223,6 +249,12 @@ class MemoryBook:
         """Use nothing again that was measured so far."""
         for memory in list(self._known.values()):
             memory.forget_numbers()
+
+    def look_closely(self, closely: bool) -> None:
+        """From now on look at every byte before something is used again, or no longer."""
+        self._closely = closely
+        for memory in list(self._known.values()):
+            memory.sample_anew()
 
     def all(self) -> list[Memory]:
         """What is known of all storages."""

@@ -16,7 +16,8 @@ class WholeStorage:
         self.dtype = dtype
         self.measured: Measured | None = None
         self.sketch: str | None = None
-        self.bytes: dict[torch.Size, str] = {}
+        self.bytes: dict[torch.Size, tuple[str, str | None]] = {}
+        """By shape: the checksum's text, and the file that the elements were saved in, if any."""
 
 
 def covers_all(tensor: torch.Tensor, size: int) -> bool:

@@ -13,13 +13,13 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from msprobe_core.torch.monitor.lane import Lane
-from msprobe_core.torch.monitor.modules import (
+from msprobe_core.torch.monitor.followed_modules import (
     loss_of,
     named_modules,
     selected_modules,
     tensors_of,
 )
+from msprobe_core.torch.monitor.lane import Lane
 from msprobe_core.torch.monitor.settings import ALL_MODULES, Settings
 from msprobe_core.torch.monitor.shards import local_part
 

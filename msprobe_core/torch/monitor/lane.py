@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from msprobe_core.format.series import TrendTarget
 from msprobe_core.monitor.moments import SIZE, SUM, Rows, empty_rows, scalar_row, statistics
 from msprobe_core.monitor.targets import TargetBook
-from msprobe_core.torch.monitor.moments import MomentTable
 from msprobe_core.torch.monitor.settings import Settings
+from msprobe_core.torch.monitor.tensor_moments import MomentTable
 
 
 class Lane:

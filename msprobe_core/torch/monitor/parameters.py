@@ -12,8 +12,7 @@ from torch import nn
 from msprobe_core.monitor.moments import SIZE, SQUARES, SUM, Rows, empty_rows, scalar_row
 from msprobe_core.monitor.targets import TargetBook
 from msprobe_core.report import say
-from msprobe_core.torch.monitor.modules import clean_name
-from msprobe_core.torch.monitor.moments import MomentTable
+from msprobe_core.torch.monitor.followed_modules import clean_name
 from msprobe_core.torch.monitor.ratio import UpdateRatios
 from msprobe_core.torch.monitor.settings import Settings
 from msprobe_core.torch.monitor.shards import (
@@ -23,6 +22,7 @@ from msprobe_core.torch.monitor.shards import (
     local_part,
     placements,
 )
+from msprobe_core.torch.monitor.tensor_moments import MomentTable
 
 KINDS = ("grad", "exp_avg", "exp_avg_sq", "ratio", "param")
 _GRAD, _RATIO, _PARAM = KINDS.index("grad"), KINDS.index("ratio"), KINDS.index("param")

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from msprobe_core.errors import ConfigError
 from msprobe_core.format.series import TENSOR_KINDS
-from msprobe_core.torch.monitor.modules import Activations
+from msprobe_core.torch.monitor.followed_modules import Activations
 
 ALL_MODULES = "actv_all"
 _INTERVALS = (*TENSOR_KINDS, "ratio", ALL_MODULES)

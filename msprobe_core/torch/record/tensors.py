@@ -8,121 +8,41 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
 
 from msprobe_core.config.slices import Slice
-from msprobe_core.torch.measure.checksum import crc32_of, xor_of
-from msprobe_core.torch.measure.numbers import Measured, measure_now, measure_sparse
-from msprobe_core.torch.measure.on_devices import DeviceNumbers, is_deferred
-from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, sketch_text
-from msprobe_core.torch.measure.strided import (
-    SIMPLE,
-    Unreadable,
-    elements_of,
-    is_simple,
-    shape_of,
-)
+from msprobe_core.torch.measure.on_devices import DeviceNumbers
+from msprobe_core.torch.measure.strided import SIMPLE, elements_of, is_simple
 from msprobe_core.torch.measure.users_modes import users_modes_off
-from msprobe_core.torch.memory.book import Memory, MemoryBook, own_memory
+from msprobe_core.torch.memory.book import MemoryBook, own_memory
 from msprobe_core.torch.memory.flow import keep, source_of
 from msprobe_core.torch.memory.holders import memories_in
 from msprobe_core.torch.memory.unwritten import Overwritten
-from msprobe_core.torch.memory.views import View, view_of
-from msprobe_core.torch.memory.whole import WholeStorage, covers_all
+from msprobe_core.torch.memory.views import view_of
+from msprobe_core.torch.record.found import Found, address_of
 from msprobe_core.torch.record.parts import part_of
 from msprobe_core.torch.record.placement import placement_text
 from msprobe_core.torch.record.process_groups import group_or_operation
+from msprobe_core.torch.record.record_maker import RecordMaker, ValueOptions
 from msprobe_core.torch.record.record_text import (
-    NO_NUMBERS,
     TORCH_SCALARS,
-    UNWRITTEN,
     PendingTensor,
     bare_record,
     extended,
-    head_of,
     unwritten_record,
 )
+from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.values.arguments import Enclosed
-from msprobe_core.values.text import number, quoted
+from msprobe_core.values.text import quoted
 
-SaveTensor = Callable[[torch.Tensor, str], str]
 SavesFile = Callable[[str, str], bool]
 """Whether the value at a path, with this record, is saved as a file beside it."""
 Side = Literal["input", "output"] | None
 """Which part of an entry is being written: its inputs, its outputs, or neither."""
 ReportError = Callable[[str, BaseException], None]
-_CHECKSUMS = {"md5": crc32_of, "xor": xor_of}
 _IS_BACKWARD = ".backward."
-_dispatch_keys = torch._C._dispatch_keys
-_address_of: Callable[[torch.Tensor], int] = torch._C.TensorBase.data_ptr
-_SMALL = 2048  # measuring that many elements again costs less than remembering their storage
-
-
-@dataclass(slots=True)
-class ValueOptions:
-    """What is written of a tensor. `checksum` is `md5`, `xor` or None."""
-
-    statistics: bool = True
-    checksum: str | None = None
-    save: bool = False
-    double: bool = False
-    flow: bool = False
-    sketch: bool = False
-
-
-class _Found:
-    """What was found of a tensor in one epoch of its memory, and how the tensor showed it."""
-
-    __slots__ = (
-        "abnormal",
-        "address",
-        "epoch",
-        "memory",
-        "record",
-        "requires_grad",
-        "source",
-        "view",
-    )
-
-    def __init__(
-        self,
-        tensor: torch.Tensor,
-        memory: Memory | None,
-        view: View | None,
-        record: str | PendingTensor,
-        abnormal: bool,
-    ) -> None:
-        self.memory, self.view = memory, view
-        self.epoch = 0 if memory is None else memory.epoch
-        self.address, self.requires_grad = 0, tensor.requires_grad
-        self.record, self.abnormal = record, abnormal
-        self.source: str | None = None
-        """The output that the tensor is; empty where none is known, None before it is asked."""
-
-    def is_still(self, tensor: torch.Tensor) -> bool:
-        """Whether this is so of a plain tensor: it shows the same bytes, and nobody wrote them.
-
-        While the storage lives, nothing else is at its address.
-        """
-        memory, view = self.memory, self.view
-        return (
-            memory is not None
-            and view is not None
-            and memory.epoch == self.epoch
-            and not memory.is_open
-            and _dispatch_keys(tensor).raw_repr() == view.keys
-            and tensor._version == memory.version
-            and _address_of(tensor) == self.address
-            and tensor.shape == view.shape
-            and tensor.dtype is view.dtype
-            and tensor.stride() == view.stride
-            and tensor.requires_grad == self.requires_grad
-            and not memory.is_gone
-            and memory.is_as_sampled()
-        )
 
 
 class _Writing(threading.local):
@@ -141,7 +61,7 @@ class TensorBook:
     def __init__(
         self,
         options: ValueOptions,
-        save: SaveTensor,
+        files: TensorFiles,
         report: ReportError,
         saves_file: SavesFile | None = None,
     ) -> None:
@@ -150,10 +70,11 @@ class TensorBook:
         self._writing = _Writing()
         self._on_devices = DeviceNumbers()
         self._saves_file = saves_file
-        self._save, self._report = save, report
+        self._files, self._report = files, report
+        self._maker = RecordMaker(options, files, self._on_devices)
         self._memory = MemoryBook()
-        self._known: dict[int, _Found] = {}  # by the object that was last seen at an id
-        self._heads: dict[tuple[torch.dtype, torch.Size], str] = {}
+        self._closely = False
+        self._known: dict[int, Found] = {}  # by the object that was last seen at an id
 
     @property
     def abnormal(self) -> bool:
@@ -186,6 +107,9 @@ class TensorBook:
             record = found.record
             if self.options.flow and self.side is not None:
                 record = self._with_source(found, path, key)
+            if found.file is not None:
+                file = self._files.save_again(found.file, _joined(path, key))
+                return extended(record, f', "data_name": {quoted(file)}')
             if self._saves_file is not None and self._saves_file(_joined(path, key), str(record)):
                 return self._with_file(tensor, _joined(path, key), record)
             return record
@@ -247,6 +171,12 @@ class TensorBook:
         if memory is not None:
             memory.written()
 
+    def look_closely(self, closely: bool) -> None:
+        """From now on look at every byte before a record is used again, or no longer."""
+        self._closely = closely
+        self._known.clear()
+        self._memory.look_closely(closely)
+
     def forget_records(self) -> None:
         """Reuse no record made so far."""
         self._memory.forget_numbers()
@@ -264,26 +194,26 @@ class TensorBook:
         self._known.clear()
         self._memory.clear()
 
-    def _find(self, tensor: torch.Tensor, path: str) -> _Found:
+    def _find(self, tensor: torch.Tensor, path: str) -> Found:
         """What is known of a tensor's memory as the tensor shows it, measured where nothing is."""
-        own = own_memory(tensor)
+        own, is_input = own_memory(tensor), self.side == "input"
         if own is None:
-            return _Found(tensor, None, None, *self._make(tensor, path, None))
+            return Found(tensor, None, None, self._maker.make(tensor, path, None, is_input))
         view = view_of(own)
         memory = self._memory.at(own, view.keys in SIMPLE)
         key = (view, tensor.requires_grad, None if own is tensor else placement_text(tensor))
-        known: _Found | None = None if memory.is_open else memory.records.get(key)
+        known: Found | None = None if memory.is_open else memory.records.get(key)
         if known is not None:
             return known
-        found = _Found(tensor, memory, view, *self._make(tensor, path, memory))
+        found = Found(tensor, memory, view, self._maker.make(tensor, path, memory, is_input))
         if not memory.is_open and not memory.has_other_names(own):
             memory.records[key] = found
-            if own is tensor:
-                found.address = _address_of(tensor)
+            if own is tensor and not self._closely:
+                found.address = address_of(tensor)
                 self._known[id(tensor)] = found
         return found
 
-    def _with_source(self, found: _Found, path: str, key: object) -> str | PendingTensor:
+    def _with_source(self, found: Found, path: str, key: object) -> str | PendingTensor:
         """The record of an input with the output that it is; an output is remembered as one."""
         if found.memory is None or found.view is None:
             return found.record
@@ -302,126 +232,7 @@ class TensorBook:
         self, tensor: torch.Tensor, path: str, record: str | PendingTensor
     ) -> str | PendingTensor:
         values = tensor if is_simple(tensor) else elements_of(tensor)
-        return extended(record, f', "data_name": {quoted(self._save(values, path))}')
-
-    def _is_unwritten(self, tensor: torch.Tensor, memory: Memory | None) -> bool:
-        """Whether nobody has written a tensor.
-
-        Inference tensors have no version: their mark goes with the first call that takes them.
-        """
-        if memory is None or not memory.unwritten:
-            return False
-        if self.side == "input" and tensor.is_inference():
-            memory.unwritten = False
-        return True
-
-    def _make(
-        self, tensor: torch.Tensor, path: str, memory: Memory | None
-    ) -> tuple[str | PendingTensor, bool]:
-        tail = ', "requires_grad": true' if tensor.requires_grad else ', "requires_grad": false'
-        if not is_simple(tensor):
-            tail += placement_text(tensor) or ""
-            return self._make_odd(tensor, path, tail, memory)
-        key = (tensor.dtype, tensor.shape)
-        head = self._heads.get(key)
-        if head is None:
-            head = self._heads[key] = head_of(tensor.dtype, list(tensor.shape))
-        if self._is_unwritten(tensor, memory):
-            return f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}", False
-        if memory is not None and memory.ends_within(tensor):
-            return f"{head}{NO_NUMBERS}{tail}}}", False
-        options = self.options
-        if options.save or options.checksum:
-            tail += self._bytes_of(tensor, path, memory)
-        if not options.statistics:
-            return f"{head}{tail}}}", False
-        if tensor.numel() < _SMALL:
-            measured = measure_now(tensor, options.double)
-            sketched = self._sketch(tensor, measured)
-        else:
-            storage = _whole(tensor, memory)
-            known = None if storage is None else storage.measured
-            measured = known or measure_now(tensor, options.double)
-            if storage is not None:
-                storage.measured = measured
-            sketched = self._sketch_once(tensor, measured, storage)
-        if measured.abnormal:
-            self.abnormal = True
-        return f"{head}{measured.text}{sketched}{tail}{measured.counts}}}", measured.abnormal
-
-    def _sketch(self, tensor: torch.Tensor, measured: Measured) -> str:
-        # Of one element the statistics tell all there is to know.
-        if not self.options.sketch or tensor.numel() < 2 or repeats_too_much(tensor):
-            return ""
-        return sketch_text(sketch_now(tensor, measured.extreme, self.options.double))
-
-    def _sketch_once(
-        self, tensor: torch.Tensor, measured: Measured, storage: WholeStorage | None
-    ) -> str:
-        # Views in C order share the sketch of their storage, whatever their shapes.
-        if storage is None or not self.options.sketch or not tensor.is_contiguous():
-            return self._sketch(tensor, measured)
-        if storage.sketch is None:
-            storage.sketch = self._sketch(tensor, measured)
-        return storage.sketch
-
-    def _make_odd(
-        self, tensor: torch.Tensor, path: str, tail: str, memory: Memory | None
-    ) -> tuple[str | PendingTensor, bool]:
-        options = self.options
-        head = head_of(tensor.dtype, shape_of(tensor))
-        if self._is_unwritten(tensor, memory):
-            return f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}", False
-        try:
-            values = elements_of(tensor)
-        except Unreadable:
-            return f"{head}{NO_NUMBERS}{tail}}}", False
-        if options.save or options.checksum:
-            tail += self._bytes_of(values, path, None)
-        if not options.statistics:
-            return f"{head}{tail}}}", False
-        if is_deferred(values):
-            with_sketch = options.sketch and not repeats_too_much(values)
-            numbers = self._on_devices.measure(values, options.double, with_sketch)
-            return PendingTensor(head, numbers, tail), False
-        is_sparse = tensor.layout is not torch.strided and not tensor.is_nested
-        measured = (
-            measure_sparse(tensor, values) if is_sparse else measure_now(values, options.double)
-        )
-        self.abnormal |= measured.abnormal
-        # The places of a sparse tensor's elements are not in the order of its stored ones.
-        sketched = "" if is_sparse else self._sketch(values, measured)
-        return f"{head}{measured.text}{sketched}{tail}{measured.counts}}}", measured.abnormal
-
-    def _bytes_of(self, tensor: torch.Tensor, path: str, memory: Memory | None) -> str:
-        """Checksum and file of the elements: the same for the same elements in the same shape."""
-        storage = _whole(tensor, memory) if tensor.is_contiguous() else None
-        known = None if storage is None else storage.bytes.get(tensor.shape)
-        if known is not None:
-            return known
-        options, text = self.options, ""
-        if options.save and tensor.numel():
-            text = f', "data_name": {quoted(self._save(tensor, path))}'
-        if options.checksum:
-            text += f', "md5": {_checksum_of(tensor, options.checksum)}'
-        if storage is not None:
-            storage.bytes[tensor.shape] = text
-        return text
-
-
-def _checksum_of(tensor: torch.Tensor, kind: str) -> str:
-    if kind == "xor" and not tensor.shape and tensor.dtype is not torch.bool:
-        return number(tensor.item())  # so msprobe writes the XOR of a tensor without dimensions
-    return f'"{_CHECKSUMS[kind](tensor)}"'
-
-
-def _whole(tensor: torch.Tensor, memory: Memory | None) -> WholeStorage | None:
-    """What is known of the tensor's elements; None when it does not show a whole storage."""
-    if memory is None or memory.is_open or not covers_all(tensor, memory.size):
-        return None
-    if memory.whole is None or memory.whole.dtype is not tensor.dtype:
-        memory.whole = WholeStorage(tensor.dtype)
-    return memory.whole
+        return extended(record, f', "data_name": {quoted(self._files.save(values, path))}')
 
 
 def _joined(path: str, key: object) -> str:

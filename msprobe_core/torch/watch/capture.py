@@ -13,6 +13,7 @@ from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
 from msprobe_core.torch.memory.unseen_writes import UnseenWrites
+from msprobe_core.torch.memory.users_dispatch import UsersDispatch
 from msprobe_core.torch.names.call_site import call_sites
 from msprobe_core.torch.parallel import OptimizerWatch, OutermostCalls
 from msprobe_core.torch.record.entries import untraced
@@ -24,7 +25,9 @@ from msprobe_core.torch.watch.custom_functions import CustomApis, CustomCalls
 from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation
-from msprobe_core.torch.watch.modules import Model, ModuleWatch
+from msprobe_core.torch.watch.model_modules import Model
+from msprobe_core.torch.watch.modules import ModuleWatch
+from msprobe_core.torch.watch.npu_functions import NpuFunctions
 from msprobe_core.torch.watch.regions import RegionWatch
 from msprobe_core.torch.watch.replaced_functions import ReplacedFunctions
 from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, namer
@@ -62,15 +65,21 @@ class Capture:
         self.outermost = OutermostCalls(trace)
         self._mode = self._call_mode(config) if config.records_calls else None
         self._collectives: CollectiveWatch | None = None
-        self._watches: list[_Watch] = [UnseenWrites(trace, sees_calls=config.records_calls)]
+        self._watches: list[_Watch] = [
+            UnseenWrites(trace, sees_calls=config.records_calls),
+            UsersDispatch(trace),
+        ]
+        self._replaced: ReplacedFunctions | None = None
         if self._mode is not None:
             self._collectives = CollectiveWatch(
                 trace, self._threads, self._regions, config.risk_level
             )
+            self._replaced = ReplacedFunctions(self._mode, config.risk_level)
             self._watches += [
                 self._collectives,
                 CustomCalls(custom, self._mode),
-                ReplacedFunctions(self._mode, config.risk_level),
+                self._replaced,
+                NpuFunctions(self._mode),
             ]
             if config.risk_level == "ALL":
                 self._watches.append(AutogradFunctions(self._mode))
@@ -94,6 +103,8 @@ class Capture:
         if model is not None:
             self._modules.find(model, self._records_modules)
             self.optimizers.find(model)
+        if self._replaced is not None:
+            self._replaced.find()
         for watch in self._watches:
             watch.start()
         self._compiled.start()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -30,55 +30,19 @@ from msprobe_core.torch.record.entries import (
 )
 from msprobe_core.torch.watch.calls import CallMode
 from msprobe_core.torch.watch.global_hooks import GlobalHooks
-from msprobe_core.torch.watch.gradients import Begun, GradientWatch
+from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation
+from msprobe_core.torch.watch.model_modules import (
+    Model,
+    named_modules,
+    say_what_is_not_seen,
+    with_parameters,
+)
 from msprobe_core.torch.watch.own_hook import OwnHook, state_without_own_hooks
-from msprobe_core.torch.watch.parameters import ParameterWatch
+from msprobe_core.torch.watch.parameter_gradients import ParameterWatch
+from msprobe_core.torch.watch.running_module import CompiledBorder, RunningModule
 from msprobe_core.values.text import quoted
-
-Model = torch.nn.Module | Sequence[torch.nn.Module]
-
-
-class _Running:
-    """A module call between its two hooks."""
-
-    __slots__ = ("begun", "call", "entered", "entry", "frame", "module", "parameters")
-
-    def __init__(
-        self,
-        module: torch.nn.Module,
-        call: ModuleCall,
-        entry: Entry | None,
-        begun: Begun,
-    ) -> None:
-        self.module, self.call, self.entry, self.begun = module, call, entry, begun
-        self.entered = False
-        self.parameters: Entry | None = None
-        self.frame: FrameType | None = None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the call has ended without its hook: Ctrl-C skips those of torch."""
-        if self.frame is None:
-            return False
-        try:
-            self.frame.clear()  # refused while it runs
-        except RuntimeError:
-            return False
-        return True
-
-
-class _Border:
-    """A call of a module that is compiled in place; `running` once compiled code has begun."""
-
-    __slots__ = ("args", "kwargs", "module", "path", "running")
-
-    def __init__(
-        self, path: str, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        self.path, self.module, self.args, self.kwargs = path, module, args, kwargs
-        self.running: _Running | None = None
 
 
 class ModuleWatch:
@@ -108,11 +72,11 @@ class ModuleWatch:
 
     def find(self, model: Model, recorded: bool) -> None:
         """Take the modules of a model, or of each model of a list: `start` watches them."""
-        _say_what_is_not_seen(model)
+        say_what_is_not_seen(model)
         if not recorded:
             return
         self._paths = {id(module): (path, module) for path, module in named_modules(model)}
-        self._all_modules = [*_with_parameters(model)]
+        self._all_modules = [*with_parameters(model)]
         self._compiled = [
             (module, path)
             for path, module in self._paths.values()
@@ -193,7 +157,7 @@ class ModuleWatch:
         @functools.wraps(compiled)
         def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             local, result = self._threads.local, None
-            border = _Border(path, module, args, kwargs)
+            border = CompiledBorder(path, module, args, kwargs)
             local.borders.append(border)
             try:
                 result = compiled(*args, **kwargs)
@@ -289,7 +253,7 @@ class ModuleWatch:
             call.base_stack = trace.capture_stack(frame.f_back, parent)
         begun = self._gradients.begin_module([*args, *kwargs.values()])
         local.running.append(call)
-        running = _Running(module, call, entry, begun)
+        running = RunningModule(module, call, entry, begun)
         running.frame = frame
         running.entered = self._mode is not None and self._mode.enter_again()
         local.open.append(running)
@@ -346,7 +310,7 @@ class ModuleWatch:
             if running.module is module:
                 return
 
-    def _keep_parameters(self, running: _Running) -> None:
+    def _keep_parameters(self, running: RunningModule) -> None:
         # FSDP's own hook frees them before the late one comes.
         self._parameters.watch(running.module, self._paths[id(running.module)][0], running.call)
         if running.entry is not None:
@@ -356,7 +320,7 @@ class ModuleWatch:
     def _write_parameters(self, entry: Entry, module: torch.nn.Module) -> None:
         guarded(self._trace, entry, '"parameters": {}', _fill_parameters, module)
 
-    def _end_without_result(self, running: _Running) -> None:
+    def _end_without_result(self, running: RunningModule) -> None:
         running.call.base_frame = None
         if running.entered and self._mode is not None:
             self._mode.leave()
@@ -364,7 +328,7 @@ class ModuleWatch:
             close_forward(self._trace, running.entry)
         self._trace.place_module(running.call, backward=False)
 
-    def _end(self, running: _Running, result: object) -> None:
+    def _end(self, running: RunningModule, result: object) -> None:
         trace, call = self._trace, running.call
         caller, call.base_frame = call.base_frame, None
         if running.entered and self._mode is not None:
@@ -394,42 +358,6 @@ def _frame_of_call() -> FrameType | None:
     return frame
 
 
-def _say_what_is_not_seen(model: Model) -> None:
-    roots = [model] if isinstance(model, torch.nn.Module) else model
-    if any(is_compiled(root) for root in roots):
-        say(
-            "the model given to start is compiled: what runs inside is not seen; to see it, call "
-            "torch.compiler.set_stance('force_eager') before the step"
-        )
-
-
-def is_compiled(module: torch.nn.Module) -> bool:
-    """Whether torch.compile runs the module, as a wrapper or in place."""
-    if "torch._dynamo" not in sys.modules:
-        return False
-    return getattr(module, "_compiled_call_impl", None) is not None or is_wrapper(module)
-
-
-def is_wrapper(module: torch.nn.Module) -> bool:
-    """Whether the module is what `torch.compile(module)` returned."""
-    return "torch._dynamo" in sys.modules and isinstance(module, torch._dynamo.OptimizedModule)
-
-
-def named_modules(model: Model) -> list[tuple[str, torch.nn.Module]]:
-    """The modules inside a model with their attribute paths; the model itself is left out.
-
-    In a list of models the path begins with the model's index.
-    """
-    if isinstance(model, torch.nn.Module) and not isinstance(model, torch.nn.ModuleList):
-        return [(path, module) for path, module in model.named_modules() if path]
-    if isinstance(model, torch.nn.Module):
-        return [(path, module) for path, module in model.named_modules() if path]
-    modules: list[tuple[str, torch.nn.Module]] = []
-    for index, each in enumerate(model):
-        modules += [(f"{index}.{path}", module) for path, module in each.named_modules() if path]
-    return modules
-
-
 def _fill_parameters(trace: Trace, entry: Entry, module: torch.nn.Module) -> None:
     entry.parts.append('"parameters": {')
     present = {name: value for name, value in module._parameters.items() if value is not None}
@@ -437,19 +365,3 @@ def _fill_parameters(trace: Trace, entry: Entry, module: torch.nn.Module) -> Non
         entry.parts.append(f"{', ' if position else ''}{quoted(name)}: ")
         trace.arguments.value(value, f"{entry.name}.parameters", name, entry.parts)
     entry.parts.append("}")
-
-
-def _with_parameters(model: Model) -> Iterator[tuple[torch.nn.Module, str]]:
-    """The modules whose parameters are watched even if nobody calls them, and their paths.
-
-    The started models are among them; what a compiled wrapper holds is not.
-    """
-    roots = (
-        [(model, "")]
-        if isinstance(model, torch.nn.Module)
-        else [(root, str(index)) for index, root in enumerate(model)]
-    )
-    inside = [(module, path) for path, module in named_modules(model)]
-    for module, path in [*roots, *inside]:
-        if "_orig_mod" not in path.split("."):
-            yield module, path

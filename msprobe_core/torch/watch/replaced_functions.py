@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msprobe_core.capture.replacing import Replacements
 from msprobe_core.torch.names.api_table import Api, has_values
-from msprobe_core.torch.names.replaced import replaced_members
+from msprobe_core.torch.names.replaced import Function, replaced_members
 from msprobe_core.torch.watch.calls import CallMode
 from msprobe_core.torch.watch.custom_functions import recorded
 
@@ -18,15 +18,26 @@ class ReplacedFunctions:
 
     def __init__(self, mode: CallMode, risk_level: str) -> None:
         self._mode, self._risk_level = mode, risk_level
+        self._found: list[tuple[Api, object, Function]] = []
         self._replaced = Replacements()
 
-    def start(self) -> None:
-        """Wrap what stands there now."""
+    def find(self) -> None:
+        """Look for what stands there now: some thousand names, so once for each recording."""
         if self._replaced:
             return
-        for prefix, namespace, name, replacement in list(replaced_members()):
-            api = Api(prefix, name, has_values(name, self._risk_level))
-            self._replaced.put(namespace, name, recorded(self._mode, replacement, api))
+        self._found = [
+            (Api(prefix, name, has_values(name, self._risk_level)), namespace, replacement)
+            for prefix, namespace, name, replacement in replaced_members()
+        ]
+
+    def start(self) -> None:
+        """Wrap what was found, but where it was taken away meanwhile."""
+        if self._replaced:
+            return
+        for api, namespace, replacement in self._found:
+            if getattr(namespace, api.name, None) is replacement:
+                fresh = recorded(self._mode, replacement, api)
+                self._replaced.put(namespace, api.name, fresh)
 
     def stop(self) -> None:
         """Put the replacements back, but where somebody has put another one meanwhile."""

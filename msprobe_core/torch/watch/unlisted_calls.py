@@ -1,7 +1,7 @@
-"""Calls beyond the list of names: operators of a user's namespaces, and at risk level ALL the rest.
+"""Calls beyond the list of names: operators of a user's namespaces and of torch_npu's.
 
-The rest is indexing, views and operators of all other namespaces. What returns no tensor is no call
-of interest and leaves no entry.
+At risk level ALL so are the rest: indexing, views and operators of all other namespaces. What
+returns no tensor is no call of interest and leaves no entry.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from torch.autograd.function import Function as AutogradFunction
 from msprobe_core.capture.replacing import Replacements
 from msprobe_core.torch.names.api_table import Api
 from msprobe_core.torch.watch.calls import CallMode, NameUnlisted
+from msprobe_core.torch.watch.npu_functions import NAMESPACE, PREFIX
 
 _OPERATORS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
 _PREFIXES = {
@@ -53,12 +54,17 @@ class AutogradFunctions:
 
 
 def namer(namespaces: Iterable[str], risk_level: str) -> NameUnlisted:
-    """Names calls that are on no list: operators of these namespaces of `torch.ops`, or all."""
+    """Names calls that are on no list: operators of these namespaces of `torch.ops`, or all.
+
+    Those of torch_npu are always named, as users of msprobe know them.
+    """
     wanted = frozenset(namespaces)
 
     def name(func: Callable[..., Any]) -> Api | None:
         if isinstance(func, _OPERATORS):
             namespace, _, operator = str(func).partition(".")
+            if namespace == NAMESPACE:
+                return Api(PREFIX, operator.partition(".")[0], True)
             if namespace in wanted:
                 return Api(namespace, operator.partition(".")[0], True)
         return unlisted_api(func) if risk_level == "ALL" else None

@@ -20,7 +20,9 @@ from builder.dump.values import Record
 from builder.judge.verdict import judge
 from builder.match.nodes import match_trees
 from builder.match.tree import build_tree
-from msprobe_core.torch.record.tensors import TensorBook, ValueOptions
+from msprobe_core.torch.record.record_maker import ValueOptions
+from msprobe_core.torch.record.tensor_files import TensorFiles
+from msprobe_core.torch.record.tensors import TensorBook
 from tests.builder.dumps import Json, forward, write_dump
 
 FIELDS = set(Record.__struct_fields__)
@@ -28,7 +30,8 @@ A, B = "Torch.opa.0.forward", "Torch.opb.0.forward"
 
 
 def recorded(values: torch.Tensor, **more: object) -> Json:
-    book = TensorBook(ValueOptions(sketch=True), lambda _, path: path, lambda path, e: None)
+    files = TensorFiles(Path(), deferred=False)  # nothing is saved
+    book = TensorBook(ValueOptions(sketch=True), files, lambda path, e: None)
     with torch.no_grad():
         return {**json.loads(str(book.record(values, "x"))), **more}
 

@@ -91,3 +91,24 @@ def test_a_finding_keeps_how_much_its_inputs_explain(tmp_path: Path) -> None:
     reason = finding.reasons[0]
     assert reason["apart"] == pytest.approx(0.1, rel=0.5)
     assert reason["explained"] < 0.01
+
+
+def hooked(x: Tensor) -> Tensor:
+    """The same, with a gradient that nothing recorded triples on its way back."""
+    x.register_hook(unseen)
+    return x
+
+
+def unseen(gradient: Tensor) -> Tensor:
+    with torch._C.DisableTorchFunction():
+        return 3 * gradient
+
+
+def test_a_gradient_changed_between_calls_is_named_where_it_is_read(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, late=hooked)
+    assert (finding.name, finding.kind) == ("Torch.cos.0.backward", "input_differs")
+
+
+def test_a_gradient_changed_between_calls_is_named_behind_another_finding(tmp_path: Path) -> None:
+    both = found(tmp_path, early=scaled_a_little, late=hooked)
+    assert names(both) == ["Tensor.__mul__.0.forward", "Torch.cos.0.backward"]

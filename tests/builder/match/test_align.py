@@ -74,3 +74,18 @@ def test_the_line_tells_which_of_two_equal_calls_is_new() -> None:
     assert align([call("new"), call("old")], [call("old")]) == [(1, 0)]
     assert align([call("old"), call("new")], [call("old")]) == [(0, 0)]
     assert align([call("moved"), call("old")], [call("b"), call("c")]) == [(0, 0), (1, 1)]
+
+
+def test_what_became_of_a_result_tells_which_of_two_equal_calls_is_new() -> None:
+    def call(*fate: bool | None, line: str = "the same helper") -> Token:
+        return Token("gelu", (2,), (), line, fate)
+
+    unused, used = call(False, False), call(True, True)
+    assert align([unused, used], [used]) == [(1, 0)]
+    assert align([used, unused], [used]) == [(0, 0)]
+    assert align([used], [unused, used]) == [(0, 1)]
+    # Of dumps that say less, the rest decides.
+    assert align([call(None, False), call(None, True)], [call(None, True)]) == [(1, 0)]
+    assert align([call(None, None), call(None, None)], [used]) == [(0, 0)]
+    # A line that happens to agree does not outweigh it.
+    assert align([call(False, False, line="y"), call(True, True, line="x")], [used]) == [(1, 0)]

@@ -16,8 +16,8 @@ from builder.errors import UnknownNodeError
 from builder.results.database import ResultDatabase
 from builder.results.manual.patches import GraphChange, NodePatch, Patches
 from builder.results.records import Node
-from tb_graph_ascend.view.search.index import pair_index
 from tb_graph_ascend.view.search.node_filter import NodeFilter
+from tb_graph_ascend.view.search.node_index import pair_index
 
 EVERYTHING = 10_000
 

@@ -14,7 +14,7 @@ import builder
 from builder.errors import DatabaseError
 from builder.results.database import ResultDatabase
 from builder.results.opening import format_of
-from tb_graph_ascend.view.search.index import pair_index
+from tb_graph_ascend.view.search.node_index import pair_index
 
 
 @pytest.fixture(scope="module")

@@ -19,11 +19,11 @@ from builder.results.reading import Results
 from builder.results.shards import node_shards
 from builder.run.executor import LocalProcesses
 from builder.run.units.running import join_build, plan_build, run_units
-from builder.write.volumes import volumes_of
+from builder.write.volume_files import volumes_of
 from tb_graph_ascend.view.answer import answer
 from tb_graph_ascend.view.diff.index import diff_index
-from tb_graph_ascend.view.search.index import pair_index
 from tb_graph_ascend.view.search.node_filter import NodeFilter
+from tb_graph_ascend.view.search.node_index import pair_index
 from tests.builder.run.units.runs import GELU, LINEAR, REDUCE, layout, ranks
 
 Both = tuple[Results, Results]

@@ -104,7 +104,7 @@ def test_without_ray_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     plan = plan_build(*map(str, dumps), str(tmp_path / "out"), BuildOptions())
-    with pytest.raises(InputError, match=r"tb-graph-ascend\[ray\]"):
+    with pytest.raises(InputError, match=r"pip install '\.\[ray\]'"):
         run_units(str(tmp_path / "out"), plan.units, executor_named("ray", 2))
 
 

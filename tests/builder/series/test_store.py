@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builder.series.pieces import Segment
 from builder.series.run import TrendError, TrendRun, find_runs
 from msprobe_core.format.series import SEGMENT, STATISTICS
 from msprobe_core.monitor.store import SeriesWriter, write_run
@@ -232,3 +234,42 @@ def test_statistics_are_kept_apart(tmp_path: Path) -> None:
     run = TrendRun(tmp_path)
     found = [run.line(FIRST, statistic)[1].tolist() for statistic in STATISTICS]
     assert found == [[float(number)] for number in range(1, len(STATISTICS) + 1)]
+
+
+@pytest.mark.parametrize("level", [1, 8, 64])
+@pytest.mark.parametrize("columns", [[3], [0, 4], list(range(70))])
+def test_what_is_fetched_beforehand_is_what_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: int, columns: list[int]
+) -> None:
+    """Each span holds, behind a header, numbers of the statistic that was asked for."""
+    write_steps(tmp_path, some_values(SEGMENT, 80), range(SEGMENT))
+    asked: list[tuple[Path, list[tuple[int, int]]]] = []
+    monkeypatch.setattr(
+        "builder.series.pieces.read_ahead", lambda path, spans: asked.append((path, list(spans)))
+    )
+    segment = Segment(tmp_path / "rank0" / "a0", 0, SEGMENT - 1, True)
+    number = STATISTICS.index("norm")
+    segment.expect(number, np.asarray(columns), level)
+    (path, spans), header = asked[0], 128
+    fetched = {
+        row
+        for offset, length in spans
+        if length > 1
+        for row in np.frombuffer(path.read_bytes()[header + offset :][:length], np.float32)
+    }
+    read = (
+        segment.values(number, np.asarray(columns))
+        if level == 1
+        else segment.largest(number, np.asarray(columns), level)
+    )
+    assert read is not None
+    assert set(read.ravel()) <= fetched
+
+
+def test_a_system_that_cannot_fetch_beforehand_reads_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_steps(tmp_path, some_values(SEGMENT + 3, 2), range(SEGMENT + 3))
+    wanted = TrendRun(tmp_path).line(FIRST)[1]
+    monkeypatch.delattr(os, "posix_fadvise")
+    assert (TrendRun(tmp_path).line(FIRST)[1] == wanted).all()

@@ -12,8 +12,8 @@ import pytest
 
 from builder import InputError
 from builder.storage import whole_file
+from builder.storage.addresses import open_folder
 from builder.storage.folder import Folder, address_of, is_address
-from builder.storage.opening import open_folder
 from builder.storage.remote_folder import RemoteFolder
 
 pytest.importorskip("fsspec")

@@ -15,7 +15,7 @@ from builder.dump.reader import read_dump
 from builder.dump.sources import find_sources
 from builder.judge.extensions import Extension
 from builder.match.tree import build_tree
-from builder.match.values import value_name
+from builder.match.value_pairing import value_name
 from builder.tables import comparing
 from builder.tables.comparing import compare_into_tables
 from tests.builder.dumps import forward, tensor, write_dump

@@ -16,7 +16,7 @@ from builder.dump.sources import find_sources
 from builder.errors import InputError
 from builder.ranks.joining.told import LayoutFile, read_layouts
 from builder.ranks.layout.coordinates import Place, RunLayout, Sizes, ordered
-from builder.ranks.options import MergeOptions
+from builder.ranks.merge_options import MergeOptions
 from builder.reasons import sentence
 from builder.run.dry_run import describe_merging
 from builder.work.merge_plan import plan_comparison

@@ -14,7 +14,7 @@ import pytest
 
 from builder import BuildOptions, build, diagnose
 from builder.ranks.layout.coordinates import Sizes
-from builder.ranks.options import MergeOptions
+from builder.ranks.merge_options import MergeOptions
 
 REPLICA = Path(__file__).parents[2] / "samples" / "tools-26.2.0" / "replica"
 _NORM = "Module.layers.0.attention_norm.LayerNorm.forward.0"

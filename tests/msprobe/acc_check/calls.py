@@ -10,8 +10,8 @@ from unittest import mock
 
 import torch
 
-from msprobe.acc_check import check
-from msprobe.acc_check.check import Checked, Pair, check_call
+from msprobe.acc_check import call_check
+from msprobe.acc_check.call_check import Checked, Pair, check_call
 from msprobe.acc_check.inputs import Inputs, Source
 from msprobe.acc_check.plan import Call, read_plan
 from msprobe.acc_check.run import Place, Results, Watch, run
@@ -90,7 +90,7 @@ def checked(made: Call, fault: Fault | None = None, seed: int = 0, **pair: Any) 
     ) -> Results:
         return run(function if place.wide else fault(function), api, inputs, place, watch)
 
-    with mock.patch.object(check, "run", run_with_fault):
+    with mock.patch.object(call_check, "run", run_with_fault):
         return check_call(made, source, Pair(Place(), seed=seed, **pair))
 
 

@@ -75,7 +75,7 @@ def register() -> None:
 
 def main() -> None:
     """Check the sample; with --faulty the device's matrix products are 0.3 % too large."""
-    from msprobe.acc_check.check import check_call
+    from msprobe.acc_check.call_check import check_call
     from msprobe.acc_check.devices import choose_pair, describe
     from msprobe.acc_check.inputs import Source
     from tests.msprobe.acc_check.calls import sample_calls

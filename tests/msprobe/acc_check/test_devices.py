@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ import torch
 
 from builder.errors import InputError
 from msprobe.acc_check import devices
-from msprobe.acc_check.check import Pair, check_call
+from msprobe.acc_check.call_check import Pair, check_call
 from msprobe.acc_check.devices import choose_pair, describe
 from msprobe.acc_check.inputs import Source
 from msprobe.acc_check.run import Place
@@ -51,21 +52,44 @@ def test_wrong_kernel_of_the_device_is_found_and_nothing_else() -> None:
 
 
 def test_accelerator_is_taken_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "_accelerator", lambda: "cuda")
+    _with(monkeypatch, "cuda", 2)
     pairs = [choose_pair(("0", "1"), number, "float64", 1) for number in range(3)]
     assert [pair.device.device for pair in pairs] == ["cuda:0", "cuda:1", "cuda:0"]
+    assert choose_pair((), 0, "float64", 1).device.device == "cuda:0"
+    with pytest.raises(InputError, match="device 2: this machine has 2 of cuda"):
+        choose_pair(("2",), 0, "float64", 1)
+
+
+def _with(monkeypatch: pytest.MonkeyPatch, kind: str | None, count: int = 0) -> None:
+    monkeypatch.setattr(devices, "_accelerator", lambda: kind)
+    monkeypatch.setattr(devices, "_count", lambda _: count)
 
 
 def test_cpu_is_taken_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "_accelerator", lambda: None)
-    pair = choose_pair(("3",), 0, "float64", 1)
+    _with(monkeypatch, None)
+    pair = choose_pair((), 0, "float64", 1)
     assert describe(pair) == "cpu against CPU in float64"
     both = choose_pair(("compile",), 0, "cpu", 1)
     assert describe(both) == "cpu under torch.compile against cpu"
+    with pytest.raises(InputError, match="device 0: torch sees no accelerator") as refused:
+        choose_pair(("0",), 0, "float64", 1)
+    assert "-d cpu" in refused.value.hint
+
+
+@pytest.mark.parametrize("asked", [(), ("0",), ("npu:0",)])
+def test_torch_npu_that_cannot_be_loaded_is_said(
+    asked: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "torch_npu.py").write_text('raise OSError("libascendcl.so: cannot open")')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(InputError, match=r"torch_npu: cannot be imported .*libascendcl") as refused:
+        choose_pair(asked, 0, "float64", 1)
+    assert "set_env.sh" in refused.value.hint
+    assert choose_pair(("cpu",), 0, "float64", 1).device.device == "cpu"
 
 
 def test_formats_that_a_device_shortens_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "_accelerator", lambda: "cuda")
+    _with(monkeypatch, "cuda", 1)
     before = torch.backends.cuda.matmul.allow_tf32
     try:
         for allowed, unit in ((True, 2.0**-11), (False, 0.0)):
@@ -73,7 +97,7 @@ def test_formats_that_a_device_shortens_are_known(monkeypatch: pytest.MonkeyPatc
             assert choose_pair(("0",), 0, "float64", 1).shortens[0] == unit
     finally:
         torch.backends.cuda.matmul.allow_tf32 = before
-    monkeypatch.setattr(devices, "_accelerator", lambda: "npu")
+    _with(monkeypatch, "npu", 1)
     assert choose_pair(("0",), 0, "float64", 1).shortens == (0.0, 2.0**-12)
 
 
@@ -101,7 +125,7 @@ def _to_tf32(value: torch.Tensor) -> torch.Tensor:
 def test_device_that_is_not_there_is_refused_with_the_next_step(name: str) -> None:
     with pytest.raises(InputError, match=f"device {name}: cannot be used here") as refused:
         choose_pair((name,), 0, "float64", 1)
-    assert "give cpu" in refused.value.hint
+    assert "-d cpu" in refused.value.hint
 
 
 @pytest.mark.filterwarnings("ignore")  # of torch's compiler about its own parts

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from msprobe.acc_check import check, worker
+from msprobe.acc_check import call_check, worker
 from msprobe.acc_check.rows import CallRow
 from msprobe.acc_check.worker import Ready, Setup, work
 from tests.msprobe.acc_check.calls import sample_calls
@@ -34,7 +34,7 @@ def test_defect_of_ours_costs_one_call_and_says_so(monkeypatch: pytest.MonkeyPat
     def broken(*_: Any) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr(check, "judge_integers", broken)
+    monkeypatch.setattr(call_check, "judge_integers", broken)
     row = answered(Setup(devices=("cpu",)), "Tensor.__gt__.0", monkeypatch)
     assert row.forward == "SKIP"
     assert "ZeroDivisionError: a defect; please report this" in row.message

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from torch import multiprocessing
 
-from msprobe.acc_check.check import Pair, check_call
+from msprobe.acc_check.call_check import Pair, check_call
 from msprobe.acc_check.inputs import Source
 from msprobe.acc_check.plan import Selection, read_plan
 from msprobe.acc_check.run import Place

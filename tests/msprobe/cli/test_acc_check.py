@@ -85,7 +85,7 @@ def test_run_that_broke_is_taken_up(run: Run, dump: Path, tmp_path: Path) -> Non
 def test_former_command_lines_work(
     run: Run, dump: Path, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    answer = run(*words, "-api_info", dump, "-o", tmp_path / "out", "-d", "0", "-f")
+    answer = run(*words, "-api_info", dump, "-o", tmp_path / "out", "-d", "cpu", "-f")
     assert answer.code == 0
     assert len(table(tmp_path / "out", "result")) == 3
 
@@ -96,7 +96,7 @@ def test_former_command_lines_work(
 def test_several_processes_check_every_call_once(
     run: Run, dump: Path, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    answer = run(*words, "-api_info", dump, "-o", tmp_path / "out", "-n", "2", "-d", "0", "1")
+    answer = run(*words, "-api_info", dump, "-o", tmp_path / "out", "-n", "2", "-d", "cpu", "cpu")
     assert answer.code == 0
     names = [row["API name"] for row in table(tmp_path / "out", "result")]
     assert sorted(names) == ["Functional.gelu.0", "Functional.linear.0", "Torch.argmax.0"]
@@ -128,6 +128,7 @@ def test_data_of_what_is_not_right_are_kept_and_the_code_says_so(
     [
         (("-api_info", "none.json"), "none.json"),
         (("-api_info", "{dump}", "-d", "cuda:9"), "device cuda:9: cannot be used here"),
+        (("-api_info", "{dump}", "-d", "99"), "device 99: "),
         (("-api_info", "{dump}", "-csv_path", "other.csv"), "no accuracy_checking_result_"),
         (("-api_info", "{dump}", "-config", "none.json"), "none.json"),
     ],

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msprobe.config_check.comparison import compare_packs
-from msprobe.config_check.environment import VARIABLES, compare_environments
+from msprobe.config_check.environment_variables import VARIABLES, compare_environments
 from msprobe.config_check.hyper_parameters import collect, compare_hyper_parameters
 from msprobe.config_check.packages import compare_packages, installed_packages, parse_packages
 from msprobe.config_check.random_calls import compare_random_calls

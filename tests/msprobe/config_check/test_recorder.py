@@ -22,7 +22,8 @@ from tests.msprobe.config_check.tables import SAMPLES, sheets
 SCRIPT = (SAMPLES / "dyn.py.txt").read_text()
 
 
-def train(script: str, folder: Path, *arguments: object, **environment: str) -> None:
+def train(script: str, folder: Path, *arguments: object, **environment: str) -> str:
+    """Run a script and return what it said on standard error."""
     file = folder / "dyn.py"
     file.write_text(script)
     done = subprocess.run(
@@ -34,6 +35,7 @@ def train(script: str, folder: Path, *arguments: object, **environment: str) -> 
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    return done.stderr
 
 
 def members(file: Path) -> dict[str, Any]:
@@ -167,3 +169,59 @@ def test_what_cannot_be_recorded(
         ConfigChecker(**arguments)
     with pytest.raises(CheckError, match="only PyTorch"):
         ConfigChecker.apply_patches(fmk="mindspore")
+
+
+FULL_DISK = """
+import os, resource, signal, torch
+from msprobe.core.config_check import ConfigChecker
+ConfigChecker.apply_patches()
+drawn = torch.randn
+net = torch.nn.Linear(4, 2)
+hooks = len(net._forward_pre_hooks)
+before = vars(torch)["randn"]
+ConfigChecker(model=net, output_zip_path="full.zip")
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+for step in range(4):
+    if step == STEP:
+        size = os.path.getsize("full.zip")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, resource.RLIM_INFINITY))
+    net(torch.randn(3, 4))
+assert len(net._forward_pre_hooks) == hooks
+assert torch.randn is not drawn and not hasattr(torch.randn, "__wrapped__")
+drawn(2)
+"""
+
+
+@pytest.mark.parametrize("step", [0, 1, 2])
+def test_a_full_disk_ends_the_recording_and_nothing_else(step: int, tmp_path: Path) -> None:
+    said = train(FULL_DISK.replace("STEP", str(step)), tmp_path)
+    assert said.count("\n") == 1, said
+    assert f"step {step} cannot be recorded" in said
+    assert "full.zip" in said
+    found = members(tmp_path / "full.zip")
+    assert "env" in found
+    assert {name for name in found if name.startswith("weights/")} == {
+        f"weights/step{done}/rank0/weight.json" for done in range(step)
+    }
+    assert list(tmp_path.glob("*.partial")) == []
+
+
+def test_a_model_that_cannot_be_described_runs_on(tmp_path: Path) -> None:
+    body = """
+import torch
+from msprobe.core.config_check import ConfigChecker
+class Net(torch.nn.Linear):
+    def named_parameters(self, *args, **kwargs):
+        raise RuntimeError("sealed")
+net = Net(2, 2)
+ConfigChecker(model=net, output_zip_path="pack.zip")
+for _ in range(3):
+    net(torch.ones(1, 2))
+"""
+    assert "sealed" in train(body, tmp_path)
+
+
+def test_a_pack_that_cannot_be_begun_is_said(tmp_path: Path) -> None:
+    (tmp_path / "pack.zip").write_text("something else")
+    with pytest.raises(CheckError, match=r"pack\.zip: cannot be written"):
+        ConfigChecker(output_zip_path=str(tmp_path / "pack.zip"))

@@ -82,6 +82,64 @@ def test_second_installation_is_a_problem(tmp_path: Path, monkeypatch: pytest.Mo
     assert str(tmp_path) in found[1].text
 
 
+# What stands in for torch_npu, what it makes of torch.npu, and what doctor says of both.
+NPU_CASES = {
+    "cannot load": ('raise OSError("libascendcl.so: cannot open")', "problem", "libascendcl"),
+    "no device": ("import torch; torch.npu = Npu(0)", "note", "sees no device"),
+    "silent driver": ("import torch; torch.npu = Npu(None)", "note", "cannot be counted"),
+    "one device": ("import torch; torch.npu = Npu(1)", "ok", "2.9.0, 1 device"),
+    "devices": ("import torch; torch.npu = Npu(8)", "ok", "2.9.0, 8 devices"),
+}
+NPU = """
+__version__ = "2.9.0"
+class Npu:
+    def __init__(self, count): self.count = count
+    def device_count(self):
+        if self.count is None: raise RuntimeError("drvErr 87")
+        return self.count
+"""
+
+
+@pytest.mark.parametrize("case", NPU_CASES)
+def test_what_is_said_of_torch_npu_is_true(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body, state, words = NPU_CASES[case]
+    (tmp_path / "torch_npu.py").write_text(NPU + body)
+    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    done = python(tmp_path, "-m", "msprobe.cli", "doctor", "--json")
+    found = {c["subject"]: c for c in json.loads(done.stdout)["checks"]}
+    assert (found["torch_npu"]["state"], words in found["torch_npu"]["text"]) == (state, True)
+    assert (found["torch_npu"]["next_step"] is None) == (state == "ok")
+    said = found["devices"]["text"]
+    assert ("NPU" in said) == (state == "ok")
+    assert done.returncode == (1 if state == "problem" else 0)
+
+
+def test_torch_that_cannot_load_torch_npu_is_not_to_be_installed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "torch_npu.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    real = environment.import_module
+
+    def importing(name: str) -> object:
+        if name == "torch":
+            raise RuntimeError("Failed to load the backend extension: torch_npu.")
+        return real(name)
+
+    monkeypatch.setattr(environment, "import_module", importing)
+    (check,) = checks_of("torch_npu")
+    assert check.state == "problem"
+    assert "set_env.sh" in (check.next_step or "")
+
+
+def test_without_torch_npu_it_is_not_spoken_of() -> None:
+    assert checks_of("torch_npu") == []
+    (devices,) = checks_of("devices")
+    assert "NPU" not in devices.text
+
+
 @pytest.fixture
 def beside_other(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / f"{OTHER}.dist-info").mkdir()

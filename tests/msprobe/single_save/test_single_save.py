@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from msprobe.core import SingleComparator, SingleSave
 from msprobe.errors import CheckError
-from msprobe.single_save.measures import agreement
+from msprobe.single_save.agreement import agreement
 
 SAMPLE = (
     Path(__file__).parents[2] / "samples" / "tools-26.2.0" / "checks" / "single_comparator_h.xlsx"

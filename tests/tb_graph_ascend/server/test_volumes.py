@@ -9,7 +9,7 @@ import pytest
 from builder import BuildOptions
 from builder.run.executor import LocalProcesses
 from builder.run.units.running import join_build, plan_build, run_units
-from builder.write.database import volumes_of
+from builder.write.result_writer import volumes_of
 from tb_graph_ascend.server import create_app
 from tests.builder.run.units.runs import GELU, ranks
 from tests.tb_graph_ascend.conftest import Site

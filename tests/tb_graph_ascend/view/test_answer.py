@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import builder
 from builder.results.database import ResultDatabase
-from builder.results.msprobe.database import MsprobeDatabase
+from builder.results.msprobe.queries import MsprobeDatabase
 from builder.results.records import Pair
 from builder.results.report import diagnose
 from builder.results.stack_frames import model_frame

@@ -22,7 +22,9 @@ def first_places(wrong: Path, sound: Path) -> frozenset[Found]:
     """The innermost entries of the first step that introduce a difference of bits.
 
     Where that is a module, the wrong call itself was not recorded: the first call in it that
-    takes a differing value counts as well, and so do the modules between the two.
+    takes a differing value counts as well, and so do the modules between the two. Where none does,
+    it ran between two recorded calls: the first that reads what it left counts, and the modules
+    around that read it too.
     """
     data, same, parents = _data(wrong), _data(sound), _parents(wrong)
     shared = [name for name, entry in data.items() if name in same and isinstance(entry, dict)]
@@ -30,8 +32,13 @@ def first_places(wrong: Path, sound: Path) -> frozenset[Found]:
     if any("parameters_grad" not in name for name in introducing):
         # A gradient that reaches its parameter has no input of its own: the call made it.
         introducing = {name for name in introducing if "parameters_grad" not in name}
+    calls = [name for name in shared if "parameters_grad" not in name]
+    taking = [name for name in calls if not _reads_the_same(data[name], same[name])]
+    passing = [name for name in taking if not name.startswith("Optimizer")]
+    if passing and not introducing.intersection(calls):
+        around = [name for name in _above(passing[0], parents) if name in passing]
+        return frozenset((0, name) for name in (passing[0], *around))
     innermost = introducing - {up for name in introducing for up in _above(name, parents)}
-    taking = [name for name in shared if not _reads_the_same(data[name], same[name])]
     for module in [name for name in innermost if name.startswith("Module.")]:
         inside = (name for name in taking if module in _above(name, parents))
         first = next(inside, None)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from builder.dump.joined_tensors import Join, Variant, join_parts
+from builder.ranks.joining.joined_statistics import bounds, disagreement, join_statistics, outside
 from builder.ranks.joining.layouts import AxisLayout, candidates
-from builder.ranks.joining.statistics import bounds, disagreement, join_statistics, outside
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from builder.errors import DatabaseError
-from builder.results.msprobe.database import MsprobeDatabase
 from builder.results.msprobe.file import MOST_PAIRS_OPEN, SOURCES, MsprobeFile
 from builder.results.msprobe.graph import MsprobePair
+from builder.results.msprobe.queries import MsprobeDatabase
 
 Place = tuple[int, int]
 

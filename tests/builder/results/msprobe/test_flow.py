@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from builder.results.msprobe.database import MsprobeDatabase
 from builder.results.msprobe.flow import fingerprint
+from builder.results.msprobe.queries import MsprobeDatabase
 from builder.results.records import Node
 from tb_graph_ascend.view.diff.index import Wanted, diff_index
 from tb_graph_ascend.view.diff.window import window_of

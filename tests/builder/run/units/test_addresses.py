@@ -14,8 +14,8 @@ from builder import BuildOptions, InputError
 from builder.run.build import Request
 from builder.run.executor import LocalProcesses
 from builder.run.units.running import build_over, join_build, plan_build, run_units
+from builder.storage.addresses import open_folder
 from builder.storage.folder import Folder
-from builder.storage.opening import open_folder
 from tests.builder.run.units.runs import Rows, layout, ranks, rows_of
 
 pytest.importorskip("fsspec")

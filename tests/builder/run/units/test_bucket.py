@@ -33,7 +33,7 @@ PROGRAM = textwrap.dedent("""
     )
     import s3fs
     s3fs.S3FileSystem().mkdir("bucket")
-    from builder.storage.opening import open_folder
+    from builder.storage.addresses import open_folder
     from msprobe.cli import main
     from tests.builder.run.units.test_addresses import upload
 

@@ -21,7 +21,8 @@ from torch.utils._pytree import tree_leaves
 
 from msprobe_core import PrecisionDebugger
 from msprobe_core.torch.measure import capabilities, deferred, on_devices
-from msprobe_core.torch.record import tensors as records
+from msprobe_core.torch.record import record_maker as records
+from msprobe_core.torch.record import tensors as book
 from tests.msprobe_core.dump_reading import RankDump, tensors
 
 Make = Callable[..., PrecisionDebugger]
@@ -123,8 +124,9 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setattr(capabilities, "on_device", on_device)
     monkeypatch.setattr(on_devices.DeviceNumbers, "measure", measured)
     monkeypatch.setattr(on_devices.DeviceNumbers, "read_back", read_back)
-    monkeypatch.setattr(records, "SIMPLE", frozenset())
-    monkeypatch.setattr(records, "is_simple", lambda _: False)
+    monkeypatch.setattr(book, "SIMPLE", frozenset())
+    for module in (book, records):
+        monkeypatch.setattr(module, "is_simple", lambda _: False)
     monkeypatch.setattr(records, "is_deferred", lambda _: True)
     yield made
 

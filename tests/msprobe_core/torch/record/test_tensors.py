@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from msprobe_core.torch.record.tensors import TensorBook, ValueOptions
+from msprobe_core.torch.record.record_maker import ValueOptions
+from msprobe_core.torch.record.tensors import TensorBook
 from msprobe_core.values.arguments import ArgumentWriter
 
 FLOATS = [torch.float64, torch.float32, torch.bfloat16, torch.float16]
@@ -24,11 +25,26 @@ INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
 WIDE = [torch.uint16, torch.uint32, torch.uint64]
 
 
-def book(**options: Any) -> tuple[TensorBook, list[str]]:
+class Names:
+    """Stands for a folder of files: notes under which names which tensor would lie there."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, str] = {}
+
+    def save(self, _: torch.Tensor, path: str) -> str:
+        self.of[f"{path}.pt"] = f"{path}.pt"
+        return f"{path}.pt"
+
+    def save_again(self, file: str, path: str) -> str:
+        self.of[f"{path}.pt"] = self.of[file]
+        return f"{path}.pt"
+
+
+def book(files: Names | None = None, **options: Any) -> tuple[TensorBook, list[str]]:
     errors: list[str] = []
     made = TensorBook(
         ValueOptions(**options),
-        lambda _, path: f"{path}.pt",
+        files or Names(),
         lambda path, e: errors.append(f"{path}: {e}"),
     )
     return made, errors
@@ -190,11 +206,11 @@ def test_extremes_are_exact_and_sums_near(values: list[float]) -> None:
 
 
 def test_a_tensor_is_computed_once_per_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    from msprobe_core.torch.record import tensors
+    from msprobe_core.torch.record import record_maker
 
     calls: list[int] = []
-    real = tensors.measure_now
-    monkeypatch.setattr(tensors, "measure_now", lambda *a: (calls.append(1), real(*a))[1])
+    real = record_maker.measure_now
+    monkeypatch.setattr(record_maker, "measure_now", lambda *a: (calls.append(1), real(*a))[1])
     made, _ = book()
     value = torch.ones(5000)
     with torch.no_grad():
@@ -207,12 +223,15 @@ def test_a_tensor_is_computed_once_per_version(monkeypatch: pytest.MonkeyPatch) 
     assert len(calls) == 2
 
 
-def test_equal_tensors_are_saved_once() -> None:
-    made, _ = book(save=True)
+def test_a_tensor_that_two_values_are_is_saved_once_under_both_names() -> None:
+    names = Names()
+    made, _ = book(names, save=True)
     value = torch.ones(5)
     first = json.loads(str(made.record(value, "A.a.0.forward.output.0")))
     again = json.loads(str(made.record(value, "A.b.0.forward.input.0")))
-    assert first["data_name"] == again["data_name"] == "A.a.0.forward.output.0.pt"
+    assert first["data_name"] == "A.a.0.forward.output.0.pt"
+    assert again["data_name"] == "A.b.0.forward.input.0.pt"
+    assert names.of[again["data_name"]] == first["data_name"]
 
 
 def test_checksums() -> None:

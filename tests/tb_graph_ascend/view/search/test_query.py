@@ -15,8 +15,8 @@ from builder.errors import ExpressionError
 from builder.results.database import ResultDatabase
 from builder.results.manual.patches import NodePatch, Patches
 from builder.results.records import Node
-from tb_graph_ascend.view.search.index import pair_index
 from tb_graph_ascend.view.search.node_filter import NodeFilter
+from tb_graph_ascend.view.search.node_index import pair_index
 from tb_graph_ascend.view.search.query import (
     FIELDS,
     Bound,

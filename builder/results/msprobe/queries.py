@@ -26,9 +26,9 @@ from builder.results.msprobe.graph import (
     score_of,
     verdict_of,
 )
+from builder.results.msprobe.index_rows import row_of
 from builder.results.msprobe.node_cells import inputs_and_outputs, stack_of, values_of
-from builder.results.msprobe.node_rows import row_of
-from builder.results.msprobe.values import messages, pair_values, path_of, value_ids
+from builder.results.msprobe.node_values import messages, pair_values, path_of, value_ids
 from builder.results.msprobe.way_back import way_back
 from builder.results.records import (
     Across,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from msprobe.config_check.sheet import Level, Sheet
-from msprobe.config_check.values import normalised, same_switch
+from msprobe.config_check.value_meaning import normalised, same_switch
 
 HEADER = ("bench_env_name", "cmp_env_name", "bench_value", "cmp_value", "level")
 Device = Literal["npu", "gpu"]

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msprobe.checkpoints import measures
-from msprobe.checkpoints.measures import distance
+from msprobe.checkpoints import tensor_distance
+from msprobe.checkpoints.tensor_distance import distance
 
 NAN, INF = float("nan"), float("inf")
 
@@ -19,7 +19,7 @@ def test_blocks_give_what_the_whole_gives(size: int, block: int, scale: float) -
     a = torch.randn(size, generator=generator, dtype=torch.float64) * scale
     b = torch.randn(size, generator=generator, dtype=torch.float64) * scale
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measures, "BLOCK", block)
+        patch.setattr(tensor_distance, "BLOCK", block)
         found = distance(a, b)
     assert found.l2 == pytest.approx(float((a - b).norm()), rel=1e-9)
     assert found.relative == pytest.approx(float((a - b).norm() / b.norm()), rel=1e-9)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from builder.dump.reader import read_dump
 from builder.match.nodes import Matching, match_trees
 from builder.match.tree import build_tree
-from builder.match.values import SURPLUS, pair_values
+from builder.match.value_pairing import SURPLUS, pair_values
 from tests.builder.dumps import forward, tensor, write_dump
 
 SIZES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=6)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.dump.statistic_cells import scaled_difference
 from builder.ranks.joining.layouts import AxisLayout
 
 Floats = NDArray[np.float64]
@@ -135,13 +136,9 @@ def difference(
     )
     rms = np.where(np.isnan(norm), absmax, norm / np.sqrt(np.maximum(count, 1.0)))
     scales = np.stack((absmax, absmax, rms, norm))
-    with np.errstate(all="ignore"):
-        error = np.abs(ours - theirs) / scales
-        error = np.where(ours == theirs, 0.0, error)
-        same = (np.isposinf(ours) & np.isposinf(theirs)) | (np.isneginf(ours) & np.isneginf(theirs))
-        error = np.where(same, 0.0, error)
-        known = ~np.isnan(error)
-        worst = np.where(known, error, -1.0).max(axis=0)
+    error = scaled_difference(ours, theirs, scales)
+    known = ~(np.isnan(ours) | np.isnan(theirs) | np.isnan(scales))
+    worst = np.where(known, error, -1.0).max(axis=0)
     return np.asarray(np.where(known.any(axis=0), worst, np.nan))
 
 

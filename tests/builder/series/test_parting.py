@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from builder.series.divergence import Divergence, compare_runs, first_divergence
+from builder.series.parting import Divergence, compare_runs, first_divergence
 from builder.series.run import TrendRun
 from tests.builder.series.stores import write_steps
 

@@ -14,10 +14,10 @@ import pytest
 from builder.errors import UnknownNodeError
 from builder.results import records
 from builder.results.manual.patches import Patches
-from builder.results.msprobe.database import MsprobeDatabase
-from builder.results.msprobe.values import measure
-from tb_graph_ascend.view.search.index import pair_index
+from builder.results.msprobe.node_values import measure
+from builder.results.msprobe.queries import MsprobeDatabase
 from tb_graph_ascend.view.search.node_filter import NodeFilter
+from tb_graph_ascend.view.search.node_index import pair_index
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from typing import Literal
 import torch
 
 from msprobe.checkpoints.matching import Match, Matching, match, read_mapping
-from msprobe.checkpoints.measures import Distance, distance
 from msprobe.checkpoints.names import natural
 from msprobe.checkpoints.opening import open_checkpoint
 from msprobe.checkpoints.parameter import Checkpoint, Parameter
+from msprobe.checkpoints.tensor_distance import Distance, distance
 
 Status = Literal["equal", "rounding", "differs", "shape", "only first", "only second"]
 _VOCABULARY = (

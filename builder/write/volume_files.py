@@ -15,8 +15,8 @@ from pathlib import Path
 
 from builder.storage.whole_file import put_in_place
 from builder.work.outcome import PairOutcome
-from builder.write.database import Database, insert_rows, volumes_of
 from builder.write.part import Label
+from builder.write.result_writer import Database, insert_rows, volumes_of
 from builder.write.tables import INDEXES, VOLUME
 
 _FILE = ".volume.db"

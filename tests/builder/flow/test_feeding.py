@@ -10,7 +10,7 @@ import pytest
 from builder.compare.columns import columns_of
 from builder.dump.forms import Forms
 from builder.dump.reader import read_dump
-from builder.flow.edges import flow_of
+from builder.flow.feeding import flow_of
 from builder.match.tree import Tree, build_tree
 from tests.builder.dumps import Json, forward, tensor, write_dump
 

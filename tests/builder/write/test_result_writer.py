@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from builder.errors import OutputError
 from builder.processes.second_process import CAN_FORK
-from builder.write.database import Database, insert_columns
+from builder.write.result_writer import Database, insert_columns
 from builder.write.tables import TABLES
 
 CELLS = st.tuples(

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from builder.ranks.joining.layouts import AxisLayout
-from builder.ranks.joining.sketches import (
+from builder.ranks.joining.joined_sketches import (
     are_cut_alike,
     have_sketches,
     join_sketches,
@@ -18,6 +17,7 @@ from builder.ranks.joining.sketches import (
     sketch_error,
     sketch_text,
 )
+from builder.ranks.joining.layouts import AxisLayout
 from msprobe_core.torch.measure.sketch import sketch
 from msprobe_core.torch.measure.sketch import sketch_text as text_of_a_dump
 

@@ -13,6 +13,13 @@ from numpy.typing import NDArray
 from builder.dump.joined_tensors import JoinedTensor, Variant, read_joined
 from builder.dump.tensor_files import TensorFileError
 from builder.dump.values import Record
+from builder.ranks.joining.joined_sketches import (
+    are_cut_alike,
+    have_sketches,
+    join_sketches,
+    sketch_text,
+)
+from builder.ranks.joining.joined_statistics import join_statistics
 from builder.ranks.joining.layouts import Shape
 from builder.ranks.joining.part_tensors import joined_tensor, ways_of
 from builder.ranks.joining.parts import Floats
@@ -27,13 +34,6 @@ from builder.ranks.joining.roles import (
     has_factor,
     sketch_errors_of,
 )
-from builder.ranks.joining.sketches import (
-    are_cut_alike,
-    have_sketches,
-    join_sketches,
-    sketch_text,
-)
-from builder.ranks.joining.statistics import join_statistics
 from builder.ranks.joining.tolerances import nearer
 
 _LOSSES = frozenset(("cross_entropy", "nll_loss"))

@@ -1,0 +1,301 @@
+"""The gain of a call of the backward pass: how far apart it puts out a gradient.
+
+A gradient is computed from the gradient that flows in and from what the forward call read and put
+out. An entry gives a gain for each of these, so that to first order
+‖Δgᵢ‖ ≤ G·‖Δg‖ + Σⱼ Gⱼ·‖Δxⱼ‖ + Gᵧ·‖Δy‖ for the gradient gᵢ of the i-th operand.
+docs/diagnosis.md lists them; tests/builder/diagnosis/test_gradient_gains.py holds them against
+float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp, inf, sqrt
+
+from builder.diagnosis.gains import MOVING, Factors, Operand, Operands, Result
+
+
+@dataclass(frozen=True, slots=True)
+class Backward:
+    """What a gradient is computed from: operands and result of the forward call, the flow in.
+
+    `of` is the number of the operand whose gradient is asked for, `out` that gradient.
+    """
+
+    operands: Operands
+    factors: Factors
+    result: Operand
+    flowing: Operand
+    of: int
+    out: Result
+
+    @property
+    def added(self) -> float:
+        """√K where K elements of the flow are added up in each of the result: Cauchy, Schwarz."""
+        return sqrt(max(1.0, self.flowing.size / self.out.size))
+
+    @property
+    def row(self) -> int:
+        """The length of the last dimension of the forward call's result."""
+        return self.result.shape[-1] if self.result.shape else 1
+
+
+@dataclass(frozen=True, slots=True)
+class GradientGains:
+    """The gains of the gradient that flows in, of the forward call's operands, of its result."""
+
+    flowing: float
+    operands: dict[int, float]
+    result: float = 0.0
+
+
+Gradient = Callable[[Backward], "GradientGains | None"]
+
+
+def gradient_gains(call: str, of: Backward) -> GradientGains | None:
+    """The gains of one gradient of a call; None for a call, or a use of it, that is not known."""
+    fewest, gradient = REGISTRY.get(call, (0, None))
+    if gradient is None or len(of.operands) < fewest:
+        return None
+    return gradient(of)
+
+
+def _moved(of: Backward) -> GradientGains:
+    """The adjoint of a move puts elements back, and adds up those that were copied."""
+    return GradientGains(of.added, {})
+
+
+def _sum(of: Backward) -> GradientGains:
+    """The gradient of x ± αy is g, and ±αg, added up over what was copied."""
+    return GradientGains(of.added * (1.0 if of.of == 0 else _factor(of, "alpha")), {})
+
+
+def _spread(of: Backward) -> GradientGains:
+    """The gradient of a sum of K terms is copied K times."""
+    return GradientGains(of.flowing.copies(of.out.size), {})
+
+
+def _spread_mean(of: Backward) -> GradientGains:
+    """The gradient of a mean of K terms is copied K times and divided by K."""
+    return GradientGains(1 / of.flowing.copies(of.out.size), {})
+
+
+def _product(of: Backward) -> GradientGains | None:
+    """‖Δ(g∘y)‖ ≤ max|y|·‖Δg‖ + max|g|·‖Δy‖."""
+    if of.of > 1:
+        return None
+    other = of.operands[1 - of.of]
+    changed = of.flowing.largest * other.copies(of.flowing.size)
+    return GradientGains(of.added * other.largest, {1 - of.of: of.added * changed})
+
+
+def _quotient(of: Backward) -> GradientGains | None:
+    """Of r = x/y the gradients are g/y and −g∘r/y."""
+    if of.of > 1:
+        return None
+    least, steep = of.operands[1].smallest, of.flowing.largest * of.added
+    if least == 0:
+        return GradientGains(inf, {})
+    copies = of.operands[1].copies(of.flowing.size)
+    if of.of == 0:
+        return GradientGains(of.added / least, {1: steep * copies / least**2})
+    ratio = of.result.largest
+    changed = {1: steep * copies * ratio / least**2}
+    return GradientGains(of.added * ratio / least, changed, steep / least)
+
+
+def _element(first: float, second: float) -> Gradient:
+    """Element by element: |f′| ≤ first, |f″| ≤ second, so ‖Δ(g∘f′)‖ ≤ L·‖Δg‖ + max|g|·M·‖Δx‖."""
+
+    def gradient(of: Backward) -> GradientGains | None:
+        if of.of > 0:
+            return None
+        return GradientGains(first, {0: second * of.flowing.largest})
+
+    return gradient
+
+
+def _exponential(of: Backward) -> GradientGains:
+    """g∘y with y = exp x."""
+    return GradientGains(of.result.largest, {}, of.flowing.largest)
+
+
+def _root(of: Backward) -> GradientGains:
+    """g/2y with y = √x."""
+    least = of.result.smallest
+    if least == 0:
+        return GradientGains(inf, {})
+    return GradientGains(0.5 / least, {}, 0.5 * of.flowing.largest / least**2)
+
+
+def _inverse_root(of: Backward) -> GradientGains:
+    """−g∘y³/2 with y = x^-½."""
+    y = of.result.largest
+    return GradientGains(0.5 * y**3, {}, 1.5 * y**2 * of.flowing.largest)
+
+
+def _reciprocal(of: Backward) -> GradientGains:
+    """−g∘y² with y = 1/x."""
+    y = of.result.largest
+    return GradientGains(y**2, {}, 2 * y * of.flowing.largest)
+
+
+def _logarithm(of: Backward) -> GradientGains:
+    """g/x."""
+    least = of.operands[0].smallest
+    if least == 0:
+        return GradientGains(inf, {})
+    return GradientGains(1 / least, {0: of.flowing.largest / least**2})
+
+
+def _power(of: Backward) -> GradientGains | None:
+    """k·g∘xᵏ⁻¹ for a number k of 1, or of at least 2."""
+    x, exponent = of.operands[:2]
+    k = exponent.largest
+    if of.of > 0 or exponent.shape or (k != 1 and k < 2):
+        return None
+    curved = k * (k - 1) * float(x.largest ** max(0.0, k - 2))
+    return GradientGains(k * float(x.largest ** (k - 1)), {0: of.flowing.largest * curved})
+
+
+def _softmax(of: Backward) -> GradientGains:
+    """y∘(g − ⟨g, y⟩): the Jacobian's norm is ≤ ½; ‖y‖² ≤ max y, as the elements of y add up to 1.
+
+    ‖Δ‖ ≤ 2·max|g|·‖Δy‖ for the factor in front, and ‖y‖·‖g‖·‖Δy‖ for the sum.
+    """
+    peak = of.flowing.largest
+    row = min(sqrt(of.row) * peak, of.flowing.norm)
+    return GradientGains(0.5, {}, 2 * peak + sqrt(min(1.0, of.result.largest)) * row)
+
+
+def _log_softmax(of: Backward) -> GradientGains:
+    """Of g − p·Σg with p = exp y: ‖p‖ ≤ √max p, |Σg| ≤ √C·‖g‖."""
+    p = exp(-min(of.result.smallest, 700.0))
+    row = min(sqrt(of.row) * of.flowing.largest, of.flowing.norm)
+    return GradientGains(1 + sqrt(of.row * p), {}, p * sqrt(of.row) * row)
+
+
+def _loss(of: Backward) -> GradientGains | None:
+    """Of g·(p − q)/N, averaged over N rows: ‖p − q‖ ≤ √2, ‖Δp‖ ≤ ½·‖Δx‖.
+
+    Where rows are left out N is smaller: no element of p − q is above 1, so that g/N is at least
+    the largest of the result; twice that is believed.
+    """
+    if of.of > 0:
+        return None
+    logits, peak = of.operands[0], of.flowing.largest
+    rows = max(1.0, logits.size / max(1, logits.shape[-1] if logits.shape else 1))
+    if of.result.size > 1:
+        return GradientGains(sqrt(2.0), {0: 0.5 * peak})
+    flow = max(peak / rows, 2 * of.out.largest)
+    return GradientGains(sqrt(2.0 / rows), {0: 0.5 * flow})
+
+
+def _contraction(summed: Callable[[Operand, Operand], float]) -> Gradient:
+    """The gradient of one factor is a product of the flow and the other factor.
+
+    The call multiplies N = n·K numbers for n results of K terms; each element of a gradient of
+    n′ elements therefore sums N/n′ terms: √(n′/n_g)·w(y)·‖Δg‖ + √(n′/n_y)·w(g)·‖Δy‖.
+    """
+
+    def gradient(of: Backward) -> GradientGains | None:
+        if of.of > 1:  # the bias, and what is added
+            return GradientGains(of.added, {})
+        other, size = of.operands[1 - of.of], of.out.size
+        terms = of.result.size * summed(*of.operands[:2]) / size
+        steep = sqrt(size / of.flowing.size) * other.weight(terms)
+        return GradientGains(steep, {1 - of.of: sqrt(size / other.size) * of.flowing.weight(terms)})
+
+    return gradient
+
+
+def _added_product(of: Backward) -> GradientGains | None:
+    """Of βz + α·xy the gradients are βg and those of the product, α times."""
+    if of.of == 0:
+        return GradientGains(of.added * _factor(of, "beta"), {})
+    inner = Backward(of.operands[1:], of.factors, of.result, of.flowing, of.of - 1, of.out)
+    gains = _MATRICES(inner)
+    if gains is None:
+        return None
+    alpha = _factor(of, "alpha")
+    return GradientGains(
+        alpha * gains.flowing, {i + 1: alpha * g for i, g in gains.operands.items()}
+    )
+
+
+def _normalised(skipped: int) -> Gradient:
+    """Of γ·x̂ + β with x̂ = (x − mean)/σ: (γg − mean γg − x̂·mean(γg·x̂))/σ, Σg·x̂, Σg.
+
+    σ is told by the norm, rows of one scale assumed; four times it covers rows of a quarter of
+    the usual size. ‖Δx̂‖ ≤ ‖Δx‖/σ: in the gradient of x it stands twice beside γg, and 1/σ once.
+    γ and β are the tensors behind x and `skipped` running statistics.
+    """
+
+    def gradient(of: Backward) -> GradientGains | None:
+        x = of.operands[0]
+        affine = [i for i, one in enumerate(of.operands) if one.shape][1 + skipped :]
+        centred = sqrt(max(x.norm**2 - x.size * x.mean**2, 1e-6 * x.norm**2))
+        if centred == 0:
+            return GradientGains(inf, {})
+        steep = 4.0 * sqrt(x.size) / centred
+        if of.of == 0:
+            scale = of.operands[affine[0]].largest if affine else 1.0
+            turned = 4.0 * of.out.norm / centred + 2 * scale * of.flowing.norm * steep / centred
+            rest = {i: steep * of.flowing.norm / sqrt(of.operands[i].size) for i in affine[:1]}
+            return GradientGains(scale * steep, {0: turned, **rest})
+        if of.of not in affine:
+            return None
+        if of.of == affine[0]:
+            terms = of.flowing.size / of.out.size
+            turned = steep * sqrt(of.out.size / x.size) * of.flowing.weight(terms)
+            return GradientGains(2.0, {0: turned})
+        return GradientGains(of.added, {})
+
+    return gradient
+
+
+def _factor(of: Backward, name: str) -> float:
+    return abs(of.factors.get(name, 1.0))
+
+
+def _named(names: str, fewest: int, gradient: Gradient) -> dict[str, tuple[int, Gradient]]:
+    return dict.fromkeys(names.split(), (fewest, gradient))
+
+
+_MATRICES = _contraction(lambda x, y: x.shape[-1] if x.shape else 1)
+_LAYERS = _contraction(lambda x, w: w.size / max(1, w.shape[0] if w.shape else 1))
+
+# By the name of a call without the underscore of its in-place form: its operands and its gradient.
+REGISTRY: dict[str, tuple[int, Gradient]] = {
+    **dict.fromkeys(MOVING, (1, _moved)),
+    **_named("add sub subtract __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ rsub", 2, _sum),
+    **_named("mul multiply __mul__ __rmul__ __imul__", 2, _product),
+    **_named("div __truediv__ true_divide divide __itruediv__", 2, _quotient),
+    **_named("reciprocal", 1, _reciprocal),
+    **_named("rsqrt", 1, _inverse_root),
+    **_named("sqrt", 1, _root),
+    **_named("log", 1, _logarithm),
+    **_named("exp", 1, _exponential),
+    **_named("pow __pow__", 2, _power),
+    **_named("sum", 1, _spread),
+    **_named("mean", 1, _spread_mean),
+    **_named("sin cos", 1, _element(1.0, 1.0)),
+    **_named("tanh", 1, _element(1.0, 0.77)),
+    **_named("softplus logsigmoid", 1, _element(1.0, 0.25)),
+    **_named("sigmoid", 1, _element(0.25, 0.0963)),
+    **_named("gelu", 1, _element(1.13, 0.8)),
+    **_named("silu", 1, _element(1.1, 0.5)),
+    **_named("mish", 1, _element(1.09, 0.64)),
+    **_named("elu", 1, _element(1.0, 1.0)),
+    **_named("leaky_relu", 1, _element(1.0, 0.0)),
+    **_named("softmax", 1, _softmax),
+    **_named("log_softmax", 1, _log_softmax),
+    **_named("matmul __matmul__ mm bmm mv dot", 2, _MATRICES),
+    **_named("linear conv1d conv2d conv3d", 2, _LAYERS),
+    **_named("addmm baddbmm", 3, _added_product),
+    **_named("layer_norm rms_norm group_norm", 1, _normalised(0)),
+    **_named("batch_norm instance_norm", 1, _normalised(2)),
+    **_named("cross_entropy nll_loss", 1, _loss),
+}
+"""The calls whose gradients have known gains."""

@@ -1,0 +1,193 @@
+"""Opens the finding that an excess calls for: what is named, and by which reason."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from math import inf
+
+import numpy as np
+
+from builder.diagnosis.edges import Edges, Excess
+from builder.diagnosis.excess import Expected
+from builder.diagnosis.facts import Facts
+from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.ledger import Ledger
+from builder.diagnosis.structure import Change, Changes, scope_of
+from builder.flow.feeding import Flow
+from builder.flow.fingerprints import NO_PRINT
+from builder.match.tree import TreeNode
+from builder.reasons import Reason
+
+
+class Naming:
+    """Says of an excess what is to blame: a changed call, a parameter, an edge, the call itself.
+
+    Invariants: `_edges_named` maps the fingerprints of a value's two sides to the finding that
+    named an edge it went over. `has_read`: a node with values was passed.
+    """
+
+    def __init__(self, facts: Facts, flows: tuple[Flow, Flow]) -> None:
+        self.facts = facts
+        self.comparison = facts.comparison
+        self.matching = facts.comparison.matching
+        self.flows = flows
+        self.known = Expected(facts.comparison)
+        self.ledger = Ledger(facts, flows)
+        self.edges = Edges(facts, self.known, flows)
+        self.changes = Changes(facts)
+        self.has_read = False
+        self._edges_named: dict[Hashable, Finding] = {}
+
+    # --- edges ------------------------------------------------------------------------------------
+
+    def open_edge(self, node: TreeNode, excess: Excess) -> Finding:
+        finding = self._edge_finding(node, excess)
+        self._edges_named[self._edge_key(excess.row)] = finding
+        self.ledger.carry(finding, node)
+        return finding
+
+    def said_already(self, node: TreeNode, excess: Excess) -> Finding | None:
+        """The finding that named this edge where the value went over it before."""
+        known = self._edges_named.get(self._edge_key(excess.row))
+        if known is not None:
+            return known
+        scope, makers = scope_of(node), excess.makers
+        traced = makers is not None and None not in (makers.ours, makers.theirs)
+        if scope is not None and scope in self.ledger.source and not traced:
+            return self.ledger.source[scope]
+        # One wrong gradient changes the norm by which all are clipped, which leaves no entry.
+        return self.ledger.latest() if phase_of(node) == "after" else None
+
+    def _edge_finding(self, node: TreeNode, excess: Excess) -> Finding:
+        row, makers = excess.row, excess.makers
+        assert makers is not None
+        score = float(np.nan_to_num(self.comparison.score[row]))
+        alone = self.edges.unmatched(makers)
+        if alone is not None:
+            made = self.changes.made_by(alone, node)
+            return made.finding or self._open_change(made, node, score, excess)
+        owner = self._owner(node, row)
+        if owner is not None:
+            return self.open_parameter(owner, [row])
+        change = self.changes.around(node)
+        if change is None and node.direction == "backward":
+            change = self.changes.of_gradient() or self.changes.of(node.forward)
+        if change is not None:
+            return self._open_change(change, node, score, excess)
+        return self._open_unexplained(node, excess)
+
+    def _open_unexplained(self, node: TreeNode, excess: Excess) -> Finding:
+        """An input that no recorded call explains: moved, other data, or unrecorded work."""
+        row, key = excess.row, self.comparison.keys[excess.row]
+        maker = excess.makers.ours if excess.makers is not None else None
+        is_data = not self.has_read or self.known.is_integer(row)
+        reason: Reason
+        if excess.way == "moved" and maker is not None:
+            reason = {"code": "elements_moved", "value": key, "maker": maker.name}
+        elif excess.way == "outside" and phase_of(node) == "forward" and is_data:
+            reason = self.facts.score_reason("batch_differs", [row])
+        elif (latest := self.ledger.latest()) is not None and not excess.told:
+            return latest
+        else:
+            reason = self.facts.score_reason("input_differs", [row])
+        finding = self.ledger.open(node, "input_differs", reason)
+        finding.inherits = self._keys([row])
+        return self._with_evidence(finding, excess)
+
+    def _owner(self, node: TreeNode, row: int) -> TreeNode | None:
+        """The module around a call whose parameter the call reads."""
+        owner = scope_of(node)
+        while owner is not None:
+            own = self.known.parameters(owner) if owner in self.matching.partner else []
+            if own and self.facts.share_a_value(own, [row]):
+                return owner
+            owner = scope_of(owner)
+        return None
+
+    def open_module_output(self, node: TreeNode, excess: Excess) -> Finding:
+        """Name what a module puts out, or the changed call inside it that it comes from."""
+        change = None
+        if excess.makers is not None:
+            alone = self.edges.unmatched(excess.makers)
+            change = self.changes.made_by(alone, node) if alone is not None else None
+        change = change or self.changes.inside(node)
+        if change is None and node.direction == "backward":
+            change = self.changes.of_gradient()
+        if change is not None:
+            finding = self._open_change(change, node, None, excess)
+        else:
+            finding = self._open_introduced(node, excess)
+        self._edges_named[self._edge_key(excess.row)] = finding
+        self.ledger.carry(finding, node)
+        return finding
+
+    # --- calls and parameters ---------------------------------------------------------------------
+
+    def open_output(
+        self, node: TreeNode, excess: Excess, arguments: list[int], change: Change | None
+    ) -> Finding:
+        if arguments:
+            reason = self.facts.argument_reason(arguments[0])
+            finding = self.ledger.open(node, "argument_differs", reason)
+            return self._with_evidence(finding, excess)
+        if change is None and node.direction == "backward":
+            change = self.changes.of(node.forward) or self.changes.of_gradient()
+        if change is None and node.kind == "module":
+            change = self.changes.inside(node)
+        if change is not None:
+            return self._open_change(change, node, None, excess)
+        return self._behind_infinity(node, excess) or self._open_introduced(node, excess)
+
+    def _behind_infinity(self, node: TreeNode, excess: Excess) -> Finding | None:
+        """The call that made the infinities in which nothing behind could be compared."""
+        hidden = (r for r in self.known.inputs(node) if self.known.hidden[r])
+        row = next((r for r in hidden if self.edges.makers(r).ours is not None), None)
+        if row is None:
+            return None
+        maker = self.edges.makers(row).ours
+        assert maker is not None
+        if maker in self.ledger.source:
+            return self.ledger.source[maker]
+        key = self.comparison.keys[row]
+        reason: Reason = {"code": "hidden_by_infinity", "value": key, "reader": node.name}
+        score = float(np.nan_to_num(self.comparison.score[excess.row]))
+        return self.ledger.open(maker, "introduced", reason, score)
+
+    def _open_introduced(self, node: TreeNode, excess: Excess) -> Finding:
+        reason = self.facts.score_reason("introduced", [excess.row])
+        before = self.facts.reads(node)
+        finding = self.ledger.open(node, "introduced", {**reason, "input_score": before})
+        return self._with_evidence(finding, excess)
+
+    def open_parameter(self, owner: TreeNode, rows: list[int]) -> Finding:
+        if owner in self.ledger.source:
+            return self.ledger.source[owner]
+        reason = self.facts.score_reason("parameter_differs", rows)
+        finding = self.ledger.open(owner, "parameter_differs", reason)
+        finding.inherits = self._keys(rows)
+        return finding
+
+    # --- how a finding is opened ------------------------------------------------------------------
+
+    def _open_change(
+        self, change: Change, node: TreeNode, score: float | None, excess: Excess
+    ) -> Finding:
+        finding = self.changes.open(change, node, self.ledger, score)
+        return self._with_evidence(finding, excess)
+
+    def _with_evidence(self, finding: Finding, excess: Excess) -> Finding:
+        """Keep with a finding how far apart a value is, and the share that its inputs explain."""
+        distance, share = self.known.distance[excess.row], self.known.share[excess.row]
+        if 0 < share < inf:
+            explained = min(1.0, excess.came / distance)
+            finding.reasons[0] |= {"apart": share, "explained": explained}
+        return finding
+
+    def _edge_key(self, row: int) -> Hashable:
+        sides = zip(self.flows, self.facts.value_pair(row))
+        numbers = tuple(flow.prints.numbers[index] for flow, index in sides)
+        return row if NO_PRINT in numbers else numbers
+
+    def _keys(self, rows: list[int]) -> frozenset[Hashable]:
+        values = self.facts.problem_values(rows)
+        return self.flows[0].prints.keys(self.ledger.fingerprints(values))

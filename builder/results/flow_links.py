@@ -1,0 +1,38 @@
+"""What fed one node and what it fed, as a result database stores it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sqlalchemy import ColumnElement, Engine, select
+
+from builder.results.records import FlowLink, Node, NodeFlow
+from builder.results.schema import flow, form, record
+
+NodesById = Callable[[Iterable[int]], list[Node]]
+_MOST_LINKS = 2_000  # a rotary table is read by every layer
+
+
+def flow_of(id_: int, engine: Engine, nodes_by_id: NodesById) -> NodeFlow:
+    """The links of a node; `engine` sees what lies around it."""
+    producers = _links(engine, flow.c.consumer == id_, flow.c.producer, nodes_by_id)
+    consumers = _links(engine, flow.c.producer == id_, flow.c.consumer, nodes_by_id)
+    return NodeFlow(producers, consumers)
+
+
+def _links(
+    engine: Engine, near: ColumnElement[bool], far: ColumnElement[int], nodes_by_id: NodesById
+) -> list[FlowLink]:
+    joined = flow.join(record, record.c.id == flow.c.value)
+    joined = joined.join(form, form.c.id == record.c.form)
+    query = select(far.label("far"), form.c.path, flow.c.value, flow.c.exact)
+    query = query.select_from(joined).where(near).order_by(far, flow.c.value)
+    with engine.connect() as connection:
+        rows = connection.execute(query.limit(_MOST_LINKS)).all()
+    nodes = {n.id: n for n in nodes_by_id({row.far for row in rows})}
+    links = [
+        FlowLink(nodes[row.far], row.path, row.value, bool(row.exact))
+        for row in rows
+        if row.far in nodes
+    ]
+    return sorted(links, key=lambda link: (link.node.order, link.value))
