@@ -76,6 +76,11 @@ SENTENCES = {
     "apart",
     "unwritten": "{value}: memory that nobody had written yet, which is not compared",
     "unread": "{value}: the call does not read it (beta is 0), so it is not compared",
+    "incomparable": "{value}: the frameworks record gradients of different things here, so it is "
+    "not compared",
+    "two_frameworks": "{problem} against {benchmark}: each layer of the frameworks is compared as "
+    "a whole, not the calls inside it, and the optimizer is left aside",
+    "default_differs": "{what} is {mindspore} by default in MindSpore and {pytorch} in PyTorch",
     "nonfinite_made": "makes {state} in {value} from finite inputs",
     "argument_differs": "the argument {value} is {problem} here and {benchmark} in the benchmark",
     "precision_differs": "computed in {problem} here and in {benchmark} in the benchmark",

@@ -53,6 +53,12 @@ def overflowing_dumps(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return _unpacked(tools / "overflow", tmp_path_factory)
 
 
+@pytest.fixture(scope="session")
+def mindspore_dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Dumps of MindSpore, and of the same model in PyTorch, unpacked."""
+    return _unpacked(ROOT / "tests" / "samples" / "mindspore-2.10", tmp_path_factory)
+
+
 def _unpacked(folder: Path, factory: pytest.TempPathFactory) -> Path:
     target = factory.mktemp("dumps")
     with tarfile.open(folder / "dumps.tar.xz") as archive:

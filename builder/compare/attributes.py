@@ -9,8 +9,9 @@ import numpy as np
 from builder.compare.mask_constants import mask_alike
 from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
-from msprobe_core.format import canonical_dtype
+from msprobe_core.format import canonical_dtype, is_integer_dtype
 
+_DTYPES = frozenset(("torch.dtype", "mindspore.dtype"))
 NOTHING = Record()  # stands for a value that one side does not have
 
 
@@ -38,7 +39,7 @@ def argument_error(ours: Record, theirs: Record) -> float:
     numbers = _float(ours), _float(theirs)
     if numbers[0] is not None and numbers[1] is not None:
         return _float_error(numbers[0], numbers[1])
-    if ours.type == theirs.type == "torch.dtype":
+    if {ours.type, theirs.type} <= _DTYPES:
         same = canonical_dtype(str(ours.value)) == canonical_dtype(str(theirs.value))
         return 0.0 if same else np.inf
     return 0.0 if ours.value == theirs.value else np.inf
@@ -56,12 +57,20 @@ def _float_error(ours: float, theirs: float) -> float:
     return 0.0 if close or both_nan or mask_alike(ours, theirs) else np.inf
 
 
-def differing_attributes(p: Record, b: Record) -> list[str]:
-    """Which of type, dtype, shape, requires_grad and value differ between two values."""
+def _are_integers(*dtypes: str) -> bool:
+    return all(is_integer_dtype(name) and canonical_dtype(name) != "bool" for name in dtypes)
+
+
+def differing_attributes(p: Record, b: Record, across_frameworks: bool = False) -> list[str]:
+    """Which of type, dtype, shape, requires_grad and value differ between two values.
+
+    Across frameworks integers of another width are the same: MindSpore's ids and labels are int32.
+    """
     if p.dtype is None or b.dtype is None:
         return ["value"] if argument_error(p, b) else []
     differing = []
-    if p.dtype != b.dtype and canonical_dtype(p.dtype) != canonical_dtype(b.dtype):
+    is_width = across_frameworks and _are_integers(p.dtype, b.dtype)
+    if p.dtype != b.dtype and canonical_dtype(p.dtype) != canonical_dtype(b.dtype) and not is_width:
         differing.append("dtype")
     if p.shape != b.shape:
         differing.append("shape")

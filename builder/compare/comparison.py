@@ -38,7 +38,7 @@ from builder.compare.statistics import (
     relative_error,
 )
 from builder.compare.tensors import TensorMeasures
-from builder.compare.unread import unread_rows
+from builder.compare.unread import rows_of_another_meaning, unread_rows
 from builder.dump.forms import Forms
 from builder.dump.reader import Dump
 from builder.dump.values import Record
@@ -56,7 +56,8 @@ class Comparison:
     nothing is), `unseen` (the sketches differ where all four statistics agree); `estimates` from
     sketches, None without any; `tensors`, `unreadable` and `differs` (what differs besides the
     numbers) where there is something to say; `unwritten` are the rows of memory that nobody had
-    written, `unread` those of inputs that their call does not read: they have no error.
+    written, `unread` those of inputs that their call does not read, `incomparable` those that mean
+    another thing in the other framework: they have no error.
     By the problem's nodes in execution order: `depth` in blocks, `node_score`, `node_input_score`
     (NaN = no values). `columns` holds what is known of each side's values in their own order,
     `forms` what their form numbers mean.
@@ -87,6 +88,7 @@ class Comparison:
     unseen: NDArray[np.bool_]
     unwritten: list[int]
     unread: list[int]
+    incomparable: list[int]
 
     def is_surplus(self, row: int) -> bool:
         """Whether the row's value exists on one side only."""
@@ -138,7 +140,11 @@ def compare(
     error = _without_other_kernels(error, matching, nodes, is_output, (ours, theirs))
     unwritten = [row for row, (p, b) in enumerate(zip(ours, theirs)) if p.unwritten or b.unwritten]
     unread = unread_rows(matching, pairs)
-    error[unwritten + unread] = np.nan
+    incomparable = rows_of_another_meaning(matching, nodes, is_output)
+    blank = unwritten + unread + incomparable
+    error[blank] = np.nan
+    norm_error = norm_relative_error(left, right)
+    norm_error[incomparable] = np.nan
     limit = _tolerances(pair_forms, setting, nodes, tolerance)
     distance = _distances(left, right, estimates, tensors)
     if mode != "md5":
@@ -161,12 +167,12 @@ def compare(
         error=error,
         limit=limit,
         score=score,
-        norm_error=norm_relative_error(left, right),
+        norm_error=norm_error,
         distance=distance,
         is_output=is_output,
         node_score=_worst_by_node(score, nodes, is_output, count),
         node_input_score=_worst_by_node(score, nodes, ~is_output, count),
-        differs=_differences(pair_forms, unwritten + unread),
+        differs=_differences(pair_forms, blank, matching.across_frameworks),
         tensors=tensors,
         unreadable=unreadable,
         forms=forms,
@@ -175,6 +181,7 @@ def compare(
         unseen=_unseen(by_statistics, error, limit, estimates),
         unwritten=unwritten,
         unread=unread,
+        incomparable=incomparable,
     )
 
 
@@ -304,9 +311,11 @@ def _measure_tensors(
     return measured, unreadable
 
 
-def _differences(pair_forms: PairForms, blank: list[int]) -> dict[int, list[str]]:
+def _differences(
+    pair_forms: PairForms, blank: list[int], across_frameworks: bool
+) -> dict[int, list[str]]:
     differing = [
-        [] if p is NOTHING or b is NOTHING else differing_attributes(p, b)
+        [] if p is NOTHING or b is NOTHING else differing_attributes(p, b, across_frameworks)
         for p, b in pair_forms.examples
     ]
     some = np.array([bool(attributes) for attributes in differing], dtype=bool)[pair_forms.of_row]

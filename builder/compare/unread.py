@@ -1,11 +1,13 @@
-"""Inputs that a call does not read: with beta 0, what a product is added to may hold anything.
+"""Values that say nothing of a call: inputs that it does not read, and what means another thing.
 
-Megatron gives `baddbmm` a buffer that nobody ever writes.
+With beta 0, what a product is added to may hold anything: Megatron gives `baddbmm` a buffer that
+nobody ever writes.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from builder.match.nodes import Matching
 from builder.match.tree import Tree
@@ -34,6 +36,25 @@ def unread_rows(matching: Matching, pairs: ValuePairs) -> list[int]:
         if key == "input.beta" and all(_is_zero(tree, int(at[row])) for tree, at in sides)
     }
     return [r for r, key in key_of.items() if key in _ADDED_TO and int(pairs.node[r]) in without]
+
+
+def rows_of_another_meaning(
+    matching: Matching, nodes: NDArray[np.int64], is_output: NDArray[np.bool_]
+) -> list[int]:
+    """The gradients that two frameworks' backward entries of a call put out.
+
+    MindSpore's are those of the call's inputs. PyTorch's are what the last node of its graph sent,
+    which for a call of several nodes are gradients of something inside it. Those of inputs stand in
+    the entries of the modules and of the calls before.
+    """
+    if not matching.across_frameworks:
+        return []
+    backward = [
+        node.exec_order
+        for node in matching.problem.in_order
+        if node.kind == "api" and node.direction == "backward"
+    ]
+    return list(np.flatnonzero(is_output & np.isin(nodes, backward)).tolist())
 
 
 def _is_zero(tree: Tree, index: int) -> bool:

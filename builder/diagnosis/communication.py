@@ -14,6 +14,7 @@ from builder.diagnosis.finding import phase_key
 from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
 from builder.reasons import Reason
+from msprobe_core.format import COMMUNICATION
 
 _SENDS = ("send", "isend")
 _RECEIVES = ("recv", "irecv")
@@ -68,7 +69,7 @@ def messages(tree: Tree, id_of: Callable[[TreeNode], int]) -> Iterator[Message]:
     """The messages of one rank's dump in execution order."""
     for node in tree.in_order:
         entry = node.entry
-        if entry is None or entry.prefix != "Distributed" or node.direction != "forward":
+        if entry is None or entry.prefix not in COMMUNICATION or node.direction != "forward":
             continue
         api = entry.type_name
         if api not in _SILENT:

@@ -19,7 +19,7 @@ from builder.compare.statistics import Floats, nonfinite_state, statistics_of
 from builder.dump.forms import OUTPUT_ROLES
 from builder.dump.statistic_cells import number_of
 from builder.match.tree import Tree, TreeNode
-from msprobe_core.format import canonical_dtype
+from msprobe_core.format import COMMUNICATION, canonical_dtype
 
 GROWTH = 100.0
 # Buffers that something else fills later, and masks that hold -inf on purpose.
@@ -215,7 +215,7 @@ def _kind(node: TreeNode) -> CauseKind:
 
 
 def _is_communication(node: TreeNode) -> bool:
-    return node.entry is not None and node.entry.prefix == "Distributed"
+    return node.entry is not None and node.entry.prefix in COMMUNICATION
 
 
 def _is_output(key: str) -> bool:

@@ -82,6 +82,8 @@ def _notes(comparison: Comparison) -> Iterable[tuple[int, Reason]]:
         yield row, {"code": "unwritten", "value": comparison.keys[row]}
     for row in comparison.unread:
         yield row, {"code": "unread", "value": comparison.keys[row]}
+    for row in comparison.incomparable:
+        yield row, {"code": "incomparable", "value": comparison.keys[row]}
 
 
 def _names(comparison: Comparison, nodes: Iterable[int]) -> dict[int, str]:

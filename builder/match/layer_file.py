@@ -8,7 +8,9 @@ from pathlib import Path
 import yaml
 
 from builder.errors import MappingError
-from builder.match.layer_mapping import LayerMapping, Rule
+from builder.match.layer_mapping import TOP, LayerMapping, Rule
+
+_FORMER_TOP = "Cell"  # of earlier mapping files: no model's class is called so
 
 
 def read_layer_mapping(path: Path) -> LayerMapping:
@@ -33,7 +35,8 @@ def read_layer_mapping(path: Path) -> LayerMapping:
             _check_text(path, problem)
             _check_text(path, benchmark)
             line = problem.start_mark.line + 1
-            mapping.add(Rule(str(owner.value), problem.value, benchmark.value, line))
+            name = TOP if owner.value == _FORMER_TOP else str(owner.value)
+            mapping.add(Rule(name, problem.value, benchmark.value, line))
     return mapping
 
 

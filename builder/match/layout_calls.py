@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from builder.match.nodes import Matching
 from builder.match.tree import TreeNode
+from msprobe_core.format import COMMUNICATION
 
 REASON = "layout"
 _BESIDE_COLLECTIVES = frozenset(
@@ -35,7 +36,7 @@ def _is_made_by_layout(matching: Matching, node: TreeNode) -> bool:
     entry = node.entry
     if node.kind != "api" or entry is None:
         return False
-    if entry.prefix == "Distributed" or entry.type_name in _BESIDE_COLLECTIVES:
+    if entry.prefix in COMMUNICATION or entry.type_name in _BESIDE_COLLECTIVES:
         return True
     if node.forward is not None and matching.reason.get(node.forward) == REASON:
         return True
@@ -46,7 +47,7 @@ def _is_weak(matching: Matching, node: TreeNode) -> bool:
     entry = node.entry
     if node.kind != "api" or entry is None or entry.prefix == "Optimizer":
         return False
-    if entry.prefix == "Distributed":
+    if entry.prefix in COMMUNICATION:
         return True
     return is_rewritten(matching, node.parent) or _is_loose(node)
 
@@ -63,7 +64,7 @@ def is_rewritten(matching: Matching, module: TreeNode | None) -> bool:
 
 def _talks(module: TreeNode) -> bool:
     children = module.children if module.forward is None else module.forward.children
-    return any(c.entry is not None and c.entry.prefix == "Distributed" for c in children)
+    return any(c.entry is not None and c.entry.prefix in COMMUNICATION for c in children)
 
 
 def _is_loose(node: TreeNode) -> bool:

@@ -14,6 +14,8 @@ from typing import Literal
 from builder.match.align import align
 from builder.match.cell_mapping import CellMapping
 from builder.match.crosswise import pair_crosswise
+from builder.match.frameworks.recomputation import link_recomputed
+from builder.match.frameworks.words import CallRules, speak_alike
 from builder.match.guess import guess_modules
 from builder.match.layer_mapping import LayerMapping, Rule
 from builder.match.manual_file import MappedPair
@@ -33,7 +35,8 @@ class MatchRules:
     """What a user asks of the matching beyond names.
 
     `by_position` pairs modules of other names by the shapes of their parameters and their place,
-    the way one model written twice needs it. `values` pairs single values by their full names.
+    the way one model written twice needs it. `values` pairs single values by their full names,
+    `calls` MindSpore's calls with PyTorch's.
     """
 
     layer_mapping: ModuleMapping | None = None
@@ -41,6 +44,7 @@ class MatchRules:
     fuzzy: bool = False
     manual: Sequence[MappedPair] = ()
     values: Mapping[str, str] = field(default_factory=dict)
+    calls: CallRules = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -53,6 +57,12 @@ class Matching:
     reason: dict[TreeNode, str] = field(default_factory=dict)
     guess: dict[TreeNode, float] = field(default_factory=dict)
     values: Mapping[str, str] = field(default_factory=dict)
+    calls: CallRules = field(default_factory=dict)
+
+    @property
+    def across_frameworks(self) -> bool:
+        """Whether the two runs are of two frameworks."""
+        return self.problem.dump.framework != self.benchmark.dump.framework
 
     def pair(self, ours: TreeNode, theirs: TreeNode, reason: str) -> bool:
         """Record a pair; a node that is taken already keeps its first partner."""
@@ -71,14 +81,21 @@ def match_trees(problem: Tree, benchmark: Tree, rules: MatchRules | None = None)
 
 class _Matcher:
     def __init__(self, problem: Tree, benchmark: Tree, rules: MatchRules) -> None:
-        self.matching = Matching(problem, benchmark, values=rules.values)
+        self.matching = Matching(problem, benchmark, values=rules.values, calls=rules.calls)
         self.rules = rules
-        self.across_frameworks = problem.dump.framework != benchmark.dump.framework
+        # The rules of a file are in the words of the run that they translate.
         mapping = rules.layer_mapping
-        if mapping is None and rules.by_position:
+        translated = None if mapping is None else mapping.translate(problem)
+        for tree in (problem, benchmark):
+            link_recomputed(tree)
+        if self.matching.across_frameworks:
+            for tree in (problem, benchmark):
+                speak_alike(tree, rules.calls)
+        if translated is None and (rules.by_position or self.matching.across_frameworks):
             # Where whole layers have other names, places tell nothing before those are known.
             mapping = find_renaming(modules_of(problem), modules_of(benchmark)).mapping()
-        self.translated = mapping.translate(problem) if mapping is not None else {}
+            translated = mapping.translate(problem)
+        self.translated = translated or {}
 
     def run(self) -> Matching:
         problem, benchmark = self.matching.problem, self.matching.benchmark
@@ -244,7 +261,7 @@ class _Matcher:
     def _align_calls(
         self, left: list[TreeNode], right: list[TreeNode], rank: dict[TreeNode, int]
     ) -> None:
-        loose = self.across_frameworks
+        loose = self.matching.across_frameworks
         trees = self.matching.problem, self.matching.benchmark
         if call_names(left, rank, loose) == call_names(right, rank, loose):
             pairs = list(enumerate(range(len(left))))

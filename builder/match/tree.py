@@ -51,7 +51,7 @@ class TreeNode:
         if self.entry.kind == "parameters_grad":
             return "parameters_grad"
         if self.entry.kind == "api":
-            return self.entry.type_name
+            return parse_entry(self.name).type_name
         return self.entry.path.rpartition(".")[2] or self.entry.type_name
 
 

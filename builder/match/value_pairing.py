@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.match.frameworks.words import MINDSPORE, keys_told, pairing_keys
 from builder.match.nodes import Matching
 from builder.match.rollout_mapping import BETWEEN
 from builder.match.tree import Tree, TreeNode
@@ -43,8 +44,10 @@ def pair_values(matching: Matching) -> ValuePairs:
             continue
         if ours[a:b] == theirs[c:d]:
             runs.add(node.exec_order, a, c, b - a)
+        elif matching.across_frameworks:
+            _pair_across(runs, node, partner, matching)
         else:
-            _pair_by_key(runs, node.exec_order, ours, theirs, (a, b, c, d))
+            _pair_by_key(runs, node.exec_order, ours[a:b], theirs[c:d], (a, c))
     pairs = runs.spread()
     return _by_full_name(pairs, matching) if matching.values else pairs
 
@@ -87,21 +90,38 @@ class _Runs:
 
 
 def _pair_by_key(
-    runs: _Runs,
-    node: int,
-    ours: list[str],
-    theirs: list[str],
-    window: tuple[int, int, int, int],
+    runs: _Runs, node: int, ours: list[str], theirs: list[str], first: tuple[int, int]
 ) -> None:
-    a, b, c, d = window
+    """Pair the values of two nodes, whose indices begin at `first`, by their keys."""
     waiting: dict[str, list[int]] = {}
-    for index in range(d - 1, c - 1, -1):
-        waiting.setdefault(theirs[index], []).append(index)
-    for index in range(a, b):
-        candidates = waiting.get(ours[index])
+    for index in range(len(theirs) - 1, -1, -1):
+        waiting.setdefault(theirs[index], []).append(first[1] + index)
+    for index, key in enumerate(ours, first[0]):
+        candidates = waiting.get(key)
         runs.add(node, index, candidates.pop() if candidates else SURPLUS)
     for index in sorted(index for rest in waiting.values() for index in rest):
         runs.add(node, SURPLUS, index)
+
+
+def _pair_across(runs: _Runs, node: TreeNode, partner: TreeNode, matching: Matching) -> None:
+    """Pair the values of two frameworks' nodes.
+
+    A parameter may have another name, and an argument that one signature alone has is no
+    difference.
+    """
+    values = matching.problem.dump.values, matching.benchmark.dump.values
+    (a, b), (c, d) = node.values, partner.values
+    theirs = values[1].keys[c:d]
+    both = _Runs([], [], [], [])
+    is_mindspore = matching.problem.dump.framework == MINDSPORE
+    recorded = (node if is_mindspore else partner).name
+    told = keys_told(recorded, matching.calls, is_mindspore) if node.kind == "api" else {}
+    keys = pairing_keys(values[0].keys[a:b], theirs, told)
+    _pair_by_key(both, node.exec_order, keys, theirs, (a, c))
+    for p, q in zip(both.problem, both.benchmark):
+        record = values[1].records[q] if p == SURPLUS else values[0].records[p]
+        if SURPLUS not in (p, q) or record.dtype is not None:
+            runs.add(node.exec_order, p, q)
 
 
 def _by_full_name(pairs: ValuePairs, matching: Matching) -> ValuePairs:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from builder.errors import InputError, MappingError
+from builder.match.frameworks.words import CallRules
 from builder.match.manual_file import read_mapping
 from builder.match.nodes import MatchRules, ModuleMapping
 from builder.work.options import BuildOptions
@@ -30,6 +31,7 @@ def match_rules(options: BuildOptions, comparison: bool) -> MatchRules:
         fuzzy=options.fuzzy_match,
         manual=read_mapping(manual) if manual is not None else (),
         values=_data_mapping(options.data_mapping),
+        calls=_call_mapping(options.api_mapping),
     )
 
 
@@ -84,6 +86,14 @@ def _module_mapping(options: BuildOptions) -> ModuleMapping | None:
 
         return read_layer_mapping(layers)
     return None
+
+
+def _call_mapping(path: Path | None) -> CallRules:
+    if path is None:
+        return {}
+    from builder.match.frameworks.call_mapping import read_call_mapping
+
+    return {rule.mindspore: rule for rule in read_call_mapping(path)}
 
 
 def _data_mapping(mapping: Path | Mapping[str, str] | None) -> Mapping[str, str]:

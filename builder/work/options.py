@@ -17,7 +17,8 @@ class BuildOptions:
     `threshold` is the score above which a value diverges. `workers` of None means all cores.
     `acc_check` is a result table of the pre-check that colours a single graph.
     `match_by_position` pairs differently named modules of equal parents in their order.
-    `data_mapping` pairs single values by their full names, or names the file that does.
+    `data_mapping` pairs single values by their full names, or names the file that does;
+    `api_mapping` names a file that pairs MindSpore's calls with PyTorch's.
     """
 
     overflow_check: bool = True
@@ -27,6 +28,7 @@ class BuildOptions:
     layer_mapping: Path | None = None
     cell_mapping: Path | None = None
     data_mapping: Path | Mapping[str, str] | None = None
+    api_mapping: Path | None = None
     match_by_position: bool = False
     fuzzy_match: bool = False
     manual_mapping: Path | None = None

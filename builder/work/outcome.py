@@ -49,7 +49,8 @@ class PairOutcome:
 
     `rules` and `manual` say by position which mapping rules and manual pairs found their nodes,
     `named` on which side the values of a data mapping are;
-    `unlike` says what dumps that hold unlike things were compared on; `ties` are the names of
+    `unlike` says what dumps that hold unlike things were compared on, `frameworks` which two they
+    are of if there are two; `ties` are the names of
     the calls in which rounding decided what was picked; `late` and `tolerated` are
     for the next step to look at; `graphs` and `messages` stand in the order problem, benchmark. Of
     merged ranks: the layouts of both sides, how many values were compared, of these by bounds and
@@ -66,6 +67,7 @@ class PairOutcome:
     compared: int = 0
     precision: tuple[str, str] | None = None
     unlike: Reason | None = None
+    frameworks: Reason | None = None
     ties: tuple[str, ...] = ()
     gradients_agree: bool | None = None
     rules: tuple[RuleState, ...] = ()
@@ -91,6 +93,7 @@ def unlike_dumps(outcomes: Iterable[PairOutcome]) -> list[Reason]:
     """What pairs of unlike dumps were compared on, each once."""
     said: list[Reason] = []
     for outcome in outcomes:
-        if outcome.unlike is not None and outcome.unlike not in said:
-            said.append(outcome.unlike)
+        for reason in (outcome.frameworks, outcome.unlike):
+            if reason is not None and reason not in said:
+                said.append(reason)
     return said

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from builder.compare.comparison import Comparison, compare
 from builder.compare.kinds import mode_of
 from builder.diagnosis.by_scores import walk_by_scores
+from builder.diagnosis.framework_defaults import name_defaults
 from builder.diagnosis.walk import flows_of, walk
 from builder.diagnosis.walked import Walked
 from builder.dump.matrices import Matrices, multiply
@@ -18,6 +19,8 @@ from builder.judge.acc_check import Checks, judge_checked
 from builder.judge.extensions import Extension, apply_extensions
 from builder.judge.overflow import overflow_levels
 from builder.judge.verdict import Judgement, judge
+from builder.match.frameworks.alike import comparable_parts
+from builder.match.frameworks.recomputation import without_wrappers
 from builder.match.nodes import MatchRules, match_trees
 from builder.match.places import give_places
 from builder.match.rollout_dumps import make_alike
@@ -94,6 +97,7 @@ def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> P
     if instructions.extensions:
         apply_extensions(pair.comparison, judgements, instructions.extensions)
     walked = _walk(pair, instructions.options.threshold)
+    name_defaults(pair.comparison.matching, walked.findings)
     if pair.merged is not None:
         walked = with_layout_findings(walked, pair.comparison, pair.merged)
     return PairResult(pair, judgements, walked)
@@ -137,8 +141,8 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
     if plan.is_merged:
         return _compare_merged(plan, instructions)
     enter("reading")
-    recorded = read_dump(plan.problem)
-    other = None if plan.benchmark is None else read_dump(plan.benchmark)
+    recorded = without_wrappers(read_dump(plan.problem))
+    other = None if plan.benchmark is None else without_wrappers(read_dump(plan.benchmark))
     give_places(recorded, other)
     problem = build_tree(recorded)
     levels = overflow_levels(problem)
@@ -151,6 +155,10 @@ def compare_pair(plan: PairPlan, instructions: Instructions) -> ComparedPair:
         problem = build_tree(dump)
         if instructions.backend is not None:
             rules = replace(rules, layer_mapping=rollout_mapping(other))
+    if problem.dump.framework != other.framework:
+        dump, other = comparable_parts(problem.dump, other)
+        problem = build_tree(dump)
+        levels = overflow_levels(problem)
     benchmark = build_tree(other)
     manual = [pair for pair in rules.manual if pair.applies_to(plan.step, plan.rank)]
     enter("matching")

@@ -11,7 +11,7 @@ from builder.compare.kinds import mode_of, unlike
 from builder.diagnosis.causes import source_line
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.finding import Finding
-from builder.match.nodes import MatchRules
+from builder.match.nodes import Matching, MatchRules
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import named_values
 from builder.reasons import Reason
@@ -62,6 +62,7 @@ def outcome_of(
         compared=0 if _is_incomparable(apart) else int((~np.isnan(comparison.score)).sum()),
         precision=comparison.precision,
         unlike=apart,
+        frameworks=_two_frameworks(comparison.matching),
         ties=tuple(node.name for node in result.walked.ties),
         gradients_agree=_gradients_agree(comparison),
         rules=_rule_states(rules),
@@ -74,6 +75,13 @@ def outcome_of(
         messages=() if plan.is_merged else (_messages(problem), _messages(benchmark)),
         **_merged_facts(result.pair.merged),
     )
+
+
+def _two_frameworks(matching: Matching) -> Reason | None:
+    if not matching.across_frameworks:
+        return None
+    sides = matching.problem.dump.framework, matching.benchmark.dump.framework
+    return {"code": "two_frameworks", "problem": sides[0], "benchmark": sides[1]}
 
 
 def _is_incomparable(apart: Reason | None) -> bool:

@@ -23,13 +23,12 @@ if TYPE_CHECKING:
 
 SUMMARY = "compare two dumps value by value into csv or xlsx tables"
 OUTPUT = Path("output")
-NAMES_ONLY = Path()  # -cm without a file
+NAMES_ONLY = Path()  # -cm or -am without a file
 _BACKENDS = ("fsdp", "megatron")
 _FOREIGN_MODES = ("offline_data", "torchair", "offline_model", "atb")
 _SIDES = ("npu_path", "bench_path")  # of compare.json
 # What mindstudio-probe has for dumps that only an NPU writes.
 _FOREIGN_FLAGS = {
-    "api_mapping": "-am maps calls of MindSpore",
     "rank": "--rank chooses kernels of MindSpore",
     "step": "--step chooses kernels of MindSpore",
     "fusion_rule_file": "-fr belongs to fused NPU graphs",
@@ -87,6 +86,15 @@ def _add_pairing(parser: argparse.ArgumentParser) -> None:
         help="`<path>.<Class>: <path>.<Class>` lines that rename modules",
     )
     parser.add_argument(
+        "-am",
+        "--api_mapping",
+        type=Path,
+        nargs="?",
+        const=NAMES_ONLY,
+        metavar="YAML",
+        help="which calls of MindSpore are which of PyTorch, where names do not tell",
+    )
+    parser.add_argument(
         "-dm", "--data_mapping", type=Path, metavar="YAML", help="pair single values by full name"
     )
     parser.add_argument(
@@ -126,7 +134,6 @@ def _add_foreign(parser: argparse.ArgumentParser) -> None:
     modes = ("auto", *_FOREIGN_MODES)
     parser.add_argument("-m", "--mode", choices=modes, default="auto", help=argparse.SUPPRESS)
     short = {
-        "api_mapping": ("-am",),
         "fusion_rule_file": ("-fr",),
         "quant_fusion_rule_file": ("-qfr",),
         "close_fusion_rule_file": ("-cfr",),
@@ -216,9 +223,10 @@ def _build_options(options: argparse.Namespace) -> BuildOptions:
     from builder import BuildOptions
 
     return BuildOptions(
-        # Cell and Module are the same word to the matching.
+        # Cell and Module are the same word to the matching, and it knows the calls' names.
         cell_mapping=None if options.cell_mapping == NAMES_ONLY else options.cell_mapping,
         data_mapping=options.data_mapping,
+        api_mapping=None if options.api_mapping == NAMES_ONLY else options.api_mapping,
         workers=options.workers,
         **naming(options),
     )

@@ -19,6 +19,7 @@ from msprobe_core.format.layout import (
 )
 from msprobe_core.format.names import (
     API_PREFIXES,
+    COMMUNICATION,
     Direction,
     EntryName,
     NameSyntaxError,
@@ -34,6 +35,7 @@ from msprobe_core.format.sketch_definition import LARGEST, PROJECTIONS, SKETCH_V
 
 __all__ = [
     "API_PREFIXES",
+    "COMMUNICATION",
     "CONSTRUCT_FILE",
     "DEBUG_FILE",
     "DUMP_FILE",

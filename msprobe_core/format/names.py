@@ -24,9 +24,12 @@ API_PREFIXES = (
     "Triton",
     "Mint",
     "MintFunctional",
+    "MintDistributed",
     "Primitive",
     "Jit",
 )
+COMMUNICATION = frozenset(("Distributed", "MintDistributed"))
+"""The prefixes of calls that talk to other ranks."""
 # Both sides of a comparison, all ranks and all steps have mostly the same names; a cache that holds
 # fewer than one side has would keep none for the other.
 _REMEMBERED = 1 << 18

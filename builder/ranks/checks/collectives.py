@@ -13,6 +13,7 @@ from builder.dump.values import Record
 from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.parts import RunValues
 from builder.ranks.joining.tolerances import epsilon_of, recorded_rounding, sum_rounding
+from msprobe_core.format import COMMUNICATION
 
 Group = tuple[int, ...]
 
@@ -39,7 +40,7 @@ def wrong_collectives(values: RunValues) -> Iterator[tuple[str, Group, str]]:
     for name, (start, stop) in values.run.dump.ranges.items():
         entry = parse(name)
         check = _CHECKS.get(entry.type_name) if entry is not None else None
-        if entry is None or entry.prefix != "Distributed" or check is None:
+        if entry is None or entry.prefix not in COMMUNICATION or check is None:
             continue
         call = CollectiveCall(name, _records(values, start, stop))
         if _is_pending(call) or _is_no_sum(call, values.run.blank.get(name, frozenset())):

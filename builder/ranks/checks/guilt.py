@@ -18,6 +18,7 @@ from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.joining.layouts import AxisLayout
 from builder.ranks.joining.parts import REDUCING, fingerprint
 from builder.ranks.joining.tolerances import Roundings
+from msprobe_core.format import COMMUNICATION
 
 # A part that is off lies this many times farther from the benchmark than one that rounding alone
 # moves: on the log scale, both are as far from what lies between.
@@ -58,7 +59,7 @@ def ranks_that_add_nothing(run: LogicalRun, calls: Iterable[str]) -> tuple[int, 
     """The ranks that give nothing but zeros to a sum over ranks, where others do not."""
     for name in calls:
         entry = parse(name)
-        if entry is None or entry.prefix != "Distributed" or entry.type_name not in REDUCING:
+        if entry is None or entry.prefix not in COMMUNICATION or entry.type_name not in REDUCING:
             continue
         start, stop = run.dump.ranges.get(name, (0, 0))
         for index in range(start, stop):

@@ -19,6 +19,7 @@ from builder.ranks.joining.parts import REDUCING, RunValues, fingerprint
 from builder.ranks.joining.told import names_of
 from builder.ranks.joining.tolerances import Roundings, recorded_rounding
 from builder.ranks.layout.names import role_of
+from msprobe_core.format import COMMUNICATION
 
 # Calls through which a sum of parts goes unharmed: they are linear, or move elements.
 _LINEAR = frozenset(
@@ -68,7 +69,7 @@ def _reduced_over(values: RunValues) -> dict[Fingerprint, tuple[int, ...]]:
     """By fingerprint of what is given to collectives that sum, the ranks of their group."""
     over: dict[Fingerprint, tuple[int, ...]] = {}
     for name, (start, stop) in values.run.dump.ranges.items():
-        entry = parse(name) if name.startswith("Distributed.") else None
+        entry = parse(name) if name.partition(".")[0] in COMMUNICATION else None
         if entry is None or entry.type_name not in REDUCING:
             continue
         given = [i for i in range(start, stop) if values.keys[i].startswith("input")]
@@ -90,7 +91,7 @@ def _outputs_by_role(values: RunValues) -> Mapping[tuple[object, ...], list[int]
     turns: Counter[tuple[str, str]] = Counter()
     for name, (start, stop) in values.run.dump.ranges.items():
         entry, parent = parse(name), values.run.dump.parents.get(name)
-        if entry is None or parent is None or entry.prefix == "Distributed":
+        if entry is None or parent is None or entry.prefix in COMMUNICATION:
             continue
         if entry.kind != "api" or entry.direction != "forward":
             continue
@@ -123,7 +124,7 @@ def _first_reader(
     made = _print_of(values, row)
     for name in readers.get(made, ()) if made else ():
         entry = parse(name)
-        if entry is not None and entry.prefix == "Distributed":
+        if entry is not None and entry.prefix in COMMUNICATION:
             return None
         if entry is not None and entry.type_name not in _LINEAR:
             return name

@@ -35,7 +35,7 @@ from builder.ranks.joining.tolerances import recorded_rounding
 from builder.ranks.layout.coordinates import RunLayout, Sizes, layout_of
 from builder.ranks.layout.names import role_of
 from builder.ranks.layout.schedule import number_micro_batches
-from msprobe_core.format import group_id
+from msprobe_core.format import COMMUNICATION, group_id
 
 Check = Literal["replica", "collective", "group", "partial", "update"]
 _WHOLE = re.compile(r"norm", re.IGNORECASE)  # layers that no layout cuts
@@ -272,7 +272,7 @@ def check_groups(step: int, values: RunValues) -> Iterator[CheckFinding]:
     roles: dict[str, list[tuple[str, str, tuple[int, ...]]]] = {}
     for name, (start, stop) in run.dump.ranges.items():
         parent = run.dump.parents.get(name)
-        entry = parse(name) if name.startswith("Distributed.") else None
+        entry = parse(name) if name.partition(".")[0] in COMMUNICATION else None
         if entry is None or parent is None:
             continue
         ranks = next(

@@ -22,7 +22,7 @@ from builder.ranks.assembly.logical_run import LogicalRun, Parts
 from builder.ranks.joining.layouts import AXIS_NAMES, Shape, ValueClass
 from builder.ranks.joining.told import LayoutFile, LayoutRule, ToldAxis, names_of
 from builder.ranks.layout.names import role_of
-from msprobe_core.format import PROJECTIONS, SKETCH_VERSION
+from msprobe_core.format import COMMUNICATION, PROJECTIONS, SKETCH_VERSION
 
 Floats = NDArray[np.float64]
 Placements = tuple[tuple[str, str], ...]
@@ -231,7 +231,7 @@ class RunValues:
         """Fingerprints of what any rank gave to a reducing collective."""
         fingerprints = set()
         for name, (start, stop) in self.run.dump.ranges.items():
-            entry = parse(name) if name.startswith("Distributed.") else None
+            entry = parse(name) if name.partition(".")[0] in COMMUNICATION else None
             if entry is None or entry.type_name not in REDUCING:
                 continue
             for index in range(start, stop):

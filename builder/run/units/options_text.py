@@ -14,7 +14,7 @@ from builder.ranks.merge_options import MergeOptions
 from builder.work.options import BuildOptions
 
 # Files that units read: they have to be where the plan says on every host.
-FILES = ("layer_mapping", "cell_mapping", "manual_mapping", "acc_check")
+FILES = ("layer_mapping", "cell_mapping", "api_mapping", "manual_mapping", "acc_check")
 _RECORDS = {"tolerance": Tolerance, "merging": MergeOptions}
 _MAPS = ("rank_map", "step_map")
 

@@ -66,7 +66,6 @@ def test_output_has_a_default_also_where_the_flag_is_bare(
     ("flags", "words"),
     [
         (("-m", "torchair"), "-m torchair"),
-        (("-am",), "-am maps calls of MindSpore"),
         (("--rank", "1"), "--rank chooses kernels"),
         (("-ofs",), "-ofs belongs to offline models"),
         (("--consistent_check",), "--consistent_check needs --backend; give fsdp or megatron"),
@@ -75,6 +74,7 @@ def test_output_has_a_default_also_where_the_flag_is_bare(
         (("-lm", "none.yaml"), "none.yaml"),
         (("-dm", "none.yaml"), "none.yaml"),
         (("-cm", "none.yaml"), "none.yaml"),
+        (("-am", "none.yaml"), "none.yaml"),
         (("-tp", "nothing"), "nothing: no such file"),
     ],
 )

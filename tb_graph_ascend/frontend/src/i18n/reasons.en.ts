@@ -28,6 +28,11 @@ export const reasonsEn: Record<string, string> = {
     "{{maker}} puts out the same elements in both runs, the input {{value}} holds them in other places: " +
     "they were moved on the way here",
   elements_differ: "{{value}}: the four statistics agree, the elements do not: about {{error, percent}} apart",
+  incomparable: "{{value}}: the frameworks record gradients of different things here, so it is not compared",
+  two_frameworks:
+    "{{problem}} against {{benchmark}}: each layer of the frameworks is compared as a whole, " +
+    "not the calls inside it, and the optimizer is left aside",
+  default_differs: "{{what}} is {{mindspore}} by default in MindSpore and {{pytorch}} in PyTorch",
   unread: "{{value}}: the call does not read it (beta is 0), so it is not compared",
   unwritten: "{{value}}: memory that nobody had written yet, which is not compared",
   hidden_by_infinity:

@@ -20,6 +20,9 @@ export const reasonsZh: Record<string, string> = {
     "此前的所有数值逐位一致；输出 {{value}} 最先出现差异，并由 {{reader}} 放大",
   elements_moved: "{{maker}} 在两次运行中输出相同的元素，而输入 {{value}} 中它们位置不同：元素在途中被移动",
   elements_differ: "{{value}}：四个统计量一致，但元素不一致：相差约 {{error, percent}}",
+  incomparable: "{{value}}：两个框架在此记录的梯度含义不同，不作比较",
+  two_frameworks: "{{problem}} 与 {{benchmark}} 比较：框架的每个层作为整体比较，不比较其内部调用；优化器不参与比较",
+  default_differs: "{{what}} 的默认值：MindSpore 为 {{mindspore}}，PyTorch 为 {{pytorch}}",
   unread: "{{value}}：该调用不读取它（beta 为 0），不作比较",
   unwritten: "{{value}}：尚未写入的内存，不作比较",
   hidden_by_infinity:

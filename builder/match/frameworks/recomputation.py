@@ -1,0 +1,90 @@
+"""MindSpore's recomputation as if it were none: its two wrapping cells, and what it numbers anew.
+
+`cell.recompute()` puts `_RecomputeCell` and `_WrapCell` around a cell's content, and calls it again
+in the backward pass: those calls, and their gradients, have numbers of their own. The gradients of
+the second calls are those of the first ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from builder.dump.reader import Dump
+from builder.match.frameworks.words import MINDSPORE
+from builder.match.tree import Tree, TreeNode
+from msprobe_core.format import NameSyntaxError, parse_entry
+
+_WRAPPERS = frozenset(("_RecomputeCell", "_WrapCell"))
+
+
+def without_wrappers(dump: Dump) -> Dump:
+    """The dump without the wrapping cells: what runs in them runs in the cell around them."""
+    if dump.framework != MINDSPORE:
+        return dump
+    gone = {name for name in {**dump.parents, **dump.ranges} if _is_wrapper(name)}
+    if not gone:
+        return dump
+    return replace(
+        dump,
+        ranges={name: place for name, place in dump.ranges.items() if name not in gone},
+        parents={n: _outside(p, dump, gone) for n, p in dump.parents.items() if n not in gone},
+        stacks={name: stack for name, stack in dump.stacks.items() if name not in gone},
+    )
+
+
+def link_recomputed(tree: Tree) -> None:
+    """Let the first call of what was recomputed have the backward entry of the second.
+
+    Calls of one module pair in their order: where a module is called in several recomputed blocks,
+    whose order the backward pass turns round, its gradients are those of another call.
+    """
+    if tree.dump.framework != MINDSPORE:
+        return
+    again = [n for n in tree.in_order if n.recomputed and n.kind == "module"]
+    first = [n for n in tree.in_order if not n.recomputed and n.kind == "module"]
+    _link(first, again)
+    blocks = [n for n in tree.in_order if n.direction == "backward" and n.forward is not None]
+    for block in blocks:
+        assert block.forward is not None
+        for twin in _second(block):
+            _link(block.forward.children, [c for c in twin.children if c.kind == "api"])
+        _link(block.forward.children, [c for c in block.children if c.recomputed])
+
+
+def _second(block: TreeNode) -> list[TreeNode]:
+    """The repeated forward calls that stand below a module's backward entry."""
+    return [c for c in block.children if c.recomputed and c.owner == block.owner]
+
+
+def _link(first: Sequence[TreeNode], again: Sequence[TreeNode]) -> None:
+    """Give the backward entries of repeated calls to the first calls, by name and in order."""
+    waiting: dict[str, list[TreeNode]] = {}
+    for node in sorted(first, key=_number, reverse=True):
+        if node.direction == "forward" and not node.recomputed:
+            waiting.setdefault(node.owner, []).append(node)
+    for node in sorted(again, key=_number):
+        if node.direction != "forward" or not waiting.get(node.owner):
+            continue
+        twin = waiting[node.owner].pop()
+        if twin.backward is None and node.backward is not None:
+            twin.backward, node.backward.forward, node.backward = node.backward, twin, None
+
+
+def _number(node: TreeNode) -> int:
+    return 0 if node.entry is None else node.entry.call or 0
+
+
+def _is_wrapper(name: str) -> bool:
+    try:
+        return parse_entry(name).type_name in _WRAPPERS
+    except NameSyntaxError:
+        return False
+
+
+def _outside(parent: str | None, dump: Dump, gone: set[str]) -> str | None:
+    seen: set[str] = set()
+    while parent is not None and parent in gone and parent not in seen:
+        seen.add(parent)
+        parent = dump.parents.get(parent)
+    return None if parent in seen else parent

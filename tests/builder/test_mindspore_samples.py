@@ -1,0 +1,100 @@
+"""Dumps of one transformer in MindSpore and in PyTorch: a sound pair agrees, a fault is named."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import builder
+from builder import BuildOptions, BuildResult
+
+Build = Callable[..., BuildResult]
+# The labels are int32 in MindSpore; PyTorch's program makes them long itself.
+OWN_CALL = "Tensor.long.0.forward"
+
+
+@pytest.fixture
+def build(mindspore_dumps: Path, tmp_path: Path) -> Build:
+    def run(problem: str, benchmark: str, **options: object) -> BuildResult:
+        chosen = BuildOptions(workers=1, **options)  # type: ignore[arg-type]
+        dumps = (mindspore_dumps / problem, mindspore_dumps / benchmark)
+        return builder.build(*dumps, tmp_path, chosen)
+
+    return run
+
+
+def rows(result: BuildResult, query: str) -> list[tuple[object, ...]]:
+    connection = sqlite3.connect(result.path)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def matched_modules(result: BuildResult) -> dict[object, str]:
+    query = (
+        "SELECT direction, count(match), count(*) FROM node "
+        "WHERE kind = 'module' AND graph = 1 GROUP BY direction"
+    )
+    return {way: f"{matched}/{total}" for way, matched, total in rows(result, query)}
+
+
+@pytest.mark.parametrize(
+    ("problem", "benchmark"),
+    [
+        ("cross/mindspore", "cross/pytorch"),
+        ("cross/pytorch", "cross/mindspore"),
+        ("transformer/mint", "cross/pytorch"),
+        ("transformer/L0", "cross/pytorch"),
+        ("tensor/mindspore", "tensor/pytorch"),
+    ],
+)
+def test_a_sound_pair_of_two_frameworks_agrees(build: Build, problem: str, benchmark: str) -> None:
+    result = build(problem, benchmark)
+    assert result.findings == ()
+    assert matched_modules(result) == {"forward": "27/27", "backward": "46/46"}
+    verdicts = rows(result, "SELECT DISTINCT verdict FROM node WHERE verdict IS NOT NULL")
+    assert verdicts == [("pass",)]
+    assert rows(result, "SELECT count(*) FROM node WHERE score > 0.25") == [(0,)]
+    unpaired = (
+        "SELECT name FROM node JOIN value ON value.node = node.id WHERE node.graph = 1 "
+        "AND match IS NOT NULL AND partner IS NULL AND role LIKE 'parameters%'"
+    )
+    assert rows(result, unpaired) == []
+    if "L0" not in problem:
+        lost = "SELECT name FROM node WHERE match IS NULL AND kind = 'api'"
+        assert rows(result, lost) == [(OWN_CALL,)]
+
+
+@pytest.mark.parametrize("other", ["cross/pytorch", "cross/mindspore"])
+def test_the_extra_multiplication_is_the_one_finding(build: Build, other: str) -> None:
+    result = build("transformer/bug", other)
+    assert [finding.name for finding in result.findings] == ["Tensor.__mul__.2.forward"]
+
+
+def test_recomputation_is_no_difference(build: Build) -> None:
+    result = build("recompute", "cross/mindspore")
+    assert result.findings == ()
+    assert matched_modules(result)["forward"] == "27/49"  # 22 of them recomputed
+    calls = "SELECT count(match) FROM node WHERE graph = 1 AND kind = 'api' AND direction = "
+    assert rows(result, f"{calls} 'forward'") == [(132,)]
+    assert not rows(result, "SELECT name FROM node WHERE name LIKE '%ecompute_cell%'")
+
+
+def test_collectives_of_mint_are_communication(build: Build) -> None:
+    result = build("ranks", "ranks")
+    assert result.findings == ()
+    linked = {name for (name,) in rows(result, "SELECT DISTINCT kind FROM communication")}
+    assert linked == {"collective"}
+
+
+def test_a_layer_is_one_computation_and_the_build_says_so(build: Build) -> None:
+    result = build("cross/mindspore", "cross/pytorch")
+    told = {"code": "two_frameworks", "problem": "mindspore", "benchmark": "pytorch"}
+    assert told in result.summary
+    found = "SELECT count(*) FROM node WHERE name"
+    inside = f"{found} GLOB 'Primitive.*' OR name GLOB 'Functional.linear*'"
+    assert rows(result, inside) == [(0,)]
