@@ -64,8 +64,13 @@ def worded(reason: Reason) -> str:
     apart = len(set(long.values()))
     digits = next((d for d in range(4, 17) if len(_rounded(long, d)) == apart), 17)
     # A number stays one, for some sentences say themselves how many digits they want.
-    short = {k: type(reason[k])(f"{float(v):.{digits}g}") for k, v in long.items()}  # type: ignore[call-arg, arg-type]
+    short = {k: _brief(v, digits, as_text=isinstance(reason[k], str)) for k, v in long.items()}
     return sentence({**reason, **short})
+
+
+def _brief(number: str, digits: int, *, as_text: bool) -> str | float:
+    text = f"{float(number):.{digits}g}"
+    return text if as_text else float(text)
 
 
 def _rounded(numbers: dict[str, str], digits: int) -> set[str]:

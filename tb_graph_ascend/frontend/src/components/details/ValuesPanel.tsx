@@ -33,6 +33,7 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
         <ValueTable
           values={values}
           columns={columns}
+          scored={data?.comparison ?? true}
           flow={flow}
           side={node.side}
           node={node.id}

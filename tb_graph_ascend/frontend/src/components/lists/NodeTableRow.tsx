@@ -79,7 +79,8 @@ function callNumber(name: string): string {
 function RowState({ row: { node } }: { row: NodeRow }) {
   const { t } = useTranslation();
   const { data } = useDatabase();
-  if (!data || !isUnmatched(node, data.comparison)) return <ScoreChip score={node.score} />;
+  if (!data?.comparison) return null;
+  if (!isUnmatched(node, true)) return <ScoreChip score={node.score} />;
   const why = node.match_reason === null ? t("lists.unmatched") : matchText(t, node.match_reason);
   return (
     <>
