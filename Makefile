@@ -22,7 +22,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract cluster docs rooms messages soak models situations sbom coverage lower-bounds screenshots zoo kernels-zoo confirm-zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
+        contract cluster docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo confirm-zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -155,6 +155,9 @@ coverage: venv build  ## lines that the Python tests reach; 90 % at least in the
 
 lower-bounds: $(STAMP)/python  ## the tests of builder and server with the oldest dependencies allowed
 	$(BIN)/python build_backend/lower_bounds.py build/lower-bounds
+
+versions: $(STAMP)/python  ## the dumper's core tests under each Python, with the oldest, pinned and newest torch; says what is not to be had
+	$(BIN)/python build_backend/versions.py build/versions
 
 screenshots: venv build | $(CHROMIUM)  ## the page at three sizes, light and dark, in both languages: docs/screenshots, build/screenshots
 	CHROMIUM=$(CHROMIUM) npm run --silent screenshots

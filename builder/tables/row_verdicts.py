@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import isnan
 
 from builder.compare.comparison import Comparison
-from builder.compare.kinds import unlike
+from builder.compare.modes import unlike
 from builder.diagnosis.finding import Finding
 from builder.dump.joined_tensors import JoinedTensor
 from builder.judge.verdict import Judgement, Verdict

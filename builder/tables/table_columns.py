@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.compare.kinds import Mode
+from builder.compare.modes import Mode
 
 _COMMON = (
     "NPU Name",

@@ -7,7 +7,7 @@ from typing import Protocol, TypedDict
 import numpy as np
 
 from builder.compare.comparison import Comparison
-from builder.compare.kinds import mode_of, unlike
+from builder.compare.modes import mode_of, unlike
 from builder.diagnosis.causes import source_line
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.finding import Finding

@@ -94,7 +94,7 @@ class RunValues:
         """What all instances of an entry share over layers, experts and micro-batches."""
         known = self._roles.get(owner)
         if known is None:
-            parent = self.run.dump.parents.get(owner)
+            parent = self.run.updates.get(owner) or self.run.dump.parents.get(owner)
             around = role_of(parent) if parent is not None else ""
             name = role_of(f"{owner}.")
             known = name if owner.startswith(("Module.", "Cell.")) else f"{around}/{name}"
