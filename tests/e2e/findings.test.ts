@@ -35,7 +35,7 @@ describe("causes", () => {
       for (const index of [1, 0]) {
         const card = cards(page).nth(index);
         await card.locator(".finding-main").click();
-        const module = (await card.innerText()).match(/layers\.[\w.]+/)?.[0] ?? "no module";
+        const module = /layers\.[\w.]+/.exec(await card.innerText())?.[0] ?? "no module";
         await expect.poll(told).toContain(module);
         expect(await page.locator(".pager").innerText()).toContain(`${index + 1} of 2`);
       }

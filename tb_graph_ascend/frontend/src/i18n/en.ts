@@ -280,6 +280,7 @@ export const en = {
     matched: "Matched",
     matchedCount: "{{matched}} nodes, {{unmatched}} unmatched, {{divergent}} divergent",
     pairs: "Compared",
+    holds: "Holds",
     pairsCount: "{{steps}} × {{ranks}} steps and ranks",
     pairsFailed: "{{steps}} × {{ranks}} steps and ranks, {{failed}} failed",
     created: "Built",

@@ -281,6 +281,7 @@ export const zh: Texts = {
     matched: "匹配",
     matchedCount: "{{matched}} 个节点，{{unmatched}} 个未匹配，{{divergent}} 个有差异",
     pairs: "比较范围",
+    holds: "包含",
     pairsCount: "{{steps}} × {{ranks}} 个 step 与 rank",
     pairsFailed: "{{steps}} × {{ranks}} 个 step 与 rank，{{failed}} 个失败",
     created: "生成",

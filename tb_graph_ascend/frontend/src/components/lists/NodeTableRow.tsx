@@ -54,8 +54,8 @@ export function NodeTableRow({ row, index, active, places, style, choose }: Prop
           </span>
         )}
       </span>
-      <span role="gridcell" className="cell-layer" title={module ?? ""}>
-        {module ?? "–"}
+      <span role="gridcell" className="cell-layer cut-front" title={module ?? ""}>
+        <bdi>{module ?? "–"}</bdi>
       </span>
       {places && (
         <span role="gridcell" className="cell-place">
