@@ -159,6 +159,7 @@ class PrecisionDebugger:
     def close(self) -> None:
         """Complete what is open and leave nothing behind in the process."""
         self.service.close()
+        self._framework.close()
         if PrecisionDebugger.current is self:
             PrecisionDebugger.current = None
 

@@ -71,6 +71,11 @@ class Replicas:
             return np.full(len(self.role.rows), 2 * recorded_rounding(float(count)))
         return same(self.numbers.rounding)
 
+    def _noise(self, at: int) -> float:
+        """What two runs have a replica apart at least; more shows in the least error itself."""
+        is_parameter = self.role.value_class == "parameter"
+        return float((self._limits() if is_parameter else self.numbers.rounding)[at])
+
     def _note_positions(self) -> None:
         """Note positions that do not lie as the problem run says."""
         order = self.owner.runs[0].layout.cp_order
@@ -106,7 +111,7 @@ class Replicas:
                     values.owner[index],
                     values.keys[index],
                     candidate.axes[axis].axis,
-                    self._guilty(index, candidate, axis, errors, float(self.numbers.rounding[at])),
+                    self._guilty(index, candidate, axis, errors, self._noise(at)),
                     apart,
                     self.role.value_class == "parameter",
                     adds_up=self._adds_up(at, axis),
