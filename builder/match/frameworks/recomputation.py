@@ -44,12 +44,27 @@ def link_recomputed(tree: Tree) -> None:
     again = [n for n in tree.in_order if n.recomputed and n.kind == "module"]
     first = [n for n in tree.in_order if not n.recomputed and n.kind == "module"]
     _link(first, again)
+    if again:
+        _place_gradients(tree)
     blocks = [n for n in tree.in_order if n.direction == "backward" and n.forward is not None]
     for block in blocks:
         assert block.forward is not None
         for twin in _second(block):
             _link(block.forward.children, [c for c in twin.children if c.kind == "api"])
         _link(block.forward.children, [c for c in block.children if c.recomputed])
+
+
+def _place_gradients(tree: Tree) -> None:
+    """Put gradients of parameters below the one backward entry that their module has."""
+    ways = [n for n in tree.in_order if n.entry is not None and n.direction == "backward"]
+    above = {n.owner: n for n in ways if n.entry is not None and n.entry.kind == "module"}
+    for node in ways:
+        is_loose = node.parent is tree.root and node.owner in above
+        if is_loose and node.entry is not None and node.entry.kind == "parameters_grad":
+            tree.root.children.remove(node)
+            node.parent = above[node.owner]
+            node.parent.children.append(node)
+            node.depth = node.parent.depth + 1
 
 
 def _second(block: TreeNode) -> list[TreeNode]:

@@ -25,31 +25,40 @@ from msprobe_core.mindspore.watch.parameters import ParameterWatch
 Model = Any
 """A cell, or a list or tuple of cells."""
 # What `cell.recompute()` puts around a cell's content: the same content is seen without them.
-_WRAPPERS = frozenset(("_RecomputeCell", "_WrapCell"))
+_WRAPPERS = frozenset(("_recompute_cell", "wrap_cell"))
 
 
 def named_cells(model: Model) -> Iterator[tuple[str, nn.Cell]]:
     """The cells of a model by path, the model itself (of an empty path) among them."""
+    every = all_named_cells(model)
+    return ((path, cell) for path, cell in every if _WRAPPERS.isdisjoint(path.split(".")))
+
+
+def all_named_cells(model: Model) -> Iterator[tuple[str, nn.Cell]]:
+    """The same with the cells that recomputation puts around others."""
     models: Mapping[str, nn.Cell] = {"": model}
     if isinstance(model, (list, tuple)):
         models = {f"{at}": each for at, each in enumerate(model)}
     for prefix, each in models.items():
         for path, cell in each.cells_and_names():
-            if not any(part in ("_recompute_cell", "wrap_cell") for part in path.split(".")):
-                yield ".".join(part for part in (prefix, path) if part), cell
+            yield ".".join(part for part in (prefix, path) if part), cell
 
 
 class CellWatch:
     """Watches the cells of one step. `_paths` maps the identity of a cell to its path and itself.
 
-    `_alone` tells that one cell is watched under a name of the user's.
+    `_recomputed` maps the identity of a cell around recomputed content to the owner of its entries,
+    and `_again` counts how often that was run again. `_alone` tells that one cell is watched under a
+    name of the user's.
     """
 
     def __init__(self, trace: Trace, threads: ThreadState, gradients: GradientWatch) -> None:
         self._trace, self._threads, self._gradients = trace, threads, gradients
         self.parameters = ParameterWatch(trace, gradients.after_this_node)
-        gradients.at_end = self.parameters.end_pass
+        gradients.at_end.append(self.parameters.end_pass)
         self._paths: dict[int, tuple[str, nn.Cell]] = {}
+        self._recomputed: dict[int, str] = {}
+        self._again: dict[str, int] = {}
         self._alone = False
         self._replaced = Replacements()
 
@@ -57,8 +66,13 @@ class CellWatch:
         """Take the cells of a model, or of each model of a list."""
         self._paths = {}
         for path, cell in named_cells(model):
-            if path and type(cell).__name__ not in _WRAPPERS:
+            if path:
                 self._paths.setdefault(id(cell), (path, cell))
+        kinds = {path: type(cell).__name__ for path, cell in self._paths.values()}
+        for path, cell in all_named_cells(model):
+            block, wrapper, _ = path.partition("._recompute_cell")
+            if wrapper and block in kinds:
+                self._recomputed.setdefault(id(cell), f"Cell.{block}.{kinds[block]}")
 
     def find_one(self, cell: nn.Cell, name: str) -> None:
         """Watch one cell alone, under a name of the user's."""
@@ -85,6 +99,9 @@ class CellWatch:
             known = self._paths.get(id(cell))
             local = self._threads.local
             muted = self._threads.muted and not self._alone
+            block = self._recomputed.get(id(cell))
+            if block is not None and not local.running and not self._trace.closed:
+                return self._run_again(block, inner, cell, args, kwargs)
             if known is None or local.quiet or muted or is_recording_itself():
                 return inner(cell, *args, **kwargs)
             begun = self._trace.safely(known[0], self._begin, cell, known[0], args, kwargs)
@@ -100,6 +117,24 @@ class CellWatch:
             return result
 
         return __call__
+
+    def _run_again(
+        self,
+        owner: str,
+        inner: Callable[..., Any],
+        cell: nn.Cell,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:  # noqa: ANN401
+        """Run recomputed content inside the backward entry of its cell, the last call first."""
+        again = self._again[owner] = self._again.get(owner, 0) + 1
+        name = f"{owner}.backward.{max(0, self._trace.calls_of(owner) - again)}"
+        running = self._threads.local.running
+        running.append(ModuleCall(name, name, None))
+        try:
+            return inner(cell, *args, **kwargs)
+        finally:
+            running.pop()
 
     def _begin(
         self, cell: nn.Cell, path: str, args: Sequence[object], kwargs: dict[str, object]

@@ -56,7 +56,7 @@ class GradientWatch:
         self._open: dict[int, CallGradients] = {}
         self._passes: set[object] = set()
         self._complete: list[Callable[[], None]] = []
-        self.at_end: Callable[[], None] = _nothing
+        self.at_end: list[Callable[[], None]] = []
         """What is called when a backward pass has ended."""
 
     def begin(self, args: Iterable[object], kwargs: dict[str, object]) -> Begun | None:
@@ -124,7 +124,8 @@ class GradientWatch:
         self._passes.clear()
         for gradients in reversed(list(self._open.values())):  # the inner ones first
             self._trace.safely("the end of a backward pass", gradients.finish)
-        self.at_end()
+        for run in self.at_end:
+            run()
         self._trace.safely("the end of a backward pass", self.settle)
 
 
@@ -228,10 +229,6 @@ class CallGradients:
         self._left -= 1
         if not self._left:
             self.finish()
-
-
-def _nothing() -> None:
-    return
 
 
 def _is_picked(parent: ModuleCall | None, call: ModuleCall | None) -> bool:
