@@ -48,8 +48,8 @@ class CellWatch:
     """Watches the cells of one step. `_paths` maps the identity of a cell to its path and itself.
 
     `_recomputed` maps the identity of a cell around recomputed content to the owner of its entries,
-    and `_again` counts how often that was run again. `_alone` tells that one cell is watched under a
-    name of the user's.
+    and `_again` counts how often that was run again. `_alone` tells that one cell is watched, under
+    a name of the user's.
     """
 
     def __init__(self, trace: Trace, threads: ThreadState, gradients: GradientWatch) -> None:
