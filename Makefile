@@ -25,7 +25,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds screenshots zoo kernels-zoo confirm-zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
+        contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -176,6 +176,9 @@ coverage: venv build  ## lines that the Python tests reach; 90 % at least in the
 lower-bounds: $(STAMP)/python  ## the tests of builder and server with the oldest dependencies allowed
 	$(BIN)/python build_backend/lower_bounds.py build/lower-bounds
 
+versions: $(STAMP)/python  ## the dumper's core tests under each Python, with the oldest, pinned and newest torch; says what is not to be had
+	$(BIN)/python build_backend/versions.py build/versions
+
 screenshots: venv build | $(CHROMIUM)  ## the page at three sizes, light and dark, in both languages: docs/screenshots, build/screenshots
 	CHROMIUM=$(CHROMIUM) npm run --silent screenshots
 
@@ -187,6 +190,13 @@ zoo: venv  ## seeded bugs: how often the diagnosis names the culprit
 
 kernels-zoo: venv  ## wrong kernels below the recorded calls, one and two at once, and other roundings
 	$(BIN)/python -m tests.zoo --kernels --seed 1
+
+ablation: venv  ## what each part of the diagnosis does: both suites with one part switched off at a time
+	$(BIN)/python -m tests.zoo.ablation --seed 1
+	$(BIN)/python -m tests.zoo.ablation --kernels --seed 1
+
+upstream: venv  ## real bugs of released packages: two releases side by side; installs them
+	$(BIN)/python -m tests.upstream
 
 confirm-zoo: venv  ## ten findings proven by giving the problem run the benchmark's values, three not
 	$(BIN)/python -m tests.zoo --confirm

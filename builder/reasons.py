@@ -32,6 +32,7 @@ SENTENCES = {
     # findings
     "introduced": "inputs agree (score {input_score:.2f}), the output {value} differs "
     "(score {score:.2f})",
+    "explained": "what is read explains that {value} is {explained:.1%} off; it is {apart:.1%} off",
     "extra_calls": "calls that only the problem run makes: {names}",
     "missing_calls": "calls that only the benchmark run makes: {names}",
     "extra_replaced": "calls without a partner in the benchmark run: {names}; in their place it "
@@ -100,6 +101,8 @@ SENTENCES = {
     "measure of a tensor in common; arguments, dtypes and shapes alone were compared",
     "unlike_names": "dumps of unlike tasks, {problem} against {benchmark}: one holds no values; "
     "names alone were compared",
+    "rated_error": "no number differs beyond rounding, but nodes are rated error ({count}): what "
+    "differs is something else of their values, as format, shape or an argument; first {name}",
     "ties": "{name} (of {count} such calls) ranks numbers that agree to rounding and picks others: "
     "a tie; what is gathered by them differs and is no finding",
     "placed_by_names": "the {side} dump has no construct.json: its modules stand as their names "

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from msprobe_core.debugger import PrecisionDebugger, module_dump, module_dump_end, save
-    from msprobe_core.torch.acl_graph import AclGraphDumper
+    from msprobe_core.torch.graph.acl_graph_dumper import AclGraphDumper, acl_save
     from msprobe_core.torch.randomness import random_save
     from msprobe_core.torch.seeding import seed_all
 
 _HOMES = {
-    "AclGraphDumper": "msprobe_core.torch.acl_graph",
+    "AclGraphDumper": "msprobe_core.torch.graph.acl_graph_dumper",
     "PrecisionDebugger": "msprobe_core.debugger",
+    "acl_save": "msprobe_core.torch.graph.acl_graph_dumper",
     "module_dump": "msprobe_core.debugger",
     "module_dump_end": "msprobe_core.debugger",
     "random_save": "msprobe_core.torch.randomness",
@@ -27,6 +28,7 @@ _HOMES = {
 __all__ = [
     "AclGraphDumper",
     "PrecisionDebugger",
+    "acl_save",
     "module_dump",
     "module_dump_end",
     "random_save",

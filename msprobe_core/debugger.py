@@ -19,8 +19,7 @@ class PrecisionDebugger(Debugger):
     _framework: TorchFramework
 
     def _make_framework(self, config: Config) -> TorchFramework:
-        self._framework = TorchFramework()
-        return self._framework
+        return TorchFramework()
 
     @OnInstance
     def register_custom_api(self, module: object, api: str, api_prefix: str | None = None) -> None:

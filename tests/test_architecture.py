@@ -75,7 +75,7 @@ def test_no_module_is_named_after_nothing() -> None:
     assert named == []
 
 
-@pytest.mark.parametrize("package", ("builder", "msprobe", "tb_graph_ascend"))
+@pytest.mark.parametrize("package", PACKAGES)
 def test_a_file_name_occurs_once_in_a_package(package: str) -> None:
     files = [path for path in python_files() if path.is_relative_to(ROOT / package)]
     counts = Counter(path.name for path in files if path.name not in GIVEN_NAMES)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from builder.compare.attributes import NOTHING, differing_attributes, has_own_error, own_error
 from builder.compare.columns import Columns, columns_of
 from builder.compare.dumped_tensors import measure_files
-from builder.compare.kinds import Mode, mode_of
+from builder.compare.modes import Mode, mode_of
 from builder.compare.pair_forms import PairForms
 from builder.compare.precision import working_precision
 from builder.compare.rounding import (

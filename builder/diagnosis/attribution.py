@@ -62,7 +62,7 @@ class _Attribution:
             return
         self.changes.follow(node, partner)
         self._enter(node)
-        if not self.facts.rows(node):
+        if not self.facts.rows(node) or self._is_named(node):
             return
         differs = node.exec_order in self.known.differing
         if differs or self.changes.differs(node) or self.facts.makes_nonfinite(node):
@@ -82,6 +82,11 @@ class _Attribution:
             finding.propagated_to = len(finding.carriers)
         ordered = sorted(ledger.findings, key=Finding.sort_key)
         return Walked(ordered, ledger.tolerated_keys(), late, tuple(ledger.ties))
+
+    def _is_named(self, node: TreeNode) -> bool:
+        """Whether a node was named before its turn: a module's backward call by its gradients."""
+        known = self.ledger.source.get(node)
+        return known is not None and known.node is node and node.direction == "backward"
 
     # --- which nodes are judged -------------------------------------------------------------------
 
@@ -247,9 +252,26 @@ class _Attribution:
         change = self.changes.of(node)
         if worst.times <= (_PLAIN if change is None or cause is not None else _CHANGED):
             return None
-        finding = self.naming.open_output(node, worst, arguments, change)
+        named, worst = self._whole(node, worst) if cause is None else (node, worst)
+        finding = self.naming.open_output(named, worst, arguments, change)
         self.ledger.carry(finding, node)
         return finding
+
+    def _whole(self, node: TreeNode, worst: Excess) -> tuple[TreeNode, Excess]:
+        """Of gradients of parameters the backward call that made them, where all of it is off.
+
+        Only where no call inside the module, which would have been named before, is recorded.
+        """
+        entry, whole = node.entry, node.backward
+        if entry is None or entry.kind != "parameters_grad" or whole not in self.matching.partner:
+            return node, worst
+        if any(child in self.ledger.source for child in whole.children):
+            return node, worst
+        excess = self.edges.of_module_output
+        most = max(
+            (excess(whole, r) for r in self.known.outputs(whole)), key=_times, default=NO_EXCESS
+        )
+        return (whole, most) if most.times > _PLAIN else (node, worst)
 
     def _excess(self, node: TreeNode, row: int) -> Excess:
         """How many times further apart an output is than what its call read explains."""

@@ -74,7 +74,7 @@ class CallOperands(Distances):
 
     def result(self, row: int) -> Result:
         """What was put out in a row."""
-        return Result(int(self.size[row]), self.norm[row], self.peak[row])
+        return Result(int(self.size[row]), self.norm[row], self.peak[row], self.mean[row])
 
     def has_chosen(self, node: TreeNode, read: list[int]) -> bool:
         """Whether integers that went in differ, or rounding may have picked other elements."""

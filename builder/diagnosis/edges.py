@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from builder.diagnosis.call_operands import ESTIMATED
+from builder.diagnosis.element_calls import api_name
 from builder.diagnosis.excess import UNKNOWN, Expected
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Phase, phase_of
@@ -246,33 +247,39 @@ class Edges:
         known, shape = self._known, self._known.theirs[row].shape
         values = known.inputs(node) if inside else known.outputs(node)
         alike = [r for r in values if known.theirs[r].shape == shape]
-        parts = [self._read_back(node, r, inside) for r in alike]
-        told = [part for part in parts if part and self._is_sum(row, part)]
-        if len(told) != len(parts) or not parts:
-            return None
+        came = [self._read_back(node, r, row, inside) for r in alike]
+        told = [one for one in came if one is not None]
         # Where two values have one shape, either may be the one.
-        return max(sum(map(known.reach, part)) for part in told)
+        return max(told) if told and len(told) == len(came) else None
 
-    def _read_back(self, node: TreeNode, row: int, inside: bool) -> list[int]:
-        """The rows of the gradients that its readers give a value; none where one is missing."""
-        number = self._flows[0].prints.numbers[self._facts.value_pair(row)[0]]
-        rows: list[int] = []
-        if number == NO_PRINT:
-            return rows
-        for reader in self._readers.get(number, ()):
-            if inside and not is_in(reader, node):
-                continue
-            back = self._gradient_of(reader, row)
-            if back is None:
-                return []
-            rows.append(back)
-        return rows
+    def _read_back(self, node: TreeNode, value: int, row: int, inside: bool) -> float | None:
+        """How far apart the gradients are together that the readers of a value give it."""
+        number = self._flows[0].prints.numbers[self._facts.value_pair(value)[0]]
+        readers = [] if number == NO_PRINT else self._readers.get(number, [])
+        if inside:
+            readers = [reader for reader in readers if is_in(reader, node)]
+        if not readers:
+            return None
+        given = [self._gradient_of(reader, value, node) for reader in readers]
+        parts = [one for one in given if one is not None]
+        if len(parts) == len(given) and self._is_sum(row, parts):
+            return sum(map(self._known.reach, parts))
+        # Otherwise something that nobody recorded reads it too, or the call consists of several.
+        (first, *others) = readers
+        if others or api_name(first) not in _OF_SEVERAL:
+            return None
+        whole = self._known.of_reader(first, row)
+        if whole is None:
+            return None
+        known = self._known
+        recorded = known.outputs(first.backward) if first.backward is not None else []
+        same = (r for r in recorded if known.size[r] == known.size[row])
+        part = max(map(known.reach, same), default=0.0)
+        # Of g − p·Σg behind it, with p of norm 1 at most.
+        return whole + (1 + sqrt((known.theirs[row].shape or (1,))[-1])) * part
 
     def _is_sum(self, row: int, parts: list[int]) -> bool:
-        """Whether the benchmark's gradient is the sum of some others: its sketch tells.
-
-        A call of several, like a cross entropy, records the gradient of its last one alone.
-        """
+        """Whether the benchmark's gradient is the sum of some others: its sketch tells."""
         _, columns = self._facts.comparison.columns
         _, whole = self._facts.value_pair(row)
         pairs = [self._facts.value_pair(part)[1] for part in parts]
@@ -283,11 +290,15 @@ class Edges:
         allowed = _FORMS * sum(self._known.noise[r] for r in (row, *parts))
         return bool(np.sqrt(np.mean(missing**2)) <= allowed)
 
-    def _gradient_of(self, reader: TreeNode, row: int) -> int | None:
-        """The row of the gradient that a call gives a value that it read."""
+    def _gradient_of(self, reader: TreeNode, row: int, asked: TreeNode) -> int | None:
+        """The row of the gradient that a call gives a value that it read.
+
+        A linear layer's is recorded of its module alone, unless that is what is `asked` for.
+        """
         known, shape = self._known, self._known.theirs[row].shape
         above = reader.parent
         alone = above is not None and above.kind == "module" and len(above.children) == 1
+        alone = alone and above is not asked
         for one in (above if alone else None, reader):
             back = one.backward if one is not None else None
             if back is None or back not in self._matching.partner:
@@ -334,3 +345,5 @@ class Edges:
 
 
 _FORMS = 3.0
+# Calls that record the gradient of the last of their calls alone.
+_OF_SEVERAL = frozenset(("cross_entropy",))

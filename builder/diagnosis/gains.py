@@ -54,11 +54,12 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a call put out: its size, and norm and largest magnitude of the larger side."""
+    """What a call put out: its size, and norm, largest and mean magnitude of the larger side."""
 
     size: int
     norm: float
     largest: float
+    mean: float = 0.0
 
 
 Operands = Sequence[Operand]

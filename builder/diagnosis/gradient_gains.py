@@ -180,7 +180,8 @@ def _loss(of: Backward) -> GradientGains | None:
     """Of g·(p − q)/N, averaged over N rows: ‖p − q‖ ≤ √2, ‖Δp‖ ≤ ½·‖Δx‖.
 
     Where rows are left out N is smaller: no element of p − q is above 1, so that g/N is at least
-    the largest of the result; twice that is believed.
+    the largest of the result; twice that is believed. Where only the last of its calls is
+    recorded, that is −g·q/N, whose elements add up to −g, where those of p − q add up to nothing.
     """
     if of.of > 0:
         return None
@@ -188,6 +189,8 @@ def _loss(of: Backward) -> GradientGains | None:
     rows = max(1.0, logits.size / max(1, logits.shape[-1] if logits.shape else 1))
     if of.result.size > 1:
         return GradientGains(sqrt(2.0), {0: 0.5 * peak})
+    if of.out.mean * of.out.size >= 0.5 * peak:
+        return GradientGains(sqrt(1.0 / rows), {})
     flow = max(peak / rows, 2 * of.out.largest)
     return GradientGains(sqrt(2.0 / rows), {0: 0.5 * flow})
 

@@ -176,11 +176,16 @@ class Naming:
         return self._with_evidence(finding, excess)
 
     def _with_evidence(self, finding: Finding, excess: Excess) -> Finding:
-        """Keep with a finding how far apart a value is, and the share that its inputs explain."""
-        distance, share = self.known.distance[excess.row], self.known.share[excess.row]
-        if 0 < share < inf:
-            explained = min(1.0, excess.came / distance)
-            finding.reasons[0] |= {"apart": share, "explained": explained}
+        """Keep with a finding how far apart a value is, and how far its inputs explain.
+
+        Both as shares of its norm; nothing where the distance is infinite.
+        """
+        row, share = excess.row, self.known.share[excess.row]
+        if 0 < share < inf and all(reason["code"] != "explained" for reason in finding.reasons):
+            explained = min(share, excess.came / self.known.norm[row])
+            key = self.comparison.keys[row]
+            evidence: Reason = {"code": "explained", "value": key, "apart": share}
+            finding.reasons.insert(1, {**evidence, "explained": explained})
         return finding
 
     def _edge_key(self, row: int) -> Hashable:

@@ -18,6 +18,7 @@ from builder.compare.mask_constants import are_smallest
 from builder.compare.statistics import Floats, nonfinite_state, statistics_of
 from builder.dump.forms import OUTPUT_ROLES
 from builder.dump.statistic_cells import number_of
+from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
 from msprobe_core.format import COMMUNICATION, canonical_dtype
 
@@ -34,6 +35,13 @@ _EXEMPT = (
     "_all_gather_base",
     "all_gather_into_tensor",
     "batch_isend_irecv",
+)
+
+# By the names that all forms share: `Tensor.__rmul__`, `Tensor.mul_`, `Torch.mul`.
+_ARITHMETIC = frozenset(
+    name
+    for operator in "add sub mul div truediv true_divide multiply divide subtract pow".split()
+    for name in (operator, f"r{operator}", f"i{operator}")
 )
 
 
@@ -202,10 +210,22 @@ def is_deliberate(tree: Tree, node: TreeNode) -> bool:
     """Whether a call puts out NaN or infinity on purpose, or memory that was never written."""
     if is_exempt(node):
         return True
-    records = tree.dump.values.records
-    given = (records[i] for i in range(*node.values))
+    keys, records = tree.dump.values.keys, tree.dump.values.records
+    given = [records[i] for i in range(*node.values) if not _is_output(keys[i])]
     # The reader has an infinite argument as text.
-    return any(r.type == "float" and not isfinite(number_of(str(r.value))) for r in given)
+    if all(r.type != "float" or isfinite(number_of(str(r.value))) for r in given):
+        return False
+    return not (_calculates(node) and any(map(_varies, given)))
+
+
+def _calculates(node: TreeNode) -> bool:
+    """Whether a call computes with its argument, in place of putting it somewhere as a mask."""
+    return node.entry is not None and node.entry.type_name.strip("_") in _ARITHMETIC
+
+
+def _varies(record: Record) -> bool:
+    """Whether a value is a tensor of unlike numbers: ones · −inf is a mask, data · inf is none."""
+    return record.dtype is not None and record.Max != record.Min
 
 
 def _kind(node: TreeNode) -> CauseKind:

@@ -25,7 +25,8 @@ class Suspect:
     `inside` is the module that contains the node; None at the top level. Of merged ranks: `path` in
     the logical model, the guilty `ranks` and where they stand, the `axis` and the `check` that
     failed between them, and what the node is called there. `places` are where the same cause showed
-    again: step, rank and node of each.
+    again: step, rank and node of each. `apart` is how far a value is off as a share of its norm,
+    `explained` how far its inputs explain; None where no distance is known.
     """
 
     step: int
@@ -50,11 +51,16 @@ class Suspect:
     axis: str | None = None
     check: str | None = None
     origin: str | None = None
+    apart: float | None = None
+    explained: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All suspects in order, the first to look at first, and what the comparison covered."""
+    """All suspects in order, the first to look at first, and what the comparison covered.
+
+    `differs_elsewhere`: no number differs, and yet nodes are rated error, as the summary says.
+    """
 
     database: Path
     task: str
@@ -67,6 +73,7 @@ class Diagnosis:
     findings: list[Suspect]
     worst: float | None
     comparable: bool
+    differs_elsewhere: bool = False
     values: dict[str, object] | None = None
 
     def as_json(self) -> dict[str, object]:
@@ -81,6 +88,8 @@ class Diagnosis:
             "score",
             "input_score",
             "introduced",
+            "apart",
+            "explained",
             "reasons",
             "propagated_to",
             "places",
@@ -154,6 +163,7 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
         worst=max(worst, default=None),
         values=json.loads(meta["values"]) if "values" in meta else None,
         comparable=not any(reason["code"] == "nothing_comparable" for reason in summary),
+        differs_elsewhere=any(reason["code"] == "rated_error" for reason in summary),
     )
 
 
@@ -211,6 +221,8 @@ def _suspect(row: sqlite3.Row) -> Suspect:
 
 
 class _Place(TypedDict, total=False):
+    apart: float
+    explained: float
     ranks: tuple[int, ...]
     coordinates: str
     axis: str
@@ -230,9 +242,12 @@ _CHECKS = {
 
 
 def _place(reasons: list[Reason]) -> _Place:
-    """Where a finding of merged ranks lies, as its reasons have it."""
+    """Where a finding of merged ranks lies and how far it is off, as its reasons have it."""
     place: _Place = {}
     for reason in reversed(reasons):
+        if reason["code"] == "explained":
+            place["apart"] = float(str(reason["apart"]))
+            place["explained"] = float(str(reason["explained"]))
         if "ranks" in reason:
             place["ranks"] = tuple(map(int, str(reason["ranks"]).split(", ")))
             place["coordinates"] = str(reason["coordinates"])

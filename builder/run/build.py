@@ -29,6 +29,7 @@ from builder.work.outcome import (
     PairOutcome,
     StoredFinding,
     decided_ties,
+    rated_errors,
     unlike_dumps,
 )
 from builder.work.pair import Instructions
@@ -230,6 +231,7 @@ def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[
         ours, theirs = precision
         said.append({"code": "precision_setting", "problem": ours, "benchmark": theirs})
     said += unlike_dumps(outcomes)
+    said += rated_errors(outcomes)
     said += decided_ties(outcomes)
     said += merged_summary(outcomes)
     for missing in plan.missing:

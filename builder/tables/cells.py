@@ -19,6 +19,7 @@ NO_PARTNER = "N/A"
 UNSUPPORTED = "unsupported"
 _NOTHING = "None"
 _NAN = "Nan"
+_RANKS = (".src", ".dst")  # of a collective: written otherwise than other numbers
 _BUILTIN = ("int", "float", "bool", "str")
 _FORMULA = frozenset("=+-@%\t\r＝＋－＠％")
 _TOKENS = {"NaN": nan, "Infinity": inf, "-Infinity": -inf}
@@ -29,17 +30,17 @@ def statistics_cells(record: Record) -> tuple[Cell, Cell, Cell, Cell]:
     if record.dtype is None:
         cell = _argument(record)
         return cell, cell, cell, cell
-    if is_integer_dtype(record.dtype):
-        extremes = (_integer(record.Max), _integer(record.Min))
-    else:
-        extremes = (_number(record.Max), _number(record.Min))
-    return (*extremes, _number(record.Mean), _number(record.Norm))
+    # Of an integer tensor without dimensions mindstudio-probe writes the number itself four times.
+    shown = _integer if is_integer_dtype(record.dtype) else _number
+    return shown(record.Max), shown(record.Min), shown(record.Mean), shown(record.Norm)
 
 
-def dtype_cell(record: Record) -> str:
-    """The dtype of a tensor, the type of an argument."""
+def dtype_cell(record: Record, key: str = "") -> str:
+    """The dtype of a tensor, the type of an argument; `key` is where that stands in its call."""
     if record.dtype is not None:
         return record.dtype
+    if record.type == "int" and key.endswith(_RANKS):
+        return record.type
     if record.type in _BUILTIN:
         return f"<class '{record.type}'>"
     # Types that are recorded by their text, such as complex numbers and dtypes.

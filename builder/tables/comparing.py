@@ -24,6 +24,7 @@ from builder.tables.cells import Cell
 from builder.tables.first_difference import write_calls, write_first_differences
 from builder.tables.pairing import Place, plan_tables
 from builder.tables.sheets import check_folder, write_csv, write_xlsx
+from builder.tables.table_columns import OWN, SCORES, own_places
 from builder.tables.value_table import ValueTable
 from builder.work.mapping_rules import check_rules, match_rules
 from builder.work.options import BuildOptions
@@ -190,7 +191,16 @@ class TabledPairs:
             return []
         listed = self._logged(table, first, rows)
         if self.options.form == "xlsx":
-            return [write_xlsx(stem, {"Sheet1": (table.header, listed)})]
+            # The first sheet is mindstudio-probe's own, whose tools take no column more.
+            theirs, ours = len(table.header) - len(OWN), own_places(table.header)
+            sheets = {
+                "Sheet1": (table.header[:theirs], (row[:theirs] for row in listed)),
+                SCORES: (
+                    [table.header[place] for place in ours],
+                    ([row[place] for place in ours] for row in table.rows()),
+                ),
+            }
+            return [write_xlsx(stem, sheets)]
         return write_csv(stem, table.header, listed)
 
     def _logged(

@@ -15,7 +15,13 @@ import yaml
 from builder.errors import InputError
 from builder.tables.cells import NO_PARTNER, UNSUPPORTED, Cell
 from builder.tables.sheets import write_xlsx
-from builder.tables.table_columns import CHECKSUMS, GRADIENT, STATISTICS_MEASURES, TENSOR_MEASURES
+from builder.tables.table_columns import (
+    CHECKSUMS,
+    GRADIENT,
+    SCORES,
+    STATISTICS_MEASURES,
+    TENSOR_MEASURES,
+)
 
 _NAME, _OTHER_NAME = "NPU Name", "Bench Name"
 _MEASURES = (*STATISTICS_MEASURES, *TENSOR_MEASURES, *CHECKSUMS)
@@ -155,7 +161,8 @@ def _read(file: Path) -> Iterator[Sequence[Cell]]:
         from openpyxl import load_workbook
 
         with closing(load_workbook(file, read_only=True)) as book:
-            for number, sheet in enumerate(book.worksheets):
+            tables = (sheet for sheet in book.worksheets if not sheet.title.startswith(SCORES))
+            for number, sheet in enumerate(tables):
                 rows = sheet.iter_rows(min_row=1 if number == 0 else 2, values_only=True)
                 yield from ([NO_PARTNER if cell is None else cell for cell in row] for row in rows)
     except (OSError, KeyError, ValueError, UnicodeDecodeError, csv.Error) as error:

@@ -1,8 +1,8 @@
 """What is said of one row: its verdict, the messages behind it, score and reasons.
 
 The documented rules speak first. What they let pass although the value diverges is a warning where
-the call was fed divergent values, an error where the divergence begins; a call of one side alone
-is a warning, and an error where the diagnosis names it.
+the call was fed divergent values. Where the divergence begins it is an error, whatever they say. A
+call of one side alone is a warning, and an error where the diagnosis names it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import isnan
 
 from builder.compare.comparison import Comparison
-from builder.compare.kinds import unlike
+from builder.compare.modes import unlike
 from builder.diagnosis.finding import Finding
 from builder.dump.joined_tensors import JoinedTensor
 from builder.judge.verdict import Judgement, Verdict
@@ -113,8 +113,7 @@ class RowVerdicts:
             reasons += self._products(place)
         score = self._score_of(place)
         before = self._before(call.problem)
-        if not messages:
-            messages = self._own(call, place, score, before, bool(findings))
+        messages = _worse(messages, self._own(call, place, score, before, bool(findings)))
         reasons += [sentence(reason) for finding in findings for reason in finding.reasons]
         if call.problem is not None and call.problem in self._fuzzy:
             reasons.append(self._fuzzy[call.problem])
@@ -223,6 +222,13 @@ def _named_calls(findings: list[Finding]) -> dict[int, list[Finding]]:
     for finding in findings:
         named[id(finding.node)].append(finding)
     return named
+
+
+def _worse(spoken: list[str], own: list[str]) -> list[str]:
+    """What the documented rules say, and with it what we say where that is worse."""
+    if not spoken:
+        return own
+    return [*spoken, *own] if _worst(spoken) == "warning" and _worst(own) == "error" else spoken
 
 
 def _worst(messages: list[str]) -> Verdict:

@@ -55,8 +55,8 @@ def write_csv(stem: Path, header: Sequence[str], rows: Rows) -> list[Path]:
 def write_xlsx(stem: Path, sheets: Mapping[str, tuple[Sequence[str], Rows]]) -> Path:
     """Write `<stem>.xlsx` with sheets by name, each a header and its rows; returns the file.
 
-    A sheet that is full goes on as `part_0`, `part_1` and so on. Raises OutputError when the
-    folder cannot be written.
+    The first sheet goes on, when it is full, as `part_0`, `part_1` and so on, others under their
+    names with a number. Raises OutputError when the folder cannot be written.
     """
     from xlsxwriter import Workbook
     from xlsxwriter.exceptions import FileCreateError
@@ -68,14 +68,15 @@ def write_xlsx(stem: Path, sheets: Mapping[str, tuple[Sequence[str], Rows]]) -> 
         # Rows go to the disk as they come; a name is no link and a text no formula.
         book = Workbook(str(partial), {"constant_memory": True})
         try:
-            for name, (header, rows) in sheets.items():
+            for number, (name, (header, rows)) in enumerate(sheets.items()):
+                stem_of_parts = name if number else "part"
                 written: list[PlainSheet] = []
                 for part in _parts(rows, SHEET_ROWS):
-                    title = name if not written else f"part_{len(written)}"
+                    title = name if not written else f"{stem_of_parts}_{len(written)}"
                     written.append(book.add_worksheet(title, PlainSheet))
                     written[-1].fill(header, part)
                 if len(written) > 1:
-                    written[0].name = "part_0"
+                    written[0].name = f"{stem_of_parts}_0"
             book.close()
         except FileCreateError as error:
             raise OSError(*error.args[0].args) from error

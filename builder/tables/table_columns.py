@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.compare.kinds import Mode
+from builder.compare.modes import Mode
 
 _COMMON = (
     "NPU Name",
@@ -55,6 +55,13 @@ MESSAGES = "Err_message"
 STACK = "NPU_Stack_Info"
 FILES = "Data_name"
 OWN = ("Score", "Introduced", "Reason")
+SCORES = "Score"
+"""The sheet of a workbook that holds our columns."""
+
+
+def own_places(header: Sequence[str]) -> list[int]:
+    """Where the columns of the sheet of scores stand: the names of a row, its verdict, and ours."""
+    return [header.index(name) for name in (*_COMMON[:2], RESULT, *OWN)]
 
 
 def header(mode: Mode, measures: Sequence[str] = (), *, stack: bool = False) -> list[str]:

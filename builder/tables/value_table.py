@@ -198,9 +198,9 @@ def _name_cell(node: TreeNode | None, key: str, index: int) -> str:
 def _forms_of(dump: Dump) -> list[_Form]:
     known: dict[tuple[object, ...], _Form] = {}
     forms = []
-    for record in dump.values.records:
+    for record, place in zip(dump.values.records, dump.values.keys):
         if record.dtype is None:
-            forms.append(_form(record))
+            forms.append(_form(record, place))
             continue
         key = (record.dtype, record.shape, record.requires_grad)
         form = known.get(key)
@@ -210,8 +210,8 @@ def _forms_of(dump: Dump) -> list[_Form]:
     return forms
 
 
-def _form(record: Record) -> _Form:
-    return _Form(dtype_cell(record), shape_cell(record), gradient_cell(record))
+def _form(record: Record, place: str = "") -> _Form:
+    return _Form(dtype_cell(record, place), shape_cell(record), gradient_cell(record))
 
 
 def _statistics(record: Record | None, index: int) -> tuple[Cell, ...]:

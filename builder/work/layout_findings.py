@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from builder.compare.comparison import Comparison
+from builder.compare.score import THRESHOLD
+from builder.compare.statistics import Floats
 from builder.diagnosis.finding import Finding, FindingKind
 from builder.diagnosis.lone_updates import is_update
 from builder.diagnosis.walked import Walked
@@ -20,13 +22,9 @@ from builder.reasons import Reason
 from builder.work.merged import MergedMatch
 from builder.work.shared_causes import one_finding_a_cause
 
-# From this share of the parameters on, what differs alike is the step's doing, not theirs.
-_MOST = 0.8
-_ALIKE = 1e-3
 # What is said of ranks that do not hold the same, and what may be added to that.
 _CONFLICTS = ("replica_differs", "misplaced")
 _RANKS = (*_CONFLICTS, "not_reduced")
-_AGREES = 0.05  # a score: half of the usual threshold
 
 
 def with_layout_findings(walked: Walked, comparison: Comparison, merged: MergedMatch) -> Walked:
@@ -104,7 +102,7 @@ def _explain_updates(findings: list[Finding], comparison: Comparison) -> None:
         rows = range(*np.searchsorted(comparison.pairs.node, _next_to(finding.node)))
         scores = {comparison.keys[row]: float(comparison.score[row]) for row in rows}
         read = [scores.get(key, np.nan) for key in ("input.gradient", "parameters.value")]
-        if all(score < _AGREES for score in read) and scores.get("output.value", 0.0) > _AGREES:
+        if all(score <= THRESHOLD for score in read) and scores.get("output.value", 0) > THRESHOLD:
             finding.reasons.append({"code": "update_alone"})
 
 
@@ -135,19 +133,19 @@ def _without_followers(findings: list[Finding]) -> list[Finding]:
 
 
 def _with_one_for_all(findings: list[Finding], comparison: Comparison) -> list[Finding]:
-    """One finding where nearly all gradients that the optimizer reads are off by one factor.
+    """One finding where most gradients that the optimizer reads are off by one factor.
 
     Clipping, loss scaling or the reduction did that, no single parameter.
     """
     nodes = [n for n in comparison.matching.problem.in_order if is_update(n)]
     named = [finding for finding in findings if is_update(finding.node)]
-    if not nodes or len(named) < _MOST * len(nodes):
+    if not nodes or 2 * len(named) <= len(nodes):
         return findings
-    factors = _gradient_factors(comparison)
+    factors, rounding = _gradient_factors(comparison)
     common = float(np.median(factors)) if factors.size else 1.0
-    alike = factors.size and (np.abs(factors / common - 1.0) < _ALIKE).mean() >= _MOST
+    alike = 2 * (np.abs(factors / common - 1.0) <= rounding).sum() > factors.size
     first = named[0]
-    if alike and abs(common - 1.0) > _ALIKE:
+    if alike and abs(common - 1.0) > rounding:
         first.reasons.insert(0, {"code": "gradients_scaled", "factor": common})
     else:
         first.reasons.insert(0, {"code": "updates_differ", "count": len(named)})
@@ -156,8 +154,10 @@ def _with_one_for_all(findings: list[Finding], comparison: Comparison) -> list[F
     return [finding for finding in findings if id(finding) not in rest]
 
 
-def _gradient_factors(comparison: Comparison) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The ratio of the norms of each gradient that an optimizer reads."""
+def _gradient_factors(comparison: Comparison) -> tuple[Floats, float]:
+    """The ratio of the norms of each gradient that an optimizer reads, and how far rounding moves
+    one: by the tolerance of such gradients.
+    """
     order = comparison.matching.problem.in_order
     rows = [
         row
@@ -166,7 +166,8 @@ def _gradient_factors(comparison: Comparison) -> np.ndarray[tuple[int], np.dtype
     ]
     ours, theirs = (side.table[3][rows] for side in comparison.statistics)
     usable = (theirs > 0) & np.isfinite(ours)
-    return np.asarray(ours[usable] / theirs[usable])
+    rounding = float(np.median(comparison.limit[rows])) if rows else 0.0
+    return np.asarray(ours[usable] / theirs[usable]), rounding
 
 
 def _reasons(conflict: Conflict, layout: RunLayout) -> list[Reason]:

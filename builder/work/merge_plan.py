@@ -17,12 +17,15 @@ from builder.ranks.layout.coordinates import (
 )
 from builder.ranks.merge_options import MergeOptions
 from builder.reasons import Reason
+from builder.work.accumulation import divides_batch
 from builder.work.options import BuildOptions
 from builder.work.plan import Missing, PairPlan, Plan, plan_pairs
 
 
 def should_merge(problem: SourceSet, benchmark: SourceSet, options: MergeOptions) -> bool:
     """Whether ranks are joined: when a flag asks for it or the sides differ in layout.
+
+    A rank alone is joined with itself where it works on the batch in other pieces.
 
     Raises InputError when merging is required and nothing tells the layout.
     """
@@ -34,7 +37,8 @@ def should_merge(problem: SourceSet, benchmark: SourceSet, options: MergeOptions
         return True
     sides = [_first_step(dump) for dump in (problem, benchmark)]
     if all(len(ranks) == 1 for ranks in sides):
-        return False
+        alone = "rank" in (problem.granularity, benchmark.granularity)
+        return not alone and divides_batch(sides[0][0].path, sides[1][0].path)
     headers = [read_parallel(ranks[0].path) for ranks in sides]
     told = [h is not None and bool(h.axes) for h in headers]
     if len(sides[0]) == len(sides[1]):

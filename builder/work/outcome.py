@@ -49,6 +49,7 @@ class PairOutcome:
 
     `rules` and `manual` say by position which mapping rules and manual pairs found their nodes,
     `named` on which side the values of a data mapping are;
+    `errors` counts the nodes that are rated error, `first_error` names the first of them;
     `unlike` says what dumps that hold unlike things were compared on, `frameworks` which two they
     are of if there are two; `ties` are the names of
     the calls in which rounding decided what was picked; `late` and `tolerated` are
@@ -66,6 +67,8 @@ class PairOutcome:
     unmatched_benchmark: int = 0
     compared: int = 0
     precision: tuple[str, str] | None = None
+    errors: int = 0
+    first_error: str | None = None
     unlike: Reason | None = None
     frameworks: Reason | None = None
     ties: tuple[str, ...] = ()
@@ -87,6 +90,15 @@ def decided_ties(outcomes: Iterable[PairOutcome]) -> list[Reason]:
     """One note on all calls in which rounding decided what was picked."""
     names = [name for outcome in outcomes for name in outcome.ties]
     return [{"code": "ties", "name": names[0], "count": len(names)}] if names else []
+
+
+def rated_errors(outcomes: Iterable[PairOutcome]) -> list[Reason]:
+    """One note on nodes that are rated error where no finding says that a number differs."""
+    rated = [outcome for outcome in outcomes if outcome.errors or outcome.findings]
+    if not rated or any(outcome.findings for outcome in rated):
+        return []
+    count = sum(outcome.errors for outcome in rated)
+    return [{"code": "rated_error", "name": rated[0].first_error, "count": count}]
 
 
 def unlike_dumps(outcomes: Iterable[PairOutcome]) -> list[Reason]:

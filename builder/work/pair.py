@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from builder.compare.comparison import Comparison, compare
-from builder.compare.kinds import mode_of
+from builder.compare.modes import mode_of
 from builder.diagnosis.by_scores import walk_by_scores
 from builder.diagnosis.framework_defaults import name_defaults
 from builder.diagnosis.walk import flows_of, walk

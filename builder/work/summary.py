@@ -7,7 +7,7 @@ from typing import Protocol, TypedDict
 import numpy as np
 
 from builder.compare.comparison import Comparison
-from builder.compare.kinds import unlike
+from builder.compare.modes import unlike
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.causes import source_line
 from builder.diagnosis.communication import Message, messages
@@ -47,6 +47,7 @@ def outcome_of(
     matched = len(comparison.matching.partner) // 2 - 1
     late = result.walked.late
     apart = unlike(problem.tree.dump, benchmark.tree.dump)
+    wrong = sorted(order for order, each in result.judgements.items() if each.verdict == "error")
     return PairOutcome(
         step=plan.step,
         rank=plan.rank,
@@ -56,6 +57,8 @@ def outcome_of(
         unmatched_benchmark=len(benchmark.tree.in_order) - 1 - matched,
         compared=0 if _is_incomparable(apart) else int((~np.isnan(comparison.score)).sum()),
         precision=comparison.precision,
+        errors=len(wrong),
+        first_error=problem.tree.in_order[wrong[0]].name if wrong else None,
         unlike=apart,
         frameworks=_two_frameworks(comparison.matching),
         ties=tuple(node.name for node in result.walked.ties),

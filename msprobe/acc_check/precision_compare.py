@@ -65,6 +65,8 @@ def compare_tables(
     `standard` is what floating values are rated by; integers and truth values must be equal.
     """
     (ours, twice), (theirs, twice_too) = (_by_name(path) for path in (npu, gpu))
+    for path, table in ((npu, ours), (gpu, theirs)):
+        _check_columns(path, table.values(), standard)
     rows = [_rate(name, ours.get(name), theirs.get(name), standard) for name in dict(ours) | theirs]
     calls = [_call(name, call_rows) for name, call_rows in _by_call(rows).items()]
     folder.mkdir(parents=True, exist_ok=True)
@@ -94,6 +96,21 @@ def _by_name(path: Path) -> tuple[dict[str, Row], list[str]]:
     if not rows:
         raise InputError(f"{path}: has no rows", "give the details table of a run that was done")
     return rows, twice
+
+
+def _check_columns(path: Path, rows: Iterable[Row], standard: str) -> None:
+    """Refuse tables of another standard: of what was not measured nothing is said."""
+    needed = _NEEDED.get(standard)
+    floating = [row for row in rows if _algorithm(row, standard) == standard]
+    if needed is None or not floating or any(_number(row[needed]) is not None for row in floating):
+        return
+    raise InputError(
+        f"{path}: holds no {needed}, which the {standard} standard looks at",
+        f"make both tables with `msprobe acc_check --standard {standard}`",
+    )
+
+
+_NEEDED = {"absolute": "相对误差错误率", "ulp": "ULP误差大于阈值占比"}
 
 
 def _rate(name: str, npu: Row | None, gpu: Row | None, standard: str) -> dict[str, str]:

@@ -14,14 +14,10 @@ from datetime import datetime
 from pathlib import Path
 
 from builder.errors import InputError
+from msprobe.acc_check.columns import MEASURE_COLUMNS
 
 BLANK = " "
 RESULT_HEADER = ("API name", "Forward Test Success", "Backward Test Success", "Message")
-MEASURE_COLUMNS = tuple(
-    "余弦相似度 最大绝对误差 双百指标 双千指标 双万指标 二进制一致错误率 误差均衡性 均方根误差 "
-    "小值域错误占比 相对误差最大值 相对误差平均值 inf/nan错误率 相对误差错误率 绝对误差错误率 "
-    "ULP误差最大值 ULP误差平均值 ULP误差大于阈值占比".split()
-)
 DETAILS_HEADER = (
     *("API Name", "Bench Dtype", "DEVICE Dtype", "Shape"),
     *MEASURE_COLUMNS,

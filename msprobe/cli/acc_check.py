@@ -111,7 +111,7 @@ def check(options: argparse.Namespace, processes: int) -> Exit:
     with stopped_by_sigterm():
         outcome = run_check(_options(options, processes), _progress)
     print("\n".join(_report(outcome)))
-    if outcome.planned and outcome.statuses["SKIP"] == outcome.planned:
+    if outcome.statuses["SKIP"] == outcome.planned:
         return Exit.NOTHING_COMPARABLE
     failed = options.fail_on_error and outcome.statuses["error"]
     return Exit.DIVERGED if failed else Exit.DONE
@@ -155,7 +155,7 @@ def _report(outcome: Outcome) -> list[str]:
     if outcome.resumed:
         lines.append(f"taken up: {outcome.resumed} calls had their rows already")
     if not outcome.planned:
-        lines.append("note: the dump has no call to check; record level L1 or mix")
+        lines.append("note: the dump has no call to check; record level L1 or mix, with values")
     lines += [f"note: white_list names {name}; no such call" for name in outcome.unknown_names]
     lines += [_line(row) for row in outcome.not_right[:_SHOWN]]
     hidden = len(outcome.not_right) - _SHOWN

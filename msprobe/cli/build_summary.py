@@ -35,6 +35,7 @@ def print_summary(result: BuildResult, *, comparison: bool) -> None:
 def beginning(findings: Sequence[StoredFinding], outcomes: Sequence[PairOutcome]) -> str:
     """The first finding in one line, or why there is none and what was not compared."""
     from builder.reasons import sentence
+    from builder.work.outcome import rated_errors
 
     if findings:
         first = findings[0]
@@ -42,6 +43,9 @@ def beginning(findings: Sequence[StoredFinding], outcomes: Sequence[PairOutcome]
         return f"{first.name} (step {first.step}, rank {first.rank}): {why}"
     if not any(outcome.compared for outcome in outcomes):
         return "unknown: no values were compared"
+    rated = rated_errors(outcomes)
+    if rated:
+        return sentence(rated[0])
     matched = sum(o.matched for o in outcomes)
     alone = sum(o.unmatched_problem + o.unmatched_benchmark for o in outcomes)
     if alone:

@@ -187,6 +187,8 @@ def _headline(diagnosis: Diagnosis) -> str:
         return "look here first:"
     if not diagnosis.comparable or not diagnosis.matched:
         return "nothing was compared, so nothing can be said"
+    if diagnosis.differs_elsewhere:
+        return "no number differs beyond rounding; see the note above for what is rated error"
     alone = diagnosis.unmatched_problem + diagnosis.unmatched_benchmark
     return f"no difference found; {alone} nodes have no partner" if alone else "no difference found"
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msprobe.config_check.element_order import ORDER, placed_sum
 from msprobe.config_check.growing_pack import GrowingPack
 from msprobe.config_check.pack import DYNAMIC, as_json, check_target, static_members
 from msprobe.config_check.random_watch import RandomWatch
@@ -172,7 +173,7 @@ def _summaries(value: Any) -> Any:  # noqa: ANN401 - mirrors what a model is cal
     import torch
 
     if isinstance(value, torch.Tensor):
-        return summarise(value)
+        return {**summarise(value), ORDER: placed_sum(value)}
     if isinstance(value, Mapping):
         return {str(k): s for k, inner in value.items() if (s := _summaries(inner)) is not None}
     if isinstance(value, list | tuple):

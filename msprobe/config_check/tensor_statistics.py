@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+from msprobe.config_check.element_order import ORDER, is_same_order
 from msprobe.config_check.sheet import Sheet
 
 STATISTICS = ("max", "min", "mean", "norm")
@@ -13,11 +14,15 @@ Item = Literal["dataset", "weights"]
 Recorded = Mapping[tuple[int, int], Mapping[str, Any]]  # (step, rank) → name → statistics
 # A sum in float32 over many elements is this far from one in another order; max and min are not.
 _ROUNDING = {"max": 1e-9, "min": 1e-9, "mean": 1e-6, "norm": 1e-6}
+REORDERED = "same elements in another order"
 _NAME_COLUMN = {"dataset": "tag", "weights": "weight_name"}
 
 
 def compare_statistics(item: Item, bench: Recorded, other: Recorded) -> Sheet:
-    """A row for each tensor; `equal` is True, False, or says which side alone has it.
+    """A row for each tensor; `equal` is True, False, or says in words what is not.
+
+    That is which side alone has the tensor, or that its elements stand in another order, which
+    none of the four statistics shows.
 
     A difference is relative to the benchmark's magnitude, and empty where that is zero. A tensor
     missing on one side is an error, a whole call or rank a warning: the runs may differ in length.
@@ -66,7 +71,11 @@ def _difference(bench: Any, other: Any) -> tuple[object, ...]:  # noqa: ANN401
     scale = max(
         (abs(_number(side.get(n))) for side in (bench, other) for n in ("max", "min")), default=0
     )
-    equal = all(_equal(name, bench.get(name), other.get(name), scale) for name in STATISTICS)
+    equal: bool | str = all(
+        _equal(name, bench.get(name), other.get(name), scale) for name in STATISTICS
+    )
+    if equal and not _is_in_order(bench, other):
+        equal = REORDERED
     return equal, *(_relative(bench.get(name), other.get(name)) for name in STATISTICS)
 
 
@@ -78,6 +87,14 @@ def _equal(name: str, bench: Any, other: Any, scale: float) -> bool:  # noqa: AN
     # A mean near zero is a sum that cancels: its rounding is that of the values it came from.
     floor = scale * _ROUNDING[name] if name == "mean" and math.isfinite(scale) else 0.0
     return math.isclose(bench, other, rel_tol=_ROUNDING[name], abs_tol=floor)
+
+
+def _is_in_order(bench: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    # Packs of mindstudio-probe do not hold it.
+    ours, theirs = bench.get(ORDER), other.get(ORDER)
+    if not _is_number(ours) or not _is_number(theirs):
+        return True
+    return is_same_order(_number(ours), _number(theirs), _number(bench.get("norm")))
 
 
 def _relative(bench: Any, other: Any) -> float | None:  # noqa: ANN401

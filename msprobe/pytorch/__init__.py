@@ -5,7 +5,7 @@ from msprobe.pytorch.compare.former import compare_distributed
 from msprobe.pytorch.monitor import TrainerMon
 from msprobe.pytorch.trends import Trends
 from msprobe_core.debugger import PrecisionDebugger, module_dump, module_dump_end, save
-from msprobe_core.torch.acl_graph import AclGraphDumper
+from msprobe_core.torch.graph.acl_graph_dumper import AclGraphDumper, acl_save
 from msprobe_core.torch.randomness import random_save
 from msprobe_core.torch.seeding import seed_all
 from msprobe_core.torch.torchair_dump import set_fx_dump_config
@@ -15,6 +15,7 @@ __all__ = [
     "PrecisionDebugger",
     "TrainerMon",
     "Trends",
+    "acl_save",
     "compare",
     "compare_distributed",
     "module_dump",

@@ -43,6 +43,7 @@ class Debugger:
     current: ClassVar[Any] = None
     _home: ClassVar[type[Debugger]]
     service: Service
+    _framework: Framework
 
     def __init_subclass__(cls) -> None:
         if Debugger in cls.__bases__:
@@ -71,9 +72,9 @@ class Debugger:
         if before is not None:
             before.close()
             say(f"a new PrecisionDebugger replaces the first; it writes to {config.dump_path}")
-        framework = self._make_framework(config)
+        self._framework = self._make_framework(config)
         reread = partial(read_config, config_path, **arguments)
-        self.service = Service(config, reread, framework)
+        self.service = Service(config, reread, self._framework)
         self._home.current = self
 
     def _make_framework(self, config: Config) -> Framework:
@@ -154,5 +155,6 @@ class Debugger:
     def close(self) -> None:
         """Complete what is open and leave nothing behind in the process."""
         self.service.close()
+        self._framework.close()
         if self._home.current is self:
             self._home.current = None

@@ -18,10 +18,13 @@ StackGroup = tuple[list[str], str]
 
 
 class StepOutput:
-    """The folder of one step. Raises OSError when it cannot be made."""
+    """The folder of one step. Raises OSError when it cannot be made.
 
-    def __init__(self, dump_path: str, step: int, rank: int | None) -> None:
-        self.directory, moved = make_rank_dir(dump_path, step, rank)
+    Without a rank it is called `<unranked><pid>`.
+    """
+
+    def __init__(self, dump_path: str, step: int, rank: int | None, unranked: str = "proc") -> None:
+        self.directory, moved = make_rank_dir(dump_path, step, rank, unranked)
         if moved is not None:
             say(f"an earlier dump at {self.directory} was kept as {moved.name}")
         self.failed = self.left = False

@@ -28,6 +28,7 @@ class StackBook:
         self._texts_of: dict[int, int] = {}
         self._text_numbers: dict[tuple[str, ...], int] = {}
         self._texts: list[list[str]] = []
+        self._by_text: dict[int, int] = {}
         self._json: dict[int, str] = {}
 
     def capture(self, frame: FrameType | None, base: FrameType | None, base_stack: int) -> int:
@@ -57,6 +58,19 @@ class StackBook:
                 self._texts.append(list(lines))
             self._texts_of[number] = text_number
         return text_number
+
+    def add_text(self, lines: tuple[str, ...]) -> int:
+        """The number of a stack that is known by its text, innermost frame first."""
+        with self._lock:
+            text_number = self._text_numbers.setdefault(lines, len(self._text_numbers))
+            if text_number == len(self._texts):
+                self._texts.append(list(lines))
+            number = self._by_text.get(text_number)
+            if number is None:
+                number = self._by_text[text_number] = len(self._keys)
+                self._keys.append((-1,))
+                self._texts_of[number] = text_number
+        return number
 
     def text(self, text_number: int) -> list[str]:
         """The frames as text, innermost first."""

@@ -45,6 +45,7 @@ def refuse_impossible(place: str, config: Config, explicit: Iterable[str]) -> No
         _format_of_files(config),
         _data_mode(config),
         _debug_level(config),
+        _graph_mode(config),
     ):
         if problem:
             what, mend = problem
@@ -118,6 +119,31 @@ def _data_mode(config: Config) -> Conflict | None:
     if "all" in config.data_mode and len(config.data_mode) > 1:
         return f"data_mode is {sorted(config.data_mode)}", "'all' stands alone"
     return None
+
+
+def _graph_mode(config: Config) -> Conflict | None:
+    if config.capture != "graph":
+        return None
+    wrong = {
+        "task": config.task != "statistics",
+        "level": config.level == "debug",
+        "scope": bool(config.scope),
+        "summary_mode": config.summary_mode != "statistics",
+        "tensor_list": bool(config.tensor_list),
+        "slice": bool(config.slice),
+        "request_id": config.request_id is not None,
+        "async_dump": config.async_dump,
+        "load": config.load is not None,
+        "graft": config.graft is not None,
+    }
+    found = [key for key, is_wrong in wrong.items() if is_wrong]
+    if not found:
+        return None
+    return (
+        f"{found[0]} is {getattr(config, found[0])!r} in graph mode",
+        "graph mode records statistics at levels L0, L1 and mix, without scope, checksums, files "
+        'of tensors, slices, load and graft; set "capture": "eager" for those',
+    )
 
 
 def _debug_level(config: Config) -> Conflict | None:

@@ -21,6 +21,7 @@ class Config:
     rank: frozenset[int] = frozenset()
     step: frozenset[int] = frozenset()
     level: str = "L1"
+    capture: str = "eager"
     async_dump: bool = False
     dump_enable: bool | None = None
     extra_info: bool = True

@@ -83,7 +83,7 @@ Each object in `take`:
 
 _ELSEWHERE = """
 ## Not here
-* Level `L2` (kernel dumps) and `AclGraphDumper` need an Ascend NPU; without one they are refused.
+* Level `L2` (kernel dumps) needs an Ascend NPU; without one it is refused.
 * The tasks `acc_check`, `free_benchmark`, `exception_dump` and `nan_analyze` belong to other tools.
 """
 

@@ -58,6 +58,15 @@ FIELDS = (
         choices=("L0", "L1", "mix", "debug"),
     ),
     Field(
+        "capture",
+        "choice",
+        '"eager"',
+        "How values are seen: `eager` watches the run from outside, so what `torch.compile` has "
+        "compiled is one step for it; `graph` records inside compiled graphs too (see "
+        "howto/graph-mode.md for what it does not have).",
+        choices=("eager", "graph"),
+    ),
+    Field(
         "async_dump",
         "bool",
         "false",

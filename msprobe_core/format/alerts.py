@@ -9,7 +9,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """What happened at a step: `kind` is jump, vanishes, not finite, dead, drift or disagree.
+    """What happened at a step: `kind` is jump, vanishes, not finite, dead, missing,
+    drift or disagree.
 
     `target` [kind, name] is the first that a step makes; `factor` how many times the value is off;
     `count` how many series fired with it, the first of them in `others`. `ranks`: those that
@@ -53,6 +54,7 @@ def sentence(alert: Alert) -> str:
         "vanishes": f"{named} falls to {factor:.3g} of its least of the last steps",
         "not finite": f"{named} is not finite",
         "dead": f"{named} is exactly 0 for the third step",
+        "missing": f"{named} is not there any more",
         "drift": f"{named} grew {factor:.3g} times in 64 steps, nearly all the way up",
         "disagree": f"replicas of {named} differ on ranks {alert.ranks}",
     }.get(alert.kind, f"{named}: {alert.kind}")
@@ -64,7 +66,7 @@ def question(alert: Alert) -> str:
     """What to ask first."""
     if alert.lr is not None:
         return f"the learning rate changed {alert.lr:.3g} times in this step: was that meant?"
-    if alert.kind in ("not finite", "dead", "drift", "disagree"):
+    if alert.kind in _BY_KIND:
         return _BY_KIND[alert.kind]
     return _BY_TARGET.get(alert.target[0], "what else changed at this step?")
 
@@ -72,6 +74,7 @@ def question(alert: Alert) -> str:
 _BY_KIND = {
     "not finite": "which call makes it? a dump of this step names the first",
     "dead": "is the layer cut off from the loss, or are all its inputs negative?",
+    "missing": "was it frozen, or cut off from the loss? or does nobody call it any more?",
     "drift": "is weight decay missing, or does something scale it each step?",
     "disagree": "is an all-reduce missing, or did a rank draw other random numbers?",
 }

@@ -23,6 +23,9 @@ _UNAVAILABLE = {
 class MindSporeFramework:
     """Opens steps that record MindSpore's dynamic graph."""
 
+    def close(self) -> None:
+        """Nothing stays on a model between steps."""
+
     def rank(self) -> int | None:
         """The rank in `mindspore.communication`, None when there is none (yet)."""
         return int(communication.get_rank()) if communication.GlobalComm.INITED else None

@@ -18,7 +18,7 @@ import numpy as np
 
 from msprobe_core.format.alerts import Alert, question, sentence
 from msprobe_core.format.series import TrendTarget
-from msprobe_core.monitor.alerts import AlertWatch
+from msprobe_core.monitor.live_alerts import AlertWatch
 from msprobe_core.monitor.step_values import Measured, StepValues
 from msprobe_core.monitor.store import SeriesWriter, write_run
 from msprobe_core.report import say

@@ -8,6 +8,8 @@ from msprobe_core.capture.stacks import StackBook
 from msprobe_core.config import Config
 from msprobe_core.errors import LifecycleError
 from msprobe_core.report import say
+from msprobe_core.torch.graph.capture import GraphCapture
+from msprobe_core.torch.graph.recorder import GraphStepRecorder, new_capture
 from msprobe_core.torch.rank import current_rank
 from msprobe_core.torch.recorder import TorchStepRecorder
 from msprobe_core.torch.watch.custom_functions import CustomApis
@@ -21,6 +23,13 @@ class TorchFramework:
     def __init__(self) -> None:
         self.custom = CustomApis()
         self._has_loaded = False
+        self._graphs: GraphCapture | None = None
+
+    def close(self) -> None:
+        """Take off what stays on a model between steps."""
+        if self._graphs is not None:
+            self._graphs.close()
+            self._graphs = None
 
     def rank(self) -> int | None:
         """The rank in torch.distributed, None when there is none (yet)."""
@@ -32,11 +41,15 @@ class TorchFramework:
 
     def open_step(
         self, config: Config, step: int, rank: int | None, stacks: StackBook
-    ) -> TorchStepRecorder:
+    ) -> TorchStepRecorder | GraphStepRecorder:
         """Begin a step. Raises OSError when its folder cannot be made.
 
         Raises LifecycleError when the first step finds nothing to load; a later one only says so.
         """
+        if config.capture == "graph":
+            if self._graphs is None:
+                self._graphs = new_capture(config)
+            return GraphStepRecorder(config, step, rank, self._graphs)
         isolation = self._isolation(config, step, rank)
         graft = None if config.graft is None else Graft(config.graft, step, rank)
         return TorchStepRecorder(config, step, rank, self.custom, stacks, isolation, graft)

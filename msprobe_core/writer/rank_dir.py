@@ -13,14 +13,16 @@ from msprobe_core.format import CONSTRUCT_FILE, DEBUG_FILE, DUMP_FILE, STACK_FIL
 _FILES = (DUMP_FILE, DEBUG_FILE, CONSTRUCT_FILE, STACK_FILE)
 
 
-def rank_dir_name(rank: int | None) -> str:
-    """`rank<ID>`, or `proc<pid>` without a rank."""
-    return f"proc{os.getpid()}" if rank is None else f"rank{rank}"
+def rank_dir_name(rank: int | None, unranked: str = "proc") -> str:
+    """`rank<ID>`, or `proc<pid>` without a rank; graph dumps have `pid<pid>` there."""
+    return f"{unranked}{os.getpid()}" if rank is None else f"rank{rank}"
 
 
-def make_rank_dir(dump_path: str, step: int, rank: int | None) -> tuple[Path, Path | None]:
+def make_rank_dir(
+    dump_path: str, step: int, rank: int | None, unranked: str = "proc"
+) -> tuple[Path, Path | None]:
     """Create the directory of one step; also where an earlier dump in its place was moved to."""
-    target = Path(dump_path) / f"step{step}" / rank_dir_name(rank)
+    target = Path(dump_path) / f"step{step}" / rank_dir_name(rank, unranked)
     moved = _move_aside(target)
     target.mkdir(parents=True, exist_ok=True)
     return target, moved

@@ -9,7 +9,7 @@ import msgspec
 from builder.results.records import Count
 
 Key = tuple[str, str]
-AlertKind = Literal["jump", "vanishes", "not finite", "dead", "drift", "disagree"]
+AlertKind = Literal["jump", "vanishes", "not finite", "dead", "missing", "drift", "disagree"]
 
 
 class TrendEntry(msgspec.Struct, frozen=True):

@@ -193,11 +193,11 @@ def main() -> None:
     start = {key: value.clone() for key, value in model.state_dict().items()}
     torch.manual_seed(7 + rank)
     inputs = data()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     debugger = PrecisionDebugger(config_path=str(path))
     for fault in (False, True):
         model.load_state_dict(start)
-        optimizer.zero_grad()
+        model.zero_grad()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
         model.fault = fault
         debugger.start(model=model)
         found = model(*inputs)

@@ -10,6 +10,7 @@ import msprobe_core
 EXPORTED = {
     "AclGraphDumper",
     "PrecisionDebugger",
+    "acl_save",
     "module_dump",
     "module_dump_end",
     "random_save",

@@ -115,9 +115,9 @@ class _Launcher:
 @pytest.fixture
 def as_if_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets tensors of the CPU go the way of those on a device."""
-    maker = "msprobe_core.torch.record.record_maker"
-    for module in (maker, "msprobe_core.torch.record.tensors"):
-        monkeypatch.setattr(f"{module}.is_simple", lambda _: False)
+    book, maker = (f"msprobe_core.torch.record.{name}" for name in ("tensors", "record_maker"))
+    monkeypatch.setattr(f"{book}.SIMPLE", frozenset())
+    monkeypatch.setattr(f"{book}.is_simple", lambda _: False)
     monkeypatch.setattr(f"{maker}.is_deferred", lambda _: True)
     monkeypatch.setattr(fused, "DEVICES", frozenset({"cpu"}))
 

@@ -113,7 +113,7 @@ FAULTS = (
     Fault("weights x1000", ("actv {}",), before=scale_weight(1000)),
     Fault(
         "weights grow",
-        ("param {}.weight", "actv {}"),
+        ("param {}.weight", "actv {}", "ratio {}.weight"),
         before=scale_weight(1.03),
         once=False,
         late=80,
@@ -135,4 +135,11 @@ HELD = (
     ),
     Fault("infinity in a gradient", ("grad {}.weight",), gradients=gradient(infinite)),
 )
+SMALL = (
+    Fault("output x1.05", ("actv {}",), before=scale_output(1.05)),
+    Fault("weights x1.1", ("actv {}",), before=scale_weight(1.1)),
+    Fault("gradient x1.5", ("grad {}.weight",), gradients=gradient(lambda g: g * 1.5)),
+    Fault("another batch", ("actv", "loss"), before=break_batch),
+)
+"""For two runs held against each other; none of them would be an alert of one run but the last."""
 PLACES = {"language": "layers.1.mlp.fc1", "vision": "layers.1.conv1", "recurrent": "head"}

@@ -22,10 +22,13 @@ def run(
     place: str = "",
     seed: int = 0,
     steps: int | None = None,
+    noise: float = 0.0,
 ) -> None:
-    """Train into a folder."""
+    """Train into a folder; with `noise` weights begin off by so much, as other rounding does."""
     torch.manual_seed(seed)
     model = training.make()
+    if noise:
+        _shake(model, noise)
     optimizer = training.optimizer(model)
     first = [group["lr"] for group in optimizer.param_groups]
     count = steps or (training.steps if fault is None else fault.step + max(AFTER, fault.late + 20))
@@ -50,6 +53,13 @@ def run(
             optimizer.step()
             optimizer.zero_grad()
             trends.step(loss=loss)
+
+
+def _shake(model: nn.Module, noise: float) -> None:
+    generator = torch.Generator().manual_seed(7)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(1 + noise * torch.randn(parameter.shape, generator=generator))
 
 
 def _step(

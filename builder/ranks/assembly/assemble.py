@@ -67,6 +67,7 @@ def assemble_like(other: LogicalRun, dumps: Mapping[int, Dump]) -> LogicalRun:
     for name in ("ranges", "parents", "micro_steps", "stacks", "frames"):
         setattr(run.dump, name, getattr(other.dump, name))
     run.parts, run.origin, run.blank = other.parts, other.origin, other.blank
+    run.updates = other.updates
     run.dump.values.keys = other.dump.values.keys
     for parts in run.parts:
         first = parts.places.first
@@ -128,6 +129,8 @@ class _Assembly:
                 dump.frames.append(entry.frames)
             dump.stacks[group.name] = number
         run.origin[group.name] = _origin(group)
+        if first.call.parameter is not None:
+            run.updates[group.name] = first.call.parameter
         if entry.absent:
             run.blank[group.name] = entry.absent
         start = len(dump.values.keys)

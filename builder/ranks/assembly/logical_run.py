@@ -65,7 +65,8 @@ class LogicalRun:
 
     `origin` has the names that an entry has on the ranks, `folders` the folder of each rank,
     `blank` the arguments of an entry that the dump leaves empty, such as operations of collectives.
-    `cut` has the dimension along which tp cuts a parameter, None for what it repeats, by name.
+    `cut` has the dimension along which tp cuts a parameter, None for what it repeats, by name;
+    `updates` the parameter that a call inside an optimizer's step works on, by the call.
     """
 
     dump: Dump
@@ -77,3 +78,4 @@ class LogicalRun:
     joins_micro_batches: bool
     blank: dict[str, frozenset[str]] = field(default_factory=dict)
     cut: dict[str, int | None] = field(default_factory=dict)
+    updates: dict[str, str] = field(default_factory=dict)

@@ -17,12 +17,8 @@ from builder.ranks.assembly.alignment import parse
 from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.joining.layouts import AxisLayout
 from builder.ranks.joining.parts import REDUCING, fingerprint
-from builder.ranks.joining.tolerances import Roundings
+from builder.ranks.joining.tolerances import Roundings, which_are_off
 from msprobe_core.format import COMMUNICATION
-
-# A part that is off lies this many times farther from the benchmark than one that rounding alone
-# moves: on the log scale, both are as far from what lies between.
-_CLEARLY = 10.0
 
 
 def guilty_ranks(
@@ -96,17 +92,13 @@ def _by_tensor(
     labels = [np.full(shape, number) for number, shape in enumerate(joined.shapes)]
     owner = joined_whole(labels, joined)
     errors = [_error(ours, theirs, owner == number) for number in range(len(labels))]
-    least = min(error for error in errors if error is not None)
-    ranks = {
-        part.rank
-        for part, error in zip(parts, errors, strict=True)
-        if error is not None and error > _CLEARLY * max(least, rounding)
-    }
+    off = which_are_off(errors, rounding)
+    ranks = {part.rank for part, is_off in zip(parts, off, strict=True) if is_off}
     return tuple(sorted(ranks))
 
 
-def _error(ours: np.ndarray, theirs: np.ndarray, own: np.ndarray) -> float | None:
+def _error(ours: np.ndarray, theirs: np.ndarray, own: np.ndarray) -> float:
     if not own.any():
-        return None
+        return 0.0
     scale = float(np.linalg.norm(theirs[own])) or 1.0
     return float(np.linalg.norm(ours[own] - theirs[own])) / scale

@@ -26,8 +26,7 @@ _LINEAR = frozenset(
     "linear matmul __matmul__ mm bmm view reshape flatten unflatten transpose permute contiguous "
     "chunk split cat clone to float bfloat16 half view_as detach squeeze unsqueeze expand".split()
 )
-_PEERS = 3
-_MOST = 0.8
+_PEERS = 3  # the fewest of which two outvote the third
 Fingerprint = tuple[object, ...]
 
 
@@ -190,7 +189,8 @@ def clip_factors(values: RunValues) -> tuple[dict[int, float], float]:
     for rank, listed in ratios.items():
         middle = float(np.median(listed))
         alike = np.abs(np.array(listed) - middle) <= epsilon * middle
-        if len(listed) >= _PEERS and alike.mean() >= _MOST:
+        # The median is the factor of most only where most are near it.
+        if len(listed) >= _PEERS and 2 * alike.sum() > len(listed):
             found[rank] = middle
     return found, epsilon
 

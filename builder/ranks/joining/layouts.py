@@ -77,6 +77,8 @@ def candidates(
     return tuple(sorted(layouts, key=lambda candidate: candidate.cost))
 
 
+# Costs only put the readings that fit equally well in order, the usual first: whole numbers tell
+# kinds apart, tenths what is of one kind. What costs as much as this is left out.
 _NEVER = 100.0
 
 

@@ -94,7 +94,7 @@ class RunValues:
         """What all instances of an entry share over layers, experts and micro-batches."""
         known = self._roles.get(owner)
         if known is None:
-            parent = self.run.dump.parents.get(owner)
+            parent = self.run.updates.get(owner) or self.run.dump.parents.get(owner)
             around = role_of(parent) if parent is not None else ""
             name = role_of(f"{owner}.")
             known = name if owner.startswith(("Module.", "Cell.")) else f"{around}/{name}"
@@ -128,7 +128,7 @@ class RunValues:
             return "gradient" if shape in self._biases else "backward"
         # Among the gradients of calls are those of their module's parameters.
         parent = self.run.dump.parents.get(owner)
-        is_gradient = parent is not None and shape in self._parameter_shapes(parent)
+        is_gradient = parent is not None and shape in self.parameter_shapes(parent)
         return "gradient" if is_gradient else "call_gradient"
 
     @cached_property
@@ -141,7 +141,7 @@ class RunValues:
         )
         return frozenset(shape for shape in shapes if shape is not None and len(shape) == 1)
 
-    def _parameter_shapes(self, module: str) -> frozenset[Shape | None]:
+    def parameter_shapes(self, module: str) -> frozenset[Shape | None]:
         """The shapes of the parameters of the module that a backward entry belongs to."""
         entry = parse(module)
         if entry is None or entry.kind != "module":

@@ -20,7 +20,7 @@ from builder.ranks.joining.parts import Floats
 from builder.ranks.joining.positions import misplaced
 from builder.ranks.joining.resolution import Conflict, Sides
 from builder.ranks.joining.roles import Numbers, Reading, Role
-from builder.ranks.joining.tolerances import nearer, recorded_rounding, same
+from builder.ranks.joining.tolerances import nearer, recorded_rounding, same, which_are_off
 
 
 class Replicas:
@@ -71,6 +71,11 @@ class Replicas:
             return np.full(len(self.role.rows), 2 * recorded_rounding(float(count)))
         return same(self.numbers.rounding)
 
+    def _noise(self, at: int) -> float:
+        """What two runs have a replica apart at least; more shows in the least error itself."""
+        is_parameter = self.role.value_class == "parameter"
+        return float((self._limits() if is_parameter else self.numbers.rounding)[at])
+
     def _note_positions(self) -> None:
         """Note positions that do not lie as the problem run says."""
         order = self.owner.runs[0].layout.cp_order
@@ -106,7 +111,7 @@ class Replicas:
                     values.owner[index],
                     values.keys[index],
                     candidate.axes[axis].axis,
-                    self._guilty(index, candidate, axis, errors, float(self.numbers.rounding[at])),
+                    self._guilty(index, candidate, axis, errors, self._noise(at)),
                     apart,
                     self.role.value_class == "parameter",
                     adds_up=self._adds_up(at, axis),
@@ -144,11 +149,10 @@ class Replicas:
     def _guilty(
         self, index: int, candidate: Candidate, axis: int, errors: list[float], rounding: float
     ) -> tuple[int, ...]:
-        limit = max(float(same(rounding)), max(errors) / 3)
-        off = [part for part, error in enumerate(errors) if error > limit or np.isnan(error)]
+        off = [part for part, is_off in enumerate(which_are_off(errors, rounding)) if is_off]
         place = AXIS_NAMES.index(candidate.axes[axis].axis)
         parts = self.owner.runs[0].parts[index]
-        taken = off if 0 < len(off) < len(errors) else range(len(errors))
+        taken = off or range(len(errors))
         coordinates = sorted({part.at[place] for part in parts})
         wanted = {coordinates[part] for part in taken}
         return tuple(sorted({part.rank for part in parts if part.at[place] in wanted}))

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import msgspec
+
 from builder.dump.values import Record
 from builder.ranks.assembly.logical_run import LogicalRun
+from builder.ranks.joining.layouts import Shape
 from builder.ranks.joining.parts import RunValues
 from builder.ranks.joining.roles import Reading
 from builder.ranks.joining.told import LayoutFile
@@ -81,6 +84,13 @@ class Sides:
         same_shape = self.runs[1].dump.values.records[pair[1]].shape
         self.runs[0].dump.values.records[pair[0]].shape = same_shape
         self.result.set_aside[reason] += 1
+
+    def leave_unlike(self, pair: tuple[int, int], shapes: tuple[Shape, Shape]) -> None:
+        """Let a pair of values differ in the shapes of their wholes, which nothing joins."""
+        for run, index, shape in zip(self.runs, pair, shapes, strict=True):
+            record = run.dump.values.records[index]
+            run.dump.values.records[index] = msgspec.structs.replace(record, shape=shape)
+        self.result.compared += 1
 
 
 def _leading_extents(run: LogicalRun) -> tuple[int, ...]:

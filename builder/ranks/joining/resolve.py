@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,10 +30,10 @@ from builder.ranks.joining.roles import (
     readings,
     roles_of,
 )
+from builder.ranks.joining.shared_experts import of_shared_experts
 from builder.ranks.joining.told import LayoutFile, check_used
 from builder.ranks.joining.tolerances import Roundings
 from builder.ranks.joining.transposed import Transposition, turned_matrices
-from builder.ranks.layout.names import is_expert
 
 
 def resolve(
@@ -66,7 +65,7 @@ class _Resolver:
     def run(self, pairs: Pairs) -> Resolution:
         tensors = self._tensors(pairs)
         if len({run.layout.shares_experts for run in self.sides.runs}) > 1:
-            self._forget_order_of_experts(tensors)
+            tensors = of_shared_experts(self.sides, tensors, self.roundings)
         options = self._factors()
         telling = self._is_telling(tensors, votes=len(options) > 1)
         roles, lost = roles_of(*self.sides.values, tensors[telling])
@@ -97,17 +96,6 @@ class _Resolver:
             return tensors
         are_local = [self._is_local((left, right)) for left, right in tensors.tolist()]
         return np.asarray(tensors[~np.array(are_local, dtype=bool)])
-
-    def _forget_order_of_experts(self, tensors: Pairs) -> None:
-        """Tokens come to shared experts in an order of their own, which sketches would see."""
-        values = self.sides.values[0]
-        parents = values.run.dump.parents
-        records = values.run.dump.values.records
-        of_experts = {o for o in values.run.dump.ranges if is_expert(f"{parents.get(o, '')} {o}")}
-        for index in tensors[:, 0].tolist():
-            is_parameter = values.keys[index].startswith("parameters")
-            if values.owner[index] in of_experts and not is_parameter:
-                records[index] = msgspec.structs.replace(records[index], sketch=None)
 
     def _is_telling(self, tensors: Pairs, *, votes: bool) -> NDArray[np.bool_]:
         """Which pairs have to be looked at; the others are whole on both sides.

@@ -39,7 +39,9 @@ from builder.ranks.joining.tolerances import nearer
 _LOSSES = frozenset(("cross_entropy", "nll_loss"))
 Variants = tuple[tuple[Variant, ...], tuple[Variant, ...]]
 Choice = tuple[int, int]  # an axis and the part along it that stands for all
-_SAMPLES = 4  # tensors of a role that are read to tell how fused or interleaved parts lie
+# Tensors of a role that are read to tell how fused or interleaved parts lie: a fault may sit in one
+# or two of them, and each is read once for each of the orders, up to a dozen.
+_SAMPLES = 4
 
 
 class RoleJoin:

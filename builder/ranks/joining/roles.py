@@ -40,11 +40,18 @@ from builder.ranks.joining.tolerances import (
     unlike_copies,
 )
 
+# Readings that tensors are tried in: along tp and dp a value is whole, cut in one of two usual
+# dimensions, or a sum; what fits the numbers besides is rarer than one of these.
 _OPTIONS = 4
-# Whose extents may be padded, and by how much: Megatron pads to a multiple of 128 × tp.
+# Whose extents may be padded, and by how much. Megatron pads to a multiple of 128 × tp: that is at
+# most half of a vocabulary of two such multiples, and smaller ones are toys.
 _VOCABULARY = re.compile(r"embed|wte|head\b|output_layer|vocab|logits", re.IGNORECASE)
 _MOST_PADDED = 1.5
 _VOTERS = "Module."
+# How many roles vote, and by how many readings each: a transformer has some 15 classes of modules
+# of two values each, and the usual readings come first. More votes cost time, and the majority
+# stands.
+_VOTES, _READINGS = 60, 12
 # Indices of values that belong together [n, 2]: the problem's, the benchmark's.
 Pairs = NDArray[np.int64]
 
@@ -344,9 +351,9 @@ def gradient_factor(
     """
     chosen = [r for r in roles if r.value_class == "backward" and r.name.startswith(_VOTERS)]
     votes = dict.fromkeys(options, 0)
-    for role in chosen[:60]:
+    for role in chosen[:_VOTES]:
         numbers = numbers_of(role, sides, roundings, sketched=False)
-        listed = readings(role, (True, True))[:12]
+        listed = readings(role, (True, True))[:_READINGS]
         for option in options:
             counts = (int(fit_of(reading, numbers, option).fits.sum()) for reading in listed)
             votes[option] += max(counts, default=0)

@@ -20,7 +20,7 @@ format. The least of these shares bounds that: the norm of one of two halves mis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,7 +30,9 @@ from msprobe_core.format import machine_epsilon
 
 Floats = NDArray[np.float64]
 _SINGLE = 2.0**-24  # u of float32, in which or better numbers are recorded
-_SAME, _NEARER = 0.25, 0.5  # of the way from rounding to 100 %
+# Of the way from rounding to 100 %: that of the threshold of a score, so that what is joined as the
+# same is never a finding; and the middle, where both ends are equally far.
+_SAME, _NEARER = 0.25, 0.5
 _OTHER_READING = 1.0 - 0.5**0.5
 
 
@@ -64,6 +66,18 @@ def same(rounding: Floats | float) -> Floats:
 def nearer(rounding: Floats | float) -> Floats:
     """The error up to which a reading of a value is nearer to right than to wrong."""
     return np.minimum(np.power(rounding, 1.0 - _NEARER), _OTHER_READING)
+
+
+def which_are_off(errors: Sequence[float], rounding: float) -> list[bool]:
+    """Which parts of one value are off, by their errors against the other run; NaN counts as off.
+
+    The least error is the noise that all have, of whatever it comes: parts are off that are no more
+    the same by it. All False where none stands out, or all do.
+    """
+    known = [error for error in errors if error == error]  # noqa: PLR0124 - NaN is no number
+    limit = float(same(max([rounding, min(known, default=np.inf)])))
+    off = [not error <= limit for error in errors]
+    return off if not all(off) else [False] * len(off)
 
 
 def unlike_copies(apart: Floats) -> Floats:

@@ -74,7 +74,9 @@ class _ModuleClasses:
         self._values = values
 
     def of(self, index: int) -> str | None:
-        name = next(names_of(self._values.owner[index], self._values.keys[index]))
+        owner = self._values.owner[index]
+        name = self._values.run.updates.get(owner)
+        name = name or next(names_of(owner, self._values.keys[index]))
         return self._by_path.get(name.rpartition(".")[0])
 
     @cached_property

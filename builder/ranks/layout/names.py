@@ -139,6 +139,17 @@ def is_expert(path: str) -> bool:
     return any(a in _EXPERTS and b.isdigit() for a, b in pairwise(path.split(".")))
 
 
+def expert_of(path: str) -> str:
+    """The path of the expert that a path or the name of an entry lies in; empty where in none."""
+    for name in path.split():
+        parts = name.split(".")
+        for at, part in enumerate(parts[:-1]):
+            if part in _EXPERTS and parts[at + 1].isdigit():
+                first = 1 if parts[0] in ("Module", "Optimizer") else 0
+                return ".".join(parts[first : at + 2])
+    return ""
+
+
 def _recorded(place: Place, layout: RunLayout) -> dict[str, int]:
     return {
         (f"{chunk.index}." if layout.vpp > 1 else "") + without_wrappers(path): number

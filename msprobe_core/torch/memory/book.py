@@ -145,7 +145,7 @@ class Memory:
     def note_write(self, tensor: torch.Tensor) -> None:
         """Note that a tensor was seen to be written, by what counts versions or does not."""
         self._note(storage_of(tensor), tensor, is_simple(tensor))
-        self.written(view_of(tensor).extent)
+        self.written(view_of(tensor).extent if self.made else WHOLE)
 
     def written(self, extent: Extent = WHOLE) -> None:
         """Note that no recorded output has written some bytes; a recorded one takes its place."""

@@ -6,6 +6,7 @@ No weak reference to a tensor is kept: torch refuses to swap the contents of one
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import mul
 from typing import NamedTuple
 
 import torch
@@ -39,8 +40,7 @@ class View(NamedTuple):
         start = self.offset * size
         if 0 in self.shape:
             return start, start
-        steps = zip(self.shape, self.stride, strict=True)
-        last = sum((length - 1) * step for length, step in steps)
+        last = sum(map(mul, self.shape, self.stride)) - sum(self.stride)
         return start, start + (last + 1) * size
 
 

@@ -111,6 +111,17 @@ class CallSites:
             api = table.aliases[function].get(called, api)
         return api, frame, body
 
+    def api_at(self, function: Callable[..., Any], frame: FrameType) -> Api | None:
+        """The API by which a frame calls a function between a tensor and a number, or tensors."""
+        api = self.table.functions.get(function)
+        if function in self.table.ambiguous:
+            return self._namespace(function, frame)
+        if function not in self.table.operators:
+            return api
+        site = self._study(function, False, frame, api)
+        reflected = site.operands is not None and is_reflected(*site.operands, frame)
+        return site.reflected if reflected else site.api
+
     def _operator(
         self, function: Callable[..., Any], args: tuple[Any, ...], frame: FrameType, api: Api | None
     ) -> Api | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodDescriptorType
 from typing import Any
@@ -43,11 +44,25 @@ def is_torchs_own(function: object) -> bool:
 
 def replaced_members() -> Iterator[tuple[str, object, str, Function]]:
     """Prefix, namespace, name and replacement of each recorded name that is not torch's own."""
-    for prefix, namespace in NAMESPACES:
-        for name in sorted(RECORDED[prefix]):
-            member = getattr(namespace, name, None)
-            if callable(member) and not is_torchs_own(member):
-                yield prefix, namespace, name, member
+    for prefix, namespace, name in _recorded_names():
+        member = getattr(namespace, name, None)
+        if member is _seen_own.get((prefix, name)) or not callable(member):
+            continue
+        if is_torchs_own(member):
+            _seen_own[prefix, name] = member
+        else:
+            yield prefix, namespace, name, member
+
+
+_seen_own: dict[tuple[str, str], Function] = {}
+"""What stood at a recorded name and was torch's own: asked once, as every recording looks."""
+
+
+@cache
+def _recorded_names() -> tuple[tuple[str, object, str], ...]:
+    return tuple(
+        (prefix, at, name) for prefix, at in NAMESPACES for name in sorted(RECORDED[prefix])
+    )
 
 
 def original_member(prefix: str, name: str) -> Function | None:

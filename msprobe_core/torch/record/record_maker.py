@@ -11,7 +11,7 @@ from msprobe_core.torch.measure.numbers import Measured, measure_now, measure_sp
 from msprobe_core.torch.measure.on_devices import DeviceNumbers, is_deferred
 from msprobe_core.torch.measure.sketch import repeats_too_much
 from msprobe_core.torch.measure.sketched_numbers import measure_and_sketch, sketch_of
-from msprobe_core.torch.measure.strided import Unreadable, elements_of, is_simple, shape_of
+from msprobe_core.torch.measure.strided import Unreadable, elements_of, shape_of
 from msprobe_core.torch.memory.book import Memory
 from msprobe_core.torch.memory.whole import WholeStorage, covers_all
 from msprobe_core.torch.record.found import Made
@@ -21,6 +21,7 @@ from msprobe_core.torch.record.tensor_files import TensorFiles
 from msprobe_core.values.text import number
 
 _CHECKSUMS = {"md5": crc32_of, "xor": xor_of}
+_REQUIRES_GRAD, _REQUIRES_NONE = ', "requires_grad": true', ', "requires_grad": false'
 _SMALL = 2048  # measuring that many elements again costs less than remembering their storage
 
 
@@ -45,11 +46,8 @@ class RecordMaker:
         self._heads: dict[tuple[torch.dtype, torch.Size], str] = {}
 
     def make(self, tensor: torch.Tensor, path: str, memory: Memory | None, is_input: bool) -> Made:
-        """The record of a tensor that stands at `path`."""
-        tail = ', "requires_grad": true' if tensor.requires_grad else ', "requires_grad": false'
-        if not is_simple(tensor):
-            tail += placement_text(tensor) or ""
-            return self._make_odd(tensor, path, tail, memory, is_input)
+        """The record of a plain strided tensor on the CPU that stands at `path`."""
+        tail = _REQUIRES_GRAD if tensor.requires_grad else _REQUIRES_NONE
         key = (tensor.dtype, tensor.shape)
         head = self._heads.get(key)
         if head is None:
@@ -90,10 +88,13 @@ class RecordMaker:
     def _sketch(self, tensor: torch.Tensor, measured: Measured) -> str:
         return sketch_of(tensor, measured, self.options.double) if self.options.sketch else ""
 
-    def _make_odd(
-        self, tensor: torch.Tensor, path: str, tail: str, memory: Memory | None, is_input: bool
+    def make_odd(
+        self, tensor: torch.Tensor, path: str, memory: Memory | None, is_input: bool
     ) -> Made:
+        """The record of any other tensor: on a device, sparse, distributed, a subclass."""
         options = self.options
+        tail = _REQUIRES_GRAD if tensor.requires_grad else _REQUIRES_NONE
+        tail += placement_text(tensor) or ""
         head = head_of(tensor.dtype, shape_of(tensor))
         if _is_unwritten(tensor, memory, is_input):
             return Made(f"{head}{NO_NUMBERS}{tail}{UNWRITTEN}}}")

@@ -99,14 +99,16 @@ class TensorBook:
         try:
             if self.slices:
                 tensor = part_of(tensor, self.slices)
+            writing = self._writing
+            side = writing.side
             found = self._known.get(id(tensor))
             if found is None or not found.is_still(tensor):
-                found = self._find(tensor, _joined(path, key))
+                found = self._find(tensor, _joined(path, key), side == "input")
             if found.abnormal:
-                self.abnormal = True
+                writing.abnormal = True
             record = found.record
-            if self.options.flow and self.side is not None:
-                record = self._with_source(found, path, key)
+            if side is not None and self.options.flow:
+                record = self._with_source(found, side, path, key)
             if found.file is not None:
                 file = self._files.save_again(found.file, _joined(path, key))
                 return extended(record, f', "data_name": {quoted(file)}')
@@ -194,18 +196,20 @@ class TensorBook:
         self._known.clear()
         self._memory.clear()
 
-    def _find(self, tensor: torch.Tensor, path: str) -> Found:
+    def _find(self, tensor: torch.Tensor, path: str, is_input: bool) -> Found:
         """What is known of a tensor's memory as the tensor shows it, measured where nothing is."""
-        own, is_input = own_memory(tensor), self.side == "input"
+        own = own_memory(tensor)
         if own is None:
-            return Found(tensor, None, None, self._maker.make(tensor, path, None, is_input))
+            return Found(tensor, None, None, self._maker.make_odd(tensor, path, None, is_input))
         view = view_of(own)
-        memory = self._memory.at(own, view.keys in SIMPLE)
+        is_plain = view.keys in SIMPLE
+        memory = self._memory.at(own, is_plain)
         key = (view, tensor.requires_grad, None if own is tensor else placement_text(tensor))
         known: Found | None = None if memory.is_open else memory.records.get(key)
         if known is not None:
             return known
-        found = Found(tensor, memory, view, self._maker.make(tensor, path, memory, is_input))
+        make = self._maker.make if is_plain and own is tensor else self._maker.make_odd
+        found = Found(tensor, memory, view, make(tensor, path, memory, is_input))
         if not memory.is_open and not memory.has_other_names(own):
             memory.records[key] = found
             if own is tensor and not self._closely:
@@ -213,11 +217,11 @@ class TensorBook:
                 self._known[id(tensor)] = found
         return found
 
-    def _with_source(self, found: Found, path: str, key: object) -> str | PendingTensor:
+    def _with_source(self, found: Found, side: Side, path: str, key: object) -> str | PendingTensor:
         """The record of an input with the output that it is; an output is remembered as one."""
         if found.memory is None or found.view is None:
             return found.record
-        if self.side == "output":
+        if side == "output":
             if not found.source:
                 found.source = _joined(path, key)
                 keep(found.memory, found.view, found.source)

@@ -83,6 +83,13 @@ class CompiledCode:
             self._end()
 
 
+_NOT_IN_GRAPHS = (
+    *("capture", "writer", "values"),
+    *("torch.watch", "torch.record", "torch.memory", "torch.measure", "torch.names"),
+)
+"""All that hooks run; `torch.graph` is made to be traced."""
+
+
 class _Inside(threading.local):
     since: int | None = None
     """The identity of the frame that has turned the switch on; it runs as long."""
@@ -101,4 +108,5 @@ def _leave_out_of_graphs() -> None:
     """
     rules: Any = sys.modules.get("torch._dynamo.trace_rules")
     if rules is not None and hasattr(rules, "add"):
-        rules.add(__name__.partition(".")[0])
+        for package in _NOT_IN_GRAPHS:
+            rules.add(f"msprobe_core.{package}")

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import builder
+from builder.reasons import sentence
 from builder.work.outcome import StoredFinding
 from msprobe.pytorch import PrecisionDebugger
 
@@ -88,9 +89,26 @@ def test_a_second_fault_behind_a_small_first_one_is_named(tmp_path: Path) -> Non
 
 def test_a_finding_keeps_how_much_its_inputs_explain(tmp_path: Path) -> None:
     (finding,) = found(tmp_path, early=lambda x: x * 1.1)
-    reason = finding.reasons[0]
+    reason = finding.reasons[1]
+    assert reason["code"] == "explained"
     assert reason["apart"] == pytest.approx(0.1, rel=0.5)
-    assert reason["explained"] < 0.01
+    assert 0 <= float(str(reason["explained"])) < 0.01
+
+
+def test_the_evidence_says_in_words_what_it_says_in_numbers(tmp_path: Path) -> None:
+    both = found(tmp_path, early=scaled_a_little, late=tripled)
+    reports = builder.diagnose(next((tmp_path / "o").glob("*.vis.db"))).findings
+    assert len(reports) == len(both) == 2
+    for finding, report in zip(both, reports):
+        reason = next(each for each in finding.reasons if each["code"] == "explained")
+        assert (report.apart, report.explained) == (reason["apart"], reason["explained"])
+        assert report.apart is not None and report.explained is not None
+        assert 6 * report.explained < report.apart
+        said = next(each for each in report.reasons if each == sentence(reason))
+        assert f"is {report.explained:.1%} off" in said and f"is {report.apart:.1%} off" in said
+    # The second call reads what the first has moved by 10⁻⁴, and puts out three times as much.
+    assert reports[1].apart == pytest.approx(2 / 3, rel=0.5)
+    assert 0 < (reports[1].explained or 0.0) < 0.01
 
 
 def hooked(x: Tensor) -> Tensor:

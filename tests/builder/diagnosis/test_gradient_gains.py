@@ -57,6 +57,7 @@ CALLS: list[tuple[str, Computed, Shapes, bool, float]] = [
     ("cross_entropy", lambda x: functional.cross_entropy(x, LABELS), [(8, 5)], False, 8),
     ("cross_entropy", lambda x: functional.cross_entropy(x, LABELS, reduction="none"), [(8, 5)],
      False, 8),
+    ("nll_loss", lambda x: functional.nll_loss(x, LABELS), [(8, 5)], False, 12),
     ("repeat", lambda x: x.repeat(3, 1), [(8, 16)], False, 3),
     ("transpose", lambda x: x.transpose(0, 1), [(8, 16)], False, 2),
     ("cat", lambda x, y: torch.cat((x, y)), [(8, 16), (4, 16)], False, 4),

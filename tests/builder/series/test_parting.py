@@ -75,3 +75,30 @@ def test_only_steps_of_both_are_compared(tmp_path: Path) -> None:
     write_steps(tmp_path / "b", late, range(10, 50))
     parted = compare_runs(TrendRun(tmp_path / "a"), TrendRun(tmp_path / "b"))
     assert (parted.step, parted.steps) == (30, 40)
+
+
+def test_one_wrong_step_is_found_though_it_does_not_last() -> None:
+    a = np.ones((300, len(KEYS)))
+    b = noisy(300, 1e-7)
+    b[200, 2] *= 1.5
+    parted = found(a, b)
+    assert (parted.verdict, parted.step, parted.target) == ("parts", 200, ("grad", "a.weight"))
+
+
+def test_an_average_needs_more_for_its_steps_are_hardly_four() -> None:
+    keys = [("actv", "a"), ("exp_avg", "a.weight")]
+    a, b = np.ones((300, 2)), noisy(300, 1e-5)[:, :2]
+    largest = np.abs(np.log2(b[136:200, 1])).max()
+    for octaves, verdict in ((4.5, "noise"), (7.5, "parts")):
+        shifted = b.copy()
+        shifted[200:210, 1] = 2.0 ** (largest * 2.0**octaves)
+        assert first_divergence(keys, np.arange(300), a, shifted).verdict == verdict
+
+
+def test_an_update_below_the_resolution_of_its_weight_is_no_difference(tmp_path: Path) -> None:
+    for name, least in (("problem", 0.0), ("benchmark", 1e-9)):
+        values = np.full((100, 2), 0.5) * (1 + (name == "problem") * 1e-6)
+        values[60:, 1] = least
+        write_steps(tmp_path / name, values, range(100), kind="ratio")
+    verdict = compare_runs(TrendRun(tmp_path / "problem"), TrendRun(tmp_path / "benchmark"))
+    assert verdict.verdict == "noise"

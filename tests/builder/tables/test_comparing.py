@@ -71,7 +71,16 @@ def test_spreadsheet_has_the_rows_of_the_csv(compared_dumps: Path, tmp_path: Pat
     (table,) = compare_into_tables(*sides, tmp_path).files
     (book,) = compare_into_tables(*sides, tmp_path, TableOptions(form="xlsx")).files
     header, rows = read_table(table)
-    sheet = load_workbook(book)["Sheet1"]
+    workbook = load_workbook(book)
+    assert workbook.sheetnames == ["Sheet1", "Score"]
+    scores = [["" if cell is None else cell for cell in row] for row in workbook["Score"].values]
+    assert scores[0] == ["NPU Name", "Bench Name", "Result", "Score", "Introduced", "Reason"]
+    assert [[str(cell) for cell in line[:3]] for line in scores[1:]] == [
+        [row[column] for column in scores[0][:3]] for row in rows
+    ]
+    # What the tools of mindstudio-probe read has their columns alone.
+    header, rows = header[:-3], [dict(list(row.items())[:-3]) for row in rows]
+    sheet = workbook["Sheet1"]
     lines = [["" if cell is None else cell for cell in row] for row in sheet.values]
     assert lines[0] == header
     assert len(lines) == len(rows) + 1
@@ -96,7 +105,7 @@ def test_long_tables_are_cut_into_parts(root: Path, monkeypatch: pytest.MonkeyPa
     assert [part.name[-10:] for part in parts] == ["part_1.csv", "part_2.csv"]
     assert [len(read_table(part)[1]) for part in parts] == [1, 1]
     (book,) = compare_into_tables(*files, root / "x", TableOptions("xlsx", build=alone)).files
-    assert load_workbook(book).sheetnames == ["part_0", "part_1"]
+    assert load_workbook(book).sheetnames == ["part_0", "part_1", "Score_0", "Score_1"]
 
 
 def test_name_that_a_spreadsheet_would_run_is_quoted(tmp_path: Path) -> None:

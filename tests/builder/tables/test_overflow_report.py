@@ -7,10 +7,13 @@ import math
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
 from builder.errors import DumpError
 from builder.tables.overflow_report import check_overflow
 from tests.builder.dumps import backward, forward, tensor, write_dump
+from tests.builder.tables.programs import recorded
 
 INF, NAN = math.inf, math.nan
 PLANTED = {
@@ -134,3 +137,42 @@ def test_nothing_to_look_at_is_said(tmp_path: Path) -> None:
     (tmp_path / "rank0" / "dump.json").write_text("{")
     (failed,) = check_overflow(tmp_path, tmp_path).failed
     assert "dump it again" in str(failed.error)
+
+
+class Hooked(nn.Module):
+    """Three layers; a user's hook changes the gradient between the second and the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.a, self.b, self.c = (nn.Linear(4, 4) for _ in range(3))
+        self.change: object = None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = torch.tanh(self.a(x))
+        # A mask of minus infinity, as attention has it, is there on purpose.
+        mask = torch.ones(3, 3).mul(-INF).triu(1).nan_to_num(nan=0.0, neginf=-INF)
+        h = torch.softmax(h @ h.t() + mask, dim=-1) @ h
+        if h.requires_grad:
+            h.register_hook(self.change)
+        return self.c(torch.sigmoid(self.b(h))).square().mean()
+
+
+HOOKS = {
+    "times infinity": (lambda g: g * INF, "Tensor.__mul__.0.forward"),
+    "infinity times": (lambda g: INF * g, "Tensor.__rmul__.0.forward"),
+    "in place": (lambda g: g.clone().mul_(INF), "Tensor.mul_.0.forward"),
+    "function": (lambda g: torch.mul(g, INF), "Torch.mul.0.forward"),
+    "minus": (lambda g: g - INF, "Tensor.__sub__.0.forward"),
+    "times NaN": (lambda g: g * NAN, "Tensor.__mul__.0.forward"),
+    "by zero": (lambda g: g / 0.0, "Tensor.__truediv__.0.forward"),
+}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_gradient_hook_is_named_itself(hook: str, tmp_path: Path) -> None:
+    model = Hooked()
+    model.change, name = HOOKS[hook]
+    step = recorded(tmp_path / "d", lambda: model(torch.randn(3, 4)), model)
+    (cause,) = check_overflow(step, tmp_path / "out").causes
+    assert (cause.kind, cause.name) == ("operation", name)

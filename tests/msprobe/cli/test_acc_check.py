@@ -190,3 +190,12 @@ def test_script_of_an_unknown_call_is_refused(run: Run, dump: Path, tmp_path: Pa
     answer = run("op_generate", "-i", dump, "-n", "Torch.mul.3", "-o", tmp_path / "r.py")
     assert (answer.code, answer.err.count("\n")) == (1, 1)
     assert "no such call in the dump" in answer.err
+
+
+@pytest.mark.parametrize("content", ["empty", "structure"])
+def test_a_dump_with_nothing_to_check_is_no_success(run: Run, tmp_path: Path, content: str) -> None:
+    data = {"Torch.exp.0.forward": {}} if content == "structure" else {}
+    head = {"task": "structure", "level": "L1", "framework": "pytorch", "dump_data_dir": None}
+    (tmp_path / "dump.json").write_text(json.dumps({**head, "data": data}))
+    words = ("-api_info", tmp_path / "dump.json", "-o", tmp_path / "out", "-d", "cpu")
+    assert run("acc_check", *words).code == 5

@@ -159,3 +159,34 @@ def test_overflow_check(run: Run, overflowing_dumps: Path, tmp_path: Path, comma
     assert (wrong.code, wrong.err.count("\n")) == (1, 1)
     write_dump(tmp_path / "empty" / "rank0", {}, {})
     assert run(command, "-i", tmp_path / "empty", "-o", tmp_path).code == 5
+
+
+OTHER_FORM = {
+    "format": lambda: {"dtype": "torch.float64"},
+    "requires_grad": lambda: {"requires_grad": True},
+}
+
+
+@pytest.mark.parametrize("change", OTHER_FORM)
+def test_says_what_is_an_error_although_no_number_differs(
+    run: Run, tmp_path: Path, change: str
+) -> None:
+    for side in ("problem", "benchmark"):
+        more = OTHER_FORM[change]() if side == "problem" else {}
+        data = {
+            "Torch.exp.0.forward": forward([tensor()], [tensor()]),
+            "Torch.mul.0.forward": forward([tensor(**more)], [tensor(**more)]),
+        }
+        write_dump(tmp_path / side / "step0" / "rank0", data)
+    sides = ("-tp", tmp_path / "problem", "-gp", tmp_path / "benchmark", "-o", tmp_path / "out")
+    for command in ("compare", "graph_visualize"):
+        answer = run(command, *sides)
+        assert "no difference found" not in answer.out
+        assert (
+            "begins: no number differs beyond rounding, but nodes are rated error (1)" in answer.out
+        )
+        assert answer.out.count("first Torch.mul.0.forward") == 1 + (command == "graph_visualize")
+    (database,) = (tmp_path / "out").glob("*.vis.db")
+    answer = run("diagnose", database)
+    assert "first Torch.mul.0.forward" in answer.out
+    assert "no difference found" not in answer.out

@@ -24,6 +24,8 @@ FINDING = {
     "score": (float, type(None)),
     "input_score": (float, type(None)),
     "introduced": (float, type(None)),
+    "apart": (float, type(None)),
+    "explained": (float, type(None)),
     "reasons": list,
     "propagated_to": int,
     "places": list,

@@ -59,7 +59,8 @@ def test_the_script_of_the_sample_gives_the_sample(tmp_path: Path) -> None:
             left = ours[name]["args"]["0"] if "args" in theirs else ours[name]["bias"]
             right = theirs["args"]["0"] if "args" in theirs else theirs["bias"]
             assert ours[name].keys() == theirs.keys()
-            assert left == pytest.approx(right, rel=1e-5)
+            assert {key: left[key] for key in right} == pytest.approx(right, rel=1e-5)
+            assert left.keys() - right.keys() == {"order"}
             assert (left["max"], left["min"]) == (right["max"], right["min"])
     static = "hyperparameters/hyperparameters_static.json"
     assert ours[static] == json.loads((folder / static).read_text())
@@ -132,8 +133,12 @@ def test_inputs_are_recorded_as_they_are_nested(tmp_path: Path) -> None:
     ConfigChecker(model=net, output_zip_path=str(tmp_path / "q.zip"))
     net({"a": [None, torch.ones(2)]}, second=torch.tensor([True, False]))
     found = members(tmp_path / "q.zip")["dataset/step0/rank0/dataset.json"]
+    ones = found["args"]["0"]["a"]["1"]
+    # The first place weighs -1/2, the second 2654435769 / 2^32 - 1/2.
+    assert ones.pop("order") == pytest.approx(2_654_435_769 / 2**32 - 1)
     assert found["args"] == {"0": {"a": {"1": {"max": 1, "min": 1, "mean": 1, "norm": 2**0.5}}}}
-    assert found["kwargs"]["second"] == {"max": 1, "min": 0, "mean": 0.5, "norm": 1}
+    second = {"max": 1, "min": 0, "mean": 0.5, "norm": 1, "order": -0.5}
+    assert found["kwargs"]["second"] == second
 
 
 def test_arguments_of_megatron_are_dynamic_hyper_parameters(

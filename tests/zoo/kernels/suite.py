@@ -150,6 +150,16 @@ def judge(
         yield from pool.imap(_judge, [(case, root, dumps) for case in listed])
 
 
+def recorded(case: KernelCase, root: Path) -> tuple[Path, Path, tuple[Place, ...]]:
+    """The dumps of both sides below a folder, recorded if need be, and the place of each fault."""
+    with process_pool(1) as pool:
+        wanted = list(_recordings(case, root))
+        pool.starmap(_record, wanted, chunksize=1)
+    problem = _folder(case, root, case.problem, case.name) / "dump"
+    benchmark = _folder(case, root, case.benchmark, "benchmark") / "dump"
+    return problem, benchmark, tuple(_places(case, root))
+
+
 def _recordings(case: KernelCase, root: Path) -> Iterator[tuple[Path, str, Setting, Task]]:
     """All that a case needs: both sides, and for the truth each fault alone and none at all."""
     model, task = case.architecture, case.task

@@ -34,9 +34,11 @@ def first_places(wrong: Path, sound: Path) -> frozenset[Found]:
         introducing = {name for name in introducing if "parameters_grad" not in name}
     calls = [name for name in shared if "parameters_grad" not in name]
     taking = [name for name in calls if not _reads_the_same(data[name], same[name])]
-    passing = [name for name in taking if not name.startswith("Optimizer")]
+    begun = min(map(shared.index, introducing), default=len(shared))
+    # What reads a gradient behind its parameter is the optimizer.
+    passing = [name for name in taking if shared.index(name) < begun]
     if passing and not introducing.intersection(calls):
-        around = [name for name in _above(passing[0], parents) if name in passing]
+        around = [name for name in _above(passing[0], parents) if name in taking]
         return frozenset((0, name) for name in (passing[0], *around))
     innermost = introducing - {up for name in introducing for up in _above(name, parents)}
     for module in [name for name in innermost if name.startswith("Module.")]:

@@ -37,6 +37,7 @@ export const reasonsEn: Record<string, string> = {
   unwritten: "{{value}}: memory that nobody had written yet, which is not compared",
   hidden_by_infinity:
     "its output is read as {{value}} by {{reader}}, whose output differs; the infinities in it hide from statistics whether it agrees",
+  explained: "what is read explains that {{value}} is {{explained, percent}} off; it is {{apart, percent}} off",
   extra_calls: "calls that only the problem run makes: {{names}}",
   missing_calls: "calls that only the benchmark run makes: {{names}}",
   extra_replaced:
@@ -59,6 +60,8 @@ export const reasonsEn: Record<string, string> = {
   partner_missing: "{{kind}} with rank {{peer_rank}}: the partner call is missing",
   collective_order: "rank {{peer_rank}} calls {{other}} where this rank calls {{kind}}",
   checkpoint_recomputed: "recomputed during the backward pass (activation checkpointing)",
+  rated_error:
+    "no number differs beyond rounding, but nodes are rated error ({{count}}): what differs is something else of their values, as format, shape or an argument; first {{name}}",
   ties: "{{name}} (of {{count}} such calls) ranks numbers that agree to rounding and picks others: a tie; what is gathered by them differs and is no finding",
   precision_setting:
     "computed in {{problem}} in the problem run and in {{benchmark}} in the benchmark (most values, or a whole class of calls); tolerances follow the coarser one",

@@ -27,6 +27,7 @@ export const reasonsZh: Record<string, string> = {
   unwritten: "{{value}}：尚未写入的内存，不作比较",
   hidden_by_infinity:
     "其输出被 {{reader}} 作为 {{value}} 读取，而后者的输出不同；其中的无穷大使统计量无法判断它是否一致",
+  explained: "所读输入可解释 {{value}} 相差 {{explained, percent}}，实际相差 {{apart, percent}}",
   extra_calls: "只有问题侧执行的调用：{{names}}",
   missing_calls: "只有标杆侧执行的调用：{{names}}",
   extra_replaced: "标杆侧没有对应的调用：{{names}}；标杆侧在同一位置执行的是：{{instead}}",
@@ -43,6 +44,8 @@ export const reasonsZh: Record<string, string> = {
   partner_missing: "与 rank {{peer_rank}} 的 {{kind}}：缺少对端调用",
   collective_order: "本 rank 调用 {{kind}} 时，rank {{peer_rank}} 调用的是 {{other}}",
   checkpoint_recomputed: "在反向传播中重新计算（激活检查点）",
+  rated_error:
+    "没有任何数值的差异超出舍入误差，但有 {{count}} 个节点被评为 error：不同之处在于值的其他属性，如格式、形状或参数；第一个是 {{name}}",
   ties: "{{name}}（共 {{count}} 个此类调用）对在舍入误差内相等的数排序，选出了不同的元素：属于平局；由此取出的值不同，但不算问题",
   precision_setting: "问题侧以 {{problem}} 计算，标杆侧以 {{benchmark}} 计算（大多数值或整类调用）；容差按较粗的精度计算",
   statistics_only: "张量数据与统计量数据比较：按双方都有的统计量比较",

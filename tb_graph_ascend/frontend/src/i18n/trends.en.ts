@@ -62,6 +62,7 @@ export const trendsEn = {
     vanishes: "{{target}} falls to {{factor, short}} of its least of the last steps",
     "not finite": "{{target}} is not finite",
     dead: "{{target}} is exactly 0 for the third step",
+    missing: "{{target}} is not there any more",
     drift: "{{target}} grew {{factor, short}} times in 64 steps",
     disagree: "replicas of {{target}} differ on ranks {{ranks}}",
   },

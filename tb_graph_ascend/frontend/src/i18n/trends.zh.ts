@@ -64,6 +64,7 @@ export const trendsZh: typeof trendsEn = {
     vanishes: "{{target}} 降至近期最小值的 {{factor, short}} 倍",
     "not finite": "{{target}} 出现非有限值",
     dead: "{{target}} 连续三步恰为 0",
+    missing: "{{target}} 不再出现",
     drift: "{{target}} 在 64 步内增长 {{factor, short}} 倍",
     disagree: "{{target}} 的副本在 rank {{ranks}} 上不一致",
   },

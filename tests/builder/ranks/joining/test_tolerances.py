@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from builder.compare.score import THRESHOLD, score_of
 from builder.ranks.joining.tolerances import (
     Roundings,
     amplified,
@@ -18,6 +19,7 @@ from builder.ranks.joining.tolerances import (
     same,
     sum_rounding,
     unlike_copies,
+    which_are_off,
 )
 
 _FORMATS = ("float32", "bfloat16", "float16")
@@ -112,3 +114,27 @@ def test_what_is_the_same_also_fits(rounding: float) -> None:
 
 def test_shards_that_are_much_alike_are_no_copies_in_any_format() -> None:
     assert unlike_copies(np.array([0.0, 1e-5, 0.016, 3.0])).tolist() == [0.0, 1e-5, 1.0, 3.0]
+
+
+def test_what_is_joined_as_the_same_is_no_finding() -> None:
+    """The share of the way that `same` allows is that of the score's threshold."""
+    for rounding in (1e-7, 4e-7, 3e-2):
+        limit = float(same(rounding))
+        score = score_of(np.array([limit * (1 - 1e-9)]), np.array([rounding]))
+        assert score[0] <= THRESHOLD
+    assert score_of(same(1e-7) * (1 + 1e-6), np.array(1e-7)) > THRESHOLD
+
+
+@pytest.mark.parametrize(
+    ("errors", "off"),
+    [
+        ([1e-7, 0.5], [False, True]),
+        ([0.4, 0.5], [False, False]),
+        ([1e-7, 3e-7], [False, False]),
+        ([1e-3, 1e-3, 0.9], [False, False, True]),
+        ([float("nan"), 1e-7], [True, False]),
+        ([float("nan"), float("nan")], [False, False]),
+    ],
+)
+def test_parts_that_stand_out_are_off(errors: list[float], off: list[bool]) -> None:
+    assert which_are_off(errors, 5e-7) == off

@@ -125,8 +125,7 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setattr(on_devices.DeviceNumbers, "measure", measured)
     monkeypatch.setattr(on_devices.DeviceNumbers, "read_back", read_back)
     monkeypatch.setattr(book, "SIMPLE", frozenset())
-    for module in (book, records):
-        monkeypatch.setattr(module, "is_simple", lambda _: False)
+    monkeypatch.setattr(book, "is_simple", lambda _: False)
     monkeypatch.setattr(records, "is_deferred", lambda _: True)
     yield made
 

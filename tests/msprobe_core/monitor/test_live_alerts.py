@@ -7,12 +7,13 @@ from numpy.typing import NDArray
 
 from msprobe_core.format.alerts import Alert
 from msprobe_core.format.series import STATISTICS, TrendTarget
-from msprobe_core.monitor.alerts import AlertWatch
+from msprobe_core.monitor.live_alerts import AlertWatch
 
 NOISE = {"actv": 0.04, "loss": 0.9, "grad": 1.3}
 """As measured in a small network with batch norm."""
 COUNT = {"actv": 12, "loss": 1, "grad": 40}
 FAULT = 150
+ABSENT = -1.0
 TARGETS = [TrendTarget(kind, f"{kind}{i}", place=i) for kind in COUNT for i in range(COUNT[kind])]
 COLUMN = {target.name: column for column, target in enumerate(TARGETS)}
 
@@ -28,7 +29,7 @@ def alerts(values: NDArray[np.float64]) -> list[Alert]:
     watch, found = AlertWatch(), []
     for step, row in enumerate(values):
         table = np.zeros((len(STATISTICS), len(TARGETS)), np.float32)
-        table[STATISTICS.index("norm")], table[STATISTICS.index("size")] = row, 1
+        table[STATISTICS.index("norm")], table[STATISTICS.index("size")] = row, row != ABSENT
         found += watch.step(step, TARGETS if step == 0 else [], table)
     return found
 
@@ -79,3 +80,47 @@ def test_what_falls_beside_a_nan_is_no_alert_of_its_own() -> None:
     values[FAULT, COLUMN["actv5"]] = 0.1
     values[FAULT, COLUMN["loss0"]] = np.nan
     assert said(alerts(values)) == [(FAULT, "not finite", "loss0")]
+
+
+def swinging(steps: int = 200) -> NDArray[np.float64]:
+    """Gradients swing together by what `NOISE` says, and each alone by a tenth of it."""
+    chance = np.random.default_rng(1)
+    values = octaves(steps)
+    gradients = [COLUMN[f"grad{i}"] for i in range(COUNT["grad"])]
+    together = NOISE["grad"] * chance.standard_normal((steps, 1))
+    values[:, gradients] = together + 0.13 * chance.standard_normal((steps, len(gradients)))
+    return values
+
+
+def test_a_gradient_that_leaves_the_others_is_seen_in_a_common_swing() -> None:
+    """32 times is less than four times the noise of the swing, and 38 times that of one of them."""
+    values = swinging()
+    values[FAULT, COLUMN["grad3"]] += 5
+    (found,) = alerts(2**values)
+    assert (found.step, found.kind, found.target, found.count) == (
+        *(FAULT, "jump"),
+        *(("grad", "grad3"), 1),
+    )
+
+
+def test_one_batch_may_raise_one_gradient_and_all_of_them() -> None:
+    values = swinging()
+    values[FAULT, COLUMN["grad3"]] += 3
+    values[FAULT + 20, [COLUMN[f"grad{i}"] for i in range(COUNT["grad"])]] += 3
+    assert alerts(2**values) == []
+
+
+def test_what_stays_raised_is_said_at_its_third_step() -> None:
+    values = swinging()
+    values[FAULT:, COLUMN["grad3"]] += 3
+    (found,) = alerts(2**values)
+    assert (found.step, found.target[1]) == (FAULT + 2, "grad3")
+
+
+def test_a_gradient_that_is_not_measured_any_more_is_missing() -> None:
+    values = 2 ** octaves()
+    values[FAULT:, [COLUMN["grad3"], COLUMN["grad4"]]] = ABSENT
+    values[5::7, COLUMN["grad9"]] = ABSENT  # an expert that is not always chosen
+    (found,) = alerts(values)
+    assert (found.kind, found.target, found.count) == ("missing", ("grad", "grad3"), 2)
+    assert FAULT < found.step <= FAULT + 3

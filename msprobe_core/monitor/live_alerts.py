@@ -2,10 +2,16 @@
 
 A series is the root mean square of a target over the steps, on a scale of octaves (log2). Its
 noise is 1.48 times the median absolute deviation of its last 64 values, at least that of the median
-series (of its kind, in what the forward pass makes) and at least 0.05 octaves (3.5 %): 8 of these
-are rarer in Gaussian noise than anything that a training of 10^4 series and 10^5 steps shows. All
-that leaves its past in a step in which something fires has one cause, named by what a step makes
-first; what fires until 8 steps were quiet belongs to it.
+series of its kind and at least 0.05 octaves (3.5 %): 8 of these are rarer in Gaussian noise than
+anything that a training of 10^4 series and 10^5 steps shows. All that leaves its past in a step in
+which something fires has one cause, named by what a step makes first; what fires until 8 steps were
+quiet belongs to it.
+
+What the backward pass makes swings as a whole from batch to batch (by 1.3 octaves in a small
+network with batch norm), and each series only little against the others (0.1 to 0.5). So it is
+split in two: what a kind has in common is a series of its own, each single one is followed by what
+is left. One batch may raise it for a step or two (a rare token, an expert that is seldom chosen);
+what is told at once is 16 times, what lasts for three steps as soon as it leaves its past.
 """
 
 from __future__ import annotations
@@ -17,24 +23,29 @@ from numpy.typing import NDArray
 
 from msprobe_core.format.alerts import Alert
 from msprobe_core.format.series import STATISTICS, TrendTarget
+from msprobe_core.monitor.own_past import RECENT, WINDOW, Floats, Mask, OwnPast, Places
+from msprobe_core.monitor.presence import Presence
 
-WINDOW, RECENT, QUIET = 64, 8, 8
-_NOISE_FACTOR, _LEAST_NOISE, _NORMAL = 8.0, 0.05, 1.4826
-_LOSS_FACTOR = 5.0
-"""The loss is one series and asked once a step, not thousands of times: Gaussian noise exceeds 5
+QUIET = 8
+_NOISE_FACTOR, _LONE_FACTOR = 8.0, 5.0
+"""The loss, or what a kind has in common, is one series and not thousands: Gaussian noise exceeds 5
 times its scale once in 3.5e6 steps. The largest rise above the last 8 values in eight sound
 trainings (3,350 steps of `tests/trend_cases`) was 3.8 times; a loss x30 near its end, 5.9."""
-_OF_THEIR_OWN = frozenset({"actv", "loss", "param"})
-"""Their least noise is the median of their kind. In a small network with batch norm activations had
-0.04 octaves and gradients 1.3: the median of all, 0.6, hides an output that is 8 times too large.
-What the backward pass makes has rare leaps in sound trainings (a rare token, an expert chosen
-once): to it the median of its own kind is too little, and that of all series stands."""
-_LEAST_JUMP, _EARLY_JUMP = 1.0, 2.0
-_NEW_LEVEL = 16
-"""Values that stay away for so many steps are the new normal."""
-_LOW_STEPS = _ZERO_STEPS = 3
-"""A value may fall for a good reason, once; a jump cannot."""
-_RENEW = 8  # steps between medians: they are what costs
+_SPLIT = (
+    frozenset({"actv_grad"}),
+    frozenset({"grad", "grad_norm"}),
+    frozenset({"exp_avg"}),
+    frozenset({"exp_avg_sq"}),
+    frozenset({"ratio"}),
+)
+"""What the backward pass makes, and what the optimizer makes of it."""
+_ENOUGH = 4
+"""So many series have something in common; the median of fewer is one of them."""
+_LEAST_JUMP, _EARLY_JUMP, _BATCH_JUMP = 1.0, 2.0, 4.0
+_LASTING = _LOW_STEPS = _ZERO_STEPS = 3
+"""A value may fall for a good reason, once, and one batch may raise gradients; not for long. The
+largest single leap of a gradient against the others in sixteen sound trainings (12,400 steps of
+`tests/trend_cases`, two seeds) was 2.1 octaves, of the second moment of an expert 3.1."""
 _DRIFT_EVERY, _DRIFT_OCTAVES, _DRIFT_SHARE = 16, 1.5, 0.8
 _SILENT = frozenset({"lr", "seconds", "loss_scale", "skipped", "clip"})
 _AVERAGES = frozenset({"exp_avg", "exp_avg_sq"})
@@ -43,8 +54,8 @@ _AT_TIMES_ZERO = frozenset({"ratio"})
 """An update below the resolution of its weight is 0 at times (a bias before batch norm); where the
 gradient is cut off, the gradient is 0 itself."""
 _MOST_NAMED = 20
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+Found = Mapping[int, tuple[str, float]]
+"""Which series fire, by their place: what they do, and by how many octaves."""
 
 
 class AlertWatch:
@@ -52,15 +63,18 @@ class AlertWatch:
 
     def __init__(self) -> None:
         self._targets: list[TrendTarget] = []
-        self._order: NDArray[np.intp] = np.zeros(0, np.intp)
+        self._order: Places = np.zeros(0, np.intp)
         self._watched = self._drifts = self._dies = np.zeros(0, bool)
-        self._window: Floats = np.zeros((WINDOW, 0))
-        self._recent: Floats = np.zeros((RECENT, 0))
-        self._noise: Floats = np.zeros(0)
+        self._averaged = self._swings = np.zeros(0, bool)
         self._factor: Floats = np.zeros(0)
-        self._kinds: list[NDArray[np.intp]] = []
-        self._seen = self._zeros = self._away = self._low = np.zeros(0, np.intp)
+        self._past, self._common = OwnPast(), OwnPast()
+        self._common.grow(len(_SPLIT))
+        self._kinds: list[Places] = []
+        self._split: list[Places] = [np.zeros(0, np.intp) for _ in _SPLIT]
+        self._zeros: Places = np.zeros(0, np.intp)
+        self._presence = Presence()
         self._drifting: set[int] = set()
+        self._told: dict[str, int] = {}
         self._count = 0
         self._last: dict[str, int] = {}
         self._rates: dict[int, float] = {}
@@ -74,8 +88,8 @@ class AlertWatch:
         values, there = self._values(table)
         with np.errstate(all="ignore"):
             octaves = np.log2(values)
-        if self._count % _RENEW == 0 or self._count < 2 * RECENT:
-            self._renew()
+        self._past.renew(self._count, self._kinds)
+        self._common.renew(self._count, ())
         found = self._fired(values, octaves, there)
         alerts = self._grouped(step, found, self._rate_change(table))
         alerts += self._drift(step)
@@ -103,63 +117,76 @@ class AlertWatch:
         values[there & (table[STATISTICS.index("infs")] > 0)] = np.inf
         return values, there
 
-    def _renew(self) -> None:
-        with np.errstate(all="ignore"):
-            middle = _nanmedian(self._window)
-            own = _NORMAL * _nanmedian(np.abs(self._window - middle))
-        typical = np.full(len(own), _median(own))
-        for columns in self._kinds:
-            known = columns[self._seen[columns] >= RECENT]
-            if len(known):
-                typical[columns] = _median(own[known])
-        self._noise = np.fmax(np.fmax(own, typical), _LEAST_NOISE)
-
-    def _fired(self, values: Floats, octaves: Floats, there: Mask) -> dict[int, tuple[str, float]]:
-        """The kind and the octaves of each series that fires; the windows take the others.
+    def _fired(self, values: Floats, octaves: Floats, there: Mask) -> Found:
+        """The kind and the octaves of each series that fires.
 
         A fall waits for its third step, but where something else fires it is told with it: what
         fell may be the cause.
         """
-        least = np.where(self._seen < RECENT, _EARLY_JUMP, _LEAST_JUMP)
-        limit = np.fmax(least, self._factor * np.fmax(self._noise, _LEAST_NOISE))
-        with np.errstate(all="ignore"):
-            top, bottom = np.fmax.reduce(self._recent), np.fmin.reduce(self._recent)
-            off = np.where(
-                octaves > top, octaves - top, np.where(octaves < bottom, octaves - bottom, 0)
-            )
-        comparable = there & np.isfinite(off) & (self._seen >= 2)
-        high, low = comparable & (off > limit), comparable & (off < -limit)
+        common, own = self._parts(octaves, there)
+        shared = self._shared(common)
+        least = np.where(self._past.seen < RECENT, _EARLY_JUMP, _LEAST_JUMP)
+        leaps = self._past.look(own, octaves, there, self._factor, least)
+        short = leaps.high_for < np.where(self._averaged, np.inf, _LASTING)
+        high = leaps.high & ~(self._swings & short & (leaps.off <= _BATCH_JUMP))
+        # An average of many steps has no past before it has seen them.
+        young = self._averaged & (self._past.seen < WINDOW)
         zero = there & (values == 0)
         self._zeros = np.where(zero, self._zeros + 1, np.where(there, 0, self._zeros))
-        self._low = np.where(low, self._low + 1, np.where(there, 0, self._low))
-        self._away = np.where(high | low, self._away + 1, np.where(there, 0, self._away))
+        mortal = zero & self._dies & (self._past.seen >= RECENT)
         kinds = (
             ("not finite", there & ~np.isfinite(values)),
-            ("jump", high),
-            ("vanishes", low & (self._low >= _LOW_STEPS)),
-            ("dead", (self._zeros == _ZERO_STEPS) & zero & self._dies & (self._seen >= RECENT)),
-        )
-        self._remember(
-            octaves, there & np.isfinite(octaves) & ~((high | low) & (self._away < _NEW_LEVEL))
+            ("jump", (high | ((shared > 0) & (leaps.moved > _LEAST_JUMP))) & ~young),
+            (
+                "vanishes",
+                (leaps.low & (leaps.low_for >= _LOW_STEPS))
+                | ((shared < 0) & (leaps.moved < -_LEAST_JUMP)),
+            ),
+            ("dead", mortal & (self._zeros == _ZERO_STEPS)),
+            ("missing", self._presence.missing(there) & self._watched),
         )
         if not any(mask.any() for _, mask in kinds):
             return {}
-        fresh = zero & (self._zeros == 1) & self._dies & (self._seen >= RECENT)
+        falling = leaps.low | (mortal & (self._zeros == 1))
         return {
-            int(i): (kind, float(off[i]))
-            for kind, mask in (("vanishes", low | fresh), *reversed(kinds))
+            int(i): (kind, float(leaps.moved[i]))
+            for kind, mask in (("vanishes", falling), *reversed(kinds))
             for i in np.flatnonzero(mask)
         }
 
-    def _remember(self, octaves: Floats, keep: Mask) -> None:
-        columns = np.flatnonzero(keep)
-        self._recent[self._seen[columns] % RECENT, columns] = octaves[columns]
-        self._window[self._seen[columns] % WINDOW, columns] = octaves[columns]
-        self._seen[columns] += 1
+    def _parts(self, octaves: Floats, there: Mask) -> tuple[Floats, Floats]:
+        """What series have in common, for each of `_SPLIT`, and each series without it.
 
-    def _grouped(
-        self, step: int, found: Mapping[int, tuple[str, float]], rate: float | None
-    ) -> list[Alert]:
+        In common is the median distance from where each one mostly is, so that it is the same
+        whichever of them were measured in this step.
+        """
+        common, own = np.full(len(_SPLIT), np.nan), octaves.copy()
+        for place, columns in enumerate(self._split):
+            settled = columns[
+                there[columns]
+                & np.isfinite(octaves[columns])
+                & (self._past.seen[columns] >= RECENT)
+            ]
+            if len(settled) >= _ENOUGH:
+                common[place] = np.median(octaves[settled] - self._past.middle[settled])
+                own[columns] -= common[place]
+        return common, own
+
+    def _shared(self, common: Floats) -> Floats:
+        """The octaves by which what a series has in common with others fires, else 0."""
+        factor = np.full(len(common), _LONE_FACTOR)
+        leaps = self._common.look(
+            common, common, np.isfinite(common), factor, np.full(len(common), _LEAST_JUMP)
+        )
+        fires = (leaps.high & ((leaps.off > _BATCH_JUMP) | (leaps.high_for >= _LASTING))) | (
+            leaps.low & (leaps.low_for >= _LOW_STEPS)
+        )
+        shared = np.zeros(len(self._targets))
+        for place in np.flatnonzero(fires):
+            shared[self._split[place]] = leaps.off[place]
+        return shared
+
+    def _grouped(self, step: int, found: Found, rate: float | None) -> list[Alert]:
         alerts: list[Alert] = []
         broken = {i: each for i, each in found.items() if each[0] == "not finite"}
         finite = {i: each for i, each in found.items() if each[0] != "not finite"}
@@ -175,12 +202,11 @@ class AlertWatch:
     def _is_open(self, name: str) -> bool:
         return name in self._last and self._count - self._last[name] <= QUIET
 
-    def _alert(
-        self, step: int, group: Mapping[int, tuple[str, float]], rate: float | None
-    ) -> Alert:
+    def _alert(self, step: int, group: Found, rate: float | None) -> Alert:
         ordered = sorted(group, key=lambda i: self._order[i])
         first = ordered[0]
         kind, off = group[first]
+        self._told[self._targets[first].name] = self._count
         factor = 2.0**off if kind in ("jump", "vanishes") and np.isfinite(off) else None
         others = [self._targets[i].key for i in ordered[1:_MOST_NAMED]]
         return Alert(step, kind, self._targets[first].key, factor, len(group), others, lr=rate)
@@ -188,21 +214,23 @@ class AlertWatch:
     def _drift(self, step: int) -> list[Alert]:
         """Growth of 1.5 octaves in a window, nearly all the way up: named by what grew most.
 
-        An alert within the window is the cause of what grew in it, and has been said.
+        An alert within the window is the cause of what grew in it, and has been said; so it has of
+        what goes on growing where an alert named it (the update of a weight, then the weight).
         """
         if self._count % _DRIFT_EVERY != _DRIFT_EVERY - 1:
             return []
         if any(self._count - last <= WINDOW for last in self._last.values()):
             return []
-        columns = np.flatnonzero((self._seen >= 2 * WINDOW) & self._drifts)
+        seen = self._past.seen
+        columns = np.flatnonzero((seen >= 2 * WINDOW) & self._drifts)
         if not len(columns):
             return []
-        rows = (self._seen[columns] + np.arange(WINDOW)[:, None]) % WINDOW
-        ordered = self._window[rows, columns]
+        rows = (seen[columns] + np.arange(WINDOW)[:, None]) % WINDOW
+        ordered = self._past.window[rows, columns]
         rising = (np.diff(ordered, axis=0) > 0).mean(0)
         grown = np.median(ordered[-RECENT:], 0) - np.median(ordered[:RECENT], 0)
         mask = (grown > _DRIFT_OCTAVES) & (rising > _DRIFT_SHARE)
-        found = [int(i) for i in np.flatnonzero(mask) if int(columns[i]) not in self._drifting]
+        found = [i for i in np.flatnonzero(mask).tolist() if not self._is_told(int(columns[i]))]
         if not found:
             return []
         lead = max(found, key=lambda i: grown[i])
@@ -210,6 +238,14 @@ class AlertWatch:
         target = self._targets[int(columns[lead])].key
         others = [self._targets[int(columns[i])].key for i in found if i != lead][:_MOST_NAMED]
         return [Alert(step, "drift", target, 2.0 ** float(grown[lead]), len(found), others)]
+
+    def _is_told(self, column: int) -> bool:
+        name = self._targets[column].name
+        return column in self._drifting or any(
+            self._count - count <= 2 * WINDOW
+            and (told == name or told.startswith(f"{name}.") or name.startswith(f"{told}."))
+            for told, count in self._told.items()
+        )
 
     def _rate_change(self, table: NDArray[np.float32]) -> float | None:
         """By how many times a learning rate changed since the last step, the largest of them."""
@@ -231,31 +267,12 @@ class AlertWatch:
         self._watched = np.asarray([t.kind not in _SILENT for t in self._targets])
         self._drifts = np.asarray([t.kind not in _AVERAGES for t in self._targets])
         self._dies = np.asarray([t.kind not in _AT_TIMES_ZERO for t in self._targets])
-        self._window = np.concatenate([self._window, np.full((WINDOW, more), np.nan)], 1)
-        self._recent = np.concatenate([self._recent, np.full((RECENT, more), np.nan)], 1)
-        self._noise = np.concatenate([self._noise, np.full(more, np.nan)])
+        self._past.grow(more)
+        self._presence.grow(more)
+        self._zeros = np.concatenate([self._zeros, np.zeros(more, np.intp)])
         kinds = np.asarray([t.kind for t in self._targets])
-        self._factor = np.where(kinds == "loss", _LOSS_FACTOR, _NOISE_FACTOR)
-        self._kinds = [np.flatnonzero(kinds == kind) for kind in sorted(_OF_THEIR_OWN)]
-        nothing = np.zeros(more, np.intp)
-        self._seen, self._zeros, self._away, self._low = (
-            np.concatenate([each, nothing])
-            for each in (self._seen, self._zeros, self._away, self._low)
-        )
-
-
-def _median(values: Floats) -> float:
-    """The median of what is finite; NaN, and no warning, where nothing is."""
-    finite = values[np.isfinite(values)]
-    return float(np.median(finite)) if len(finite) else np.nan
-
-
-def _nanmedian(values: Floats) -> Floats:
-    """The median over the first axis without NaN; NaN, and no warning, where there is nothing."""
-    ordered = np.sort(values, axis=0)  # NaN comes last
-    count = (~np.isnan(values)).sum(0)
-    columns = np.arange(values.shape[1])
-    low = ordered[np.maximum(count - 1, 0) // 2, columns]
-    high = ordered[np.minimum(count // 2, values.shape[0] - 1), columns]
-    middle: Floats = (low + high) / 2
-    return middle
+        self._factor = np.where(kinds == "loss", _LONE_FACTOR, _NOISE_FACTOR)
+        self._averaged = np.isin(kinds, sorted(_AVERAGES))
+        self._swings = np.isin(kinds, sorted(frozenset().union(*_SPLIT)))
+        self._kinds = [np.flatnonzero(kinds == kind) for kind in sorted(set(kinds))]
+        self._split = [np.flatnonzero(np.isin(kinds, sorted(group))) for group in _SPLIT]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.compare.kinds import mode_of, unlike
+from builder.compare.modes import mode_of, unlike
 from builder.dump.reader import Dump
 from builder.dump.values import Record, Values
 

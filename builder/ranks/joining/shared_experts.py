@@ -1,0 +1,76 @@
+"""Experts that several ranks send tokens to, beside experts on one: other orders, and ties.
+
+Tokens come to shared experts in an order of their own. Where the chances of two experts agree to
+rounding, two sound runs may choose either: one of them gets a token more, another one less.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from builder.ranks.joining.layouts import AXIS_NAMES
+from builder.ranks.joining.parts import RunValues
+from builder.ranks.joining.resolution import Sides
+from builder.ranks.joining.roles import Pairs
+from builder.ranks.joining.tolerances import Roundings
+from builder.ranks.layout.names import expert_of
+
+Extents = tuple[int, int]  # tokens, and numbers of each
+
+
+def of_shared_experts(sides: Sides, tensors: Pairs, roundings: Roundings) -> Pairs:
+    """The pairs [n, 2] of tensors that are to be joined: those without unlike numbers of tokens.
+
+    Values of experts lose their sketches, which see the order. Where ties explain the numbers they
+    are set aside; what else is told of such an expert, its gradients and updates, counts only where
+    it agrees: it is made weak. Where ties do not, the forward pass differs in its shapes.
+    """
+    values = sides.values[0]
+    parents, records = values.run.dump.parents, values.run.dump.values.records
+    experts = {o: expert_of(f"{parents.get(o, '')} {o}") for o in values.run.dump.ranges}
+    unlike: set[str] = set()
+    kept = np.ones(len(tensors), dtype=bool)
+    for at, (index, other) in enumerate(tensors.tolist()):
+        owner = values.owner[index]
+        if not experts[owner] or values.class_of(index) == "parameter":
+            continue
+        records[index] = msgspec.structs.replace(records[index], sketch=None)
+        ours, theirs = (_extents(v, i) for v, i in zip(sides.values, (index, other), strict=True))
+        if ours is None or theirs is None or ours[1] != theirs[1] or ours[0] == theirs[0]:
+            continue
+        rounding = roundings.of(owner, [values.dtype(index)])
+        if abs(ours[0] - theirs[0]) <= _most_ties(ours[0] + theirs[0], rounding):
+            unlike.add(experts[owner])
+            sides.set_aside((index, other), "tokens that rounding gave to others")
+            kept[at] = False
+        elif values.class_of(index) == "forward":
+            sides.leave_unlike((index, other), (ours, theirs))
+            kept[at] = False
+    sides.weak |= {owner for owner, expert in experts.items() if expert in unlike}
+    return np.asarray(tensors[kept])
+
+
+def _most_ties(tokens: int, rounding: float) -> int:
+    """How many tokens ties may move from or to an expert that two runs gave so many in all.
+
+    Where chances are off by a share e, about 2e of the tokens whose best two they are lie so near
+    that either may win: of this expert's own, and of as many of others.
+    """
+    return int(2 * rounding * tokens)
+
+
+def _extents(values: RunValues, index: int) -> Extents | None:
+    """The tokens of all parts and their width; None where a part is no list of tokens.
+
+    Weights that a call is given are none. Ranks along tp have the same tokens.
+    """
+    shapes = [record.shape or () for record in values.records(index)]
+    parent = values.run.dump.parents.get(values.owner[index])
+    if parent is not None and shapes[0] in values.parameter_shapes(parent):
+        return None
+    if any(len(shape) != 2 for shape in shapes) or len({shape[1] for shape in shapes}) > 1:
+        return None
+    tp = AXIS_NAMES.index("tp")
+    copies = len({at[tp] for at in values.run.parts[index].places.at})
+    return sum(shape[0] for shape in shapes) // copies, shapes[0][1]

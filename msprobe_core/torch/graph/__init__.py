@@ -1,0 +1,1 @@
+"""Records inside compiled and captured graphs: an operator that a graph may hold, and its log."""

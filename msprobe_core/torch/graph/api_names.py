@@ -1,0 +1,99 @@
+"""The names of calls as an eager dump has them, where dynamo traces and where code just runs.
+
+A function mode sees the method behind an operator of the language; the caller's code tells which of
+the two was written. Where dynamo traces, that is the code that it translates.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any, cast
+
+import torch
+
+from msprobe_core.torch.graph.sites import (
+    Owner,
+    is_own_file,
+    number_of,
+    stack_of_frames,
+    stack_of_trace,
+)
+from msprobe_core.torch.names.api_table import Api, build_table
+from msprobe_core.torch.names.call_site import call_sites
+
+Function = Callable[..., Any]
+NONE = -1
+_GENERATED = "<eval_with_key>"
+"""The site of a call that is not recorded."""
+
+
+def traced_site(function: Function, risk_level: str) -> int:
+    """The site of a call that dynamo traces; `NONE` for what has no values in a dump."""
+    api = _traced_api(function, risk_level)
+    if api is None or not api.has_values:
+        return NONE
+    return number_of(Owner(None, api.owner, stack_of_trace()))
+
+
+def eager_site(function: Function, args: tuple[Any, ...], risk_level: str) -> int:
+    """The site of a call that runs now, seen by a function mode one frame above."""
+    sites = call_sites(risk_level)
+    frame = sys._getframe(2)
+    function = sites.originals.of(function, frame)
+    if function not in sites.table.watched:
+        return NONE
+    api, caller, _ = sites.resolve(function, args, frame)
+    if caller.f_code.co_filename.startswith(_GENERATED):
+        return NONE  # a graph that dynamo has traced, run as it stands: it has sites of its own
+    if api is None or not api.has_values:
+        return NONE
+    return number_of(Owner(None, api.owner, stack_of_frames()))
+
+
+@dataclass(frozen=True, slots=True)
+class _TracedFrame:
+    """What is known of a frame that dynamo translates in place of running it."""
+
+    f_code: CodeType
+    f_lasti: int
+    f_globals: dict[str, Any]
+    f_locals: dict[str, object]
+
+
+def _traced_api(function: Function, risk_level: str) -> Api | None:
+    table = build_table(risk_level)
+    frame = _translated_frame()
+    if frame is not None and (function in table.operators or function in table.ambiguous):
+        # Which locals are tensors is known of such a frame too: no more is asked of it.
+        return call_sites(risk_level).api_at(function, cast("FrameType", frame))
+    return table.functions.get(function)
+
+
+def _translated_frame() -> _TracedFrame | None:
+    """The frame of the user's code that dynamo translates now."""
+    base = sys.modules["torch._dynamo.symbolic_convert"].InstructionTranslatorBase
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        at: Any = frame.f_locals.get("self") if frame.f_code.co_name == "step" else None
+        if isinstance(at, base) and not is_own_file(at.f_code.co_filename):
+            known = {name: _shown(value) for name, value in at.symbolic_locals.items()}
+            return _TracedFrame(at.f_code, at.current_instruction.offset, at.f_globals, known)
+        frame = frame.f_back
+    return None
+
+
+_A_TENSOR = torch.empty(0)
+
+
+def _shown(variable: Any) -> object:  # noqa: ANN401 - what dynamo knows of a variable
+    """A value of the same kind as a variable that dynamo follows."""
+    try:
+        kind = variable.python_type()
+        if issubclass(kind, torch.Tensor):
+            return _A_TENSOR
+        return kind(0) if kind in (int, float, complex) else getattr(variable, "value", None)
+    except Exception:  # it is followed no further, and has no type
+        return None

@@ -1,0 +1,193 @@
+"""What stays in a process while graphs record: hooks of modules, the mode, and the log.
+
+Hooks stay from the first `start` on, as dynamo has traced them; what is kept is decided where the
+operators run. So steps, ranks and `dump_enable` need no new compilation.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch.utils.hooks import RemovableHandle
+
+from msprobe_core.report import say
+from msprobe_core.torch.graph.entries import PARAMETER, ROOT
+from msprobe_core.torch.graph.log import GraphLog, Row
+from msprobe_core.torch.graph.operators import current_log, define_operators, use_log
+from msprobe_core.torch.graph.sites import Owner, number_of
+from msprobe_core.torch.graph.traced import GraphCalls, ModuleHooks, run_as_they_are
+from msprobe_core.torch.watch.function_modes import insert, take_off
+from msprobe_core.torch.watch.model_modules import Model
+
+_NAMED = 5  # modules that a line names
+
+
+class GraphCapture:
+    """The recording of one debugger. `modules` and `calls` say what is recorded.
+
+    With `root` the model itself is recorded too. Raises UnsupportedError where torch is too old.
+    """
+
+    def __init__(
+        self, modules: bool, calls: bool, root: bool, log: GraphLog, risk_level: str = "FOCUS"
+    ) -> None:
+        define_operators()
+        run_as_they_are()
+        self.log = log
+        self._modules, self._root = modules, root
+        self._mode = GraphCalls(risk_level) if calls else None
+        self._is_on = False
+        self._hooked: dict[int, torch.nn.Module] = {}
+        self._owners: dict[int, str] = {}
+        self._handles: list[RemovableHandle] = []
+        self._nodes: dict[int, Any] = {}
+        self._has_said = False
+        use_log(log)
+
+    def start(self, model: Model | None) -> None:
+        """Hook a model that is not hooked yet, and keep rows from now on."""
+        use_log(self.log)
+        roots = [] if model is None else [model] if isinstance(model, torch.nn.Module) else model
+        fresh = [root for root in map(_unwrapped, roots) if id(root) not in self._hooked]
+        for at, root in enumerate(map(_unwrapped, roots)):
+            if id(root) not in self._hooked:
+                self._hook(root, "" if isinstance(model, torch.nn.Module) else str(at))
+        if fresh:
+            _forget_compiled_code()
+        for root in self._hooked.values():
+            self._watch_parameters(root)
+        if self._mode is not None and not self._is_on:
+            insert(self._mode, 0)
+        self._is_on = True
+        self.log.switch(forward=True, gradients=True)
+
+    def pause(self) -> None:
+        """Keep gradients only."""
+        self._leave_mode()
+        self.log.switch(forward=False, gradients=True)
+
+    def end_step(self) -> list[Row]:
+        """The rows of the step; nothing is kept until the next `start`."""
+        rows = self.log.take()
+        self._leave_mode()
+        self.log.switch(forward=False, gradients=False)
+        return rows
+
+    def close(self) -> None:
+        """Take hooks and modes off; compiled code runs on and writes nowhere."""
+        self._leave_mode()
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        self._hooked.clear()
+        self._nodes.clear()
+        if current_log() is self.log:
+            use_log(None)
+
+    def say_unseen(self, seen: set[int]) -> None:
+        """Say once which hooked modules had no row in a step."""
+        unseen = [path for number, path in self._owners.items() if number not in seen]
+        if not unseen or self._has_said:
+            return
+        self._has_said = True
+        named = ", ".join(unseen[:_NAMED]) + (", …" if len(unseen) > _NAMED else "")
+        say(
+            f"{len(unseen)} of {len(self._owners)} modules left no record in this step: {named}; "
+            "they did not run, or were captured before start"
+        )
+
+    def _leave_mode(self) -> None:
+        if self._mode is not None and self._is_on:
+            take_off(self._mode)
+        self._is_on = False
+
+    def _hook(self, root: torch.nn.Module, prefix: str) -> None:
+        self._hooked[id(root)] = root
+        for device in _devices(root):
+            if device.type != "cpu":
+                self.log.prepare(device)
+        if not self._modules:
+            return
+        usual = _device_of(root, torch.device("cpu"))
+        for path, module in root.named_modules():
+            if _is_hooked(module, path, self._root):
+                where = _device_of(module, usual)
+                self._hook_module(module, _joined(prefix, _plain_path(path)), where)
+
+    def _hook_module(self, module: torch.nn.Module, path: str, device: torch.device) -> None:
+        number = number_of(Owner(path, type(module).__name__))
+        self._owners[number] = path or ROOT
+        owner = torch.full((), number, dtype=torch.int64, device=device)
+        hooks = ModuleHooks(owner)
+        self._handles += [
+            module.register_forward_pre_hook(hooks.before, with_kwargs=True),
+            module.register_forward_hook(hooks.after, with_kwargs=True),
+        ]
+
+    def _watch_parameters(self, root: torch.nn.Module) -> None:
+        """Record gradients when autograd has accumulated them, which no graph does itself."""
+        if not torch.is_grad_enabled() or not self._modules:
+            return
+        for path, module in root.named_modules():
+            number = number_of(Owner(_plain_path(path), type(module).__name__))
+            for name, parameter in module._parameters.items():
+                if parameter is None or not parameter.requires_grad or id(parameter) in self._nodes:
+                    continue
+                node = torch.autograd.graph.get_gradient_edge(parameter).node
+                self._nodes[id(parameter)] = node
+                self._handles.append(node.register_hook(_accumulated(parameter, number, name)))
+
+
+def _accumulated(parameter: torch.nn.Parameter, number: int, name: str) -> Any:  # noqa: ANN401
+    owner = torch.full((), number, dtype=torch.int64, device=parameter.device)
+
+    def hook(*_: object) -> None:
+        if parameter.grad is not None:
+            torch.ops.msprobe.gradient(parameter.grad, owner, f"{PARAMETER}{name}")
+
+    return hook
+
+
+def _unwrapped(model: torch.nn.Module) -> torch.nn.Module:
+    inner = getattr(model, "_orig_mod", None)
+    return inner if _is_wrapper(model) and isinstance(inner, torch.nn.Module) else model
+
+
+def _is_wrapper(module: torch.nn.Module) -> bool:
+    """Whether the module is what `torch.compile(module)` returned."""
+    return "torch._dynamo" in sys.modules and isinstance(module, torch._dynamo.OptimizedModule)
+
+
+def _forget_compiled_code() -> None:
+    """Have dynamo compile again what it compiled before the hooks came: it would not see them."""
+    dynamo = sys.modules.get("torch._dynamo")
+    if dynamo is None or not any(dynamo.utils.counters.values()):
+        return
+    dynamo.reset()
+    say("what was compiled before start is compiled again, as it has no hooks")
+
+
+def _is_hooked(module: torch.nn.Module, path: str, root: bool) -> bool:
+    is_list = isinstance(module, (torch.nn.ModuleList, torch.nn.ModuleDict))
+    return not is_list and not _is_wrapper(module) and (root or bool(path))
+
+
+def _plain_path(path: str) -> str:
+    """The attribute path without what `torch.compile` put around a module."""
+    return ".".join(part for part in path.split(".") if part != "_orig_mod")
+
+
+def _joined(prefix: str, path: str) -> str:
+    return f"{prefix}.{path}" if prefix and path else prefix or path
+
+
+def _devices(root: torch.nn.Module) -> Iterable[torch.device]:
+    return {tensor.device for tensor in [*root.parameters(), *root.buffers()]}
+
+
+def _device_of(module: torch.nn.Module, usual: torch.device) -> torch.device:
+    tensors = [*module.parameters(), *module.buffers()]
+    return tensors[0].device if tensors else usual

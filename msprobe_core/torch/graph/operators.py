@@ -1,0 +1,161 @@
+"""The operators `msprobe::…` that a graph may hold: they write to the log that is current.
+
+They take no table and no cursor: as mutated arguments those fail as soon as there are two graphs.
+They are effectful, in order: an operator without a used output would be removed from a graph.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from msprobe_core.errors import LifecycleError, UnsupportedError
+from msprobe_core.torch.graph.log import GraphLog, Note
+
+_SCHEMAS = {
+    "begin": "begin(Tensor owner, int stack) -> ()",
+    "end": "end(Tensor owner) -> ()",
+    "value": "value(Tensor x, Tensor owner, str place, bool requires_grad) -> ()",
+    "gradient": "gradient(Tensor x, Tensor owner, str place) -> ()",
+    "call": "call(Tensor x, int site, str place, bool requires_grad, bool first) -> ()",
+    "call_gradient": "call_gradient(Tensor x, int site, str place) -> ()",
+    "save": "save(Tensor x, str path) -> ()",
+}
+_KEYS = ("CPU", "CUDA", "PrivateUse1")  # the last is where torch_npu registers its devices
+
+
+IS_SUPPORTED = hasattr(torch.library, "_register_effectful_op")
+"""Whether this torch has effectful operators."""
+
+
+class _Current:
+    """The log that the operators write to; a second recording replaces the first."""
+
+    log: GraphLog | None = None
+
+
+def use_log(log: GraphLog | None) -> None:
+    """Let the operators write to a log from now on; None for nowhere."""
+    _Current.log = log
+
+
+def current_log() -> GraphLog | None:
+    """The log that the operators write to."""
+    return _Current.log
+
+
+def begin(owner: torch.Tensor, stack: int) -> None:
+    """A module's call begins. `owner` is its number, a tensor without dimensions."""
+    _append(owner, Note("begin", stack=stack), None)
+
+
+def end(owner: torch.Tensor) -> None:
+    """A module's call ends."""
+    _append(owner, Note("end"), None)
+
+
+def value(x: torch.Tensor, owner: torch.Tensor, place: str, requires_grad: bool) -> None:
+    """A value that stands at a place of a module's entry."""
+    note = Note("value", False, place, False, requires_grad, -1, x.dtype, tuple(x.shape))
+    _append(owner, note, x)
+
+
+def gradient(x: torch.Tensor, owner: torch.Tensor, place: str) -> None:
+    """The gradient of a module's output or parameter."""
+    note = Note("gradient", False, place, False, False, -1, x.dtype, tuple(x.shape))
+    _append(owner, note, x)
+
+
+def call(x: torch.Tensor, site: int, place: str, requires_grad: bool, first: bool) -> None:
+    """A value of a call of torch's API, made at a place in the code; `first` begins an entry."""
+    shape = tuple(x.shape)
+    note = Note("value", True, place, first, requires_grad, -1, x.dtype, shape)
+    _append(_site_tensor(site, x.device), note, x)
+
+
+def call_gradient(x: torch.Tensor, site: int, place: str) -> None:
+    """The gradient of what a call put out."""
+    note = Note("gradient", True, place, False, False, -1, x.dtype, tuple(x.shape))
+    _append(_site_tensor(site, x.device), note, x)
+
+
+def save_file(x: torch.Tensor, path: str) -> None:
+    """Save a tensor as the next file of a path, `<path without its ending>_<n>.pt`.
+
+    Raises OSError, and LifecycleError while a graph is being captured on a device.
+    """
+    if is_capturing():
+        raise LifecycleError(
+            f"acl_save(…, {path!r}) while a graph is being captured; a file can only be written "
+            "outside of it"
+        )
+    base = str(Path(path).with_suffix(""))
+    number = _SAVED.get(base, 0)
+    _SAVED[base] = number + 1
+    Path(base).parent.mkdir(parents=True, exist_ok=True)
+    torch.save(x.detach().cpu().clone(), f"{base}_{number}.pt")
+
+
+_SAVED: dict[str, int] = {}
+
+
+def is_capturing() -> bool:
+    """Whether a graph is being captured on a device, where nothing may wait for the host."""
+    cuda = torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
+    npu: Any = getattr(torch, "npu", None)
+    return cuda or bool(npu is not None and npu.is_current_stream_capturing())
+
+
+def _append(owner: torch.Tensor, note: Note, x: torch.Tensor | None) -> None:
+    if _Current.log is not None:
+        _Current.log.append(owner, note, None if x is None else x.detach())
+
+
+@lru_cache(maxsize=100_000)
+def _site_tensor(site: int, device: torch.device) -> torch.Tensor:
+    return torch.full((), site, dtype=torch.int64, device=device)
+
+
+_IMPLEMENTATIONS: dict[str, Any] = {
+    "begin": begin,
+    "end": end,
+    "value": value,
+    "gradient": gradient,
+    "call": call,
+    "call_gradient": call_gradient,
+    "save": save_file,
+}
+
+
+@lru_cache(maxsize=1)
+def define_operators() -> torch.library.Library:
+    """Define the operators, once in a process. Raises UnsupportedError where torch is too old."""
+    if not IS_SUPPORTED:
+        raise UnsupportedError(
+            f"graph mode needs effectful operators, which torch {torch.__version__} does not have; "
+            "install torch 2.13"
+        )
+    from torch._higher_order_ops.effects import _EffectType
+
+    register = torch.library._register_effectful_op
+    library = torch.library.Library("msprobe", "DEF")
+    for name, schema in _SCHEMAS.items():
+        library.define(schema)
+        for key in _KEYS:
+            library.impl(name, _IMPLEMENTATIONS[name], key)
+        library.impl(name, _nothing, "Meta")
+        register(f"msprobe::{name}", _EffectType.ORDERED)
+        torch.library.register_vmap(f"msprobe::{name}", _not_batched, lib=library)
+    return library
+
+
+def _nothing(*_: object) -> None:
+    """Shapes alone: there is nothing to record."""
+
+
+def _not_batched(*_: object) -> tuple[None, None]:
+    """Below vmap a value is one of a batch and is not recorded."""
+    return None, None

@@ -1,0 +1,159 @@
+"""What dynamo traces into a user's graphs: hooks of modules, and the mode that sees calls.
+
+Everything here must be what dynamo can trace: no clock, no lock, no lookup by identity. What has to
+be known about names is asked once, while a graph is traced, and stands in it as a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from msprobe_core.torch.graph.api_names import eager_site, traced_site
+from msprobe_core.torch.graph.sites import is_tracing, stack_of_frames, stack_of_trace
+
+_traced_stack = torch.compiler.assume_constant_result(stack_of_trace)
+_traced_site = torch.compiler.assume_constant_result(traced_site)
+_is_compiling = torch.compiler.is_dynamo_compiling
+_DEEPEST = 12
+Seen = Callable[[torch.Tensor, str], None]
+
+
+class ModuleHooks:
+    """The hooks of one module; in a copy of the module they do nothing.
+
+    `owner` is a tensor: a number would be guarded, and each layer would be compiled again.
+    """
+
+    def __init__(self, owner: torch.Tensor, copied: bool = False) -> None:
+        self.owner, self.copied = owner, copied
+
+    def before(
+        self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """A call begins: its arguments."""
+        if self.copied:
+            return
+        stack = _traced_stack() if _is_compiling() else stack_of_frames()
+        torch.ops.msprobe.begin(self.owner, stack)
+        _each(args, "input_args", self._value, 0)
+        _each(kwargs, "input_kwargs", self._value, 0)
+
+    def after(
+        self,
+        module: torch.nn.Module,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        result: Any,  # noqa: ANN401
+    ) -> None:
+        """A call ends: its result, and the hooks for the gradients of it."""
+        if self.copied:
+            return
+        results = result if isinstance(result, tuple) else (result,)
+        _each(results, "output", self._value, 0)
+        for at, each in enumerate(results):
+            # What a module hands on unchanged has the gradients of all who use it: not its own.
+            if not _is_one_of(each, args):
+                _each(each, f"output/{at}", self._watch, 0)
+        torch.ops.msprobe.end(self.owner)
+
+    def _value(self, x: torch.Tensor, place: str) -> None:
+        torch.ops.msprobe.value(x, self.owner, place, x.requires_grad)
+
+    def _watch(self, x: torch.Tensor, place: str) -> None:
+        if x.requires_grad:
+            owner = self.owner
+            x.register_hook(lambda g: torch.ops.msprobe.gradient(g, owner, place))
+
+    def __deepcopy__(self, _: object) -> ModuleHooks:
+        return ModuleHooks(self.owner, copied=True)
+
+    def __reduce__(self) -> tuple[type[ModuleHooks], tuple[torch.Tensor, bool]]:
+        return ModuleHooks, (self.owner, True)
+
+
+class GraphCalls(TorchFunctionMode):
+    """Records calls of torch's API, in compiled code and outside of it."""
+
+    def __init__(self, risk_level: str) -> None:
+        super().__init__()
+        self.risk_level = risk_level
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: object,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # noqa: ANN401 - the result of any function of torch
+        kwargs = kwargs or {}
+        if _is_compiling():
+            site = _traced_site(func, self.risk_level)
+        else:
+            site = -1 if is_tracing() else eager_site(func, args, self.risk_level)
+        if site < 0:
+            return func(*args, **kwargs)
+        return _record(site, func, args, kwargs)
+
+
+def _record(
+    site: int, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:  # noqa: ANN401
+    places: list[str] = []
+
+    def value(x: torch.Tensor, place: str) -> None:
+        torch.ops.msprobe.call(x, site, place, x.requires_grad, not places)
+        places.append(place)
+
+    def watch(x: torch.Tensor, place: str) -> None:
+        if x.requires_grad:
+            x.register_hook(lambda g: torch.ops.msprobe.call_gradient(g, site, place))
+
+    _each(args, "input_args", value, 0)
+    _each(kwargs, "input_kwargs", value, 0)
+    result = func(*args, **kwargs)
+    results = result if isinstance(result, tuple) else (result,)
+    _each(results, "output", value, 0)
+    for at, each in enumerate(results):
+        if not _is_one_of(each, args):
+            _each(each, f"output/{at}", watch, 0)
+    return result
+
+
+def _each(value: Any, place: str, seen: Seen, depth: int) -> None:  # noqa: ANN401
+    """Show each tensor of a value with its place; the members of a mapping stand at `:<key>`."""
+    if isinstance(value, torch.Tensor):
+        if type(value) in _PLAIN and value.layout is torch.strided:
+            seen(value, place)
+    elif depth < _DEEPEST:
+        if isinstance(value, (tuple, list)):
+            for at, member in enumerate(value):
+                _each(member, f"{place}/{at}", seen, depth + 1)
+        elif isinstance(value, dict):
+            for key, member in value.items():
+                _each(member, f"{place}/:{key}", seen, depth + 1)
+
+
+def _is_one_of(value: Any, others: tuple[Any, ...]) -> bool:  # noqa: ANN401
+    if isinstance(value, torch.Tensor):
+        for other in others:
+            if value is other:
+                return True
+    return False
+
+
+def run_as_they_are() -> None:
+    """Have dynamo make no graph of a hook alone, as it does where the hooked model is compiled as a
+    whole: hooks are traced where a graph of the user's calls them, and just run elsewhere.
+    """
+    frames: Any = torch._C._dynamo.eval_frame
+    skipped = frames._FrameExecStrategy(frames._FrameAction.SKIP, frames._FrameAction.SKIP)
+    for function in (ModuleHooks.before, ModuleHooks.after, GraphCalls.__torch_function__):
+        frames.set_code_exec_strategy(function.__code__, skipped)
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+"""Tensors of other classes decide themselves what an operator does; ours has no rule there."""

@@ -1,0 +1,71 @@
+"""Experts that two runs gave unlike numbers of tokens: by ties, or by a fault."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builder import BuildOptions, build, diagnose
+
+_EXPERT = "Module.mlp.experts.{}.Linear.forward.0"
+
+
+def _tensor(shape: list[int], norm: float, dtype: str) -> dict[str, Any]:
+    numbers = {"Max": 2.0, "Min": -1.0, "Mean": 0.25, "Norm": norm}
+    return {"type": "torch.Tensor", "dtype": dtype, "shape": shape, **numbers}
+
+
+def _run(root: Path, tokens: list[int], ranks: int, dtype: str) -> Path:
+    """Two experts with so many tokens each, on one rank or on two."""
+    share = 2 // ranks
+    for rank in range(ranks):
+        folder = root / "step0" / f"rank{rank}"
+        folder.mkdir(parents=True)
+        data = {}
+        for local in range(share):
+            rows = tokens[rank * share + local]
+            values = _tensor([rows, 8], 5.0 * rows**0.5, dtype)
+            entry = {"input_args": [values], "input_kwargs": {}, "output": [values]}
+            entry["parameters"] = {"weight": _tensor([8, 8], 3.0 + rank * share + local, dtype)}
+            data[_EXPERT.format(local)] = entry
+        head: dict[str, Any] = {"task": "statistics", "level": "mix", "framework": "pytorch"}
+        if ranks > 1:
+            axes = {
+                name: {"rank": rank, "size": ranks, "ranks": list(range(ranks))}
+                for name in ("dp", "ep")
+            }
+            head["parallel"] = {
+                "version": 1,
+                "world_size": ranks,
+                "rank": rank,
+                "axes": axes,
+                "experts": {"first": rank * share, "count": share},
+            }
+        (folder / "dump.json").write_text(json.dumps({**head, "data": data}))
+        (folder / "construct.json").write_text(json.dumps(dict.fromkeys(data)))
+    return root
+
+
+def _findings(folder: Path, ours: list[int], theirs: list[int], dtype: str) -> list[str]:
+    problem = _run(folder / "p", ours, 2, f"torch.{dtype}")
+    benchmark = _run(folder / "b", theirs, 1, f"torch.{dtype}")
+    made = build(problem, benchmark, folder / "out", BuildOptions(workers=1))
+    assert [outcome.error for outcome in made.outcomes] == [None]
+    return [f.node for f in diagnose(made.path).findings]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "moved", "is_silent"),
+    [
+        ("bfloat16", 0, True),
+        ("bfloat16", 1, True),
+        ("bfloat16", 12, False),  # of 20: no tie explains as many
+        ("float32", 1, False),  # rounding of 1e-7 decides nothing among 40 tokens
+    ],
+)
+def test_ties_are_told_from_faults(dtype: str, moved: int, is_silent: bool, tmp_path: Path) -> None:
+    found = _findings(tmp_path, [20 - moved, 20 + moved], [20, 20], dtype)
+    assert (found == []) is is_silent, found

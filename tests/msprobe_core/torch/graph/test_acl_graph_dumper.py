@@ -1,0 +1,176 @@
+"""AclGraphDumper as inference engines call it: once `start`, then `step` after each pass."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from builder.dump.sources import find_sources
+from msprobe.pytorch import AclGraphDumper, acl_save
+from msprobe_core.errors import ConfigError, LifecycleError
+from tests.msprobe_core.dump_reading import read_rank_dumps
+from tests.msprobe_core.torch.graph.models import Language, batch, language
+
+
+@pytest.fixture
+def dumper(tmp_path: Path) -> Iterator[Callable[..., AclGraphDumper]]:
+    made: list[AclGraphDumper] = []
+
+    def make(**settings: Any) -> AclGraphDumper:
+        file = tmp_path / "config.json"
+        given = {"task": "statistics", "dump_path": str(tmp_path / "dump"), **settings}
+        file.write_text(json.dumps(given))
+        made.append(AclGraphDumper(file))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture(autouse=True)
+def _fresh_dynamo() -> Iterator[None]:
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+class GraphRunner:
+    """The part of vLLM-Ascend's runner that touches the dumper: no `stop` is ever called."""
+
+    def __init__(self, dumper: AclGraphDumper, model: Language) -> None:
+        assert not hasattr(dumper, "stop"), "the engine would stop in each step"
+        self.dumper, self.model = dumper, model
+        self.run: Any = model
+        self.dumper.start(model)  # at the end of load_model
+        self.run = torch.compile(model, backend="aot_eager", fullgraph=True)
+
+    @torch.inference_mode()
+    def dummy_run(self) -> None:
+        self.run(batch())
+        self.dumper.step(dump=False)
+
+    @torch.inference_mode()
+    def execute_model(self, ids: Tensor | None) -> Tensor | None:
+        out = None if ids is None else self.run(ids)
+        self.dumper.step()
+        return out
+
+
+def test_an_engines_order_of_calls(dumper: Callable[..., AclGraphDumper], tmp_path: Path) -> None:
+    model = language()
+    with torch.inference_mode():
+        expected = model(batch())
+    runner = GraphRunner(dumper(), model)
+    runner.dummy_run()
+    runner.dummy_run()
+    assert list((tmp_path / "dump").rglob("dump.json")) == []
+    found = runner.execute_model(batch())
+    assert found is not None and torch.equal(found, expected)
+    runner.execute_model(batch(1, 4))
+    first, second = read_rank_dumps(tmp_path / "dump")
+    assert first.path == tmp_path / "dump" / "step0" / f"pid{os.getpid()}"
+    assert second.path.parent.name == "step1"
+    assert first.names[-1] == "Module.__root__.Language.forward.0"
+    assert "Module.layers.0.act.GELU.forward.0" in first.names
+    shape = first.data["Module.head.Linear.forward.0"]["output"][0]["shape"]
+    assert shape == [2, 8, 64]
+    assert second.data["Module.head.Linear.forward.0"]["output"][0]["shape"] == [1, 4, 64]
+    assert first.construct["Module.head.Linear.forward.0"] == "Module.__root__.Language.forward.0"
+    assert [each.step for each in find_sources(tmp_path / "dump").sources] == [0, 1]
+
+
+def test_training_is_recorded_backward_too(
+    dumper: Callable[..., AclGraphDumper], tmp_path: Path
+) -> None:
+    model = language()
+    target = dumper()
+    target.start(model)
+    torch.compile(model, backend="aot_eager", fullgraph=True)(batch()).sum().backward()
+    target.step()
+    (dump,) = read_rank_dumps(tmp_path / "dump")
+    assert "Module.layers.0.act.GELU.backward.0" in dump.names
+    assert "Module.head.Linear.parameters_grad.0" in dump.names
+
+
+def test_list_takes_parts_of_names_in_any_case(
+    dumper: Callable[..., AclGraphDumper], tmp_path: Path
+) -> None:
+    model = language()
+    target = dumper(level="mix", statistics={"list": ["gElU"]})
+    target.start(model)
+    with torch.inference_mode():
+        model(batch())
+    target.step()
+    (dump,) = read_rank_dumps(tmp_path / "dump")
+    assert dump.names == [
+        "Functional.gelu.0.forward",
+        "Module.layers.0.act.GELU.forward.0",
+        "Functional.gelu.1.forward",
+        "Module.layers.1.act.GELU.forward.0",
+    ]
+
+
+def test_dump_enable_is_read_in_each_step(
+    dumper: Callable[..., AclGraphDumper], tmp_path: Path
+) -> None:
+    model = language()
+    target = dumper(dump_enable=False)
+    target.start(model)
+    run = torch.compile(model, backend="aot_eager", fullgraph=True)
+    for enabled in (True, False, True):
+        run(batch())
+        file = tmp_path / "config.json"
+        settings = json.loads(file.read_text()) | {"dump_enable": enabled}
+        file.write_text(json.dumps(settings))
+        target.step()
+    run(batch())
+    target.step()
+    steps = [dump.path.parent.name for dump in read_rank_dumps(tmp_path / "dump")]
+    assert steps == ["step1", "step3"]
+
+
+def test_what_graph_mode_does_not_have_is_refused(
+    dumper: Callable[..., AclGraphDumper], tmp_path: Path
+) -> None:
+    for wrong, named in (
+        ({"task": "tensor"}, "task is 'tensor' in graph mode"),
+        ({"level": "L2"}, "L2"),
+        ({"statistics": {"summary_mode": "md5"}}, "summary_mode"),
+        ({"statistics": {"scope": ["Module.a.A.forward.0", "Module.b.B.forward.0"]}}, "scope"),
+        ({"async_dump": True}, "async_dump"),
+    ):
+        with pytest.raises(ConfigError, match=named):
+            dumper(**wrong)
+    file = tmp_path / "empty.json"
+    file.write_text('{"task": "statistics"}')
+    with pytest.raises(ConfigError, match="dump_path is missing"):
+        AclGraphDumper(file)
+    with pytest.raises(ConfigError, match="config_path"):
+        AclGraphDumper()
+    with pytest.raises(LifecycleError, match="give the model"):
+        dumper().start(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("backend", [None, "eager", "aot_eager"])
+def test_acl_save_writes_one_file_a_run_and_returns_the_tensor(
+    backend: str | None, tmp_path: Path
+) -> None:
+    path = str(tmp_path / f"{backend}" / "hidden.pt")
+
+    def double(x: Tensor) -> Tensor:
+        return acl_save(x * 2, path) + 1
+
+    run = double if backend is None else torch.compile(double, backend=backend, fullgraph=True)
+    for number in range(2):
+        x = torch.full((3,), float(number))
+        assert torch.equal(run(x), x * 2 + 1)
+    saved = [torch.load(tmp_path / f"{backend}" / f"hidden_{n}.pt") for n in range(2)]
+    assert [each.tolist() for each in saved] == [[0.0] * 3, [2.0] * 3]

@@ -1,0 +1,1 @@
+"""Real bugs of released packages: two releases side by side, the bad one as the problem."""

@@ -1,0 +1,108 @@
+"""`make upstream`: real bugs of released packages, the release that has one beside the next."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder import BuildOptions, build, diagnose
+from builder.results.report import Suspect
+from tests.upstream.cases import BUGS, SOUND, Release
+from tests.upstream.releases import folder_of, install, search_path
+from tests.upstream.truth import is_where_they_differ
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was said of a pair: the place of the first right finding, from 1, and all findings."""
+
+    case: Release
+    findings: tuple[Suspect, ...] = ()
+    place: int | None = None
+    error: str = ""
+
+    @property
+    def outcome(self) -> str:
+        """In a few words."""
+        if self.error:
+            return f"could not be run: {self.error}"
+        if not self.case.mended:
+            return "silent" if not self.findings else f"FALSE {self.findings[0].node}"
+        first = self.findings[0].node if self.findings else "nothing"
+        return f"{self.place or 'MISSED'} of {len(self.findings)}, first {first}"
+
+
+def main() -> int:
+    """Exit code 1 when a pair could not be run."""
+    parser = argparse.ArgumentParser(prog="python -m tests.upstream", description=__doc__)
+    parser.add_argument("--root", type=Path, default=Path("build/upstream"), help="of all releases")
+    parser.add_argument("--only", default="", help="only pairs whose line contains this text")
+    options = parser.parse_args()
+    listed = [case for case in (*BUGS, *SOUND) if options.only in case.title]
+    root = options.root.resolve()
+    install(root, _releases(listed))
+    judged = []
+    for case in listed:
+        judged.append(judge(case, root))
+        print(f"{case.title:90} {judged[-1].outcome}", flush=True)
+    print(f"\n{table(judged)}")
+    return int(any(one.error for one in judged))
+
+
+def judge(case: Release, root: Path) -> Judged:
+    """Record a program with both releases and hold what is named against their sources."""
+    releases = (case.problem, case.benchmark)
+    with tempfile.TemporaryDirectory() as scratch:
+        dumps = Path(scratch) / "problem", Path(scratch) / "benchmark"
+        for release, dump in zip(releases, dumps, strict=True):
+            error = _record(case, release, dump, root)
+            if error:
+                return Judged(case, error=error)
+        made = build(dumps[0], dumps[1], Path(scratch) / "out", BuildOptions(workers=1))
+        found = tuple(diagnose(made.path).findings)
+    problem, benchmark = (folder_of(root, case.package, release) for release in releases)
+    right = [
+        is_where_they_differ(finding.stack, case.package, (problem, benchmark)) for finding in found
+    ]
+    return Judged(case, found, right.index(True) + 1 if True in right else None)
+
+
+def _record(case: Release, release: str, dump: Path, root: Path) -> str:
+    """Run the program in a process that imports this release; the last line where that fails."""
+    path = {"PYTHONPATH": search_path(root, case.package, release), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-W", "ignore", "-m", "tests.upstream.record", case.program]
+    done = subprocess.run(
+        [*command, str(dump)], env=path, capture_output=True, text=True, check=False
+    )
+    return "" if done.returncode == 0 else f"{release}: {done.stderr.strip().splitlines()[-1]}"
+
+
+def table(judged: Sequence[Judged]) -> str:
+    """Shares by package."""
+    lines = ["| package | bugs: first | named | sound pairs silent |", "|---|---|---|---|"]
+    packages = sorted({one.case.package for one in judged})
+    for package in [*packages, "all"]:
+        ran = [j for j in judged if not j.error and package in (j.case.package, "all")]
+        bugs = [one for one in ran if one.case.mended]
+        sound = [one for one in ran if not one.case.mended]
+        first, named = (sum(one.place in places for one in bugs) for places in ((1,), range(1, 99)))
+        silent = sum(not one.findings for one in sound)
+        lines.append(
+            f"| {package} | {first} of {len(bugs)} | {named} of {len(bugs)} "
+            f"| {silent} of {len(sound)} |"
+        )
+    return "\n".join(lines)
+
+
+def _releases(listed: Sequence[Release]) -> list[tuple[str, str]]:
+    pairs = {(c.package, release) for c in listed for release in (c.problem, c.benchmark)}
+    return sorted(pairs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""Installs releases of packages side by side, each in a folder of its own, without torch."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+# What the packages need besides torch and numpy; one release of each serves all.
+SHARED = (
+    "huggingface_hub==0.35.3", "regex", "requests", "urllib3", "idna", "certifi",
+    "charset-normalizer", "tqdm", "pyyaml", "filelock", "packaging", "hf-xet", "pillow",
+    "importlib_metadata", "zipp", "psutil", "lightning-utilities", "aiohttp", "xxhash",
+    "pyparsing", "cloudpickle", "safetensors", "accelerate", "einops", "einx", "loguru",
+    "frozendict", "scipy", "fsspec",
+)  # fmt: skip
+# Releases of transformers take one release of tokenizers each.
+_TOKENIZERS = ((4, 40, "0.15.2"), (4, 45, "0.19.1"), (4, 56, "0.21.4"), (9, 0, "0.22.1"))
+
+
+def folder_of(root: Path, package: str, release: str) -> Path:
+    """Where a release lies below the folder of all."""
+    return root / f"{package}-{release}"
+
+
+def search_path(root: Path, package: str, release: str) -> str:
+    """PYTHONPATH of a process that is to import this release."""
+    here = Path(__file__).resolve().parents[2]
+    return os.pathsep.join(map(str, (folder_of(root, package, release), here, root / "shared")))
+
+
+def install(root: Path, releases: Sequence[tuple[str, str]]) -> None:
+    """Install what is not there yet; raises subprocess.CalledProcessError when pip fails."""
+    root.mkdir(parents=True, exist_ok=True)
+    _install(root / "shared", SHARED)
+    for package, release in releases:
+        extra = [f"tokenizers=={_tokenizers(release)}"] if package == "transformers" else []
+        _install(folder_of(root, package, release), [f"{package}=={release}", *extra])
+
+
+def _install(folder: Path, requirements: Sequence[str]) -> None:
+    if folder.is_dir():
+        return
+    partial = folder.with_name(f"{folder.name}.partial")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade"]
+    subprocess.run([*command, "--target", str(partial), *requirements], check=True)
+    partial.rename(folder)
+
+
+def _tokenizers(release: str) -> str:
+    major, minor = (int(part) for part in release.split(".")[:2])
+    return next(version for above, below, version in _TOKENIZERS if (major, minor) < (above, below))
