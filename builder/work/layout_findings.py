@@ -121,14 +121,29 @@ def _is_conflict(finding: Finding) -> bool:
 
 
 def _without_followers(findings: list[Finding]) -> list[Finding]:
-    """Replicas of activations that differ behind another finding are its consequence."""
+    """Replicas that differ behind another finding as its consequence are left out.
+
+    Those of activations behind any; gradients that optimizers read behind activations that differ
+    along the same axis, whose ranks went on with unlike numbers.
+    """
     kept: list[Finding] = []
+    first: dict[object, Finding] = {}
     for finding in findings:
-        is_conflict = _is_conflict(finding) and all(r["code"] in _RANKS for r in finding.reasons)
+        said = [reason for reason in finding.reasons if reason["code"] in _CONFLICTS]
+        is_conflict = bool(said) and all(r["code"] in _RANKS for r in finding.reasons)
+        axis = said[0].get("axis") if said else None
+        is_read = bool(said) and said[0].get("value") == "input.gradient"
+        cause = None
         if kept and is_conflict and finding.kind == "introduced":
-            kept[0].propagated_to += 1
-        else:
-            kept.append(finding)
+            cause = kept[0]
+        elif is_conflict and is_read:
+            cause = first.get(axis)
+        if cause is not None:
+            cause.propagated_to += 1
+            continue
+        kept.append(finding)
+        if said and finding.kind == "introduced":
+            first.setdefault(axis, finding)
     return kept
 
 

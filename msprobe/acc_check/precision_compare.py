@@ -38,7 +38,6 @@ _NAMES = {
     "thousandth": "双千指标法",
 }
 _NONFINITE, _UNEQUAL = "inf/nan错误率", "二进制一致错误率"
-_MARKED = ("余弦相似度", "最大绝对误差")
 _STATUSES = ("SKIP", "pass", "warning", "error")
 
 

@@ -8,8 +8,8 @@ from msprobe_core.capture.stacks import StackBook
 from msprobe_core.config import Config
 from msprobe_core.errors import LifecycleError
 from msprobe_core.report import say
-from msprobe_core.torch.graph.capture import GraphCapture
-from msprobe_core.torch.graph.recorder import GraphStepRecorder, new_capture
+from msprobe_core.torch.graph.graph_capture import GraphCapture
+from msprobe_core.torch.graph.graph_recorder import GraphStepRecorder, new_capture
 from msprobe_core.torch.rank import current_rank
 from msprobe_core.torch.recorder import TorchStepRecorder
 from msprobe_core.torch.watch.custom_functions import CustomApis

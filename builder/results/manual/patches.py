@@ -16,7 +16,7 @@ from builder.reasons import Reason
 from builder.results.manual.measured_pair import MeasuredValue
 from builder.results.schema import node
 
-COLUMNS = (
+PATCHED = (
     "match",
     "match_reason",
     "score",
@@ -44,8 +44,8 @@ class NodePatch:
     reasons: Sequence[Reason] = ()
 
     def cells(self) -> list[object]:
-        """The values in the order of COLUMNS; reasons as the JSON text of the database."""
-        *plain, reasons = (getattr(self, name) for name in COLUMNS)
+        """The values in the order of PATCHED; reasons as the JSON text of the database."""
+        *plain, reasons = (getattr(self, name) for name in PATCHED)
         return [*plain, json.dumps(list(reasons), ensure_ascii=False) if reasons else None]
 
 
@@ -78,7 +78,7 @@ class NodeSource:
             self.table = node.outerjoin(self._patch, self._patch.c.id == node.c.id)
 
     def __getitem__(self, name: str) -> ColumnElement[Any]:
-        if self._patch is None or name not in COLUMNS:
+        if self._patch is None or name not in PATCHED:
             return node.c[name]
         patched = case((self._patch.c.id.is_not(None), self._patch.c[name]), else_=node.c[name])
         return patched.label(name)
@@ -88,6 +88,6 @@ def _patch_table(patches: Mapping[int, NodePatch]) -> CTE:
     # One JSON text carries all rows: SQLite limits the number of bound parameters, not their size.
     rows = json.dumps([[id_, *patch.cells()] for id_, patch in patches.items()])
     entry = func.json_each(rows).table_valued(column("value"))
-    names = ("id", *COLUMNS)
+    names = ("id", *PATCHED)
     cells = [func.json_extract(entry.c.value, f"$[{i}]").label(n) for i, n in enumerate(names)]
     return select(*cells).cte("patch")

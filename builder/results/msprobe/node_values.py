@@ -11,7 +11,6 @@ from builder.results.msprobe.graph import listed
 from builder.results.records import ROLES, Measure, Reason, Role, Value, ValuePair
 from msprobe_core.format import canonical_dtype
 
-_STATISTICS = ("Max", "Min", "Mean", "Norm")
 # msprobe's names and ours; the others are the same.
 _RENAMED = {"L2norm diff": "Norm diff"}
 _MEASURES = (

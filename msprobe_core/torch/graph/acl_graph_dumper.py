@@ -15,9 +15,9 @@ import torch
 from msprobe_core.config import Config, read_config
 from msprobe_core.errors import ConfigError, LifecycleError
 from msprobe_core.report import say
-from msprobe_core.torch.graph.capture import GraphCapture
+from msprobe_core.torch.graph.graph_capture import GraphCapture
+from msprobe_core.torch.graph.graph_recorder import new_capture
 from msprobe_core.torch.graph.operators import IS_SUPPORTED, define_operators, is_capturing
-from msprobe_core.torch.graph.recorder import new_capture
 from msprobe_core.torch.graph.step_dump import StepDump
 from msprobe_core.torch.rank import current_rank
 

@@ -11,7 +11,7 @@ from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
 from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
 from msprobe_core.report import say
-from msprobe_core.torch.graph.entries import EntryMaker, Wants
+from msprobe_core.torch.graph.graph_entries import EntryMaker, Wants
 from msprobe_core.torch.graph.log import Row
 from msprobe_core.torch.graph.sites import OWNERS, STACKS
 from msprobe_core.torch.record.record_maker import ValueOptions

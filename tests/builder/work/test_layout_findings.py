@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from builder import BuildOptions, build, diagnose
+from builder.diagnosis.finding import Finding, FindingKind
+from builder.dump.reader import Dump
+from builder.dump.values import Values
+from builder.match.tree import make_node
+from builder.reasons import Reason
 from builder.results.report import Suspect
+from builder.work.layout_findings import _without_followers
 from tests.parallel.experiment import Experiment
 from tests.parallel.faults import FAULTS
 from tests.parallel.layout import Layout
@@ -36,3 +44,23 @@ def test_a_sum_that_one_layer_does_not_form_is_said_with_its_reader(tmp_path: Pa
     first = _first(tmp_path, fault.layout, fault.change)
     assert first.node == "Module.layers.1.attention.out.RowParallelLinear.forward.0"
     assert "of its peers add up over the ranks; here Tensor.__add__" in "; ".join(first.reasons)
+
+
+def _conflict(node: str, kind: FindingKind, value: str, axis: str, order: int) -> Finding:
+    reason: Reason = {"code": "replica_differs", "value": value, "axis": axis, "ranks": "0, 1"}
+    made = make_node(Dump(Path(), "", "", "", Values(), {}, {}, {}, {}, []), node, float(order))
+    return Finding(kind, made, "problem", order, [reason], score=1.0)
+
+
+@pytest.mark.parametrize(
+    ("axis", "value", "count"),
+    [("tp", "input.gradient", 1), ("dp", "input.gradient", 2), ("tp", "parameters.value", 2)],
+)
+def test_gradients_behind_activations_that_ranks_do_not_share_are_no_findings(
+    axis: str, value: str, count: int
+) -> None:
+    first = _conflict("Module.w2.Linear.forward.0", "introduced", "output.0", "tp", 1)
+    second = _conflict("Optimizer.norm.0.forward", "parameter_differs", value, axis, 9)
+    kept = _without_followers([first, second])
+    assert (len(kept), kept[0]) == (count, first)
+    assert first.propagated_to == 2 - count

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from msprobe_core.torch.graph.capture import GraphCapture as Recording
+from msprobe_core.torch.graph.graph_capture import GraphCapture as Recording
 from msprobe_core.torch.graph.log import GraphLog, Row
 from msprobe_core.torch.graph.sites import OWNERS
 from tests.msprobe_core.torch.graph.graph_capture import GraphCapture, HostCallError

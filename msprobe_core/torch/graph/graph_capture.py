@@ -14,7 +14,7 @@ import torch
 from torch.utils.hooks import RemovableHandle
 
 from msprobe_core.report import say
-from msprobe_core.torch.graph.entries import PARAMETER, ROOT
+from msprobe_core.torch.graph.graph_entries import PARAMETER, ROOT
 from msprobe_core.torch.graph.log import GraphLog, Row
 from msprobe_core.torch.graph.operators import current_log, define_operators, use_log
 from msprobe_core.torch.graph.sites import Owner, number_of

@@ -10,7 +10,7 @@ import torch
 from msprobe_core.config import Config
 from msprobe_core.config.slices import Slice
 from msprobe_core.errors import LifecycleError
-from msprobe_core.torch.graph.capture import GraphCapture
+from msprobe_core.torch.graph.graph_capture import GraphCapture
 from msprobe_core.torch.graph.log import GraphLog
 from msprobe_core.torch.graph.step_dump import StepDump
 from msprobe_core.torch.parallel import parallel_header
