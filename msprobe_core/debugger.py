@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from msprobe_core.capture.debugger import Debugger, OnInstance
+from msprobe_core.capture.debugger_methods import Debugger, OnInstance
 from msprobe_core.config import Config
 from msprobe_core.torch.pytorch import TorchFramework
 

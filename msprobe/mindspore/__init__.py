@@ -7,13 +7,13 @@ from msprobe_core.mindspore.requirements import check_requirements
 
 check_requirements()
 
-from msprobe_core.mindspore.debugger import (  # noqa: E402
+from msprobe_core.mindspore.fixed_seed import seed_all  # noqa: E402
+from msprobe_core.mindspore.mindspore_debugger import (  # noqa: E402
     PrecisionDebugger,
     module_dump,
     module_dump_end,
     save,
 )
-from msprobe_core.mindspore.seeding import seed_all  # noqa: E402
 from msprobe_core.mindspore.step_callback import MsprobeStep  # noqa: E402
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Any
 
 from mindspore.train import Callback
 
-from msprobe_core.mindspore.debugger import PrecisionDebugger
+from msprobe_core.mindspore.mindspore_debugger import PrecisionDebugger
 
 
 class MsprobeStep(Callback):

@@ -121,7 +121,7 @@ def test_statistics_are_numpys_in_float64(
 def test_nothing_is_left_behind(ms: Thing, net: Thing, config: Thing, debugger: Thing) -> None:
     from mindspore import nn
 
-    from msprobe_core.mindspore.api_names import spaces
+    from msprobe_core.mindspore.function_spaces import spaces
 
     before = [(s.owner, n, vars(s.owner).get(n)) for s in spaces() for n in s.names]
     call, primitive = nn.Cell.__call__, type(net.mlp.fc1.matmul).__call__
@@ -193,7 +193,7 @@ def test_an_error_of_the_recording_never_reaches_the_step(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from msprobe_core.mindspore.record import book
+    from msprobe_core.mindspore.record import array_book as book
 
     plain = train(ms, net)
 

@@ -8,9 +8,9 @@ the second calls are those of the first ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from builder.dump.reader import Dump
+from builder.match.frameworks.leaving_out import without_entries
 from builder.match.frameworks.words import MINDSPORE
 from builder.match.tree import Tree, TreeNode
 from msprobe_core.format import NameSyntaxError, parse_entry
@@ -25,12 +25,8 @@ def without_wrappers(dump: Dump) -> Dump:
     gone = {name for name in {**dump.parents, **dump.ranges} if _is_wrapper(name)}
     if not gone:
         return dump
-    return replace(
-        dump,
-        ranges={name: place for name, place in dump.ranges.items() if name not in gone},
-        parents={n: _outside(p, dump, gone) for n, p in dump.parents.items() if n not in gone},
-        stacks={name: stack for name, stack in dump.stacks.items() if name not in gone},
-    )
+    parents = {name: _outside(above, dump, gone) for name, above in dump.parents.items()}
+    return without_entries(dump, gone, parents)
 
 
 def link_recomputed(tree: Tree) -> None:

@@ -12,15 +12,15 @@ from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.replacing import Replacements
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
-from msprobe_core.mindspore.record.entries import (
+from msprobe_core.mindspore.record.call_entries import (
     begin_call,
     end_call,
     write_output,
     write_parameters,
 )
 from msprobe_core.mindspore.untraced import is_recording_itself
-from msprobe_core.mindspore.watch.gradients import Begun, GradientWatch
-from msprobe_core.mindspore.watch.parameters import ParameterWatch
+from msprobe_core.mindspore.watch.call_gradients import Begun, GradientWatch
+from msprobe_core.mindspore.watch.cell_parameters import ParameterWatch
 
 Model = Any
 """A cell, or a list or tuple of cells."""

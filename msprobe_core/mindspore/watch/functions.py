@@ -19,10 +19,10 @@ from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.replacing import Function, Replacements
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
-from msprobe_core.mindspore.api_names import Space, spaces
-from msprobe_core.mindspore.record.entries import begin_call, end_call, write_output
+from msprobe_core.mindspore.function_spaces import Space, spaces
+from msprobe_core.mindspore.record.call_entries import begin_call, end_call, write_output
 from msprobe_core.mindspore.untraced import is_recording_itself
-from msprobe_core.mindspore.watch.gradients import Begun, GradientWatch
+from msprobe_core.mindspore.watch.call_gradients import Begun, GradientWatch
 
 _FRAMEWORK = ("mindspore", "msprobe", "msprobe_core")
 _COLLECTIVES = "MintDistributed"

@@ -11,8 +11,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from msprobe_core.mindspore.record.array_sketch import sketch
 from msprobe_core.mindspore.record.measure import measure
-from msprobe_core.mindspore.record.sketch import sketch
 from msprobe_core.torch.measure.numbers import measure_now
 from msprobe_core.torch.measure.sketch import sketch_now
 

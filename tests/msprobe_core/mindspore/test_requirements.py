@@ -42,8 +42,7 @@ def test_the_dumper_of_pytorch_loads_no_mindspore() -> None:
 
 
 def test_what_both_need_loads_neither() -> None:
-    code = (
-        "import msprobe_core.capture.debugger, sys; print({'torch', 'mindspore'} & {*sys.modules})"
-    )
+    loaded = "print({'torch', 'mindspore'} & {*sys.modules})"
+    code = f"import msprobe_core.capture.debugger_methods, sys; {loaded}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

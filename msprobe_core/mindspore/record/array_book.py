@@ -13,10 +13,10 @@ from mindspore.common import dtype as mstype
 from numpy.typing import NDArray
 
 from msprobe_core.errors import WriteError
+from msprobe_core.mindspore.record.array_sketch import sketch_text
 from msprobe_core.mindspore.record.arrays import array_of
 from msprobe_core.mindspore.record.measure import EMPTY, measure
 from msprobe_core.mindspore.record.npy_files import NpyFiles
-from msprobe_core.mindspore.record.sketch import sketch_text
 from msprobe_core.values.arguments import Enclosed, Scalars
 from msprobe_core.values.crc import crc32
 from msprobe_core.values.text import quoted, typed

@@ -14,14 +14,14 @@ from typing import Any
 from msprobe_core.capture.entry import Entry, ModuleCall, Waiting
 from msprobe_core.capture.trace import Trace
 from msprobe_core.format import nth_pass
-from msprobe_core.mindspore.record.entries import write_list
+from msprobe_core.mindspore.record.call_entries import write_list
 from msprobe_core.mindspore.untraced import (
     at_the_end_of_the_pass,
     current_pass,
     keeps_gradients,
     summed,
 )
-from msprobe_core.mindspore.watch.graph import (
+from msprobe_core.mindspore.watch.autograd_graph import (
     Edge,
     edge_of,
     is_leaf,

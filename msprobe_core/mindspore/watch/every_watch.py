@@ -7,10 +7,10 @@ from typing import Any
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
+from msprobe_core.mindspore.watch.call_gradients import GradientWatch
 from msprobe_core.mindspore.watch.cells import CellWatch, Model, named_cells
-from msprobe_core.mindspore.watch.compiled_code import CompiledCode
 from msprobe_core.mindspore.watch.functions import FunctionWatch, primitive_classes
-from msprobe_core.mindspore.watch.gradients import GradientWatch
+from msprobe_core.mindspore.watch.graph_borders import CompiledCode
 
 
 class Capture:

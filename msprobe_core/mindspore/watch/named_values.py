@@ -19,14 +19,14 @@ from msprobe_core.format import (
     saved_entry,
     saved_gradient_entry,
 )
-from msprobe_core.mindspore.record.entries import (
+from msprobe_core.mindspore.record.call_entries import (
     end_call,
     guarded,
     write_list,
     write_output,
     write_value,
 )
-from msprobe_core.mindspore.watch.graph import edge_of, is_leaf, tensors_in
+from msprobe_core.mindspore.watch.autograd_graph import edge_of, is_leaf, tensors_in
 from msprobe_core.values.arguments import Fragment
 from msprobe_core.values.text import quoted
 

@@ -9,7 +9,7 @@ from mindspore import nn
 
 from msprobe_core.capture.replacing import Replacements
 from msprobe_core.capture.trace import Trace
-from msprobe_core.mindspore.watch.capture import Capture
+from msprobe_core.mindspore.watch.every_watch import Capture
 
 
 class TokenRange:

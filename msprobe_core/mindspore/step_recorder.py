@@ -17,11 +17,11 @@ from msprobe_core.config import Config
 from msprobe_core.config.slices import Slice
 from msprobe_core.errors import WriteError
 from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
-from msprobe_core.mindspore.record.book import ArrayBook, Saves, ValueOptions
+from msprobe_core.mindspore.record.array_book import ArrayBook, Saves, ValueOptions
 from msprobe_core.mindspore.record.npy_files import NpyFiles
-from msprobe_core.mindspore.watch.capture import Capture
-from msprobe_core.mindspore.watch.saved_values import SavedValues
-from msprobe_core.mindspore.watch.token_range import TokenRange
+from msprobe_core.mindspore.watch.every_watch import Capture
+from msprobe_core.mindspore.watch.model_calls import TokenRange
+from msprobe_core.mindspore.watch.named_values import SavedValues
 from msprobe_core.report import say
 from msprobe_core.writer.step_files import Header
 

@@ -10,7 +10,7 @@ from mindspore import nn
 
 from msprobe_core.capture.entry import Entry
 from msprobe_core.capture.trace import Trace
-from msprobe_core.mindspore.record.entries import write_named
+from msprobe_core.mindspore.record.call_entries import write_named
 
 Later = Callable[[Callable[[], None]], None]
 """Puts off the writing of an entry until the node that runs has ended."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from msprobe_core.capture.debugger import Debugger
+from msprobe_core.capture.debugger_methods import Debugger
 from msprobe_core.config import Config
-from msprobe_core.mindspore.framework import MindSporeFramework, check_available
+from msprobe_core.mindspore.dynamic_graph import MindSporeFramework, check_available
 
 
 class PrecisionDebugger(Debugger):

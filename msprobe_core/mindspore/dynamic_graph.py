@@ -10,7 +10,7 @@ from mindspore import communication, nn
 from msprobe_core.capture.stacks import StackBook
 from msprobe_core.config import Config
 from msprobe_core.errors import ConfigError, LifecycleError
-from msprobe_core.mindspore.recorder import MindSporeStepRecorder
+from msprobe_core.mindspore.step_recorder import MindSporeStepRecorder
 
 _UNAVAILABLE = {
     "slice": "parts of tensors",
