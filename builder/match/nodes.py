@@ -311,9 +311,10 @@ class _Matcher:
 
     def _match_gradients(self) -> None:
         matching = self.matching
-        for node in matching.problem.in_order:
+        left, right = _gradients(matching.problem), _gradients(matching.benchmark)
+        for node in left:
             parent = node.parent
-            if node.entry is None or node.entry.kind != "parameters_grad" or parent is None:
+            if parent is None:
                 continue
             partner = matching.partner.get(parent)
             for candidate in partner.children if partner is not None else ():
@@ -323,6 +324,8 @@ class _Matcher:
                 # Directly under the root stand the gradients of many modules: only names tell.
                 if parent.kind != "root" or _own_key(candidate) == _own_key(node):
                     matching.pair(node, candidate, matching.reason[parent])
+        # A backward pass of a module that one side did not record leaves its gradients elsewhere.
+        self._pair_in_turn(left, right, self._wanted, _own_key)
 
 
 def _parent(node: TreeNode) -> str | None:
@@ -335,6 +338,11 @@ def _is_flat(tree: Tree) -> bool:
 
 def _calls(tree: Tree) -> list[TreeNode]:
     return [n for n in tree.in_order if n.kind == "api" and _stands_alone(n)]
+
+
+def _gradients(tree: Tree) -> list[TreeNode]:
+    nodes = tree.in_order
+    return [n for n in nodes if n.entry is not None and n.entry.kind == "parameters_grad"]
 
 
 def _unparsed(tree: Tree) -> list[TreeNode]:

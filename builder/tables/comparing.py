@@ -20,11 +20,11 @@ from builder.match.rollout_mapping import Backend
 from builder.match.tree import Tree, TreeNode
 from builder.run.executor import LocalProcesses
 from builder.run.order import link_ranks, order_findings
-from builder.tables.cells import Cell
+from builder.tables.cells import NO_PARTNER, Cell
 from builder.tables.first_difference import write_calls, write_first_differences
 from builder.tables.pairing import Place, plan_tables
 from builder.tables.sheets import check_folder, write_csv, write_xlsx
-from builder.tables.table_columns import OWN, SCORES, own_places
+from builder.tables.table_columns import MESSAGES, OWN, RESULT, SCORES, own_places
 from builder.tables.value_table import ValueTable
 from builder.work.mapping_rules import check_rules, match_rules
 from builder.work.options import BuildOptions
@@ -78,12 +78,37 @@ class TablesResult:
         return sum(outcome.compared for outcome in self.outcomes)
 
 
+@dataclass(slots=True)
+class RatedRows:
+    """How many rows of a table are rated error, the name of the first and what it says of it.
+
+    It counts while the table is written.
+    """
+
+    header: Sequence[str]
+    count: int = 0
+    name: str = ""
+    messages: str = ""
+
+    def counted(self, rows: Iterator[list[Cell]]) -> Iterator[list[Cell]]:
+        """The rows as they are."""
+        result = self.header.index(RESULT)
+        for row in rows:
+            if row[result] == "error":
+                self.count += 1
+                if self.count == 1:
+                    self.name = str(row[row[0] == NO_PARTNER])
+                    self.messages = str(row[self.header.index(MESSAGES)])
+            yield row
+
+
 @dataclass(frozen=True, slots=True)
 class TabledPair(PairOutcome):
     """The outcome of a pair with its files, and what could not be done as the user wanted."""
 
     files: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
+    rated: RatedRows | None = None
 
 
 def compare_into_tables(
@@ -170,26 +195,30 @@ class TabledPairs:
     def _attempt(self, plan: PairPlan, cores: int) -> TabledPair:
         instructions = replace(self.instructions, cores=cores)
         result = work_on(plan, instructions, lambda _: None)
-        files = tuple(self._write(plan, result))
+        table = self._table(result)
+        rated = RatedRows(table.header)
+        files = tuple(self._write(plan, table, rated))
         benchmark = result.pair.benchmark
         assert benchmark is not None
         number = 2 * list(self.stems).index((plan.step, plan.rank))
         sides = _Side(result.pair.problem, number), _Side(benchmark, number + 1)
         outcome = outcome_of(result, *sides, instructions.rules)
         told = {name: getattr(outcome, name) for name in _FIELDS}
-        return TabledPair(**told, files=files, notes=result.pair.notes)
+        return TabledPair(**told, files=files, notes=result.pair.notes, rated=rated)
 
-    def _write(self, plan: PairPlan, result: PairResult) -> Sequence[Path]:
-        stem = self.stems[plan.step, plan.rank]
+    def _table(self, result: PairResult) -> ValueTable:
         names = [name for extension in self.instructions.extensions for name in extension.measures]
-        table = ValueTable(result, self.options.build.threshold, names)
+        return ValueTable(result, self.options.build.threshold, names)
+
+    def _write(self, plan: PairPlan, table: ValueTable, rated: RatedRows) -> Sequence[Path]:
+        stem = self.stems[plan.step, plan.rank]
         if self.options.first_differences:
             return [write_calls(stem, table)]
         rows = iter(table.rows())
         first = next(rows, None)
         if first is None:
             return []
-        listed = self._logged(table, first, rows)
+        listed = rated.counted(self._logged(table, first, rows))
         if self.options.form == "xlsx":
             # The first sheet is mindstudio-probe's own, whose tools take no column more.
             theirs, ours = len(table.header) - len(OWN), own_places(table.header)

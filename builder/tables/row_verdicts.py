@@ -174,6 +174,11 @@ class RowVerdicts:
     def _own(
         self, call: Call, place: Place, score: float | None, before: float, is_named: bool
     ) -> list[str]:
+        if {place.problem, place.benchmark} == {NULL, SURPLUS} and None not in (
+            call.problem,
+            call.benchmark,
+        ):
+            return []  # one tool writes null where another writes nothing: neither is a value
         if SURPLUS in (place.problem, place.benchmark):
             return [self._one_sided(call, place, is_named)]
         if NULL in (place.problem, place.benchmark):

@@ -31,12 +31,17 @@ Tree: TypeAlias = Any  # nested lists, tuples and dicts of what an operator take
 class Format:
     """Units in the last place, halved: `store` of results, `add` of sums, and of products where
     a device shortens the inputs of matrix products or convolutions (TF32, HF32).
+
+    Below `normal` the format of results has no smaller units: what is stored there is off by
+    `store · normal`, however small it is (gradual underflow; N. Higham, Accuracy and Stability of
+    Numerical Algorithms, 2.2).
     """
 
     store: float
     add: float
     matrix: float = 0.0
     convolution: float = 0.0
+    normal: float = 0.0
 
 
 @dataclass(slots=True)
@@ -140,7 +145,9 @@ class RandomRounding(TorchDispatchMode):
 
     def _perturbation(self, unit: float) -> _Perturbation:
         scalar = self._rounding.format.store
-        return _Perturbation(self._generator, unit, self._stored, scalar, self._given)
+        # Inside a fused operator, whose results keep a wider format, nothing underflows.
+        normal = self._rounding.format.normal if self._stored == scalar else 0.0
+        return _Perturbation(self._generator, unit, self._stored, scalar, self._given, normal)
 
     def _taken_apart(self, func: Operator, name: str, args: Tree, kwargs: Tree) -> Tree:
         if not self._rounding.in_parts or self._depth >= _MOST_NESTED:
@@ -172,7 +179,8 @@ class _Perturbation:
     """Multiplies by 1 plus noise; integers and infinities stay what they are.
 
     `unit` is for what is given and computed, `stored` for what is computed besides, `scalar` for
-    Python numbers that the format cannot hold.
+    Python numbers that the format cannot hold. Computed numbers below `normal` get noise that is
+    as large for all of them.
     """
 
     def __init__(
@@ -182,7 +190,9 @@ class _Perturbation:
         stored: float,
         scalar: float,
         given: set[int],
+        normal: float,
     ) -> None:
+        self._normal = normal
         self._generator = generator
         self._unit = unit
         self._stored = stored
@@ -198,13 +208,26 @@ class _Perturbation:
 
     def _leaf(self, leaf: Tree, written: set[int]) -> Tree:
         if isinstance(leaf, torch.Tensor) and _is_float(leaf):
-            factor = self._factor(leaf)
-            if factor is None:
-                return leaf
-            return leaf.mul_(factor) if id(leaf) in written else leaf * factor
+            factor, underflow = self._factor(leaf), self._underflow(leaf)
+            in_place = id(leaf) in written
+            if factor is not None:
+                leaf = leaf.mul_(factor) if in_place else leaf * factor
+            if underflow is not None:
+                leaf = leaf.add_(underflow) if in_place else leaf + underflow
+            return leaf
         if isinstance(leaf, float) and math.isfinite(leaf) and _rounds(leaf, self._scalar):
             return leaf * (1 + self._scalar * self._one())
         return leaf
+
+    def _underflow(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        if not self._normal or tensor.untyped_storage().data_ptr() in self._given:
+            return None
+        size = tensor.abs()
+        below = (size < self._normal) & (size > 0)
+        if not bool(below.any()):
+            return None
+        noise = torch.rand(tensor.shape, generator=self._generator, dtype=size.dtype)
+        return noise.mul_(2).sub_(1).mul_(self._stored * self._normal) * below
 
     def _factor(self, tensor: torch.Tensor) -> torch.Tensor | None:
         computed = tensor.untyped_storage().data_ptr() not in self._given

@@ -39,9 +39,12 @@ def call_format(dtypes: list[torch.dtype], *, shortens: tuple[float, float]) -> 
     16-bit formats and narrower ones are summed in float32. `shortens` are the units to which the
     device rounds the inputs of products of matrices and of convolutions in float32.
     """
-    store = max((unit(dtype) for dtype in dtypes), default=0.0)
-    float32 = unit(torch.float32)
-    return Format(store, min(store, float32) if store else 0.0, *shortens)
+    floating = [dtype for dtype in dtypes if unit(dtype)]
+    coarsest = max(floating, key=unit, default=None)
+    if coarsest is None:
+        return Format(0.0, 0.0, *shortens)
+    store, normal = unit(coarsest), float(torch.finfo(coarsest).tiny)
+    return Format(store, min(store, unit(torch.float32)), *shortens, normal)
 
 
 class Deviation:

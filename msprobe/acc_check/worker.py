@@ -98,7 +98,7 @@ def _row(call: Call, source: object, pair: object, setup: Setup) -> CallRow:
     assert isinstance(pair, Pair)
     checked = check_call(call, source, pair)
     row = checked.row
-    if setup.standard != "rounding" and row.values:
+    if row.values:
         values = [by_standard(value, setup.standard) for value in row.values]
         forward, backward = verdicts(call.name, values)
         row = replace(row, forward=forward, backward=backward, values=values)

@@ -255,9 +255,18 @@ def print_summary(result: TablesResult) -> None:
     if not result.compared_values and not result.failed:
         print("note: no value of one run could be compared with one of the other; dump both with")
         print("      the same task (statistics or tensor) and summary_mode")
-    print(f"begins: {beginning(result.findings, result.outcomes)}")
+    print(f"begins: {_beginning(result)}")
     for file in result.files:
         print(f"file: {file}")
+
+
+def _beginning(result: TablesResult) -> str:
+    rated = [each.rated for each in result.outcomes if each.rated is not None and each.rated.count]
+    if not rated or result.findings:
+        return beginning(result.findings, result.outcomes)
+    count = sum(rows.count for rows in rated)
+    said = "; ".join(json.loads(rated[0].messages))
+    return f"no call is named, but rows are rated error ({count}), first {rated[0].name}: {said}"
 
 
 def exit_code(result: TablesResult) -> Exit:

@@ -124,3 +124,23 @@ def test_every_node_says_why_it_has_or_lacks_a_partner(tmp_path: Path) -> None:
     theirs = tree(tmp_path / "b", ["Torch.mm.0.forward"])
     matching = match_trees(ours, theirs)
     assert set(matching.reason) == {*ours.in_order, *theirs.in_order}
+
+
+def test_gradients_of_a_module_whose_backward_pass_one_side_lacks(tmp_path: Path) -> None:
+    module, gradient = "Module.norm.BatchNorm2d", "Module.norm.BatchNorm2d.parameters_grad.0"
+
+    def make(folder: Path, *, passes_back: bool) -> Tree:
+        data: dict[str, object] = {
+            f"{module}.forward.0": forward([tensor()], [tensor()]),
+            gradient: {"weight": [tensor()]},
+        }
+        construct: dict[str, str | None] = dict.fromkeys(data)
+        if passes_back:
+            data[f"{module}.backward.0"] = backward([tensor()], [tensor()])
+            construct |= {f"{module}.backward.0": None, gradient: f"{module}.backward.0"}
+        return build_tree(read_dump(write_dump(folder, data, construct)))
+
+    with_it = make(tmp_path / "with", passes_back=True)
+    without = make(tmp_path / "without", passes_back=False)
+    for sides in ((with_it, without), (without, with_it)):
+        assert partners(match_trees(*sides))[gradient] == gradient

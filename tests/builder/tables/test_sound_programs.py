@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from tests.builder.dumps import backward, forward, tensor, write_dump
 from tests.builder.tables.programs import compared, recorded, spoken
 
 REPLACED = tuple(f"Functional.{name}.{n}.backward" for name in ("linear", "conv2d") for n in (0, 1))
@@ -129,3 +130,14 @@ def test_a_call_more_whose_result_nothing_uses(
     assert {name for name in said if ".backward" in name or "parameters_grad" in name} == set()
     assert {json.loads(text)[0].partition(":")[0] for text in said.values()} <= {"warning"}
     assert len(said) <= 6
+
+
+@pytest.mark.parametrize("side", ["problem", "benchmark"])
+def test_null_beside_nothing_is_no_difference(tmp_path: Path, side: str) -> None:
+    for name in ("problem", "benchmark"):
+        outputs: list[object] = [tensor(), None] if name == side else [tensor()]
+        call = "Module.a.Attention.backward.0"
+        data = {"Torch.exp.0.forward": forward([tensor()], [tensor()])}
+        write_dump(tmp_path / name, {**data, call: backward([tensor()], outputs)}, {call: None})
+    rows, _ = compared(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "tables")
+    assert spoken(rows) == {}

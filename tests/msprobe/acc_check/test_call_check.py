@@ -192,3 +192,30 @@ def test_reference_in_the_format_of_the_call_allows_twice_the_rounding() -> None
     assert checked(made, reference=Place("cpu")).row.forward == "pass"
     summed_in_16_bit = instead(lambda a, b: (a.bfloat16() @ b.bfloat16()).float())
     assert checked(made, summed_in_16_bit).row.forward == "error"
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("Torch.cumprod", (1,)),
+        ("Functional.softmax", (1,)),
+        ("Torch.sigmoid", ()),
+        ("Torch.exp", ()),
+    ],
+)
+def test_what_lies_below_the_normal_numbers_of_a_format_is_right(
+    name: str, arguments: tuple[object, ...], dtype: torch.dtype, seed: int
+) -> None:
+    # Products of 32 numbers, and exponentials of -12: in float16 the units there are 6e-8 for all.
+    wide = normal(4, 32) if name == "Torch.cumprod" else normal(4, 32) * 4 - 12
+    made = call(name, wide.to(dtype).requires_grad_(), *arguments, backward=True)
+    found = checked(made, seed=seed)
+    assert (found.row.forward, found.row.backward) == ("pass", "pass"), why(found)
+
+
+def test_a_wrong_product_is_wrong_there_too() -> None:
+    made = call("Torch.cumprod", normal(4, 32).half().requires_grad_(), 1, backward=True)
+    wrong = checked(made, instead(lambda x, dim: torch.cumprod(x * 1.2, dim)))
+    assert wrong.row.forward == "error"
