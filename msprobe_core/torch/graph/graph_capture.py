@@ -164,7 +164,7 @@ def _is_wrapper(module: torch.nn.Module) -> bool:
 def _forget_compiled_code() -> None:
     """Have dynamo compile again what it compiled before the hooks came: it would not see them."""
     dynamo = sys.modules.get("torch._dynamo")
-    if dynamo is None or not any(dynamo.utils.counters.values()):
+    if dynamo is None or not dynamo.utils.counters["stats"]["unique_graphs"]:
         return
     dynamo.reset()
     say("what was compiled before start is compiled again, as it has no hooks")
