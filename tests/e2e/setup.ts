@@ -115,7 +115,8 @@ function forbidWriting(folder: string, logdir: string): void {
   chmodSync(join(logdir, "renamed"), 0o555);
 }
 
-async function launch(processes: ChildProcess[], command: string[], address: string): Promise<void> {
+/** Start a server and wait until it answers; it joins the processes to be ended. */
+export async function launch(processes: ChildProcess[], command: string[], address: string): Promise<void> {
   const [program = "", ...args] = command;
   const started = spawn(program, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
   processes.push(started);
@@ -132,7 +133,7 @@ async function launch(processes: ChildProcess[], command: string[], address: str
   throw new Error(`${command.join(" ")} did not answer at ${address}\n${said}`);
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((done, failed) => {
     const server = createServer();
     server.on("error", failed);

@@ -7,6 +7,7 @@ import { Group, Panel, Separator } from "react-resizable-panels";
 import type { Databases } from "../../api/types";
 import { useAddressBar } from "../../hooks/useAddressBar";
 import { useBoot } from "../../hooks/useBoot";
+import { useOnlyTrends } from "../../hooks/useOnlyTrends";
 import { useReplaced } from "../../hooks/useReplaced";
 import { useShortcuts } from "../../hooks/useShortcuts";
 import { useTrendAddress } from "../../hooks/useTrendAddress";
@@ -34,6 +35,7 @@ export function App() {
   useReplaced(databases.data);
   useAddressBar();
   useTrendAddress();
+  useOnlyTrends(databases.data);
   const trends = useTrends((state) => state.run);
   useShortcuts();
   useEffect(followHostTheme, []);
