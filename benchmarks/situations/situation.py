@@ -131,10 +131,34 @@ def loss_of(logits: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
     return nn.functional.cross_entropy(logits.flatten(0, -2), wanted.flatten())
 
 
-def train(model: nn.Module, batch: torch.Tensor | None = None) -> torch.Tensor:
-    """Gradients of one batch."""
+def train(
+    model: nn.Module, batch: torch.Tensor | None = None, call: Callable[..., Any] | None = None
+) -> torch.Tensor:
+    """Gradients of one batch; `call` stands for the model, if it is called by another name."""
     batch = tokens() if batch is None else batch
     model.zero_grad()
-    loss = loss_of(model(batch), batch)
+    loss = loss_of((model if call is None else call)(batch), batch)
     loss.backward()
     return loss
+
+
+def trained_on(model: nn.Module, *shape: int) -> Made:
+    """A step that takes the gradients of the sum of what the model makes of normal numbers."""
+
+    def step(_: int) -> Any:
+        model.zero_grad()
+        out = model(normal(*shape))
+        out.sum().backward()
+        return out
+
+    return model, step
+
+
+def asked_for(model: nn.Module, *shape: int) -> Made:
+    """A step that calls the model on normal numbers, without gradients."""
+
+    def step(_: int) -> Any:
+        with torch.no_grad():
+            return model(normal(*shape))
+
+    return model, step

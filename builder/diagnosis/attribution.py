@@ -249,6 +249,8 @@ class _Attribution:
             worst = Excess(inf, self.known.outputs(node)[0])
         if cause is not None and worst.times <= (_PLAIN if worst.told else _BEHIND):
             return None
+        if cause is not None and _is_gradient(node) and not worst.told:
+            return None  # it may add up with that of another call of its parameter
         change = self.changes.of(node)
         if worst.times <= (_PLAIN if change is None or cause is not None else _CHANGED):
             return None
@@ -262,8 +264,8 @@ class _Attribution:
 
         Only where no call inside the module, which would have been named before, is recorded.
         """
-        entry, whole = node.entry, node.backward
-        if entry is None or entry.kind != "parameters_grad" or whole not in self.matching.partner:
+        whole = node.backward
+        if not _is_gradient(node) or whole not in self.matching.partner:
             return node, worst
         if any(child in self.ledger.source for child in whole.children):
             return node, worst
@@ -304,9 +306,13 @@ def _times(excess: Excess) -> float:
 
 def _holds_calls(node: TreeNode) -> bool:
     """Whether a node is a module with calls inside, which are judged in its place."""
-    entry = node.entry
-    is_gradient = entry is not None and entry.kind == "parameters_grad"
-    return node.kind == "module" and bool(node.children) and entry is not None and not is_gradient
+    is_entry = node.entry is not None and not _is_gradient(node)
+    return node.kind == "module" and bool(node.children) and is_entry
+
+
+def _is_gradient(node: TreeNode) -> bool:
+    """Whether a node is the gradients of the parameters of a module."""
+    return node.entry is not None and node.entry.kind == "parameters_grad"
 
 
 def _is_update(node: TreeNode) -> bool:

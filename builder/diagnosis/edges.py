@@ -267,10 +267,10 @@ class Edges:
         (first, *others) = readers
         if others or api_name(first) not in _OF_SEVERAL:
             return None
-        whole = self._known.of_reader(first, row)
-        if whole is None:
-            return None
         known = self._known
+        whole = known.of_reader(first, row)
+        if whole is None or any(known.stands_out(first, r) for r in known.outputs(first)):
+            return None  # what it keeps for its gradient may be as wrong as what it puts out
         recorded = known.outputs(first.backward) if first.backward is not None else []
         same = (r for r in recorded if known.size[r] == known.size[row])
         part = max(map(known.reach, same), default=0.0)

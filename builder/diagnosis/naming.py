@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from math import inf
 
 import numpy as np
 
+from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.edges import Edges, Excess
 from builder.diagnosis.excess import Expected
 from builder.diagnosis.facts import Facts
@@ -17,6 +17,8 @@ from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import TreeNode
 from builder.reasons import Reason
+
+_FURTHEST = 2 * ESTIMATED
 
 
 class Naming:
@@ -178,10 +180,13 @@ class Naming:
     def _with_evidence(self, finding: Finding, excess: Excess) -> Finding:
         """Keep with a finding how far apart a value is, and how far its inputs explain.
 
-        Both as shares of its norm; nothing where the distance is infinite.
+        Both as shares of its norm; nothing where the distance is infinite, or the norm unknown: two
+        values are no further apart than twice the larger norm, and estimates err by as much again.
         """
         row, share = excess.row, self.known.share[excess.row]
-        if 0 < share < inf and all(reason["code"] != "explained" for reason in finding.reasons):
+        if 0 < share <= _FURTHEST and all(
+            reason["code"] != "explained" for reason in finding.reasons
+        ):
             explained = min(share, excess.came / self.known.norm[row])
             key = self.comparison.keys[row]
             evidence: Reason = {"code": "explained", "value": key, "apart": share}

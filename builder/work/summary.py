@@ -7,7 +7,7 @@ from typing import Protocol, TypedDict
 import numpy as np
 
 from builder.compare.comparison import Comparison
-from builder.compare.modes import unlike
+from builder.compare.modes import mode_of, unlike
 from builder.diagnosis.causes import source_line
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.finding import Finding
@@ -42,8 +42,14 @@ def outcome_of(
     """The outcome of a pair that was worked on; `benchmark` is None for a single graph."""
     plan, comparison = result.pair.plan, result.pair.comparison
     if comparison is None or benchmark is None:
-        own = _messages(problem)
-        return PairOutcome(plan.step, plan.rank, graphs=(problem.graph,), messages=(own,))
+        dump = problem.tree.dump
+        return PairOutcome(
+            plan.step,
+            plan.rank,
+            mode=mode_of(dump, dump),
+            graphs=(problem.graph,),
+            messages=(_messages(problem),),
+        )
     matched = len(comparison.matching.partner) // 2 - 1
     late = result.walked.late
     apart = unlike(problem.tree.dump, benchmark.tree.dump)

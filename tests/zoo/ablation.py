@@ -47,7 +47,7 @@ Part = tuple[object, str, object]
 _NODES = 1 << 32
 
 
-def _nothing(*_: object) -> None:
+def _nothing(*_: object, **__: object) -> None:
     return None
 
 

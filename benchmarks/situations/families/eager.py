@@ -16,6 +16,7 @@ from benchmarks.situations.situation import (
     situation,
     tokens,
     train,
+    trained_on,
 )
 
 
@@ -216,14 +217,7 @@ def in_place() -> Made:
         return y.relu_().view(-1)
 
     model = nn.Sequential(nn.Linear(4, 4), calling(change))
-
-    def step(_: int) -> Any:
-        model.zero_grad()
-        out = model(normal(3, 4))
-        out.sum().backward()
-        return out
-
-    return model, step
+    return trained_on(model, 3, 4)
 
 
 @situation("static buffers written every step", core=True)
@@ -253,11 +247,4 @@ def tied() -> Made:
 @situation("random numbers within the step")
 def random_numbers() -> Made:
     model = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), calling(lambda x: x + torch.randn(8)))
-
-    def step(_: int) -> Any:
-        model.zero_grad()
-        out = model(normal(2, 8))
-        out.sum().backward()
-        return out
-
-    return model, step
+    return trained_on(model, 2, 8)

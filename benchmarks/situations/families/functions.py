@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchmarks.situations.situation import Made, calling, normal, situation
+from benchmarks.situations.situation import Made, calling, situation, trained_on
 
 
 class Scaled(torch.autograd.Function):
@@ -39,13 +39,6 @@ class Paired(torch.autograd.Function):
         return gradients[0] * x.cos() - gradients[1] * x.sin()
 
 
-def trained(model: nn.Module) -> torch.Tensor:
-    model.zero_grad()
-    out = model(normal(3, 4))
-    out.sum().backward()
-    return out
-
-
 @situation("custom autograd functions", core=True)
 def autograd_functions() -> Made:
     model = nn.Sequential(
@@ -53,7 +46,7 @@ def autograd_functions() -> Made:
         calling(lambda x: Scaled.apply(x, 2.0)),
         calling(lambda x: sum(Paired.apply(x))),
     )
-    return model, lambda _: trained(model)
+    return trained_on(model, 3, 4)
 
 
 @lru_cache(maxsize=1)
@@ -84,4 +77,4 @@ def library_operators() -> Made:
         return doubled()(x) + buffer
 
     model = nn.Sequential(nn.Linear(4, 4), calling(call))
-    return model, lambda _: trained(model)
+    return trained_on(model, 3, 4)

@@ -11,7 +11,16 @@ import torch
 from torch import nn
 from torch.nn.utils import parametrizations
 
-from benchmarks.situations.situation import Made, Net, normal, situation, tokens, train
+from benchmarks.situations.situation import (
+    Made,
+    Net,
+    asked_for,
+    normal,
+    situation,
+    tokens,
+    train,
+    trained_on,
+)
 
 
 def nothing(*_: object) -> None:
@@ -91,14 +100,7 @@ def parametrized() -> Made:
         parametrizations.weight_norm(nn.Linear(4, 4)),
         parametrizations.spectral_norm(nn.Linear(4, 4)),
     )
-
-    def step(_: int) -> Any:
-        model.zero_grad()
-        out = model(normal(3, 4))
-        out.sum().backward()
-        return out
-
-    return model, step
+    return trained_on(model, 3, 4)
 
 
 @situation("recurrent layers")
@@ -119,14 +121,7 @@ def recurrent() -> Made:
 def attention() -> Made:
     layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     model = nn.Sequential(nn.TransformerEncoder(layer, 2, enable_nested_tensor=False))
-
-    def step(_: int) -> Any:
-        model.zero_grad()
-        out = model(normal(2, 5, 8))
-        out.sum().backward()
-        return out
-
-    return model, step
+    return trained_on(model, 2, 5, 8)
 
 
 @situation("batch norm, train and eval")
@@ -147,12 +142,7 @@ def batch_norm() -> Made:
 def quantised() -> Made:
     torch.backends.quantized.engine = "fbgemm"
     model = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(8, 8)), {nn.Linear})
-
-    def step(_: int) -> Any:
-        with torch.no_grad():
-            return model(normal(3, 8))
-
-    return model, step
+    return asked_for(model, 3, 8)
 
 
 @situation("graphs of many thousand calls", steps=1)

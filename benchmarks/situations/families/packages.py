@@ -8,7 +8,16 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchmarks.situations.situation import Made, Net, loss_of, normal, situation, tokens, train
+from benchmarks.situations.situation import (
+    Made,
+    Net,
+    loss_of,
+    normal,
+    situation,
+    tokens,
+    train,
+    trained_on,
+)
 
 TRANSFORMERS = ("transformers",)
 
@@ -142,14 +151,7 @@ def torchao_float8() -> Made:
         nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 32)),
         config=Float8LinearConfig(emulate=True),
     )
-
-    def step(_: int) -> Any:
-        model.zero_grad()
-        out = model(normal(16, 32))
-        out.sum().backward()
-        return out
-
-    return model, step
+    return trained_on(model, 16, 32)
 
 
 @situation("Trainer of Lightning", needs=("lightning",), steps=1)

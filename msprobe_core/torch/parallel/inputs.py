@@ -13,10 +13,15 @@ from weakref import ref
 import torch
 
 from msprobe_core.torch.measure.checksum import crc32_of, crc32_of_rows
+from msprobe_core.torch.measure.strided import has_memory
 
 _INTEGERS = frozenset((torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8))
 _MOST_ROWS = 256
 _Known = tuple[ref[torch.Tensor], int, dict[str, object]]
+
+
+def _has_integers(tensor: torch.Tensor) -> bool:
+    return tensor.dtype in _INTEGERS and tensor.numel() > 0 and has_memory(tensor)
 
 
 class IntegerInputs:
@@ -32,7 +37,7 @@ class IntegerInputs:
         found = {
             key: self._described(value)
             for key, value in given.items()
-            if type(value) is torch.Tensor and value.dtype in _INTEGERS and value.numel()
+            if type(value) is torch.Tensor and _has_integers(value)
         }
         if found:
             self._calls[name] = found

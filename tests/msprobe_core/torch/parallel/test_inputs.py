@@ -61,3 +61,16 @@ def test_a_tensor_that_was_written_in_between_is_read_anew(tmp_path: Path) -> No
     (path,) = tmp_path.glob("step0/*/dump.json")
     first, second = json.loads(path.read_text())["inputs"].values()
     assert first["input"]["checksum"] != second["input"]["checksum"]
+
+
+def test_integers_without_memory_have_no_checksum(tmp_path: Path) -> None:
+    with torch.device("meta"):
+        model, tokens = _Fed(), torch.zeros(2, 3, dtype=torch.int64)
+    debugger = PrecisionDebugger(dump_path=tmp_path, level="mix", task="statistics")
+    debugger.start(model)
+    model(tokens)
+    debugger.stop()
+    debugger.step()
+    (path,) = tmp_path.glob("step0/*/dump.json")
+    assert "inputs" not in json.loads(path.read_text())
+    assert not list(path.parent.glob("*error*"))
