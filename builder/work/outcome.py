@@ -96,8 +96,8 @@ def decided_ties(outcomes: Iterable[PairOutcome]) -> list[Reason]:
 def rated_errors(outcomes: Iterable[PairOutcome]) -> list[Reason]:
     """One note on nodes that are rated error where no finding says that a number differs.
 
-    Of runs that compute in unlike formats, and of those in which a tie picked other elements (and so
-    other shapes), another note says so.
+    Of runs that compute in unlike formats, and of those in which a tie picked other elements (and
+    so other shapes), another note says so.
     """
     rated = [o for o in outcomes if o.findings or (o.errors and not _is_explained(o))]
     if not rated or any(outcome.findings for outcome in rated):
