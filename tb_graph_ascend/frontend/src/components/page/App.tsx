@@ -82,6 +82,9 @@ function Content({ databases }: { databases: Databases }) {
 /** Wide enough for the names of all lists: 400 pixels, less in a narrow window, more in a very wide one. */
 const LISTS_PX = `${Math.max(Math.min(400, Math.max(260, window.innerWidth * 0.3)), window.innerWidth * 0.2)}px`;
 
+/** Room for a head and eight values; what a tall window has beyond that is for the rows. */
+const DETAILS = window.innerHeight > 1100 ? "300px" : "30%";
+
 function Workspace() {
   const { t } = useTranslation();
   const { lists, compact } = useLayout();
@@ -104,7 +107,7 @@ function Workspace() {
           </Group>
         </Panel>
         <Separator className="separator horizontal" aria-label={t("frame.details")} />
-        <Panel id="details" defaultSize={compact ? "37%" : "30%"} minSize="90px">
+        <Panel id="details" defaultSize={compact ? "37%" : DETAILS} minSize="90px">
           <BottomPanel />
         </Panel>
       </Group>
