@@ -30,6 +30,7 @@ async function main([folder, peer]) {
     const place = (name) => addressOf(base, name);
     await measureOpening(browser, await place("deep"), "100,000 nodes", 1);
     await measureWide(browser, await place("wide"));
+    await measureGraph(browser, await place("wide"), await place("deep"));
     await measureDeep(browser, await place("deep"), "100,000 nodes", 1);
     if (existsSync(join(folder, "million"))) {
       await measureOpening(browser, await place("million"), "1,000,000 nodes", 2);
@@ -76,6 +77,33 @@ async function measureWide(browser, url) {
     await page.waitForTimeout(800);
   }
   report("switch the step", median(switches), 200, "ms");
+  await page.context().close();
+}
+
+/** A module as boxes and edges: shown, panned over, and a box opened in place. */
+async function measureGraph(browser, wide, deep) {
+  const page = await newPage(browser);
+  await page.goto(wide);
+  await toFirstRow(page);
+  const shown = [];
+  for (let run = 0; run < REPEATS; run += 1) {
+    shown.push(await page.evaluate(() => window.bench.untilBoxes({ key: "v" })));
+    if (run + 1 < REPEATS) await page.keyboard.press("v");
+    await page.waitForTimeout(300);
+  }
+  report(`a module as a graph of ${shown[0].boxes} boxes`, median(shown.map(({ ms }) => ms)), 150, "ms");
+  report(`pan, p95 frame: ${shown[0].boxes} boxes`, percentile(await page.evaluate((n) => window.bench.panFrames(n), FRAMES), 0.95), 17, "ms");
+  await page.goto(deep);
+  await toFirstRow(page);
+  await page.keyboard.press("Home");
+  await page.evaluate(() => window.bench.untilBoxes({ key: "v" }));
+  const opened = [];
+  for (let run = 0; run < 2 * REPEATS; run += 1) {
+    const taken = await page.evaluate(() => window.bench.untilBoxes({ box: 0 }));
+    if (run % 2 === 0) opened.push(taken);
+    await page.waitForTimeout(300);
+  }
+  report(`open a box in place, ${opened[0].boxes} boxes then`, median(opened.map(({ ms }) => ms)), 100, "ms");
   await page.context().close();
 }
 

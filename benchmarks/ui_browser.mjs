@@ -73,6 +73,33 @@ function installProbe() {
       }
       return times;
     },
+    /** From a key or a double click on a box until another picture of boxes is painted. */
+    async untilBoxes({ key, box }) {
+      const drawing = () => document.querySelector(".boxes-frame svg");
+      const count = () => document.querySelectorAll(".boxes-frame .box").length;
+      const before = count();
+      const start = performance.now();
+      if (key !== undefined) window.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      else document.querySelectorAll(".boxes-frame .box-chevron")[box].dispatchEvent(new MouseEvent("click", { bubbles: true }));
+      do await frame();
+      while (!drawing() || count() === 0 || count() === before);
+      // What is in the page now is painted with the next frame.
+      await frame();
+      return { ms: performance.now() - start, boxes: count() };
+    },
+    async panFrames(count) {
+      const target = document.querySelector(".boxes-frame");
+      const times = [];
+      let last = await frame();
+      for (let index = 0; index < count; index += 1) {
+        const deltaY = index % 100 < 50 ? 40 : -40;
+        target.dispatchEvent(new WheelEvent("wheel", { deltaY, deltaX: deltaY / 2, bubbles: true, cancelable: true }));
+        const now = await frame();
+        times.push(now - last);
+        last = now;
+      }
+      return times;
+    },
     async search(query) {
       const input = document.querySelector("#search");
       input.focus();

@@ -32,6 +32,7 @@ from builder.results.manual.patches import NodeSource, Patches
 from builder.results.records import (
     Across,
     Children,
+    CommunicationLink,
     Findings,
     FirstOutput,
     Node,
@@ -231,8 +232,6 @@ class ResultDatabase:
         own = self.node(id_)
         partner = next(iter(self.nodes_by_id([own.match])), None) if own.match else None
         problem, benchmark = (own, partner) if own.side == "problem" else (partner, own)
-        with self.engine.connect() as connection:
-            links = links_of(connection, id_)
         with self.engine_at(id_).connect() as connection:
             return NodeDetails(
                 node=own,
@@ -242,8 +241,21 @@ class ResultDatabase:
                     stack_of(connection, problem) if problem else None,
                     stack_of(connection, benchmark) if benchmark else None,
                 ),
-                communication=links,
+                communication=self._links(id_),
             )
+
+    def _links(self, id_: int) -> list[CommunicationLink]:
+        """The communication partners of a node as they fared."""
+        with self.engine.connect() as connection:
+            links = links_of(connection, id_)
+        named = [peer for *_, peer in links if peer is not None]
+        peers = {n.id: n for n in self.nodes_by_id(named)}
+        return [
+            CommunicationLink(kind, rank, peer, known.name, known.input_score, known.score)
+            if (known := peers.get(-1 if peer is None else peer)) is not None
+            else CommunicationLink(kind, rank, peer, None)
+            for kind, rank, peer in links
+        ]
 
     def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
         """What nodes put out first; asked for a window of rows, not for a pair."""

@@ -50,6 +50,24 @@ def format_of(path: Path) -> Format:
         ) from None
 
 
+def runs_of(path: Path) -> tuple[str | None, str | None]:
+    """The folders of both runs that a file compares, as far as it tells them.
+
+    Raises DatabaseError as `format_of` does.
+    """
+    if format_of(path) == "msprobe":
+        return None, None
+    try:
+        with closing(connect(path)) as connection:
+            rows = connection.execute(
+                "SELECT key, value FROM meta WHERE key IN ('problem', 'benchmark')"
+            ).fetchall()
+    except sqlite3.Error as error:
+        raise DatabaseError(f"{path}: cannot be read ({error})", "build it again") from None
+    known = dict(rows)
+    return known.get("problem"), known.get("benchmark")
+
+
 def _identify(path: Path, connection: sqlite3.Connection) -> Format:
     tables = _tables(connection)
     wanted = {table.name: _required(table) for table in TABLES if table not in LATER_TABLES}

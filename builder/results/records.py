@@ -203,12 +203,14 @@ class Stacks(msgspec.Struct, frozen=True):
 
 
 class CommunicationLink(msgspec.Struct, frozen=True):
-    """A communication partner; `peer_node` is null when it is missing."""
+    """A communication partner with its scores; `peer_node` is null when it is missing."""
 
     kind: str
     peer_rank: int
     peer_node: int | None
     peer_name: str | None
+    peer_input_score: float | None = None
+    peer_score: float | None = None
 
 
 class NodeDetails(msgspec.Struct, frozen=True):

@@ -12,7 +12,6 @@ from sqlalchemy import Connection, Row, select
 from builder.results.manual.patches import GraphChange
 from builder.results.records import (
     AcrossCell,
-    CommunicationLink,
     Finding,
     FindingPlace,
     Graph,
@@ -139,13 +138,11 @@ def stack_of(connection: Connection, of: Node) -> list[str] | None:
     return text.splitlines() if text else None
 
 
-def links_of(connection: Connection, id_: int) -> list[CommunicationLink]:
-    """The communication partners of a node."""
-    joined = communication.outerjoin(node, node.c.id == communication.c.peer_node)
+def links_of(connection: Connection, id_: int) -> list[tuple[str, int, int | None]]:
+    """The communication partners of a node: kind, rank and node."""
     columns = (communication.c.kind, communication.c.peer_rank, communication.c.peer_node)
-    query = select(*columns, node.c.name).select_from(joined)
-    rows = connection.execute(query.where(communication.c.node == id_))
-    return [CommunicationLink(*row) for row in rows]
+    query = select(*columns).where(communication.c.node == id_)
+    return [(row.kind, row.peer_rank, row.peer_node) for row in connection.execute(query)]
 
 
 def reasons_of(text: str | None) -> list[Reason]:

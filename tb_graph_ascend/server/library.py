@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from msgspec.structs import asdict
 
 from builder.errors import DatabaseError
-from builder.match.manual_file import MappedPair
+from builder.match.manual_file import MappedPair, mapping_path
 from builder.results.cache import Cache
 from builder.results.database import ResultDatabase
 from builder.results.open_results import open_results
-from builder.results.opening import format_of
+from builder.results.opening import runs_of
 from builder.results.reading import Results
 from builder.results.records import NodeList
 from tb_graph_ascend.logdirs import LogDirs, ResultFile
@@ -27,6 +27,7 @@ from tb_graph_ascend.server.overlay import Overlay, lay_over
 from tb_graph_ascend.view.answer import Since, answer, since_mapping
 from tb_graph_ascend.view.certainty import compared_pairs
 from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
+from tb_graph_ascend.view.diff.profile import Profile, with_norms
 from tb_graph_ascend.view.search.node_filter import NodeFilter
 from tb_graph_ascend.view.search.node_index import PairIndex, pair_index
 
@@ -74,22 +75,27 @@ class Library:
         self._seen: Cache[OpenDatabase] = Cache(_MOST_SEEN)
         self._indexes: Cache[PairIndex] = Cache(_MOST_INDEXES)
         self._diffs: Cache[DiffIndex] = Cache(_MOST_DIFFS)
+        self._profiles: Cache[Profile] = Cache(_MOST_DIFFS)
         self.pictures: Cache[Picture] = Cache(_MOST_PICTURES)
         self._answers: Cache[StandingAnswer] = Cache(_MOST_OPEN)
-        self._errors: Cache[str | None] = Cache(_MOST_STATES)
+        self._headers: Cache[_Header] = Cache(_MOST_STATES)
 
     def entries(self) -> list[DatabaseEntry]:
         """All result files, newest first, each with the reason why it cannot be opened if so."""
-        return [
-            DatabaseEntry(
-                id=file.token,
-                path=file.shown,
-                size=file.size,
-                modified=file.modified,
-                error=self._errors.get(file.version, lambda file=file: _error(file)),  # type: ignore[misc]
-            )
-            for file in self.logdirs.files()
-        ]
+        return [self._entry(file) for file in self.logdirs.files()]
+
+    def _entry(self, file: ResultFile) -> DatabaseEntry:
+        header = self._headers.get(file.version, lambda: _header(file))
+        return DatabaseEntry(
+            id=file.token,
+            path=file.shown,
+            size=file.size,
+            modified=file.modified,
+            error=header.error,
+            problem=header.problem,
+            benchmark=header.benchmark,
+            mapped=_mapped(file),
+        )
 
     def file(self, token: str) -> ResultFile:
         """The file that a token stands for; raises NotFoundError."""
@@ -156,6 +162,16 @@ class Library:
         key = (opened.file.version, opened.pairs, step, rank)
         return self._diffs.get(key, lambda: diff_index(opened.database, step, rank))
 
+    def profile(self, opened: OpenDatabase, step: int, rank: int) -> Profile:
+        """The strip of a pair; that of a single graph is kept, for it reads the norms of all."""
+        index = self.diff(opened, step, rank)
+        if opened.database.comparison:
+            return index.profile
+        key = (opened.file.version, step, rank)
+        return self._profiles.get(
+            key, lambda: with_norms(index.profile, index.rows, opened.database)
+        )
+
     def nodes(
         self,
         opened: OpenDatabase,
@@ -174,9 +190,25 @@ class Library:
         return NodeList(len(ids), offset, database.nodes_by_id(page))
 
 
-def _error(file: ResultFile) -> str | None:
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What a list says of a file: why it cannot be opened, or what it compares."""
+
+    error: str | None = None
+    problem: str | None = None
+    benchmark: str | None = None
+
+
+def _header(file: ResultFile) -> _Header:
     try:
-        format_of(file.path)
+        problem, benchmark = runs_of(file.path)
     except DatabaseError as error:
-        return str(error)
-    return None
+        return _Header(str(error))
+    return _Header(None, problem, benchmark)
+
+
+def _mapped(file: ResultFile) -> float | None:
+    try:
+        return mapping_path(file.path).stat().st_mtime
+    except OSError:
+        return None

@@ -23,13 +23,20 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class DatabaseEntry(msgspec.Struct, frozen=True):
-    """A result file below a log folder; `id` is an opaque token, safe in a path segment."""
+    """A result file below a log folder; `id` is an opaque token, safe in a path segment.
+
+    `problem` and `benchmark` are the folders that were compared, where the file tells them;
+    `mapped` is when its manual pairs were last saved, null where there are none.
+    """
 
     id: str
     path: str
     size: Count
     modified: float
     error: str | None
+    problem: str | None = None
+    benchmark: str | None = None
+    mapped: float | None = None
 
 
 class Databases(msgspec.Struct, frozen=True):

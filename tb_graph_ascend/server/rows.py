@@ -92,7 +92,7 @@ def resource(place: Workplace) -> Resource:
     @routes.route(f"{_PAIR}/profile", answer=Profile)
     def profile(db: str, step: int, rank: int) -> Profile:
         """The whole pair as a strip over execution order."""
-        return place.library.diff(place.open(db), step, rank).profile
+        return place.library.profile(place.open(db), step, rank)
 
     @routes.route(f"{_PAIR}/outline", query=OutlineQuery, answer=OutlineWindow)
     def outline(db: str, step: int, rank: int, query: OutlineQuery) -> OutlineWindow:

@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
-from builder.results.trace import Trace
+import msgspec
+
+from builder.results.reading import Results
+from builder.results.trace import Hop, Trace
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
+from tb_graph_ascend.view.module_path import modules_of
+
+
+class PlacedHop(Hop, frozen=True):
+    """A node on the way, with the module that it stands in; null at the top level."""
+
+    module: str | None = None
+
+
+class PlacedTrace(msgspec.Struct, frozen=True):
+    """The way from a node to its cause, as a trace has it; each node with its module."""
+
+    step: int
+    rank: int
+    hops: list[PlacedHop]
+    finding: int | None
+    differs: bool
+
+
+def placed(database: Results, trace: Trace) -> PlacedTrace:
+    """A trace with the modules of its nodes: calls of one name are told apart by them."""
+    nodes = database.nodes_by_id([hop.node for hop in trace.hops])
+    modules = modules_of(database, nodes)
+    hops = [
+        PlacedHop(**msgspec.structs.asdict(hop), module=modules.get(hop.node)) for hop in trace.hops
+    ]
+    return PlacedTrace(trace.step, trace.rank, hops, trace.finding, trace.differs)
 
 
 def resource(place: Workplace) -> Resource:
     """The route of `/api/databases/<db>/nodes/<node>/trace`."""
     routes = Resource("traces")
 
-    @routes.route("/databases/<db>/nodes/<int:node>/trace", answer=Trace)
-    def trace(db: str, node: int) -> Trace:
+    @routes.route("/databases/<db>/nodes/<int:node>/trace", answer=PlacedTrace)
+    def trace(db: str, node: int) -> PlacedTrace:
         """The way from a node back to its cause: which output fed which input."""
-        return place.open(db).database.trace(node)
+        database = place.open(db).database
+        return placed(database, database.trace(node))
 
     return routes

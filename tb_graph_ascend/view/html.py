@@ -72,6 +72,7 @@ def _nothing_named(diagnosis: Diagnosis, said: Answer) -> str:
 def _render(diagnosis: Diagnosis, places: list[_Place], picture: str, nothing: str) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters["short"] = _short
+    environment.filters["brief"] = _brief
     environment.filters["red"] = _red
     environment.filters["statistics"] = _statistics
     return environment.from_string(_TEMPLATE).render(
@@ -84,6 +85,14 @@ def _short(number: float | str | None) -> str:
     if number is None:
         return "–"
     return number if isinstance(number, str) else f"{number:.4g}"
+
+
+def _brief(text: str | None) -> str:
+    """An argument as it was given, a long number with four digits."""
+    try:
+        return f"{float(text or ''):.4g}" if len(text or "") > 10 else text or ""
+    except ValueError:
+        return text or ""
 
 
 def _red(score: float | None) -> str:
@@ -153,7 +162,7 @@ figure svg { width: 100%; height: auto; border: 1px solid var(--line); border-ra
 {% for name, ours, theirs in pair | statistics %}
 <tr>{% if loop.first %}<td rowspan="4">{{ pair.role }}.{{ pair.path }}</td>
 <td rowspan="4">{{ one.dtype or one.type }}</td>
-<td rowspan="4">{{ one.shape if one.shape is not none else (one.scalar or "") }}</td>{% endif %}
+<td rowspan="4">{{ one.shape if one.shape is not none else (one.scalar | brief) }}</td>{% endif %}
 <td>{{ name }}</td><td>{{ ours }}</td><td>{{ theirs }}</td>
 {% if loop.first %}<td rowspan="4">{{ pair.error | short }}</td>
 <td rowspan="4">{{ pair.score | short }}</td>{% endif %}</tr>

@@ -59,12 +59,22 @@ def inline(svg: str) -> str:
 
 
 def worded(reason: Reason) -> str:
-    """A reason in English, its numbers as people read them: four digits, all where four hide it."""
-    long = {k: v for k, v in reason.items() if isinstance(v, str) and _NUMBER.fullmatch(v)}
-    short = {k: f"{float(v):.4g}" for k, v in long.items()}
-    if len(set(short.values())) < len(set(long.values())):
-        short = {}
+    """A reason in English, its numbers with four digits, or with as many as tell them apart."""
+    long = {k: str(v) for k, v in reason.items() if _NUMBER.fullmatch(str(v))}
+    apart = len(set(long.values()))
+    digits = next((d for d in range(4, 17) if len(_rounded(long, d)) == apart), 17)
+    # A number stays one, for some sentences say themselves how many digits they want.
+    short = {k: _brief(v, digits, as_text=isinstance(reason[k], str)) for k, v in long.items()}
     return sentence({**reason, **short})
+
+
+def _brief(number: str, digits: int, *, as_text: bool) -> str | float:
+    text = f"{float(number):.{digits}g}"
+    return text if as_text else float(text)
+
+
+def _rounded(numbers: dict[str, str], digits: int) -> set[str]:
+    return {f"{float(number):.{digits}g}" for number in numbers.values()}
 
 
 def headline(said: Answer, words: SlideWords) -> str:
@@ -112,7 +122,7 @@ def _title(said: Answer, words: SlideWords, reason: str | None) -> Iterator[str]
     cause = said.causes[0]
     finding = cause.finding
     begins = words.begins.format(module=cause.module) if cause.module else words.begins_at_top
-    yield _text(_MARGIN, 120, begins, _Style(60, bold=True, most=46))
+    yield _text(_MARGIN, 120, begins, _headline_style(begins))
     where = f"step {finding.step} · rank {finding.rank}"
     if cause.place_count > 1:
         seen = words.seen.format(ranks=len(cause.ranks), step=cause.first_step)
@@ -124,11 +134,20 @@ def _title(said: Answer, words: SlideWords, reason: str | None) -> Iterator[str]
     lines = _wrapped(f"{_called(finding.node)}: {reason}", 96)
     for number, line in enumerate(lines):
         yield _text(_MARGIN, 236 + 42 * number, line, _Style(32, most=98))
-    y = 236 + 42 * len(lines)
+    yield from _source(cause, 236 + 42 * len(lines), apart=len(lines) <= 2)
+
+
+def _source(cause: Cause, y: int, *, apart: bool) -> Iterator[str]:
+    """The line of code and where it stands: below each other where there is room for both."""
     frame = model_frame(cause.stack or [])
-    if frame is not None:
-        yield _text(_MARGIN, y + 8, frame.place, _Style(26, colour=_QUIET, mono=True, most=100))
+    if frame is None:
+        return
+    quiet = _Style(26, colour=_QUIET, mono=True, most=100)
+    if apart:
+        yield _text(_MARGIN, y + 8, frame.place, quiet)
         yield _text(_MARGIN, y + 44, frame.code, _Style(28, mono=True, most=98))
+    else:
+        yield _text(_MARGIN, y + 8, f"{frame.place}   {frame.code}", quiet)
 
 
 def _rows(rows: Sequence[DiffRow], summary: Summary, words: SlideWords) -> Iterator[str]:
@@ -241,15 +260,26 @@ def _text(x: float, y: float, text: str, style: _Style) -> str:
     )
 
 
-def _wrapped(text: str, most: int) -> list[str]:
-    """At most two lines, broken between words; the second is cut where it is drawn."""
+def _headline_style(text: str) -> _Style:
+    """As large as leaves a long path whole, down to the size of the text below."""
+    size = max(34, min(60, 60 * 46 // max(1, _width(text))))
+    return _Style(size, bold=True, most=46 * 60 // size)
+
+
+def _width(text: str) -> int:
+    """In characters; those of Chinese take the room of two."""
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def _wrapped(text: str, most: int, lines: int = 3) -> list[str]:
+    """Lines broken between words; the last is cut where it is drawn."""
     first = _cut(text, most)
-    if first == text:
+    if first == text or lines == 1:
         return [text]
     at = max(text.rfind(" ", 0, len(first)), 0)
     # Chinese breaks anywhere; a blank near the start would leave the line empty.
     at = at if at > len(first) // 2 else len(first) - 1
-    return [text[:at], text[at:].lstrip()]
+    return [text[:at], *_wrapped(text[at:].lstrip(), most, lines - 1)]
 
 
 def _cut(text: str, most: int) -> str:

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 
 import { serious } from "./axe";
-import { addressOf, graphsShown, open, withBrowser } from "./page";
+import { addressOf, graphsShown, open, rest, withBrowser } from "./page";
 
 withBrowser();
 const places = inject("places");
@@ -62,6 +62,11 @@ const SCREENS: Record<string, (page: Page) => Promise<void>> = {
     await page.locator(".notice").waitFor();
   },
   levels: (page) => page.keyboard.press("o"),
+  graph: async (page) => {
+    await page.keyboard.press("v");
+    await page.locator(".boxes-frame .box").first().waitFor();
+  },
+  "hovered box": (page) => page.locator(".box").first().hover(),
 };
 
 describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
@@ -71,13 +76,13 @@ describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
     const found: string[] = [];
     for (const [name, enter] of Object.entries(SCREENS)) {
       await enter(page);
-      await settled(page);
+      await rest(page);
       found.push(...(await serious(page, name)));
     }
     for (const [name, [address, shown]] of Object.entries(await otherPages())) {
       await page.goto(address);
       await page.locator(shown).first().waitFor();
-      await settled(page);
+      await rest(page);
       found.push(...(await serious(page, name)));
     }
     expect(found).toEqual([]);
@@ -93,15 +98,10 @@ async function otherPages(): Promise<Record<string, [string, string]>> {
     proposals: [await addressOf(places.standalone, "renamed", "&list=mapping"), ".proposals"],
     joined: [await addressOf(places.standalone, "joined"), "canvas.diff-canvas"],
     failed: [await addressOf(places.standalone, "failed", "&step=1&rank=1"), ".pair-failed"],
+    "few shared": [await addressOf(places.standalone, "ported"), ".answer.partly"],
     single: [await addressOf(places.standalone, "single"), ".boxes-frame"],
     empty: [`${places.empty}index.html`, ".build-form, canvas.diff-canvas"],
   };
-}
-
-/** Nothing is being loaded any more. */
-async function settled(page: Page): Promise<void> {
-  await page.waitForFunction(() => !/Loading…|加载中/.test(document.body.innerText));
-  await page.waitForTimeout(100);
 }
 
 async function bottom(page: Page, index: number): Promise<void> {

@@ -15,6 +15,7 @@ from pathlib import Path
 import builder
 from builder.work.options import BuildOptions
 from tests.builder.run.units.runs import layout
+from tests.tb_graph_ascend.view.ports import LAYERS, port
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "msprobe-26.2.0"
 PLAIN = BuildOptions(workers=1)
@@ -43,6 +44,9 @@ def main(logdir: Path, empty: Path, building: Path, renaming: Path) -> None:
     copy_foreign(logdir / "foreign")
     build_joined(logdir / "joined")
     build_scaled(logdir / "scaled")
+    build_two_causes(logdir / "causes")
+    ported = port(SAMPLES / "statistics" / "problem", logdir / "ported" / "dump", LAYERS)
+    build(logdir / "ported", ported, bench)
     build(logdir / "micro", SAMPLES / "micro-steps" / "bench", SAMPLES / "micro-steps" / "bench")
 
 
@@ -98,6 +102,19 @@ def build_scaled(folder: Path) -> None:
             call["output"][0][name] *= factor
         file.write_text(json.dumps(recorded))
     build(folder, folder / "dumps" / "problem", folder / "dumps" / "benchmark")
+
+
+def build_two_causes(folder: Path) -> None:
+    """Build a comparison in which each of two ranks has a fault of its own."""
+    problem = folder / "dumps" / "problem"
+    shutil.copytree(SAMPLES / "ranks" / "bench", problem)
+    for rank, name in enumerate(("Functional.gelu.0.forward", "Functional.layer_norm.1.forward")):
+        file = problem / "step0" / f"rank{rank}" / "dump.json"
+        recorded = json.loads(file.read_text())
+        for number in ("Max", "Min", "Mean", "Norm"):
+            recorded["data"][name]["output"][0][number] *= 3
+        file.write_text(json.dumps(recorded))
+    build(folder, problem, SAMPLES / "ranks" / "bench")
 
 
 def build(

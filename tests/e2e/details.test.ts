@@ -21,6 +21,9 @@ describe("details", () => {
       await page.getByRole("button", { name: /All measures of output/ }).click();
       const table = await page.locator(".measure-tables").innerText();
       for (const name of ["max", "mean", "cosine"]) expect(table).toContain(name);
+      await number.click();
+      // All digits, selected; what was copied before stays where it is.
+      await expect.poll(() => page.evaluate(() => getSelection()?.toString())).toBe(full.split("\n")[0]);
       expect(await page.locator(".score-told").innerText()).toMatch(/^score \d\.\d\d: relative error of the elements \d/);
     }));
 
@@ -122,7 +125,7 @@ describe("details", () => {
       await tab(page, "Way back");
       const hops = page.locator(".trace li");
       await expect.poll(() => hops.count()).toBeGreaterThan(2);
-      await expect.poll(() => hops.last().innerText()).toContain("it begins here");
+      await expect.poll(() => hops.last().innerText()).toMatch(/in layers\.1\.mlp[\s\S]*it begins here/);
       await hops.last().getByRole("button").click();
       await expect.poll(() => selectedName(page)).toContain("__mul__");
     }));
@@ -133,6 +136,9 @@ describe("details", () => {
       await page.locator(".table-row").first().click();
       await expect.poll(() => selectedName(page)).toContain("Distributed.send");
       await tab(page, "Communication");
+      const members = page.locator(".members tbody tr");
+      expect(await members.locator("th").allInnerTexts()).toEqual(["0", "1"]);
+      for (const row of await members.all()) expect(await row.innerText()).toMatch(/\d\.\d\d\s*→\s*\d\.\d\d/);
       await page.getByRole("button", { name: "Go to rank 1" }).click();
       await stateIs(page, "rank", "1");
       await expect.poll(() => selectedName(page)).toContain("Distributed.recv");
@@ -147,6 +153,16 @@ describe("details", () => {
       await tab(page, "Pictures");
       await page.locator(".plot canvas").first().waitFor();
       expect(await page.locator("figure").count()).toBe(3);
+      // It opens on what the table of values has first, and so does the next node.
+      await page.locator(".pictures select").selectOption({ index: 1 });
+      await page.keyboard.press("f");
+      await page.locator(".diff-scroll").focus();
+      await page.keyboard.press("End");
+      await page.keyboard.press("ArrowUp");
+      await tab(page, "Values");
+      const worst = (await page.locator(".value-name").first().innerText()).replace(/\s/g, "");
+      await tab(page, "Pictures");
+      expect(await page.locator(".pictures select").inputValue()).toBe(worst);
     });
     await on("ranks", async (page) => {
       await page.keyboard.press("f");

@@ -5,7 +5,7 @@ import { describe, expect, inject, it } from "vitest";
 
 import { OVERFLOW_SCORE } from "../../tb_graph_ascend/frontend/src/graph/appearance";
 import { rampColor } from "../../tb_graph_ascend/frontend/src/graph/ramp";
-import { addressOf, graphsShown, on, open, selectedName, stateIs, withBrowser } from "./page";
+import { addressOf, graphsShown, on, open, query, rest, selectedName, stateIs, withBrowser } from "./page";
 
 withBrowser();
 /** Writing 100,000 entries a side and comparing them goes on beside the first journeys. */
@@ -27,7 +27,7 @@ interface Row {
 /** The rows in view, once they rest, from the top. */
 async function rows(page: Page): Promise<Row[]> {
   await page.locator(".diff-rows [role=row]").first().waitFor();
-  await page.waitForTimeout(400);
+  await rest(page);
   return page.locator(".diff-rows [role=row]").evaluateAll((elements) =>
     elements.map((row) => {
       const cell = (name: string): string =>
@@ -180,7 +180,7 @@ describe("rows", () => {
       await page.keyboard.press("e");
       const { place } = await rowOf(page, "layers.0");
       await page.locator(".diff-scroll").evaluate((element, y) => void (element.scrollTop = y), (place + 6) * ROW);
-      await page.waitForTimeout(300);
+      await rest(page);
       const box = await page.locator(CANVAS).boundingBox();
       if (!box) throw new Error("no canvas");
       // A click into the first line in view reaches the head that is kept there.
@@ -193,7 +193,7 @@ describe("rows", () => {
       await page.locator(".diff-scroll").focus();
       await page.keyboard.press("Home");
       await page.keyboard.press("e");
-      await page.waitForTimeout(400);
+      await rest(page);
       await page.locator(".diff-scroll").evaluate((element, y) => void (element.scrollTop = y), 16 * ROW);
       const seen = await rows(page);
       const places = ["ln2", "mlp", "ffn"].map((name) =>
@@ -277,18 +277,25 @@ describe("profile", () => {
       await page.locator(".diff-scroll").focus();
       await page.keyboard.press("Home");
       await page.keyboard.press("e");
-      await page.waitForTimeout(400);
+      await rest(page);
       const strip = await page.locator(".profile").boundingBox();
       if (!strip) throw new Error("no profile");
       const frame = async () => (await page.locator(".profile-lens").boundingBox())?.x ?? 0;
       const before = await frame();
-      await page.mouse.click(strip.x + strip.width * 0.8, strip.y + 20);
+      await page.mouse.click(strip.x + strip.width * 0.8, strip.y + 60);
       await expect.poll(frame).toBeGreaterThan(before + strip.width / 2);
       const { place } = (await rows(page))[0] ?? { place: 0 };
       expect(place).toBeGreaterThan(100);
       await page.locator(".profile").focus();
       await page.keyboard.press("Home");
       await expect.poll(async () => (await rows(page))[0]?.place).toBe(0);
+      // A click on a layer fills the strip with it, and its rows come into view.
+      await page.mouse.click(strip.x + strip.width * 0.3, strip.y + 26);
+      const whole = page.getByRole("button", { name: "Whole", exact: true });
+      await whole.waitFor();
+      await expect.poll(async () => (await rows(page))[0]?.place).toBeGreaterThan(5);
+      await whole.click();
+      await expect.poll(() => whole.count()).toBe(0);
     }));
 });
 
@@ -301,6 +308,13 @@ describe("a single graph and failures", () => {
       const [first] = await rows(page);
       expect(first?.problem).toBe("DefaultModel");
       expect(await page.locator("[data-column=benchmark]").count()).toBe(0);
+      // What was recorded is said; no run lacks what the other has, for there is no other.
+      expect(await page.locator(".about").innerText()).toContain("statistics");
+      await query(page, "linear forward");
+      await page.keyboard.press("Enter");
+      await page.locator(".value-table").waitFor();
+      expect(await page.locator(".bottom").innerText()).not.toMatch(/problem/i);
+      expect(await page.locator(".profile").getAttribute("title")).toMatch(/Norms .* from \S+ to \S+/);
     });
     await on("failed", async (page) => {
       await page.getByRole("gridcell", { name: "step 1, rank 1: failed" }).click();

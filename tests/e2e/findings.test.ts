@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 
-import { downloaded, graphsShown, on, query, selectedName, stateIs, tab, withBrowser } from "./page";
+import { downloaded, graphsShown, on, query, rest, selectedName, stateIs, tab, withBrowser } from "./page";
 
 withBrowser();
 const cards = (page: Page) => page.locator(".findings > .finding");
@@ -26,6 +26,19 @@ describe("causes", () => {
       await page.getByRole("button", { name: "step 0 · rank 0", exact: true }).click();
       await stateIs(page, "rank", "0");
       await expect.poll(() => selectedName(page)).toContain("__mul__");
+    }));
+
+  it("are told of above when their card is chosen", () =>
+    on("causes", async (page) => {
+      await expect.poll(() => cards(page).count()).toBe(2);
+      const told = async (): Promise<string> => page.locator(".answer h1").innerText();
+      for (const index of [1, 0]) {
+        const card = cards(page).nth(index);
+        await card.locator(".finding-main").click();
+        const module = /layers\.[\w.]+/.exec(await card.innerText())?.[0] ?? "no module";
+        await expect.poll(told).toContain(module);
+        expect(await page.locator(".pager").innerText()).toContain(`${index + 1} of 2`);
+      }
     }));
 
   it("fold out what they propagated to", () =>
@@ -58,9 +71,7 @@ describe("nodes table", () => {
       await page.locator("#search").fill("linear score>0.5 forward");
       await page.getByRole("button", { name: "everywhere" }).click();
       await stateIs(page, "scope", "all");
-      // The count of the pair alone stands there until that of all pairs arrives.
-      await page.waitForLoadState("networkidle");
-      await page.waitForTimeout(2_000);
+      // Until the answer over all steps and ranks is there, the count says that it is awaited.
       await expect.poll(() => count(page)).toMatch(/^\d+ nodes/);
       const total = Number.parseInt(await count(page), 10);
       const { name, content } = await downloaded(page, () => page.getByRole("button", { name: "CSV", exact: true }).click());
@@ -128,7 +139,7 @@ describe("nodes table", () => {
       await expect.poll(() => selectedName(page)).toMatch(/gelu/i);
       const last = await selectedName(page);
       await late;
-      await page.waitForTimeout(300);
+      await rest(page);
       expect(await selectedName(page)).toBe(last);
     }));
 

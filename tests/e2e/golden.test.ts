@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 
 import { leave, neutralise } from "./neutral";
-import { addressOf, graphsShown, openBlank, selectedName, withBrowser } from "./page";
+import { addressOf, graphsShown, openBlank, rest, selectedName, withBrowser } from "./page";
 import { MOST_DIFFERING, differing } from "./pictures";
 
 withBrowser();
@@ -67,6 +67,7 @@ async function shown({ database, colorScheme, enter }: Screen): Promise<Page> {
   if (database === null) await page.locator(".empty .build-form").waitFor();
   else await graphsShown(page);
   await enter?.(page);
+  await rest(page);
   return page;
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Frame, Page } from "playwright-core";
 import { describe, expect, inject, it } from "vitest";
 
-import { addressOf, graphsShown, open, selectedName, stateIs, withBrowser } from "./page";
+import { addressOf, chooseFile, graphsShown, open, rest, selectedName, stateIs, stateOf, withBrowser } from "./page";
 import { keep } from "./pictures";
 import { ROOT } from "./setup";
 
@@ -30,7 +30,7 @@ describe("standing alone", () => {
     await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");
     await page.keyboard.press("ArrowDown");
     await expect.poll(() => selectedName(page)).toBe("Module.layers.1.mlp.fc2.Linear.forward.0");
-    await page.waitForTimeout(600);
+    await rest(page);
     keep(await page.screenshot(), join(ROOT, "docs/screenshots/first-screen.png"));
     expect(complaints).toEqual([]);
     await page.context().close();
@@ -49,7 +49,7 @@ describe("inside TensorBoard, behind a path prefix, of named log folders, on all
     const { page } = await open(`${places.tensorboard}#tb_graph_ascend`);
     const frame = await pluginFrame(page);
     await frame.locator("canvas.diff-canvas").waitFor({ timeout: 30_000 });
-    await frame.locator("select.database").selectOption({ label: "ranks/ranks.vis.db" });
+    await chooseFile(frame, "ranks/ranks.vis.db");
     await frame.locator(".rank-strip").waitFor();
     await frame.locator(".diff-scroll").focus();
     await walk(frame, page);
@@ -90,12 +90,15 @@ async function walk(view: Page | Frame, page = view as Page): Promise<void> {
   await expect.poll(() => selectedName(view)).toBe("Tensor.__mul__.0.forward");
   await view.getByRole("button", { name: "Next step" }).click();
   await expect.poll(() => view.getByLabel("Step", { exact: true }).last().inputValue()).toBe("1");
+  await stateIs(page, "step", "1");
+  const before = stateOf(page).get("node");
   await view.locator("#search").fill("layers.0.attn.qkv");
   await view.locator(".table-row").first().waitFor();
   await page.keyboard.press("Enter");
   await expect.poll(() => selectedName(view)).toContain("layers.0.attn.qkv");
   await page.keyboard.press("Escape");
-  await page.waitForTimeout(500);
+  await expect.poll(() => stateOf(page).get("node")).not.toBe(before);
+  await expect.poll(() => stateOf(page).get("q")).toBeNull();
 }
 
 async function pluginFrame(page: Page): Promise<Frame> {

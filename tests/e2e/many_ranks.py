@@ -1,4 +1,4 @@
-"""Makes a comparison of 64 ranks × 10 steps in which three ranks go wrong from step 4 on.
+"""Makes a comparison of 64 ranks × 4 steps in which three ranks go wrong from step 2 on.
 
 `python -m tests.e2e.many_ranks FOLDER` writes FOLDER/many.vis.db; it appears when it is complete.
 """
@@ -13,9 +13,9 @@ import builder
 from builder.work.options import BuildOptions
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "msprobe-26.2.0" / "ranks"
-STEPS, RANKS = 10, 64
+STEPS, RANKS = 4, 64
 CULPRITS = (17, 18, 40)
-ONSET = 4
+ONSET = 2
 
 
 def main(folder: Path) -> None:

@@ -3,13 +3,10 @@ import type { Page } from "playwright-core";
 import { PNG } from "pngjs";
 import { describe, expect, it } from "vitest";
 
-import { on, query, selectedName, tab, withBrowser } from "./page";
+import { on, query, rest, selectedName, tab, withBrowser } from "./page";
 
 withBrowser();
 const FFN = "Module.layers.0.ffn.MLP.forward.0";
-
-/** Longer than the rows that tests read take to follow the canvas. */
-const SETTLE_MS = 250;
 
 type Column = "problem" | "benchmark";
 interface Point {
@@ -33,12 +30,9 @@ async function renamedShown(page: Page): Promise<void> {
 
 /** The middle of a row once it stands still. */
 async function middle(page: Page, column: Column, label: string): Promise<Point> {
-  const place = () => cell(page, column, label).boundingBox();
-  let [before, box] = [null as Awaited<ReturnType<typeof place>>, await place()];
-  while (!box || before?.y !== box.y) {
-    await page.waitForTimeout(SETTLE_MS);
-    [before, box] = [box, await place()];
-  }
+  await rest(page);
+  const box = await cell(page, column, label).boundingBox();
+  if (!box) throw new Error(`${label} is not in view`);
   return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
 }
 

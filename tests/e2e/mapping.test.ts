@@ -112,6 +112,12 @@ describe("mapping", () => {
           await one.getByRole("button", { name: "Map", exact: true }).click();
           await one.getByText(/measured anew/).waitFor();
         }
+        // Each shows what the other mapped, in its list and in its rows, without being asked.
+        for (const one of [page, other]) await expect.poll(() => pairs(one).count()).toBe(2);
+        await query(page, `"${layer(OURS, 1)}"`);
+        await page.locator(".table-row").first().click();
+        await expect.poll(() => page.locator(".selected-head").innerText()).toContain("mapped by hand");
+        await tab(page, "Mapping");
         await page.getByRole("button", { name: "Undo" }).click();
         await expect.poll(() => pairs(page).allInnerTexts()).toEqual([expect.stringContaining("layers.1.ffn")]);
         await other.getByRole("button", { name: "Undo" }).click();

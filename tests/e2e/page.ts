@@ -62,6 +62,14 @@ export async function on(
   await opened.page.context().close();
 }
 
+/** Choose a result file by its path below the log folder, once it is listed. */
+export async function chooseFile(view: Page | Frame, path: string, timeout = 15_000): Promise<void> {
+  const list = view.locator("select.database");
+  const line = list.locator("option", { hasText: new RegExp(`^${path.replaceAll(".", "\\.")}( |$)`) });
+  await line.waitFor({ state: "attached", timeout });
+  await list.selectOption({ label: await line.innerText() });
+}
+
 /** Show a list of the left panel or a part of the details. */
 export function tab(page: Page, name: string): Promise<void> {
   return page.getByRole("tab", { name, exact: true }).click();
@@ -97,7 +105,25 @@ async function foundOf(base: string, name: string): Promise<{ id: string }> {
 /** Wait until graphs are on the page. */
 export async function graphsShown(page: Page | Frame): Promise<void> {
   await page.locator("canvas.diff-canvas, .boxes-frame, .pair-failed").first().waitFor();
-  await page.waitForFunction(() => !document.body.innerText.includes("Loading…"));
+  await rest(page);
+}
+
+/** Wait until all that was asked for is on screen, for the eye and for the ear.
+ *
+ * What was just done needs a frame to show, and another to be painted; from then on the page says
+ * itself whether something is on its way. */
+export async function rest(page: Page | Frame): Promise<void> {
+  await page.evaluate(() => new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next))));
+  await page.waitForFunction(
+    () => document.querySelector("[aria-busy=true]") === null && !/Loading…|加载中/.test(document.body.innerText),
+  );
+}
+
+/** The state that an address holds, wherever it stands in it. */
+export function stateOf(page: Page): URLSearchParams {
+  const { searchParams, hash } = new URL(page.url());
+  const framed = hash.split("&").find((part) => part.startsWith("p.tb_graph_ascend.view="));
+  return framed === undefined ? searchParams : new URLSearchParams(decodeURIComponent(framed.split("=")[1] ?? ""));
 }
 
 /** The name of the selected node. */
@@ -120,7 +146,5 @@ export async function pick(page: Page, name: string, texts = en): Promise<void> 
 
 /** Wait for an address that holds a state. */
 export async function stateIs(page: Page, key: string, value: string | RegExp): Promise<void> {
-  await expect
-    .poll(() => new URL(page.url()).searchParams.get(key), { timeout: 8000 })
-    .toMatch(value);
+  await expect.poll(() => stateOf(page).get(key) ?? "").toMatch(value);
 }

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { PNG } from "pngjs";
 import { describe, expect, it } from "vitest";
 
-import { downloaded, on, open, selectedName, stateIs, tab, withBrowser } from "./page";
+import { downloaded, on, open, rest, selectedName, stateIs, tab, withBrowser } from "./page";
 
 withBrowser();
 
@@ -25,14 +25,15 @@ describe("sharing", () => {
         await tab(page, "Outline");
         await stateIs(page, "panel", "stack");
         await stateIs(page, "open", /^\d+(\.\d+)*$/);
-        await page.waitForTimeout(600);
         await page.getByRole("button", { name: "Share and export" }).click();
         await page.getByRole("menuitem", { name: "Copy the link to this view" }).click();
         await page.getByText("The link to this view is copied.").waitFor();
         const link = await page.evaluate(() => navigator.clipboard.readText());
         const second = await open(link);
         await expect.poll(() => selectedName(second.page)).toBe(await selectedName(page));
-        await second.page.waitForTimeout(800);
+        await rest(second.page);
+        // The page has written its own address by then, and it is the same.
+        await expect.poll(() => second.page.evaluate(() => history.state !== null)).toBe(true);
         expect(second.page.url()).toBe(link);
         expect(await second.page.locator(".stacks").count()).toBe(1);
         await second.page.context().close();

@@ -10,8 +10,6 @@ export default defineConfig({
     // The files share nothing but the browser, which each opens and closes for itself.
     isolate: false,
     testTimeout: 120_000,
-    // A browser on a busy machine may lose a frame; what fails three times is broken.
-    retry: 2,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 15_000 } },
   },

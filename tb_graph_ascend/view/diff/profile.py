@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from builder.results.node_words import DIRECTIONS, KINDS, LEVELS, NOTHING
-from builder.results.records import Count, Overflow
+from builder.results.reading import Results
+from builder.results.records import Count, Measure, Overflow
 from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.words import RowWords, by_row, kinds_of
 from tb_graph_ascend.view.module_path import module_path
 
 MOST_BINS = 400
+_MOST_ASKED = 900
+# What calls outside of any module belong to that run after a pass and before the next one.
+PhaseName: TypeAlias = Literal["forward", "backward", "after_backward", "optimizer"]
+AFTER: dict[PhaseName, PhaseName] = {"backward": "after_backward", "optimizer": "optimizer"}
 
 
 class Phase(msgspec.Struct, frozen=True):
     """Where a pass begins, as a bin."""
 
-    name: str
+    name: PhaseName
     bin: Count
 
 
@@ -39,7 +47,8 @@ class Profile(msgspec.Struct, frozen=True):
     """Bins over all rows of a pair, closed or not.
 
     `rows` is how many rows there are; `worst` is null where no score is known; `causes` are bins
-    in which something begins, `alone` those with calls of one side only.
+    in which something begins, `alone` those with calls of one side only. Of a single graph
+    `norms` holds the largest norm that calls of a bin put out, null where none was recorded.
     """
 
     rows: Count
@@ -48,6 +57,7 @@ class Profile(msgspec.Struct, frozen=True):
     alone: list[int]
     phases: list[Phase]
     blocks: list[Block]
+    norms: list[Measure] = []
 
 
 def edges_of(rows: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -74,6 +84,30 @@ def profile_of(rows: MergedRows, words: RowWords) -> Profile:
         phases=_phases(rows, bin_of.tolist()),
         blocks=_blocks(rows, words),
     )
+
+
+def with_norms(profile: Profile, rows: MergedRows, results: Results) -> Profile:
+    """The strip of a single graph with the norms of what its calls put out."""
+    leaves = np.flatnonzero(rows.children == 0)
+    edges = edges_of(len(rows))
+    norms: list[Measure] = [None] * len(profile.worst)
+    for start in range(0, len(leaves), _MOST_ASKED):
+        part = leaves[start : start + _MOST_ASKED]
+        outputs = results.first_outputs(rows.key[part].tolist())
+        bins = np.searchsorted(edges, part, "right") - 1
+        for row, at in zip(part.tolist(), bins.tolist(), strict=True):
+            output = outputs.get(int(rows.key[row]))
+            norms[at] = _larger(norms[at], None if output is None else output.norm)
+    return replace(profile, norms=norms)
+
+
+def _larger(one: Measure, other: Measure) -> Measure:
+    """The larger of two norms; one that is not finite outdoes all that are."""
+    if one is None or other is None:
+        return other if one is None else one
+    if isinstance(one, str) or isinstance(other, str):
+        return one if isinstance(one, str) else other
+    return max(one, other)
 
 
 def _blocks(rows: MergedRows, words: RowWords) -> list[Block]:
@@ -116,14 +150,19 @@ def _tail(name: str) -> str:
 def _phases(rows: MergedRows, bin_of: list[int]) -> list[Phase]:
     """Passes as the top level has them, for what lies below a row belongs to its pass."""
     direction = by_row(rows, rows.problem.direction, rows.benchmark.direction)
+    module = kinds_of(rows) == KINDS.index("module")
     phases: list[Phase] = []
     for row in np.flatnonzero(rows.depth == 1).tolist():
-        directions = direction[row : rows.last[row] + 1]
-        directions = directions[directions >= 0]
-        name: str = DIRECTIONS[int(directions[0])] if len(directions) else ""
+        below = slice(row, rows.last[row] + 1)
+        directions = direction[below][direction[below] >= 0]
+        name: PhaseName | None = DIRECTIONS[int(directions[0])] if len(directions) else None
+        before = phases[-1].name if phases else None
+        # What reduces and clips gradients runs forward, but in no forward pass: that has modules.
+        if name == "forward" and before not in (None, name) and module.any():
+            name = name if module[below].any() else AFTER.get(before, before)
         if _name(rows, row).lower().startswith("optimizer"):
             name = "optimizer"
-        if name and (not phases or phases[-1].name != name):
+        if name is not None and name != before:
             phases.append(Phase(name, bin_of[row]))
     if phases:
         phases[0] = Phase(phases[0].name, 0)

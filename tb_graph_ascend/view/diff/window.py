@@ -32,6 +32,7 @@ T = TypeVar("T", bound=str)
 
 _MOST_EDGES = 400
 _LOOSE = re.compile(r"^Module\.")
+_GRADIENTS = re.compile(r"(?:Module|Cell)\.(.+)\.[^.]+\.(parameters_grad)(?:\.\d+)?$")
 _CALL = re.compile(r"(\w+)\.(.+)\.(\d+)\.(?:forward|backward)$")
 
 
@@ -253,6 +254,9 @@ def _title(side: SideNodes, at: int, rows: MergedRows, row: int) -> tuple[str, s
         if above is not None and path.startswith(f"{above[1]}."):
             path = path[len(above[1]) + 1 :]
         return path, kind, int(call) if call not in (None, "0") else None
+    match = _GRADIENTS.fullmatch(name)
+    if match is not None:
+        return match[1], match[2], None
     match = _CALL.fullmatch(name)
     if match is not None:
         return match[2], match[1], int(match[3])

@@ -119,6 +119,9 @@ class PairColumns:
             return name_rank
         if wanted.sort == "order":
             return self.order
+        if wanted.sort == "overflow":
+            # Where it begins first: the worst level, and within a level in order of execution.
+            return self.order - self.overflow * (int(self.order.max(initial=0)) + 1)
         return self.score if wanted.sort == "score" else self.introduced
 
     def shown(self, show: Show, threshold: float | None) -> Bools:

@@ -8,7 +8,7 @@ from typing import Literal
 from builder.results.records import Direction, Kind, Side, Verdict
 
 Show = Literal["divergent", "overflow", "unmatched", "propagated"]
-Sort = Literal["order", "score", "introduced", "name"]
+Sort = Literal["order", "score", "introduced", "name", "overflow"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,6 +206,47 @@ def test_answers_are_compressed_and_known_ones_not_sent_again(statistics: Site) 
     assert (again.status_code, again.data) == (304, b"")
 
 
+def test_the_list_says_what_each_file_compares_and_when_it_was_mapped(renamed: Site) -> None:
+    def entry() -> Any:
+        (listed,) = renamed.client.get("/api/databases").json["databases"]  # type: ignore[index]
+        return listed
+
+    before = entry()
+    assert before["problem"].endswith("renamed/problem")
+    assert before["benchmark"].endswith("statistics/bench")
+    assert before["mapped"] is None
+    ours = renamed.named("Module.layers.0.ffn.MLP.forward.0")
+    theirs = renamed.named("Module.layers.0.mlp.MLP.forward.0", "benchmark")
+    renamed.send("POST", "/mappings", {"problem": ours["id"], "benchmark": theirs["id"]})
+    assert entry()["mapped"] > 0
+
+
+def test_the_way_back_says_in_which_module_each_call_stands(statistics: Site) -> None:
+    node = statistics.named("Module.head.Linear.forward.0")
+    hops = statistics.get(f"/nodes/{node['id']}/trace")["hops"]
+    assert hops[0]["module"] == "head"
+    assert (hops[-1]["name"], hops[-1]["module"]) == ("Tensor.__mul__.0.forward", "layers.1.mlp")
+    assert all(hop["module"] for hop in hops if hop["name"].startswith("Functional."))
+
+
+def test_every_member_of_a_communication_has_its_scores(site_of: Callable[..., Site]) -> None:
+    ranks = site_of("ranks/problem", "ranks/bench")
+    node = ranks.named("Distributed.send.0.forward", rank=0)
+    (link,) = ranks.get(f"/nodes/{node['id']}")["communication"]
+    peer = ranks.named("Distributed.recv.0.forward", rank=1)
+    assert (link["peer_rank"], link["peer_node"]) == (1, peer["id"])
+    assert link["peer_score"] == peer["score"]
+    assert link["peer_input_score"] == peer["input_score"]
+    assert peer["score"] is not None
+
+
+@pytest.mark.parametrize("sample", ["statistics", "tensor", "md5"])
+def test_a_single_graph_says_what_was_recorded_of_it(
+    site_of: Callable[..., Site], sample: str
+) -> None:
+    assert site_of(f"{sample}/bench", None).get("")["task"] == sample
+
+
 def test_file_of_msprobe_is_served_and_takes_no_mapping(samples: Path, tmp_path: Path) -> None:
     shutil.copy(samples / "vis-db" / "ranks.vis.db", tmp_path)
     client = create_app([tmp_path]).test_client()

@@ -121,6 +121,13 @@ def test_a_mapped_pair_becomes_one_row(renamed: Site) -> None:
     assert after["total"] < before["total"]
 
 
+def test_gradients_of_parameters_are_called_by_their_modules(statistics: Site) -> None:
+    sides = [row["problem"] for row in everything(statistics)["rows"] if row["problem"]]
+    gradients = [one for one in sides if one["detail"] == "parameters_grad"]
+    assert "layers.1.mlp.fc1" in [one["title"] for one in gradients]
+    assert len({one["title"] for one in gradients}) == len(gradients) > 3
+
+
 def test_the_profile_is_a_few_hundred_numbers_over_all_rows(statistics: Site) -> None:
     profile = statistics.get("/pairs/0/0/profile")
     assert profile["rows"] == everything(statistics)["total"]

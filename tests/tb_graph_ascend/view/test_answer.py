@@ -94,8 +94,8 @@ def test_slide_speaks_chinese_and_says_which_runs_and_when(ranks: ResultDatabase
     assert any(text.startswith(f"比对于 {ranks.summary().created[:10]}") for text in texts)
     # Characters that take the room of two are counted as two: the line ends inside the picture.
     at = next(n for n, text in enumerate(texts) if text.startswith("__mul__ #0:"))
-    first, second = texts[at : at + 2]
-    assert second.endswith("…")
+    first, second, third = texts[at : at + 3]
+    assert third.endswith("…")
     assert max(len(first), len(second)) < 60
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 
 from builder import BuildOptions, build, diagnose
+from builder.results.report import Suspect
 from tests.parallel.strip import Dumps, strip
 from tests.zoo.controls import Setting
 from tests.zoo.culprit import Found
@@ -75,10 +76,15 @@ class KernelCase:
 
 @dataclass(frozen=True, slots=True)
 class KernelVerdict:
-    """What was said of a case; `places` holds the right answers of each fault."""
+    """What was said of a case; `places` holds the right answers of each fault.
+
+    `elsewhere` are where findings say that the same cause showed again: calls of one line of
+    source are one finding.
+    """
 
     case: KernelCase
     findings: tuple[Found, ...] = ()
+    elsewhere: tuple[Found, ...] = ()
     reasons: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
     error: str | None = None
@@ -95,8 +101,9 @@ class KernelVerdict:
 
     @property
     def all_named(self) -> bool:
-        """Whether every fault is among the findings."""
-        return all(place & set(self.findings) for place in self.places)
+        """Whether every fault is among the findings, or where one of them showed again."""
+        named = {*self.findings, *self.elsewhere}
+        return all(place & named for place in self.places)
 
     @property
     def nothing_else(self) -> bool:
@@ -194,10 +201,15 @@ def _judge(work: tuple[KernelCase, Path, Dumps]) -> KernelVerdict:
         sides = (case.problem, case.name), (case.benchmark, "benchmark")
         problem, benchmark = (_folder(case, root, *side) / "dump" for side in sides)
         with tempfile.TemporaryDirectory(dir=root) as folder:
-            found, reasons = _diagnosed(problem, benchmark, Path(folder), dumps)
+            said = _diagnosed(problem, benchmark, Path(folder), dumps)
     except Exception as error:  # one case that cannot run is a line of the table
         return KernelVerdict(case, error=f"{type(error).__name__}: {error}")
-    return KernelVerdict(case, found, reasons, places)
+    found = tuple((finding.step, finding.node) for finding in said)
+    elsewhere = tuple(
+        (int(place["step"]), str(place["node"])) for finding in said for place in finding.places
+    )
+    reasons = tuple("; ".join(finding.reasons) for finding in said)
+    return KernelVerdict(case, found, elsewhere, reasons, places)
 
 
 def _places(case: KernelCase, root: Path) -> Iterator[Place]:
@@ -207,18 +219,14 @@ def _places(case: KernelCase, root: Path) -> Iterator[Place]:
         yield first_places(_folder(truth, root, case.problem, fault.name) / "dump", sound)
 
 
-def _diagnosed(
-    problem: Path, benchmark: Path, folder: Path, dumps: Dumps
-) -> tuple[tuple[Found, ...], tuple[str, ...]]:
+def _diagnosed(problem: Path, benchmark: Path, folder: Path, dumps: Dumps) -> list[Suspect]:
     if dumps != "ours":
         problem = shutil.copytree(problem, folder / "problem")
         benchmark = shutil.copytree(benchmark, folder / "benchmark")
         strip(problem, dumps)
         strip(benchmark, dumps)
     made = build(problem, benchmark, folder / "out", BuildOptions(workers=1))
-    said = diagnose(made.path).findings
-    found = tuple((finding.step, finding.node) for finding in said)
-    return found, tuple("; ".join(finding.reasons) for finding in said)
+    return diagnose(made.path).findings
 
 
 def _short(dtype: torch.dtype) -> str:

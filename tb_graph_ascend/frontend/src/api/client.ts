@@ -31,7 +31,7 @@ import type {
   Reason,
   SearchHits,
   Side,
-  Trace,
+  PlacedTrace,
 } from "./types";
 import { forgetPairSet, pairsHeader } from "./sessionpairs";
 
@@ -218,7 +218,7 @@ export const api = {
   details: (db: string, node: number) =>
     request<NodeDetails>(address(`${database(db)}/nodes/${node}`)),
   flow: (db: string, node: number) => request<Flow>(address(`${database(db)}/nodes/${node}/flow`)),
-  trace: (db: string, node: number) => request<Trace>(address(`${database(db)}/nodes/${node}/trace`)),
+  trace: (db: string, node: number) => request<PlacedTrace>(address(`${database(db)}/nodes/${node}/trace`)),
   search: (db: string, step: number, rank: number, query: SearchQuery, signal?: AbortSignal) =>
     request<SearchHits>(
       address(`${pair(db, step, rank)}/search`, { ...query }),

@@ -247,6 +247,9 @@ export interface components {
         /**
          * DatabaseEntry
          * @description A result file below a log folder; `id` is an opaque token, safe in a path segment.
+         *
+         *         `problem` and `benchmark` are the folders that were compared, where the file tells them;
+         *         `mapped` is when its manual pairs were last saved, null where there are none.
          */
         DatabaseEntry: {
             id: string;
@@ -254,6 +257,12 @@ export interface components {
             size: number;
             modified: number;
             error: string | null;
+            /** @default null */
+            problem: string | null;
+            /** @default null */
+            benchmark: string | null;
+            /** @default null */
+            mapped: number | null;
         };
         /**
          * Dumps
@@ -549,13 +558,17 @@ export interface components {
         };
         /**
          * CommunicationLink
-         * @description A communication partner; `peer_node` is null when it is missing.
+         * @description A communication partner with its scores; `peer_node` is null when it is missing.
          */
         CommunicationLink: {
             kind: string;
             peer_rank: number;
             peer_node: number | null;
             peer_name: string | null;
+            /** @default null */
+            peer_input_score: number | null;
+            /** @default null */
+            peer_score: number | null;
         };
         /**
          * NodeFlow
@@ -797,11 +810,47 @@ export interface components {
             largest: number | ("-inf" | "inf" | "nan") | null;
         };
         /**
+         * PlacedTrace
+         * @description The way from a node to its cause, as a trace has it; each node with its module.
+         */
+        PlacedTrace: {
+            step: number;
+            rank: number;
+            hops: components["schemas"]["PlacedHop"][];
+            finding: number | null;
+            differs: boolean;
+        };
+        /**
+         * PlacedHop
+         * @description A node on the way, with the module that it stands in; null at the top level.
+         */
+        PlacedHop: {
+            node: number;
+            name: string;
+            side: string;
+            order: number;
+            score: number | null;
+            input_score: number | null;
+            /** @enum {unknown} */
+            link: "cause" | "forward" | "input" | "inside" | "partner" | "start";
+            /** @default null */
+            value: string | null;
+            /** @default null */
+            output: string | null;
+            /** @default false */
+            exact: boolean;
+            /** @default true */
+            matched: boolean;
+            /** @default null */
+            module: string | null;
+        };
+        /**
          * Profile
          * @description Bins over all rows of a pair, closed or not.
          *
          *         `rows` is how many rows there are; `worst` is null where no score is known; `causes` are bins
-         *         in which something begins, `alone` those with calls of one side only.
+         *         in which something begins, `alone` those with calls of one side only. Of a single graph
+         *         `norms` holds the largest norm that calls of a bin put out, null where none was recorded.
          */
         Profile: {
             rows: number;
@@ -810,13 +859,16 @@ export interface components {
             alone: number[];
             phases: components["schemas"]["Phase"][];
             blocks: components["schemas"]["Block"][];
+            /** @default [] */
+            norms: (number | ("-inf" | "inf" | "nan") | null)[];
         };
         /**
          * Phase
          * @description Where a pass begins, as a bin.
          */
         Phase: {
-            name: string;
+            /** @enum {unknown} */
+            name: "after_backward" | "backward" | "forward" | "optimizer";
             bin: number;
         };
         /**
@@ -1028,46 +1080,6 @@ export interface components {
             node: components["schemas"]["Node"] | null;
             module: string | null;
             call: number | null;
-        };
-        /**
-         * Trace
-         * @description The way from a node to its cause, the node first; `finding` is the number of the finding.
-         *
-         *         `finding` is null where the way ends without one: nothing differs there (`differs`), or nobody
-         *         knows why.
-         */
-        Trace: {
-            step: number;
-            rank: number;
-            finding: number | null;
-            differs: boolean;
-            hops: components["schemas"]["Hop"][];
-        };
-        /**
-         * Hop
-         * @description One node on the way; `link` says how it was reached from the one before.
-         *
-         *         By the link `input`, `value` is the key under which the node before read what this one put out
-         *         under the key `output`; `exact` says whether the dump itself tells that, and not equal numbers.
-         *         `matched` is false for a call that one run alone makes: it has no score.
-         */
-        Hop: {
-            node: number;
-            name: string;
-            side: string;
-            order: number;
-            score: number | null;
-            input_score: number | null;
-            /** @enum {unknown} */
-            link: "cause" | "forward" | "input" | "inside" | "partner" | "start";
-            /** @default null */
-            value: string | null;
-            /** @default null */
-            output: string | null;
-            /** @default false */
-            exact: boolean;
-            /** @default true */
-            matched: boolean;
         };
         /**
          * TrendAlerts
@@ -1302,6 +1314,8 @@ export type PairSet = components['schemas']['PairSet'];
 export type Picture = components['schemas']['Picture'];
 export type Histogram = components['schemas']['Histogram'];
 export type Heat = components['schemas']['Heat'];
+export type PlacedTrace = components['schemas']['PlacedTrace'];
+export type PlacedHop = components['schemas']['PlacedHop'];
 export type Profile = components['schemas']['Profile'];
 export type Phase = components['schemas']['Phase'];
 export type Block = components['schemas']['Block'];
@@ -1321,8 +1335,6 @@ export type CausePlace = components['schemas']['CausePlace'];
 export type Coverage = components['schemas']['Coverage'];
 export type FailedPair = components['schemas']['FailedPair'];
 export type Since = components['schemas']['Since'];
-export type Trace = components['schemas']['Trace'];
-export type Hop = components['schemas']['Hop'];
 export type TrendAlerts = components['schemas']['TrendAlerts'];
 export type TrendAlert = components['schemas']['TrendAlert'];
 export type TrendCell = components['schemas']['TrendCell'];

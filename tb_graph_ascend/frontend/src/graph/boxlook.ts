@@ -7,7 +7,8 @@ import { insideScore, scoreText, shownOverflow, shownScore, titleOf } from "./wo
 
 export const BOX_FONT = 12.5;
 export const LINE_FONT = 10.5;
-const LETTER = 7.1;
+/** Of bold text, which is the wider. */
+const LETTER = 7.9;
 const SMALL = 6;
 const MIN_WIDTH = 72;
 const MAX_WIDTH = 250;
@@ -19,12 +20,20 @@ export interface BoxText {
   line: string;
 }
 
-export function boxText({ row, output }: GraphBox, comparison: boolean): BoxText {
+/** What boxes say that is not in the dump, in the reader's language. */
+export interface BoxWords {
+  comparison: boolean;
+  calls: (count: number) => string;
+}
+
+export function boxText({ row, output }: GraphBox, { comparison, calls }: BoxWords): BoxText {
+  const line = comparison ? scoresText(row) : outputText(output);
+  if (row.kind === "collection") return { title: calls(row.children), line };
   const side = row.problem ?? row.benchmark;
   const call = side?.call == null || row.fold !== 0 ? "" : ` #${side.call}`;
   const count = row.fold > 0 ? ` × ${row.fold}` : "";
   const title = side ? `${titleOf(row, side)}${call}${count}` : "";
-  return { title, line: comparison ? scoresText(row) : outputText(output) };
+  return { title, line };
 }
 
 function scoresText(row: DiffRow): string {

@@ -15,7 +15,17 @@ export interface ProfileScene {
   recolour: Recolour;
   /** What the passes are called. */
   phase: (name: string) => string;
+  /** The part of the strip that fills it. */
+  span: Span;
 }
+
+/** From and to which share of the whole strip is shown. */
+export interface Span {
+  from: number;
+  to: number;
+}
+
+export const WHOLE: Span = { from: 0, to: 1 };
 
 const LABELS = 14;
 /** A lower strip bears no labels. */
@@ -30,16 +40,32 @@ export function paintProfile(context: CanvasRenderingContext2D, scene: ProfileSc
   context.clearRect(0, 0, width, height);
   const bins = profile.worst.length;
   if (bins === 0) return;
-  const labels = height < LABELLED ? 0 : LABELS;
-  const room = height - labels;
-  const lanes = labels > 0 && profile.blocks.length > 1 ? 2 : 0;
-  const lane = lanes > 0 ? Math.floor(room / 3) : 0;
+  const { labels, lanes, lane } = lanesOf(profile, height);
   profile.blocks.forEach((block) => lanes > 0 && paintBlock(context, scene, block, labels + block.lane * lane, lane));
-  paintBars(context, scene, labels + lanes * lane, room - lanes * lane);
+  const top = labels + lanes * lane;
+  if (profile.norms.length > 0) paintNorms(context, scene, top, height - top);
+  else paintBars(context, scene, top, height - top);
   context.fillStyle = palette.muted;
-  for (const bin of profile.alone) context.fillRect(xOf(bin, bins, width), height - 3, Math.max(1.5, width / bins), 3);
+  for (const bin of profile.alone) context.fillRect(xOf(scene, bin / bins), height - 3, Math.max(1.5, width / bins), 3);
   paintPhases(context, scene);
-  for (const bin of profile.causes) paintCause(context, palette, xOf(bin + 0.5, bins, width), height);
+  for (const bin of profile.causes) paintCause(context, palette, xOf(scene, (bin + 0.5) / bins), height);
+}
+
+/** Where the lanes of modules stand below the names of passes; a low strip has none. */
+function lanesOf(profile: Profile, height: number): { labels: number; lanes: number; lane: number } {
+  const labels = height < LABELLED ? 0 : LABELS;
+  const lanes = labels > 0 && profile.blocks.length > 1 ? 2 : 0;
+  return { labels, lanes, lane: lanes > 0 ? Math.floor((height - labels) / 3) : 0 };
+}
+
+/** The block at a share of the strip and a height in it, and the part of the strip that it is. */
+export function blockAt(profile: Profile, height: number, share: number, y: number): Span | null {
+  const { labels, lanes, lane } = lanesOf(profile, height);
+  const at = Math.floor((y - labels) / Math.max(1, lane));
+  if (lanes === 0 || y < labels || at >= lanes) return null;
+  const row = share * profile.rows;
+  const block = profile.blocks.find((one) => one.lane === at && one.row <= row && row < one.until);
+  return block ? { from: block.row / profile.rows, to: block.until / profile.rows } : null;
 }
 
 /** The calls themselves: one colour a bin. */
@@ -50,22 +76,54 @@ function paintBars(context: CanvasRenderingContext2D, scene: ProfileScene, top: 
   context.fillRect(0, top, width, tall);
   profile.worst.forEach((worst, bin) => {
     if (worst === null || worst < 0.005) return;
-    const [x, next] = [xOf(bin, bins, width), xOf(bin + 1, bins, width)];
+    const [x, next] = [xOf(scene, bin / bins), xOf(scene, (bin + 1) / bins)];
     context.fillStyle = rampColor(worst, palette.theme);
     const high = Math.max(2, worst * tall);
     context.fillRect(x, top + tall - high, Math.max(1, next - x), high);
   });
 }
 
+/** Norms of a single graph, their logarithms from the smallest to the largest; red what is no number. */
+function paintNorms(context: CanvasRenderingContext2D, scene: ProfileScene, top: number, tall: number): void {
+  const { profile, width, palette } = scene;
+  const bins = profile.norms.length;
+  context.fillStyle = palette.raised;
+  context.fillRect(0, top, width, tall);
+  const range = normRange(profile.norms);
+  profile.norms.forEach((norm, bin) => {
+    if (norm === null) return;
+    const [x, next] = [xOf(scene, bin / bins), xOf(scene, (bin + 1) / bins)];
+    const finite = typeof norm === "number";
+    context.fillStyle = finite ? palette.accent : palette.bad;
+    const high = Math.max(2, tall * (finite ? heightOf(norm, range) : 1));
+    context.fillRect(x, top + tall - high, Math.max(1, next - x - 0.5), high);
+  });
+}
+
+/** The smallest and largest norm above zero; null where there is none. */
+export function normRange(norms: Profile["norms"]): [number, number] | null {
+  const known = norms.filter((norm) => typeof norm === "number").filter((norm) => norm > 0);
+  return known.length === 0 ? null : [Math.min(...known), Math.max(...known)];
+}
+
+/** A share of the height: a tenth for the smallest, all for the largest. */
+function heightOf(norm: number, range: [number, number] | null): number {
+  if (range === null || norm <= 0) return 0;
+  const [least, most] = range.map(Math.log10) as [number, number];
+  return most === least ? 1 : 0.1 + (0.9 * (Math.log10(norm) - least)) / (most - least);
+}
+
 function paintBlock(
   context: CanvasRenderingContext2D,
-  { profile, width, palette, recolour }: ProfileScene,
+  scene: ProfileScene,
   block: Profile["blocks"][number],
   top: number,
   tall: number,
 ): void {
-  const x = xOf(block.row, profile.rows, width);
-  const wide = xOf(block.until, profile.rows, width) - x;
+  const { profile, width, palette, recolour } = scene;
+  const x = Math.max(0, xOf(scene, block.row / profile.rows));
+  const wide = Math.min(width, xOf(scene, block.until / profile.rows)) - x;
+  if (wide <= 0) return;
   const level = block.overflow === null ? null : OVERFLOW_SCORE[block.overflow];
   const heat = recolour === "overflow" ? level : block.worst;
   const filled = heat !== null && heat >= 0.005;
@@ -97,10 +155,11 @@ function paintPhases(context: CanvasRenderingContext2D, scene: ProfileScene): vo
   context.textAlign = "left";
   context.textBaseline = "middle";
   profile.phases.forEach(({ name, bin }, index) => {
-    const end = xOf(profile.phases[index + 1]?.bin ?? bins, bins, width);
-    const x = xOf(bin, bins, width);
+    const end = Math.min(width, xOf(scene, (profile.phases[index + 1]?.bin ?? bins) / bins));
+    const begin = xOf(scene, bin / bins);
+    const x = Math.max(0, begin);
     context.fillStyle = palette.line;
-    if (bin > 0) context.fillRect(x, 0, 1, height);
+    if (begin > 0) context.fillRect(begin, 0, 1, height);
     if (height < LABELLED) return;
     const text = phase(name);
     // A label that does not fit would seem to be that of the next pass.
@@ -110,8 +169,8 @@ function paintPhases(context: CanvasRenderingContext2D, scene: ProfileScene): vo
   });
 }
 
-function xOf(bin: number, bins: number, width: number): number {
-  return (bin / bins) * width;
+function xOf({ width, span: { from, to } }: Pick<ProfileScene, "width" | "span">, share: number): number {
+  return ((share - from) / (to - from)) * width;
 }
 
 /** The share of the strip at which a row of the list begins, by the rows before each bin. */

@@ -19,7 +19,7 @@ export function measure(context: CanvasRenderingContext2D, font: string, text: s
   return width;
 }
 
-/** Cut a text to a width with an ellipsis. */
+/** Cut a text to a width: the front of a path, whose end tells it apart, and the middle of other names. */
 export function shorten(
   context: CanvasRenderingContext2D,
   font: string,
@@ -42,8 +42,14 @@ function cut(context: CanvasRenderingContext2D, text: string, room: number): str
   let tooLong = text.length;
   while (tooLong - fits > 1) {
     const keep = (fits + tooLong) >> 1;
-    if (context.measureText(`${text.slice(0, keep)}…`).width <= room) fits = keep;
+    if (context.measureText(letters(text, keep)).width <= room) fits = keep;
     else tooLong = keep;
   }
-  return `${text.slice(0, fits)}…`;
+  return letters(text, fits);
+}
+
+/** So many letters of a text: the last of a path, else two thirds from its front. */
+export function letters(text: string, keep: number): string {
+  const front = text.includes(".") ? 0 : Math.ceil((2 * keep) / 3);
+  return `${text.slice(0, front)}…${text.slice(text.length - keep + front)}`;
 }

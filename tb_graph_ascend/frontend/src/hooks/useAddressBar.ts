@@ -16,6 +16,13 @@ const DELAY_MS = 250;
 /** Longer descriptions of what is open would make links that mail programs break. */
 const LONGEST_OPEN = 1500;
 
+let writeNow: (() => void) | null = null;
+
+/** Write what waits to be written: a link that is copied now shows what is on screen now. */
+export function flushAddress(): void {
+  writeNow?.();
+}
+
 export function useAddressBar(): void {
   useEffect(() => {
     let timer = 0;
@@ -35,6 +42,7 @@ export function useAddressBar(): void {
       window.clearTimeout(timer);
       timer = window.setTimeout(write, DELAY_MS);
     };
+    writeNow = write;
     const follow = (now: AppState, before: AppState): void => {
       const { session } = now;
       if (session !== watched) {
@@ -60,6 +68,7 @@ export function useAddressBar(): void {
     });
     return () => {
       stay();
+      writeNow = null;
       window.clearTimeout(timer);
       unfollow?.();
       stop();

@@ -38,6 +38,7 @@ export function useDiffView(session: GraphSession) {
   const look = useLook(session);
   const latest = useRef(look);
   const [shown, setShown] = useState<Shown | null>(null);
+  const [moving, setMoving] = useState(false);
   const [hovered, setHovered] = useState<DiffHit | null>(null);
 
   useEffect(() => {
@@ -50,7 +51,12 @@ export function useDiffView(session: GraphSession) {
         diff.moved(window_);
         window.clearTimeout(resting);
         const read: Shown = { ...window_, version: diff.version };
-        resting = window.setTimeout(() => setShown((before) => (before && isSame(before, read) ? before : read)), rests ? 0 : REST_MS);
+        const rest = (): void => {
+          setShown((before) => (before && isSame(before, read) ? before : read));
+          setMoving(false);
+        };
+        if (!rests) setMoving(true);
+        resting = window.setTimeout(rest, rests ? 0 : REST_MS);
       },
     });
     view.current = created;
@@ -84,7 +90,9 @@ export function useDiffView(session: GraphSession) {
     view.current?.setLook(look);
   }, [look]);
 
-  return { canvas, scroller, spacer, view, shown, hovered, look };
+  /** Whether what is read out lags behind what is painted, or that behind what was asked for. */
+  const busy = moving || diff.busy || shown?.version !== diff.version;
+  return { canvas, scroller, spacer, view, shown, hovered, look, busy };
 }
 
 /** Two views, or two that were read out, are the same where all that they say is. */

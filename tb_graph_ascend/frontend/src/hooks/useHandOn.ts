@@ -12,12 +12,14 @@ import { download } from "../state/export";
 import { usePreferences } from "../state/preferences";
 import { slideAsPng } from "../state/slide";
 import { useApp } from "../state/store";
+import { flushAddress } from "./useAddressBar";
 import { useDatabase } from "./useDatabase";
 
 export function useHandOn() {
   const { t } = useTranslation();
   const { data } = useDatabase();
   const copyLink = (): void => {
+    flushAddress();
     void copyText(shareableAddress()).then(() => useApp.getState().set({ notice: t("notice.linkCopied") }));
   };
   const saveSlide = (form: "png" | "svg"): void => {

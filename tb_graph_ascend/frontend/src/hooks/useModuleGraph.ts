@@ -2,10 +2,11 @@
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
 
 import { boxesQuery } from "../api/queries";
 import type { ModuleGraph } from "../api/types";
-import { boxSize, boxText } from "../graph/boxlook";
+import { type BoxWords, boxSize, boxText } from "../graph/boxlook";
 import { type Layout, layOut } from "../graph/layered";
 import type { LayoutDone, LayoutWish } from "../graph/layout.worker";
 import { useBoxes } from "../state/boxes";
@@ -17,6 +18,7 @@ export interface Laid {
 }
 
 export function useModuleGraph(session: GraphSession) {
+  const { t } = useTranslation();
   const { module, open } = useBoxes();
   const { step, rank } = session.pair;
   const asked = useQuery({
@@ -30,19 +32,21 @@ export function useModuleGraph(session: GraphSession) {
   useEffect(() => {
     if (!data) return undefined;
     let wanted = true;
-    void inWorker(wishOf(data, comparison)).then((layout) => wanted && setLaid({ graph: data, layout }));
+    const words = { comparison, calls: (count: number): string => t("diff.calls", { count }) };
+    void inWorker(wishOf(data, words)).then((layout) => wanted && setLaid({ graph: data, layout }));
     return () => {
       wanted = false;
     };
-  }, [data, comparison]);
-  return { laid, error: asked.error, retry: asked.refetch };
+  }, [data, comparison, t]);
+  const busy = asked.isFetching || laid?.graph !== data;
+  return { laid, busy, error: asked.error, retry: asked.refetch };
 }
 
-function wishOf({ boxes, edges }: ModuleGraph, comparison: boolean): Omit<LayoutWish, "ticket"> {
+function wishOf({ boxes, edges }: ModuleGraph, words: BoxWords): Omit<LayoutWish, "ticket"> {
   return {
     boxes: boxes.map((box) => {
       const opens = box.row.children > 0;
-      return { id: box.place, parent: box.parent, ...boxSize(boxText(box, comparison), opens) };
+      return { id: box.place, parent: box.parent, ...boxSize(boxText(box, words), opens) };
     }),
     edges: edges.map(({ producer, consumer }) => ({ from: producer, to: consumer })),
   };

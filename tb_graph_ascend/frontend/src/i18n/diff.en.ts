@@ -39,9 +39,12 @@ export const diff = {
   },
   profile: {
     label: "Profile: the worst score over execution order",
-    help: "The worst score over execution order; click goes there, drag moves",
+    help: "The worst score over execution order; click goes there, drag moves, a click on a module fills the strip with it",
+    norms: "Norms of what calls put out, over execution order, from {{least}} to {{most}} by their logarithm; red is no number",
+    whole: "Whole",
     forward: "forward",
     backward: "backward",
+    after_backward: "after backward",
     optimizer: "optimizer",
   },
   levelMeans: {
@@ -59,6 +62,7 @@ export const diff = {
     inside: "inside it",
     forward: "gradient of the forward call",
     cause: "laid by the diagnosis to",
+    within: "in {{module}}",
     partner: "was compared with",
   },
   help: {

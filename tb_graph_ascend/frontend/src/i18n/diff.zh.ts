@@ -39,9 +39,12 @@ export const diff = {
   },
   profile: {
     label: "概览：按执行顺序的最差分数",
-    help: "按执行顺序的最差分数；点击跳转，拖动移动",
+    help: "按执行顺序的最差分数；点击跳转，拖动移动，点击模块可放大到该模块",
+    norms: "按执行顺序的输出范数，取对数，自 {{least}} 至 {{most}}；红色为非数值",
+    whole: "全部",
     forward: "前向",
     backward: "反向",
+    after_backward: "反向之后",
     optimizer: "优化器",
   },
   levelMeans: {
@@ -59,6 +62,7 @@ export const diff = {
     inside: "其内部",
     forward: "对应的前向调用",
     cause: "诊断归因于",
+    within: "位于 {{module}}",
     partner: "对应的节点",
   },
   help: {

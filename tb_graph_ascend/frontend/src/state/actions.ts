@@ -149,6 +149,8 @@ function graphFollows(
   const root = session.root?.id ?? null;
   if (linked && linked.graph !== null) useBoxes.setState({ module: linked.graph === 0 ? null : linked.graph, open: linked.boxes });
   else if (fresh) useBoxes.setState({ module: session.comparison ? null : root, open: [] });
+  // A single graph has no causes to list; its modules are what one looks for first.
+  if (fresh && !linked && !session.comparison && state().leftTab === "causes") state().set({ leftTab: "outline" });
   else if (useBoxes.getState().module !== null) useBoxes.setState({ module: select ?? root, open: [] });
 }
 

@@ -23,9 +23,15 @@ const RELATIVE_PART: Column = { ...RELATIVE, part: ({ error, error_of: part }) =
 const COSINE: Column = { key: "cosine", of: ({ measures }) => measures.Cosine ?? null };
 const MAX_ABS: Column = { key: "maxAbs", of: ({ measures }) => measures.MaxAbsErr ?? null };
 
+/** What a single graph tells of a value, its norm first. */
+const OWN: Column[] = [
+  { key: "norm", of: ({ problem }) => told(problem) },
+  ...(["min", "max", "mean"] as const).map((key) => ({ key, of: ({ problem }: ValuePair) => problem?.[key] ?? null })),
+];
+
 /** Columns between shape and score. */
 export function columnsFor(task: Database["task"], comparison: boolean): Column[] {
-  if (!comparison) return task === "md5" ? [checksum("problem")] : [PROBLEM];
+  if (!comparison) return task === "md5" ? [{ ...checksum("problem"), key: "checksum" }] : OWN;
   if (task === "md5") return [checksum("problem"), checksum("benchmark")];
   if (task === "structure") return [];
   return task === "tensor"

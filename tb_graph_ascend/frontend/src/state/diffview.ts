@@ -4,7 +4,7 @@
  * come late are dropped. */
 
 import type { DiffRow, Profile, RowWindow } from "../api/types";
-import { type PairPlace, fetchProfile, fetchRows } from "../api/rows";
+import { type PairPlace, type RowQuery, fetchProfile, fetchRows } from "../api/rows";
 import { Openness } from "../graph/openness";
 import type { Window } from "../graph/diffcanvas";
 import { PAGE, RowPages } from "../graph/rowpages";
@@ -51,6 +51,8 @@ export class DiffView {
   /** Counts what was to be revealed: a slow earlier one overwrites no later one. */
   private revealing = 0;
   private readonly asked = new Set<number>();
+  /** Requests for rows that are under way. */
+  private waiting = 0;
   private readonly listeners = new Set<() => void>();
   private pending: { place: number; middle: boolean } | null = null;
   private first: Promise<void> | null = null;
@@ -73,6 +75,11 @@ export class DiffView {
 
   get open(): string {
     return this.openness.text;
+  }
+
+  /** Whether rows are on their way: what is shown until then is of before. */
+  get busy(): boolean {
+    return this.waiting > 0;
   }
 
   /** The first rows, those around a node where one is to be shown, then the profile; once. */
@@ -212,7 +219,7 @@ export class DiffView {
   private async askFor(id: number, ticket: number): Promise<RowWindow | null> {
     for (;;) {
       const { round } = this;
-      const answer = await fetchRows(this.place, { ...this.query(), keep: id, reveal: id, limit: PAGE });
+      const answer = await this.ask({ ...this.query(), keep: id, reveal: id, limit: PAGE });
       if (ticket !== this.revealing) return null;
       if (round === this.round) return answer;
     }
@@ -265,7 +272,7 @@ export class DiffView {
     const { round } = this;
     this.asked.add(page);
     try {
-      const answer = await fetchRows(this.place, { ...this.query(), offset: page * PAGE, limit: PAGE });
+      const answer = await this.ask({ ...this.query(), offset: page * PAGE, limit: PAGE });
       if (round !== this.round) return;
       this.take(answer, anew);
       // A page that is let go may be asked for again; one that failed waits for a retry.
@@ -275,6 +282,22 @@ export class DiffView {
       this.error ??= error;
       this.changed();
     }
+  }
+
+  private async ask(wanted: RowQuery): Promise<RowWindow> {
+    this.wait(1);
+    try {
+      return await fetchRows(this.place, wanted);
+    } finally {
+      this.wait(-1);
+    }
+  }
+
+  /** Tell those who follow when the first request begins and when the last one has ended. */
+  private wait(by: 1 | -1): void {
+    const before = this.busy;
+    this.waiting += by;
+    if (this.busy !== before) this.changed();
   }
 
   private take(answer: RowWindow, anew: boolean): void {

@@ -255,6 +255,19 @@ async function apply(
   return result;
 }
 
+/** Take in what another page mapped meanwhile; what this page mapped itself is known here. */
+export function followMappings(db: string): Promise<void> {
+  return inTurn(async () => {
+    const known = queryClient.getQueryData(mappingsQuery(db).queryKey);
+    const now = await api.mappings(db);
+    if (known && JSON.stringify(known.pairs) === JSON.stringify(now.pairs)) return;
+    queryClient.setQueryData(mappingsQuery(db).queryKey, now);
+    const { session, selected } = useApp.getState();
+    if (session?.db === db) await session.renew(selected);
+    await refreshDatabase(db);
+  });
+}
+
 function setHistory(db: string, next: (history: MappingHistory) => MappingHistory): void {
   useMappingHistory.setState((histories) => ({ [db]: next(historyOf(histories, db)) }));
 }

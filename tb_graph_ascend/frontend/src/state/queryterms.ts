@@ -7,8 +7,8 @@ export function toggleTerm(query: string, term: string): string {
   return [...others, ...(others.length === words.length ? [term] : [])].join(" ");
 }
 
-/** A term at the end whose number or choice is still to be typed, such as `score>` and `side:`. */
-const UNFINISHED = /(?:^|\s)-?(?:(?:score|input|introduced)(?:[<>]=?|=)[-+.]?|[a-z]+:)$/i;
+/** A term at the end whose number or choice is still to be typed, such as `score >` and `side:`. */
+const UNFINISHED = /(?:^|\s)-?(?:(?:score|input|introduced)\s*(?:[<>]=?|=)\s*[-+.]?|[a-z]+:)$/i;
 
 /** What can be asked of a query while it is typed: its terms but for one that is not finished. */
 export function askable(query: string): string {

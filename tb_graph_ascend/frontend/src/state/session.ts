@@ -69,6 +69,15 @@ export class GraphSession {
     this.changed();
   }
 
+  /** Ask anew for all that is shown: somebody else changed the mapping. */
+  async renew(selected: number | null): Promise<void> {
+    const roots = SIDES.flatMap((side) => this.pair[side]?.root ?? []);
+    const path = selected === null ? [] : (await api.path(this.db, selected)).path;
+    this.nodes.clear();
+    this.take([...roots, ...path]);
+    this.update([]);
+  }
+
   private take(nodes: readonly Node[]): void {
     const graphs = SIDES.map((side) => this.pair[side]?.root.graph);
     for (const node of nodes) if (graphs.includes(node.graph)) this.nodes.set(node.id, node);

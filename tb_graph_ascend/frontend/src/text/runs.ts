@@ -1,5 +1,8 @@
 /* What tells two runs apart: their paths from the first folder on that differs. */
 
+/** More folders than these are left out in the middle. */
+const MOST = 4;
+
 export interface RunName {
   /** The folder that both are in, for where there is room. */
   folder: string;
@@ -11,7 +14,12 @@ export function runName(path: string, other: string): RunName {
   let alike = 0;
   while (alike < own.length - 1 && own[alike] === others[alike]) alike += 1;
   const folder = own[alike - 1];
-  return { folder: folder === undefined ? "" : `${folder}/`, name: own.slice(alike).join("/") };
+  return { folder: folder === undefined ? "" : `${folder}/`, name: shortened(own.slice(alike)).join("/") };
+}
+
+/** The first folder, which tells runs apart, and the last two, which people know them by. */
+function shortened(folders: string[]): string[] {
+  return folders.length <= MOST ? folders : [...folders.slice(0, 1), "…", ...folders.slice(-2)];
 }
 
 function foldersOf(path: string): string[] {

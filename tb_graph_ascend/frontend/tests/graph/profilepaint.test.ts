@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import type { DiffPalette } from "../../src/graph/scene";
-import { paintProfile, rowOfShare, shareOfRow } from "../../src/graph/profilepaint";
+import { WHOLE, blockAt, normRange, paintProfile, rowOfShare, shareOfRow } from "../../src/graph/profilepaint";
 
 /** How many rows begin before each bin: never fewer than before. */
 const BINS = fc
@@ -50,10 +50,10 @@ function listening(): { context: CanvasRenderingContext2D; texts: [string, numbe
 describe("the names of passes", () => {
   const starts = [["forward", 0], ["backward", 40], ["forward", 44], ["optimizer", 46]] as const;
   const phases = starts.map(([name, bin]) => ({ name, bin }));
-  const profile = { rows: 100, worst: Array.from({ length: 100 }, () => null), causes: [], alone: [], phases, blocks: [] };
+  const profile = { rows: 100, worst: Array.from({ length: 100 }, () => null), causes: [], alone: [], phases, blocks: [], norms: [] };
   const paint = (height: number): [string, number][] => {
     const { context, texts } = listening();
-    paintProfile(context, { profile, width: 500, height, ratio: 1, palette: {} as DiffPalette, recolour: "score", phase: (name) => name });
+    paintProfile(context, { profile, width: 500, height, ratio: 1, palette: {} as DiffPalette, recolour: "score", phase: (name) => name, span: WHOLE });
     return texts;
   };
 
@@ -63,5 +63,36 @@ describe("the names of passes", () => {
 
   it("are left out of a low strip", () => {
     expect(paint(18)).toEqual([]);
+  });
+});
+
+describe("the blocks of the icicle", () => {
+  const block = (lane: number, row: number, until: number) => ({ lane, row, until, title: "", worst: null, overflow: null });
+  const blocks = [block(0, 0, 50), block(0, 50, 100), block(1, 50, 60), block(1, 60, 100)];
+  const profile = { rows: 100, worst: [null], causes: [], alone: [], phases: [], blocks, norms: [] };
+
+  it("are found by place and lane, and are the part of the strip that they fill", () => {
+    expect(blockAt(profile, 68, 0.55, 20)).toEqual({ from: 0.5, to: 1 });
+    expect(blockAt(profile, 68, 0.55, 40)).toEqual({ from: 0.5, to: 0.6 });
+    expect(blockAt(profile, 68, 0.25, 40)).toBeNull();
+  });
+
+  it("leave the names of passes, the bars and a low strip to other clicks", () => {
+    expect([blockAt(profile, 68, 0.5, 5), blockAt(profile, 68, 0.5, 66), blockAt(profile, 18, 0.5, 10)]).toEqual([null, null, null]);
+  });
+
+  it("are painted over the whole width once one fills the strip", () => {
+    const { context, texts } = listening();
+    const named = { ...profile, blocks: blocks.map((one, index) => ({ ...one, title: `m${index}` })) };
+    const scene = { profile: named, width: 500, height: 68, ratio: 1, palette: {} as DiffPalette, recolour: "score" as const };
+    paintProfile(context, { ...scene, phase: (name) => name, span: { from: 0.5, to: 1 } });
+    expect(texts.map(([name, x]) => [name, Math.round(x)])).toEqual([["m1", 3], ["m2", 3], ["m3", 103]]);
+  });
+});
+
+describe("the norms of a single graph", () => {
+  it("range over what is a number above zero", () => {
+    expect(normRange([null, 0, 4, "nan", 0.5, "inf"])).toEqual([0.5, 4]);
+    expect(normRange([null, "nan"])).toBeNull();
   });
 });

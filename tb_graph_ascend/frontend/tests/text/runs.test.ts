@@ -7,6 +7,7 @@ describe("the name of a run", () => {
     ["demo/problem", "demo/benchmark", "demo/", "problem"],
     ["/data/fp16/step/dump", "/data/fp32/step/dump", "data/", "fp16/step/dump"],
     ["a\\x", "b\\x", "", "a\\x".replace("\\", "/")],
+    ["/tmp/job/logs/ported/deep/dump", "/work/samples/bench", "", "tmp/…/deep/dump"],
     ["/same/dump", "/same/dump", "same/", "dump"],
     ["/same", "/same/below", "", "same"],
     ["", "b", "", ""],

@@ -19,6 +19,7 @@ class Entry(NamedTuple):
     match: int | None = None
     score: float | None = None
     kind: str = "module"
+    direction: str = "forward"
 
 
 def side(entries: Sequence[Entry], first: int, other: int) -> SideNodes:
@@ -32,7 +33,7 @@ def side(entries: Sequence[Entry], first: int, other: int) -> SideNodes:
             packed(
                 {
                     "kind": "root" if entry.parent is None else entry.kind,
-                    "direction": "forward",
+                    "direction": entry.direction,
                     "verdict": None,
                     "overflow": None,
                 }

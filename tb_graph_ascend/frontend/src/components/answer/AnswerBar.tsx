@@ -10,6 +10,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { useHandOn } from "../../hooks/useHandOn";
 import { showCause } from "../../state/actions";
 import { callText, causeText, followText, ranksText } from "../../state/causes";
+import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
 import { SourceLine } from "../parts/SourceLine";
 import { AnswerNotes } from "./AnswerNotes";
@@ -34,6 +35,14 @@ function Causes({ answer }: { answer: Answer }) {
   const { t } = useTranslation();
   const { causes, cause_count: count } = answer;
   const [number, setNumber] = useState(0);
+  const selected = useApp((state) => state.selected);
+  // Whoever goes to a place of a cause is told of that cause; elsewhere the one shown stays.
+  const [followed, setFollowed] = useState<number | null>(null);
+  if (selected !== followed) {
+    setFollowed(selected);
+    const at = causes.findIndex(({ places }) => places.some(({ node }) => node === selected));
+    if (at >= 0) setNumber(at);
+  }
   const cause = causes[Math.min(number, causes.length - 1)];
   if (!cause) return null;
   return (

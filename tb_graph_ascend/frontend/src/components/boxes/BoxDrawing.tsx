@@ -71,7 +71,7 @@ interface BoxProps extends Omit<Props, "laid" | "selected"> {
 function Box({ box, place, comparison, palette, recolour, selected, holds }: BoxProps) {
   const { t } = useTranslation();
   const { row } = box;
-  const { title, line } = boxText(box, comparison);
+  const { title, line } = boxText(box, { comparison, calls: (count) => t("diff.calls", { count }) });
   const opens = row.children > 0;
   const alone = comparison && (row.problem === null || row.benchmark === null);
   const begins = row.word === "begins" && !row.inside;

@@ -27,12 +27,12 @@ interface View {
 
 export function BoxPane({ session }: { session: GraphSession }) {
   const { t } = useTranslation();
-  const { laid, error, retry } = useModuleGraph(session);
+  const { laid, busy, error, retry } = useModuleGraph(session);
   const selected = useApp((state) => state.selected);
   useFollow(laid, selected);
   if (error) return <FailureNotice error={error} retry={() => void retry()} />;
   if (!laid) return <p className="message">{t("loading")}</p>;
-  return <Canvas laid={laid} session={session} selected={selected} />;
+  return <Canvas laid={laid} busy={busy} session={session} selected={selected} />;
 }
 
 /** What is selected elsewhere is shown: its module takes the place of the one on screen. */
@@ -47,7 +47,15 @@ function useFollow(laid: Laid | null, selected: number | null): void {
   }, [laid, selected]);
 }
 
-function Canvas({ laid, session, selected }: { laid: Laid; session: GraphSession; selected: number | null }) {
+interface CanvasProps {
+  laid: Laid;
+  /** Another picture is on its way. */
+  busy: boolean;
+  session: GraphSession;
+  selected: number | null;
+}
+
+function Canvas({ laid, busy, session, selected }: CanvasProps) {
   const { t } = useTranslation();
   const palette = useDiffPalette();
   const recolour = useApp((state) => state.recolour);
@@ -99,6 +107,7 @@ function Canvas({ laid, session, selected }: { laid: Laid; session: GraphSession
         className="boxes-frame"
         ref={frame}
         role="application"
+        aria-busy={busy}
         aria-label={`${t("boxes.label", { name: title })}. ${t("boxes.hint")}`}
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}

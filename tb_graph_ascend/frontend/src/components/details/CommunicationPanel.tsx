@@ -1,37 +1,76 @@
-/* With whom a call exchanges data, and a jump to the partner's rank. */
+/* With whom a call exchanges data: every member by rank, what went into it and came out, the way there. */
 
 import { ArrowRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import type { NodeDetails } from "../../api/types";
+import type { CommunicationLink, NodeDetails } from "../../api/types";
+import { useDatabase } from "../../hooks/useDatabase";
 import { goTo } from "../../state/actions";
 import { useApp } from "../../state/store";
+import { ScoreChip } from "../parts/ScoreChip";
 
 export function CommunicationPanel({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();
-  const step = useApp((state) => state.step);
-  const { communication } = details;
+  const rank = useApp((state) => state.rank) ?? 0;
+  const { data } = useDatabase();
+  const { communication, node } = details;
   if (communication.length === 0) return <p className="message">{t("details.noCommunication")}</p>;
+  const own: CommunicationLink = {
+    kind: communication[0]?.kind === "collective" ? "collective" : "",
+    peer_rank: rank,
+    peer_node: node.id,
+    peer_name: node.name,
+    peer_input_score: node.input_score,
+    peer_score: node.score,
+  };
+  const members = [own, ...communication].sort((a, b) => a.peer_rank - b.peer_rank);
   return (
     <div className="scroll">
-      <ul className="links">
-        {communication.map(({ kind, peer_rank, peer_node, peer_name }) => (
-          <li key={`${kind} ${peer_rank} ${peer_node}`}>
-            <span className="tag">{kind}</span>
-            <span>rank {peer_rank}</span>
-            <code>{peer_name ?? t("details.noPeer")}</code>
-            {peer_node !== null && (
-              <button
-                type="button"
-                className="button small"
-                onClick={() => void goTo({ step: step ?? 0, rank: peer_rank, node: peer_node })}
-              >
-                {t("details.jump", { rank: peer_rank })} <ArrowRight aria-hidden size={13} />
-              </button>
-            )}
-          </li>
-        ))}
-      </ul>
+      <table className="members">
+        <thead>
+          <tr>
+            <th scope="col">{t("details.rank")}</th>
+            <th scope="col">{t("details.call")}</th>
+            {data?.comparison && <th scope="col">{t("details.inOut")}</th>}
+            <th scope="col" aria-label={t("details.way")} />
+          </tr>
+        </thead>
+        <tbody>
+          {members.map((one) => (
+            <Member key={`${one.kind} ${one.peer_rank} ${one.peer_node}`} one={one} own={one === own} scored={data?.comparison === true} />
+          ))}
+        </tbody>
+      </table>
     </div>
+  );
+}
+
+function Member({ one, own, scored }: { one: CommunicationLink; own: boolean; scored: boolean }) {
+  const { t } = useTranslation();
+  const step = useApp((state) => state.step) ?? 0;
+  const { kind, peer_rank: rank, peer_node: node, peer_name: name } = one;
+  return (
+    <tr aria-current={own}>
+      <th scope="row">{rank}</th>
+      <td>
+        <code>{name ?? t("details.noPeer")}</code> {kind !== "" && <span className="tag">{kind}</span>}
+      </td>
+      {scored && (
+        <td>
+          <ScoreChip score={one.peer_input_score} /> → <ScoreChip score={one.peer_score} />
+        </td>
+      )}
+      <td>
+        {own ? (
+          <span className="muted">{t("details.thisRank")}</span>
+        ) : (
+          node !== null && (
+            <button type="button" className="button small" onClick={() => void goTo({ step, rank, node })}>
+              {t("details.jump", { rank })} <ArrowRight aria-hidden size={13} />
+            </button>
+          )
+        )}
+      </td>
+    </tr>
   );
 }

@@ -9,6 +9,7 @@ import type { Histogram, NodeDetails, Picture, ValuePair } from "../../api/types
 import { shortNumber } from "../../text/numbers";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useApp } from "../../state/store";
+import { worstFirst } from "../../state/worstfirst";
 import { FailureNotice } from "../parts/FailureNotice";
 import { HeatMap } from "../ranks/HeatMap";
 import { SeriesKeys } from "./SeriesKeys";
@@ -16,11 +17,14 @@ import { SeriesKeys } from "./SeriesKeys";
 const Plot = lazy(() => import(/* webpackChunkName: "plot" */ "./Plot"));
 
 export function PicturesPanel({ details }: { details: NodeDetails }) {
+  // What was chosen of one node says nothing about the next, which starts with its worst value.
+  return <PicturesOf key={details.node.id} details={details} />;
+}
+
+function PicturesOf({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();
   const { data } = useDatabase();
-  const values = [...details.values]
-    .filter((value) => (value.problem ?? value.benchmark)?.shape != null)
-    .sort((a, b) => Number(b.worst) - Number(a.worst));
+  const values = worstFirst(details.values).filter((value) => (value.problem ?? value.benchmark)?.shape != null);
   const [chosen, setChosen] = useState<string | null>(null);
   const value = values.find((one) => keyOf(one) === chosen) ?? values[0];
   if (data && data.task !== "tensor") {

@@ -17,11 +17,12 @@ import { ScoreChip } from "../parts/ScoreChip";
 
 export function SelectedHead({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();
+  const { data } = useDatabase();
   const { node, partner } = details;
   return (
     <div className="selected-head">
       <SideTag details={details} />
-      <ScoreChip score={node.score} title={scoreTitle(t, details)} />
+      {data?.comparison && <ScoreChip score={node.score} title={scoreTitle(t, details)} />}
       <code className="selected-name" title={node.name}>
         {node.name}
       </code>

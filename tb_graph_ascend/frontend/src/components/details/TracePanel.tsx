@@ -5,7 +5,7 @@ import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
 import { flowQuery, traceQuery } from "../../api/queries";
-import type { Hop, NodeDetails } from "../../api/types";
+import type { NodeDetails, PlacedHop } from "../../api/types";
 import { calledAs } from "../../graph/called";
 import { labelOfName } from "../../graph/labels";
 import { selectNode } from "../../state/actions";
@@ -51,7 +51,7 @@ function Readers({ node }: { node: number }) {
   );
 }
 
-function TraceHop({ hop, found }: { hop: Hop; found: boolean }) {
+function TraceHop({ hop, found }: { hop: PlacedHop; found: boolean }) {
   const { t } = useTranslation();
   const selected = useApp((state) => state.selected);
   const name = calledAs({ ...hop, ...labelOfName(hop.name) });
@@ -63,12 +63,17 @@ function TraceHop({ hop, found }: { hop: Hop; found: boolean }) {
       <button type="button" className="link" title={hop.name} aria-current={hop.node === selected} onClick={() => void selectNode(hop.node)}>
         {name}
       </button>
+      {hop.module !== null && hop.module !== name && (
+        <span className="muted trace-module" title={hop.module}>
+          {t("trace.within", { module: hop.module })}
+        </span>
+      )}
       <ScoreChip score={hop.score} />
       {found && <span className="tag start">{t("trace.begins")}</span>}
     </li>
   );
 }
 
-function linkText(t: TFunction, { link, value }: Hop): string {
+function linkText(t: TFunction, { link, value }: PlacedHop): string {
   return t(`trace.${link}`, { value: value ?? "" });
 }

@@ -14,6 +14,8 @@ import { FlowEnds } from "./FlowEnds";
 interface Props {
   value: ValuePair;
   columns: Column[];
+  /** Whether there is another run, and so a score. */
+  scored: boolean;
   /** The calls at the other ends of its rails. */
   ends: readonly FlowLink[];
   /** Whose value it is, where it is not of the selected node. */
@@ -22,7 +24,7 @@ interface Props {
   toggle: () => void;
 }
 
-export function ValueRow({ value, columns, ends, of: owner, open, toggle }: Props) {
+export function ValueRow({ value, columns, scored, ends, of: owner, open, toggle }: Props) {
   const { t } = useTranslation();
   const name = [owner, value.role, value.path].filter(Boolean).join(".");
   const light = (): void => lightRails(ends.map(({ node }) => node));
@@ -49,7 +51,7 @@ export function ValueRow({ value, columns, ends, of: owner, open, toggle }: Prop
           {value.path !== "" && <span>.{value.path}</span>}
         </button>
         {value.worst && <span className="tag start">{t("details.worst")}</span>}
-        <Surplus value={value} />
+        {scored && <Surplus value={value} />}
         <FlowEnds links={ends} direction={value.role === "output" || value.role === "parameters_grad" ? "to" : "from"} />
         {value.differs.includes("requires_grad") && (
           <span className="tag differs">
@@ -65,16 +67,19 @@ export function ValueRow({ value, columns, ends, of: owner, open, toggle }: Prop
           key={key}
           shown={of(value)}
           part={part?.(value) ?? null}
-          itself={key.endsWith("Norm") && isArgument(value)}
+          itself={/norm$/i.test(key) && isArgument(value)}
         />
       ))}
-      <td className="number">
-        <ScoreChip score={value.score} title={scoreSentence(t, value) ?? t("legend.noScore")} />
-      </td>
+      {scored && (
+        <td className="number">
+          <ScoreChip score={value.score} title={scoreSentence(t, value) ?? t("legend.noScore")} />
+        </td>
+      )}
     </tr>
   );
 }
 
+/** Which run alone has the value. */
 function Surplus({ value }: { value: ValuePair }) {
   const { t } = useTranslation();
   if (value.problem && value.benchmark) return null;

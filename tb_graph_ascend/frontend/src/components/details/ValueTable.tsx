@@ -12,6 +12,8 @@ import { ValueRow } from "./ValueRow";
 interface Props {
   values: ValuePair[];
   columns: Column[];
+  /** Whether there is another run, and so a score. */
+  scored: boolean;
   /** What fed the node and what it fed; without it no row says where its value came from. */
   flow?: Flow | undefined;
   /** The side whose values the flow speaks of. */
@@ -22,7 +24,7 @@ interface Props {
   first?: { value: ValuePair; head: ReactNode; of: string } | null;
 }
 
-export function ValueTable({ values, columns, flow, side = "problem", node, first }: Props) {
+export function ValueTable({ values, columns, scored, flow, side = "problem", node, first }: Props) {
   const { t } = useTranslation();
   return (
     <table className="value-table">
@@ -36,9 +38,11 @@ export function ValueTable({ values, columns, flow, side = "problem", node, firs
               {t(`details.${key}`)}
             </th>
           ))}
-          <th scope="col" className="number">
-            {t("details.score")}
-          </th>
+          {scored && (
+            <th scope="col" className="number">
+              {t("details.score")}
+            </th>
+          )}
         </tr>
       </thead>
       {first && (
@@ -48,7 +52,7 @@ export function ValueTable({ values, columns, flow, side = "problem", node, firs
               {first.head}
             </th>
           </tr>
-          <Row value={first.value} columns={columns} ends={[]} of={first.of} />
+          <Row value={first.value} columns={columns} scored={scored} ends={[]} of={first.of} />
         </tbody>
       )}
       <tbody>
@@ -57,6 +61,7 @@ export function ValueTable({ values, columns, flow, side = "problem", node, firs
             key={`${value.role}.${value.path}`}
             value={value}
             columns={columns}
+            scored={scored}
             ends={endsOf(value, flow, side)}
             node={node}
           />
@@ -69,6 +74,7 @@ export function ValueTable({ values, columns, flow, side = "problem", node, firs
 interface RowProps {
   value: ValuePair;
   columns: Column[];
+  scored: boolean;
   ends: readonly FlowLink[];
   node?: number | undefined;
   /** Whose value it is, where it is not of the selected node. */
@@ -76,11 +82,11 @@ interface RowProps {
 }
 
 /** A value, and below it, when unfolded, all its measures and its ranks. */
-function Row({ value, columns, ends, node, of }: RowProps) {
+function Row({ value, columns, scored, ends, node, of }: RowProps) {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <ValueRow value={value} columns={columns} ends={ends} of={of} open={open} toggle={() => setOpen(!open)} />
+      <ValueRow value={value} columns={columns} scored={scored} ends={ends} of={of} open={open} toggle={() => setOpen(!open)} />
       {open && (
         <tr className="measures">
           <td colSpan={4 + columns.length}>

@@ -4,12 +4,13 @@ import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
 import { flowQuery } from "../../api/queries";
-import type { NodeDetails, Reason, ValuePair } from "../../api/types";
+import type { NodeDetails, Reason } from "../../api/types";
 import { calledAs } from "../../graph/called";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useInstead } from "../../hooks/useInstead";
 import { columnsFor } from "../../state/columns";
 import { useApp } from "../../state/store";
+import { worstFirst } from "../../state/worstfirst";
 import { ReasonList } from "../parts/ReasonList";
 import { InsteadHead } from "./InsteadHead";
 import { ValueTable } from "./ValueTable";
@@ -21,7 +22,7 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
   const db = useApp((state) => state.db);
   const flow = useQuery({ ...flowQuery(db ?? "", node.id), enabled: db !== null }).data;
   const instead = useInstead(node, data?.comparison ? flow : undefined);
-  const values = [...details.values].sort((a, b) => severity(b) - severity(a));
+  const values = worstFirst(details.values);
   const columns = columnsFor(data?.task ?? "statistics", data?.comparison ?? true);
   return (
     <div className="scroll values">
@@ -32,6 +33,7 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
         <ValueTable
           values={values}
           columns={columns}
+          scored={data?.comparison ?? true}
           flow={flow}
           side={node.side}
           node={node.id}
@@ -63,9 +65,4 @@ function Reasons({ label, reasons, named = false }: { label: string; reasons: Re
       <ReasonList reasons={reasons} />
     </div>
   );
-}
-
-/** Worst first: by score, and a value without one by whether anything differs. */
-function severity({ score, differs }: ValuePair): number {
-  return score ?? (differs.length > 0 ? 0 : -1);
 }

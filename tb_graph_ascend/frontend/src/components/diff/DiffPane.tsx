@@ -16,7 +16,7 @@ import { ReadableRows, isReadable, rowElementId } from "./ReadableRows";
 export function DiffPane({ session }: { session: GraphSession }) {
   const { t } = useTranslation();
   const diff = useDiff(session);
-  const { canvas, scroller, spacer, shown, hovered, look } = useDiffView(session);
+  const { canvas, scroller, spacer, shown, hovered, look, busy } = useDiffView(session);
   useKeptFocus(scroller);
   const { data } = useDatabase();
   const width = shown?.width ?? 0;
@@ -41,6 +41,7 @@ export function DiffPane({ session }: { session: GraphSession }) {
         tabIndex={0}
         aria-label={`${t("diff.label", { name })}. ${t("diff.hint")}`}
         aria-rowcount={diff.pages.total}
+        aria-busy={busy}
         aria-activedescendant={shown && isReadable(place, shown) ? rowElementId(place) : undefined}
         onKeyDown={onKeyDown}
       >

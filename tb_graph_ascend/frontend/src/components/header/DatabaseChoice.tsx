@@ -3,10 +3,15 @@
 
 import { useTranslation } from "react-i18next";
 
-import type { Databases } from "../../api/types";
+import type { DatabaseEntry, Databases } from "../../api/types";
 import { openDatabase } from "../../state/actions";
 import { useApp } from "../../state/store";
-import { resultFileLabel } from "../../text/resultfiles";
+import { entryLabel } from "../../text/resultfiles";
+
+/** The whole path, and the whole folders that were compared. */
+function entryTitle({ path, problem, benchmark }: DatabaseEntry): string {
+  return [path, [problem, benchmark].filter(Boolean).join(" ↔ ")].filter(Boolean).join("\n");
+}
 
 export function DatabaseChoice({ databases }: { databases: Databases }) {
   const { t } = useTranslation();
@@ -16,7 +21,7 @@ export function DatabaseChoice({ databases }: { databases: Databases }) {
     <select
       className="database"
       aria-label={t("header.database")}
-      title={current?.path ?? t("header.database")}
+      title={current ? entryTitle(current) : t("header.database")}
       value={db ?? ""}
       onChange={(event) => void openDatabase(event.target.value)}
     >
@@ -25,9 +30,9 @@ export function DatabaseChoice({ databases }: { databases: Databases }) {
           {db === null ? t("header.chooseDatabase") : t("header.goneDatabase")}
         </option>
       )}
-      {databases.databases.map(({ id, path, error }) => (
-        <option key={id} value={id} disabled={error !== null}>
-          {error === null ? resultFileLabel(path) : `${resultFileLabel(path)} – ${error}`}
+      {databases.databases.map((entry) => (
+        <option key={entry.id} value={entry.id} disabled={entry.error !== null}>
+          {entryLabel(entry)}
         </option>
       ))}
     </select>

@@ -31,19 +31,20 @@ export function SearchBox() {
   useEffect(() => {
     if (eager.current !== 0 && current) go(eager.current);
   });
-  const onKey = (event: KeyboardEvent): void => {
+  const onKey = (event: KeyboardEvent<HTMLInputElement>): void => {
     if (event.key === "ArrowDown") go(1);
     else if (event.key === "ArrowUp") go(-1);
     else if (event.key === "Enter") go(event.shiftKey ? -1 : 1);
-    else if (event.key === "Escape") clear();
+    else if (event.key === "Escape") leave(event.currentTarget);
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
-  const clear = (): void => {
-    // With nothing left to clear, the keys go back to the rows.
-    if (query === "" && session?.diff.pane) session.diff.pane.focus();
+  const leave = (input: HTMLInputElement): void => {
+    // The next letter is a key again and no part of a query.
     set({ query: "" });
+    if (session?.diff.pane) session.diff.pane.focus();
+    else input.blur();
   };
   return (
     <div className="search" role="search">

@@ -7,6 +7,7 @@ import { useTranslation } from "react-i18next";
 
 import { type NodeQuery, api } from "../../api/client";
 import type { Node } from "../../api/types";
+import { useDatabase } from "../../hooks/useDatabase";
 import { selectNode } from "../../state/actions";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
@@ -24,6 +25,7 @@ const ROW = 30;
 
 export function NodeRows({ query, empty, aside }: Props) {
   const { t } = useTranslation();
+  const { data } = useDatabase();
   const answer = useNodePages(query);
   const nodes = answer.data?.pages.flatMap((page) => page.nodes) ?? [];
   const scroll = useRef<HTMLDivElement>(null);
@@ -65,7 +67,7 @@ export function NodeRows({ query, empty, aside }: Props) {
                   className="row-button"
                   onClick={() => void selectNode(node.id)}
                 >
-                  <span className={`side-dot ${node.side}`} title={t(`side.${node.side}`)} />
+                  {data?.comparison && <span className={`side-dot ${node.side}`} title={t(`side.${node.side}`)} />}
                   <NodeName node={node} />
                 </button>
                 {aside(node)}

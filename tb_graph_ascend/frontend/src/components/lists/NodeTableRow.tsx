@@ -25,6 +25,7 @@ interface Props {
 export function NodeTableRow({ row, index, active, places, style, choose }: Props) {
   const { t } = useTranslation();
   const { node, partner, module } = row;
+  const { data } = useDatabase();
   const selected = useApp((state) => state.selected === node.id || (node.match !== null && state.selected === node.match));
   const renamed = partner !== null && partner !== node.name;
   return (
@@ -40,7 +41,7 @@ export function NodeTableRow({ row, index, active, places, style, choose }: Prop
       onClick={choose}
     >
       <span role="gridcell" className="cell-node" title={renamed ? `${node.name} ↔ ${partner}` : node.name}>
-        {node.match === null && (
+        {node.match === null && data?.comparison && (
           <span className={`side-dot ${node.side}`} title={t("lists.onlyIn", { side: t(`side.${node.side}`) })} />
         )}
         <span className="node-tail">
@@ -53,8 +54,8 @@ export function NodeTableRow({ row, index, active, places, style, choose }: Prop
           </span>
         )}
       </span>
-      <span role="gridcell" className="cell-layer" title={module ?? ""}>
-        {module ?? "–"}
+      <span role="gridcell" className="cell-layer cut-front" title={module ?? ""}>
+        <bdi>{module ?? "–"}</bdi>
       </span>
       {places && (
         <span role="gridcell" className="cell-place">
@@ -78,7 +79,8 @@ function callNumber(name: string): string {
 function RowState({ row: { node } }: { row: NodeRow }) {
   const { t } = useTranslation();
   const { data } = useDatabase();
-  if (!data || !isUnmatched(node, data.comparison)) return <ScoreChip score={node.score} />;
+  if (!data?.comparison) return null;
+  if (!isUnmatched(node, true)) return <ScoreChip score={node.score} />;
   const why = node.match_reason === null ? t("lists.unmatched") : matchText(t, node.match_reason);
   return (
     <>

@@ -1,4 +1,4 @@
-/* Nodes with an overflow level, or how to get the levels. */
+/* Nodes with an overflow level, where it begins first, or how to get the levels. */
 
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -34,7 +34,7 @@ export function OverflowList() {
       </div>
       {data.comparison && <SideFilter side={side} change={setSide} />}
       <NodeRows
-        query={{ show: "overflow", side, sort: "order" }}
+        query={{ show: "overflow", side, sort: "overflow" }}
         empty={t("lists.overflowNone")}
         aside={({ overflow }) =>
           overflow && (

@@ -26,7 +26,7 @@ function Facts({ database }: { database: Database }) {
   const facts: [string, string | null][] = [
     [comparison ? t("side.problem") : t("side.single"), problem],
     [t("side.benchmark"), benchmark],
-    [t("about.pairs"), pairs.length > 1 ? rangeText(database, t) : null],
+    [t(comparison ? "about.pairs" : "about.holds"), pairs.length > 1 ? rangeText(database, t) : null],
     [
       t("about.matched"),
       comparison && pair?.status === "ok"

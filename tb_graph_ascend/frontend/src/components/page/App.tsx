@@ -7,6 +7,7 @@ import { Group, Panel, Separator } from "react-resizable-panels";
 import type { Databases } from "../../api/types";
 import { useAddressBar } from "../../hooks/useAddressBar";
 import { useBoot } from "../../hooks/useBoot";
+import { useOnlyTrends } from "../../hooks/useOnlyTrends";
 import { useReplaced } from "../../hooks/useReplaced";
 import { useShortcuts } from "../../hooks/useShortcuts";
 import { useTrendAddress } from "../../hooks/useTrendAddress";
@@ -34,6 +35,7 @@ export function App() {
   useReplaced(databases.data);
   useAddressBar();
   useTrendAddress();
+  useOnlyTrends(databases.data);
   const trends = useTrends((state) => state.run);
   useShortcuts();
   useEffect(followHostTheme, []);
@@ -80,6 +82,9 @@ function Content({ databases }: { databases: Databases }) {
 /** Wide enough for the names of all lists: 400 pixels, less in a narrow window, more in a very wide one. */
 const LISTS_PX = `${Math.max(Math.min(400, Math.max(260, window.innerWidth * 0.3)), window.innerWidth * 0.2)}px`;
 
+/** Room for a head and eight values; what a tall window has beyond that is for the rows. */
+const DETAILS = window.innerHeight > 1100 ? "300px" : "30%";
+
 function Workspace() {
   const { t } = useTranslation();
   const { lists, compact } = useLayout();
@@ -102,7 +107,7 @@ function Workspace() {
           </Group>
         </Panel>
         <Separator className="separator horizontal" aria-label={t("frame.details")} />
-        <Panel id="details" defaultSize={compact ? "37%" : "30%"} minSize="90px">
+        <Panel id="details" defaultSize={compact ? "37%" : DETAILS} minSize="90px">
           <BottomPanel />
         </Panel>
       </Group>

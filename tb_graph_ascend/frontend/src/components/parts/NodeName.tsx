@@ -9,7 +9,7 @@ export function NodeName({ node, full = false }: { node: Node; full?: boolean })
   const tail = full || node.kind === "api" ? 0 : cut + 1;
   return (
     <span className="node-name" title={node.name}>
-      {tail > 0 && <span className="node-path">{text.slice(0, tail)}</span>}
+      {tail > 0 && <span className="node-path cut-front"><bdi>{text.slice(0, tail)}</bdi></span>}
       <span className="node-tail">{text.slice(tail)}</span>
       {!full && node.direction === "backward" && <span className="tag">backward</span>}
     </span>

@@ -1,11 +1,10 @@
-/* A number of four digits; all digits on hover, copied by a click. */
+/* A number of four digits; all of them on hover, and by a click, selected and ready to be copied. */
 
+import { useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { Measure } from "../../api/types";
 import { fullNumber, shortNumber } from "../../text/numbers";
-import { useApp } from "../../state/store";
-import { copyText } from "../../text/clipboard";
 
 interface Props {
   value: Measure | undefined;
@@ -15,19 +14,27 @@ interface Props {
 
 export function NumberCell({ value, note }: Props) {
   const { t } = useTranslation();
-  const set = useApp((state) => state.set);
+  const [whole, setWhole] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
   const full = fullNumber(value);
   if (full === "") return <td className="number muted">–</td>;
+  const select = (): void => {
+    setWhole(true);
+    // Once all digits are there. What was copied before stays where it is until one copies.
+    requestAnimationFrame(() => button.current && window.getSelection()?.selectAllChildren(button.current));
+  };
   return (
     <td className="number">
       {note !== undefined && <span className="muted">{note} </span>}
       <button
         type="button"
+        ref={button}
         className={typeof value === "string" ? "digits nonfinite" : "digits"}
-        title={`${full}\n${t("copy")}`}
-        onClick={() => void copyText(full).then(() => set({ notice: `${t("copied")}: ${full}` }))}
+        title={`${full}\n${t("details.allDigits")}`}
+        onClick={select}
+        onBlur={() => setWhole(false)}
       >
-        {shortNumber(value)}
+        {whole ? full : shortNumber(value)}
       </button>
     </td>
   );

@@ -1,0 +1,25 @@
+/* What boxes say: as the rows do, never a name that the dump does not have. */
+import { describe, expect, it } from "vitest";
+
+import type { GraphBox } from "../../src/api/types";
+import { boxSize, boxText, fitted } from "../../src/graph/boxlook";
+import { row } from "../rows";
+
+const words = { comparison: false, calls: (count: number) => `${count} calls` };
+const box = (change: Parameters<typeof row>[0]): GraphBox => ({ place: 1, parent: null, row: row(change), output: null });
+
+describe("the text of a box", () => {
+  it("counts the calls that stand in no module", () => {
+    expect(boxText(box({ key: 1, kind: "collection", children: 7 }), words).title).toBe("7 calls");
+  });
+
+  it("is whole in a box that was made for it", () => {
+    const title = "self_attention_norm";
+    expect(fitted(title, boxSize({ title, line: "" }, true).width, true)).toBe(title);
+  });
+
+  it("keeps its end where it is too long: that tells paths apart", () => {
+    const title = `layers.${"deep.".repeat(12)}parameters_grad`;
+    expect(fitted(title, boxSize({ title, line: "" }, false).width, false)).toMatch(/^….*parameters_grad$/);
+  });
+});

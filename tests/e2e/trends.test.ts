@@ -1,0 +1,81 @@
+/* A leap of the loss with no dump at hand: from the trends to the call that makes it. */
+import { type ChildProcess, execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { trendsEn } from "../../tb_graph_ascend/frontend/src/i18n/trends.en";
+import { graphsShown, open, selectedName, withBrowser } from "./page";
+import { ROOT, freePort, launch, pythonPath } from "./setup";
+
+withBrowser();
+
+const work = mkdtempSync(join(tmpdir(), "trends-"));
+const logs = join(work, "logs");
+const run = promisify(execFile);
+const processes: ChildProcess[] = [];
+let address: string;
+
+/** Run Python beside the browser; what it says. */
+async function python(...args: string[]): Promise<string> {
+  const environment = { ...process.env, PYTHONPATH: ROOT, OMP_NUM_THREADS: "1" };
+  return (await run(pythonPath(), args, { cwd: work, env: environment })).stdout;
+}
+
+function train(name: string, ...more: string[]): Promise<string> {
+  return python(join(ROOT, "examples/loss_spike.py"), join(logs, name), ...more);
+}
+
+beforeAll(async () => {
+  await Promise.all([train("sound"), train("spiked", "--fault")]);
+  const port = await freePort();
+  address = `http://localhost:${String(port)}/`;
+  await launch(processes, [pythonPath(), "-m", "msprobe", "serve", logs, "--port", String(port)], address);
+}, 240_000);
+
+afterAll(() => {
+  processes.forEach((one) => one.kill("SIGKILL"));
+  rmSync(work, { recursive: true, force: true });
+});
+
+test("a leap of the loss leads to the call that makes it, with no dump at hand", async () => {
+  const { page, complaints } = await open(address);
+  // Folders that hold trends alone open on them, the runs by name; the spiked one has an alert.
+  await page.getByLabel(trendsEn.run, { exact: true }).selectOption({ label: "spiked" });
+  const alert = page.getByRole("region", { name: trendsEn.alerts }).getByRole("button");
+  await expect.poll(() => alert.first().innerText()).toMatch(/^120 /);
+  await alert.first().click();
+  await expect.poll(() => new URL(page.url()).searchParams.get("at") ?? page.url()).toContain("120");
+
+  // Beside the other run one reads where they part; its button chooses step and series.
+  await page.getByLabel(trendsEn.other, { exact: true }).selectOption({ label: "sound" });
+  const parting = page.locator(".trend-parting");
+  await expect.poll(() => parting.innerText()).toContain("step 120: output of layers.2.down");
+  await parting.getByRole("button").click();
+
+  // No dump is there: the page holds the configuration that records that step.
+  const command = page.locator(".trend-cell pre");
+  await expect.poll(() => command.innerText()).toContain('"step"');
+  const config = JSON.parse(await command.innerText()) as { step: number[]; statistics: { list: string[] } };
+  expect(config.step).toEqual([120]);
+  expect(config.statistics.list).toEqual([".layers.2."]);
+  writeFileSync(join(work, "config.json"), JSON.stringify(config));
+
+  // The second run of both records it; the comparison then stands at that cell.
+  await Promise.all([
+    train("again", "--config", "config.json", "--dumps", "dumps/sound"),
+    train("once-more", "--fault", "--config", "config.json", "--dumps", "dumps/spiked"),
+  ]);
+  await python(...["-m", "msprobe", "graph_visualize", "-tp", "dumps/spiked", "-gp", "dumps/sound"], "-o", join(logs, "graph"));
+  await page.reload();
+  const comparison = page.getByRole("button", { name: trendsEn.comparison });
+  await comparison.waitFor({ timeout: 30_000 });
+  await comparison.click();
+  await graphsShown(page);
+  await expect.poll(() => page.locator(".answer, .first-answer, main").first().innerText()).toContain("layers.2");
+  await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.16.forward");
+  expect(complaints).toEqual([]);
+  await page.context().close();
+}, 240_000);

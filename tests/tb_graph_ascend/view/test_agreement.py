@@ -1,0 +1,126 @@
+"""Headline, strip, list, rows, slide and report say the same of a file, whatever it compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import builder
+from builder import BuildOptions
+from builder.results.open_results import open_results
+from builder.results.reading import Results
+from builder.results.records import Pair
+from tb_graph_ascend.view.answer import Answer, answer
+from tb_graph_ascend.view.certainty import compared_pairs
+from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
+from tb_graph_ascend.view.diff.words import WORDS
+from tb_graph_ascend.view.html import html_report
+from tb_graph_ascend.view.rank_strip import rank_strip
+from tb_graph_ascend.view.slide import headline, slide
+from tb_graph_ascend.view.slide_words import WORDS as SLIDE
+from tests.tb_graph_ascend.view.ports import LAYERS, port
+
+# Problem and benchmark below the samples; PORT names the layers of the first anew.
+PORT = "port"
+CASES = [
+    ("statistics/problem", "statistics/bench"),
+    ("statistics/bench", "statistics/bench"),
+    ("tensor/problem", "tensor/bench"),
+    ("md5/problem", "md5/bench"),
+    ("ranks/problem", "ranks/bench"),
+    ("nan/problem", "statistics/bench"),
+    ("renamed/problem", "statistics/bench"),
+    ("extra-api/problem", "statistics/bench"),
+    ("recompute/problem", "statistics/bench"),
+    ("level-L0/problem", "level-L0/bench"),
+    ("bert-names/problem", "bert-names/bench"),
+    ("structure/bench", "statistics/bench"),
+    (PORT, "statistics/bench"),
+]
+
+
+@pytest.fixture(params=CASES, ids=" with ".join)
+def result(
+    request: pytest.FixtureRequest, samples: Path, tmp_path: Path, built: Callable[..., Path]
+) -> Path:
+    """The result file of a case."""
+    problem, benchmark = request.param
+    if problem != PORT:
+        return built(problem, benchmark)
+    ported = port(samples / "statistics" / "problem", tmp_path / "ported", LAYERS)
+    out = tmp_path / "out"
+    return builder.build(ported, samples / benchmark, out, BuildOptions(workers=1)).path
+
+
+def test_no_part_contradicts_another(result: Path) -> None:
+    database = open_results(result)
+    try:
+        said = answer(database)
+        rows = {(p.step, p.rank): diff_index(database, p.step, p.rank) for p in _compared(database)}
+        _headline_and_rows(said, rows)
+        _list_and_rows(database, rows)
+        _strip_and_headline(database, said)
+        _slide_and_report(database, said, html_report(result))
+    finally:
+        database.close()
+
+
+def _compared(database: Results) -> list[Pair]:
+    return compared_pairs(database)
+
+
+def _headline_and_rows(said: Answer, rows: dict[tuple[int, int], DiffIndex]) -> None:
+    """A row says that it begins there exactly where the answer names it."""
+    begins = {
+        (step, rank, int(index.rows.key[row]))
+        for (step, rank), index in rows.items()
+        for row in np.flatnonzero(index.words.cause).tolist()
+    }
+    named = {(place.step, place.rank, place.node) for c in said.causes for place in c.places}
+    assert begins <= named
+    assert bool(begins) == bool(said.causes)
+    assert said.certain or not said.causes
+    words = {WORDS[word] for index in rows.values() for word in index.words.word.tolist()}
+    differs = {"begins", "carries"} & words
+    if said.divergent == 0 and not said.causes:
+        assert not differs
+    if said.divergent:
+        assert differs
+    worst = [np.nanmax(i.words.score, initial=-1.0) for i in rows.values()]
+    assert max(worst, default=-1.0) == pytest.approx(-1.0 if said.worst is None else said.worst)
+
+
+def _list_and_rows(database: Results, rows: dict[tuple[int, int], DiffIndex]) -> None:
+    """The counts beside the legend and in the lists are those of the rows."""
+    for pair in _compared(database):
+        words = rows[pair.step, pair.rank].words
+        assert pair.divergent == int(words.divergent.sum())
+        assert pair.unmatched_problem + pair.unmatched_benchmark == int(words.alone.sum())
+
+
+def _strip_and_headline(database: Results, said: Answer) -> None:
+    """The strip is red where something diverges, and begins no later than the answer does."""
+    pairs = database.summary().pairs
+    strip = rank_strip(pairs, database.threshold)
+    looks = {cell.look for row in strip.rows for cell in row.cells if cell is not None}
+    assert bool(looks & {"low", "middle", "high"}) == (said.divergent > 0)
+    assert (strip.onset is None) == (said.divergent == 0)
+    cells = [cell for row in strip.rows for cell in row.cells if cell is not None]
+    assert sum(cell.divergent for cell in cells) == said.divergent
+    if strip.onset is not None and said.causes:
+        assert min(cause.first_step for cause in said.causes) <= strip.onset
+
+
+def _slide_and_report(database: Results, said: Answer, report: str) -> None:
+    """The picture and the report name what the answer names, and nothing where it names nothing."""
+    drawn = slide(database, said)
+    assert ("It begins" in drawn) == bool(said.causes)
+    assert ("BEGINS" in drawn) <= bool(said.causes)
+    assert ("<article>" in report) == bool(said.causes)
+    if not said.causes:
+        assert headline(said, SLIDE["en"]) in drawn
+        assert ("Nothing diverges" in drawn) <= (said.divergent == 0 and said.certain)
+        assert ("No difference found." in report) <= (said.divergent == 0 and said.certain)
