@@ -12,6 +12,7 @@ from builder.compare.score import THRESHOLD
 from builder.diagnosis.causes import source_line
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.finding import Finding
+from builder.judge.verdict import Judgement
 from builder.match.nodes import Matching, MatchRules
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import named_values
@@ -53,7 +54,7 @@ def outcome_of(
     matched = len(comparison.matching.partner) // 2 - 1
     late = result.walked.late
     apart = unlike(problem.tree.dump, benchmark.tree.dump)
-    wrong = sorted(order for order, each in result.judgements.items() if each.verdict == "error")
+    wrong = sorted(order for order, each in result.judgements.items() if _differs_in_form(each))
     return PairOutcome(
         step=plan.step,
         rank=plan.rank,
@@ -86,6 +87,12 @@ def _two_frameworks(matching: Matching) -> Reason | None:
         return None
     sides = matching.problem.dump.framework, matching.benchmark.dump.framework
     return {"code": "two_frameworks", "problem": sides[0], "benchmark": sides[1]}
+
+
+def _differs_in_form(judgement: Judgement) -> bool:
+    """Whether a node is rated error for what is no number: format, shape, an argument."""
+    codes = {reason["code"] for reason in judgement.reasons}
+    return judgement.verdict == "error" and "attribute_differs" in codes
 
 
 def _is_incomparable(apart: Reason | None) -> bool:
