@@ -11,6 +11,9 @@ MILLION  ?= 0
 CHROMIUM ?= /usr/bin/chromium
 WORKERS  ?= 2
 TORCH     = torch==2.13.0
+# NumPy 2 passes MindSpore's own check and ends its first real model.
+MINDSPORE = mindspore==2.10.0 numpy<2
+MINDSPORE_VENV := .venv-mindspore
 
 VENV  := .venv
 BIN   := $(VENV)/bin
@@ -22,7 +25,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract cluster docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
+        contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -120,6 +123,23 @@ cluster: venv  ## units over Ray, a bucket and the files for schedulers; install
 	$(BIN)/pip install --quiet --editable '.[dump,dev,remote,ray]' s3fs 'moto[server]' kubernetes-validate
 	$(BIN)/pytest --quiet tests/builder/run/units tests/builder/storage tests/docs/test_cluster_page.py \
 	    tests/builder/run/test_ray_tasks.py
+
+$(MINDSPORE_VENV)/installed: pyproject.toml | build
+	$(PYTHON) -m venv $(MINDSPORE_VENV)
+	$(MINDSPORE_VENV)/bin/pip install --quiet $(patsubst %,'%',$(MINDSPORE)) pytest hypothesis isal
+	$(MINDSPORE_VENV)/bin/pip install --quiet --editable .
+	touch $@
+
+mindspore: venv $(MINDSPORE_VENV)/installed  ## MindSpore's dumper and a comparison with PyTorch; installs 3 GB of its own
+	OMP_NUM_THREADS=1 $(MINDSPORE_VENV)/bin/pytest --quiet -W default tests/mindspore
+	rm -rf demo_output/cross graph_output/cross
+	$(BIN)/python examples/cross_framework/in_pytorch.py demo_output/cross/pytorch
+	$(MINDSPORE_VENV)/bin/python examples/cross_framework/in_mindspore.py demo_output/cross/sound
+	$(MINDSPORE_VENV)/bin/python examples/cross_framework/in_mindspore.py demo_output/cross/fault --fault epsilon
+	for side in sound fault; do \
+	    $(BIN)/msprobe graph_visualize -tp demo_output/cross/$$side -gp demo_output/cross/pytorch \
+	        -o graph_output/cross/$$side || exit 1; done
+	$(BIN)/msprobe diagnose graph_output/cross/fault/*.vis.db
 
 docs: venv  ## the documentation as a site, in build/site; warnings are errors
 	$(BIN)/mkdocs build --strict --quiet
@@ -230,5 +250,5 @@ endif
 	rm -rf $(BENCH_UI)/dumps
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) node_modules build dist *.egg-info tb_graph_ascend/static \
+	rm -rf $(VENV) $(MINDSPORE_VENV) node_modules build dist *.egg-info tb_graph_ascend/static \
 	       graph_output demo_output test-results .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -10,7 +10,7 @@ import torch
 
 from benchmarks.situations.outcomes import Result, is_good
 from benchmarks.situations.run import SPECS
-from benchmarks.situations.situation import Situation
+from benchmarks.situations.situation import SITUATIONS, Situation
 
 _START, _END = "<!-- situations -->", "<!-- end of situations -->"
 _MOST_WITHOUT = 0.02
@@ -60,7 +60,8 @@ def _summary(results: list[tuple[Situation, Result]]) -> str:
     good = sum(is_good(result) for _, result in run)
     return (
         f"Measured on {time.strftime('%Y-%m-%d')} with torch {torch.__version__} on Python "
-        f"{platform.python_version()}: {good} of {len(run)} situations without a trace at all "
+        f"{platform.python_version()}: {len(run)} of {len(SITUATIONS)} situations were run, "
+        f"{good} of them left no trace at all "
         f"{len(SPECS)} levels and tasks; {missing:,} of {records:,} records without numbers that "
         f"have no reason for it ({missing / max(records, 1):.2%}; at most {_MOST_WITHOUT:.0%})."
     )

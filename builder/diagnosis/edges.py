@@ -80,6 +80,7 @@ class Edges:
         self._matching = facts.comparison.matching
         self._inside: dict[TreeNode | None, float] = defaultdict(float)
         self._in_pass: dict[Phase, float] = defaultdict(float)
+        self._incomparable = frozenset(facts.comparison.incomparable)
 
     def makers(self, row: int) -> Makers:
         """Who put out the two sides of a value, as far as the dumps tell."""
@@ -303,6 +304,8 @@ class Edges:
             if back is None or back not in self._matching.partner:
                 continue
             alike = [r for r in known.outputs(back) if known.theirs[r].shape == shape]
+            if alike and not self._incomparable.isdisjoint(alike):
+                return None  # the other framework records the gradient of something else
             if alike:
                 return max(alike, key=known.distance.__getitem__)
         return None

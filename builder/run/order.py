@@ -131,7 +131,11 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
                 count = listed[0].propagated_to + finding.propagated_to + 1
                 listed[0] = replace(listed[0], propagated_to=count)
             elif not _is_rounding(finding, let_pass):
-                listed.append(_with_optimizer(finding, previous))
+                told = _with_optimizer(finding, previous)
+                if outcome.frameworks is not None and _is_one_update(listed, told):
+                    listed[-1] = replace(listed[-1], propagated_to=listed[-1].propagated_to + 1)
+                else:
+                    listed.append(told)
         # A weight that no optimizer touched since is read again as it was.
         inherited = (f.inherits for f in outcome.findings if _is_rounding(f, let_pass))
         previous, let_pass = outcome, outcome.tolerated.union(*inherited)
@@ -152,6 +156,18 @@ def _is_inherited(finding: StoredFinding) -> bool:
         # What it reads is off already, as its weights are since the step before.
         return (finding.input_score or 0.0) > 0
     return finding.kind in _INHERITED and not _is_fed(finding)
+
+
+def _is_one_update(listed: list[StoredFinding], finding: StoredFinding) -> bool:
+    """Whether a weight was left otherwise by the optimizer's step that the last finding names.
+
+    Across frameworks no call of an optimizer is compared that could be named for all of them.
+    """
+    if not listed:
+        return False
+    last = listed[-1]
+    both = ([reason["code"] for reason in each.reasons] for each in (last, finding))
+    return last.step == finding.step and all("optimizer" in codes for codes in both)
 
 
 def _with_optimizer(finding: StoredFinding, previous: PairOutcome | None) -> StoredFinding:

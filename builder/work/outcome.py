@@ -49,7 +49,8 @@ class PairOutcome:
 
     `rules` and `manual` say by position which mapping rules and manual pairs found their nodes,
     `named` on which side the values of a data mapping are;
-    `errors` counts the nodes that are rated error, `first_error` names the first of them;
+    `errors` counts the nodes that are rated error for what is no number, `first_error` names the
+    first of them;
     `unlike` says what dumps that hold unlike things were compared on, `frameworks` which two they
     are of if there are two; `ties` are the names of
     the calls in which rounding decided what was picked; `late` and `tolerated` are
@@ -93,12 +94,21 @@ def decided_ties(outcomes: Iterable[PairOutcome]) -> list[Reason]:
 
 
 def rated_errors(outcomes: Iterable[PairOutcome]) -> list[Reason]:
-    """One note on nodes that are rated error where no finding says that a number differs."""
-    rated = [outcome for outcome in outcomes if outcome.errors or outcome.findings]
+    """One note on nodes that are rated error where no finding says that a number differs.
+
+    Of runs that compute in unlike formats, and of those in which a tie picked other elements (and
+    so other shapes), another note says so.
+    """
+    rated = [o for o in outcomes if o.findings or (o.errors and not _is_explained(o))]
     if not rated or any(outcome.findings for outcome in rated):
         return []
     count = sum(outcome.errors for outcome in rated)
     return [{"code": "rated_error", "name": rated[0].first_error, "count": count}]
+
+
+def _is_explained(outcome: PairOutcome) -> bool:
+    ours, theirs = outcome.precision or ("", "")
+    return ours != theirs or bool(outcome.ties)
 
 
 def unlike_dumps(outcomes: Iterable[PairOutcome]) -> list[Reason]:

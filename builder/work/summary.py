@@ -8,9 +8,11 @@ import numpy as np
 
 from builder.compare.comparison import Comparison
 from builder.compare.modes import mode_of, unlike
+from builder.compare.score import THRESHOLD
 from builder.diagnosis.causes import source_line
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.finding import Finding
+from builder.judge.verdict import Judgement
 from builder.match.nodes import Matching, MatchRules
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import named_values
@@ -52,7 +54,7 @@ def outcome_of(
     matched = len(comparison.matching.partner) // 2 - 1
     late = result.walked.late
     apart = unlike(problem.tree.dump, benchmark.tree.dump)
-    wrong = sorted(order for order, each in result.judgements.items() if each.verdict == "error")
+    wrong = sorted(order for order, each in result.judgements.items() if _differs_in_form(each))
     return PairOutcome(
         step=plan.step,
         rank=plan.rank,
@@ -85,6 +87,12 @@ def _two_frameworks(matching: Matching) -> Reason | None:
         return None
     sides = matching.problem.dump.framework, matching.benchmark.dump.framework
     return {"code": "two_frameworks", "problem": sides[0], "benchmark": sides[1]}
+
+
+def _differs_in_form(judgement: Judgement) -> bool:
+    """Whether a node is rated error for what is no number: format, shape, an argument."""
+    codes = {reason["code"] for reason in judgement.reasons}
+    return judgement.verdict == "error" and "attribute_differs" in codes
 
 
 def _is_incomparable(apart: Reason | None) -> bool:
@@ -142,7 +150,9 @@ def _gradients_agree(comparison: Comparison) -> bool | None:
         if node.entry is not None and node.entry.kind == "parameters_grad"
     ]
     known = [score for score in scores if not np.isnan(score)]
-    return max(known) == 0.0 if known else None
+    # Two frameworks never round alike: there it is enough that none diverges.
+    allowed = THRESHOLD if comparison.matching.across_frameworks else 0.0
+    return max(known) <= allowed if known else None
 
 
 def _stored(

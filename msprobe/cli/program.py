@@ -18,6 +18,7 @@ from msprobe.cli import (
     check,
     ckpt_compare,
     compare,
+    compile_check,
     config_check,
     confirm,
     data2db,
@@ -43,7 +44,7 @@ COMMANDS = (
     *(graph_visualize, unit, join, compare, merge_result, overflow_check, diagnose, confirm, check),
     *(serve, trend, data2db, inspect, doctor),
     *(acc_check, multi_acc_check, api_precision_compare, op_generate, run_ut, multi_run_ut),
-    *(config_check, ckpt_compare),
+    *(config_check, ckpt_compare, compile_check),
 )
 
 

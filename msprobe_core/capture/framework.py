@@ -141,7 +141,11 @@ class StepRecorder(Protocol):
 
 
 class Framework(Protocol):
-    """A framework as the lifecycle sees it."""
+    """A framework as the debugger and its lifecycle see it."""
+
+    def close(self) -> None:
+        """Take off what stays on a model between steps."""
+        ...
 
     def rank(self) -> int | None:
         """The rank of this process, None when it has none (yet)."""

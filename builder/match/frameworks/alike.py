@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from builder.dump.reader import Dump
 from builder.match.frameworks.kinds import LAYERS
+from builder.match.frameworks.leaving_out import without_entries
 from builder.match.frameworks.words import in_torch_words
 from msprobe_core.format import EntryName, NameSyntaxError, parse_entry
 
@@ -50,13 +51,7 @@ class _Side:
         # The parents of backward calls are not always known; those of their forward calls are.
         gone = {name for name, is_gone in inside.items() if is_gone}
         gone |= {name for name, entry in self.entries.items() if _forward(name, entry) in gone}
-        return replace(
-            dump,
-            ranges={name: place for name, place in dump.ranges.items() if name not in gone},
-            parents={name: above for name, above in dump.parents.items() if name not in gone},
-            stacks={name: stack for name, stack in dump.stacks.items() if name not in gone},
-            optimizer={},
-        )
+        return replace(without_entries(dump, gone), optimizer={})
 
     def _is_inside(self, name: str, layers: frozenset[str], known: dict[str, bool]) -> bool:
         """Whether an entry runs in one of the layers or in the optimizer."""

@@ -8,9 +8,9 @@ the second calls are those of the first ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from builder.dump.reader import Dump
+from builder.match.frameworks.leaving_out import without_entries
 from builder.match.frameworks.words import MINDSPORE
 from builder.match.tree import Tree, TreeNode
 from msprobe_core.format import NameSyntaxError, parse_entry
@@ -25,12 +25,8 @@ def without_wrappers(dump: Dump) -> Dump:
     gone = {name for name in {**dump.parents, **dump.ranges} if _is_wrapper(name)}
     if not gone:
         return dump
-    return replace(
-        dump,
-        ranges={name: place for name, place in dump.ranges.items() if name not in gone},
-        parents={n: _outside(p, dump, gone) for n, p in dump.parents.items() if n not in gone},
-        stacks={name: stack for name, stack in dump.stacks.items() if name not in gone},
-    )
+    parents = {name: _outside(above, dump, gone) for name, above in dump.parents.items()}
+    return without_entries(dump, gone, parents)
 
 
 def link_recomputed(tree: Tree) -> None:
@@ -44,12 +40,27 @@ def link_recomputed(tree: Tree) -> None:
     again = [n for n in tree.in_order if n.recomputed and n.kind == "module"]
     first = [n for n in tree.in_order if not n.recomputed and n.kind == "module"]
     _link(first, again)
+    if again:
+        _place_gradients(tree)
     blocks = [n for n in tree.in_order if n.direction == "backward" and n.forward is not None]
     for block in blocks:
         assert block.forward is not None
         for twin in _second(block):
             _link(block.forward.children, [c for c in twin.children if c.kind == "api"])
         _link(block.forward.children, [c for c in block.children if c.recomputed])
+
+
+def _place_gradients(tree: Tree) -> None:
+    """Put gradients of parameters below the one backward entry that their module has."""
+    ways = [n for n in tree.in_order if n.entry is not None and n.direction == "backward"]
+    above = {n.owner: n for n in ways if n.entry is not None and n.entry.kind == "module"}
+    for node in ways:
+        is_loose = node.parent is tree.root and node.owner in above
+        if is_loose and node.entry is not None and node.entry.kind == "parameters_grad":
+            tree.root.children.remove(node)
+            node.parent = above[node.owner]
+            node.parent.children.append(node)
+            node.depth = node.parent.depth + 1
 
 
 def _second(block: TreeNode) -> list[TreeNode]:

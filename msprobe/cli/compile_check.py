@@ -1,0 +1,92 @@
+"""`msprobe compile_check`: does a compiled model compute what the eager one does?"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msprobe.cli.outcome import Exit
+
+if TYPE_CHECKING:
+    from msprobe.compile_check import Answer
+
+SUMMARY = "run a model eager and compiled and name the first module and call that differ"
+
+
+_SOME = 3  # results that a line names
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument(
+        "target",
+        metavar="FILE.py[:FUNCTION]|MODULE:FUNCTION",
+        help="a function that returns the model and its arguments [compile_check of the file]",
+    )
+    parser.add_argument(
+        "-o",
+        "--output_path",
+        type=Path,
+        default=Path("compile_check"),
+        metavar="DIR",
+        help="folder for both dumps and the result [compile_check]",
+    )
+    parser.add_argument(
+        "--backend", default="inductor", metavar="NAME", help="backend of torch.compile [inductor]"
+    )
+    parser.add_argument(
+        "--level", choices=("L0", "L1", "mix"), default="mix", help="what is recorded [mix]"
+    )
+
+
+def run(options: argparse.Namespace) -> Exit:
+    """Print the answer; code 4 when something differs."""
+    from msprobe.compile_check import check_compilation, load_case
+
+    make = load_case(options.target)
+    answer = check_compilation(make, options.output_path, options.backend, options.level)
+    print("\n".join(_said(answer)))
+    if not answer.diagnosis.comparable:
+        return Exit.NOTHING_COMPARABLE
+    return Exit.DONE if answer.agrees else Exit.DIVERGED
+
+
+def _said(answer: Answer) -> list[str]:
+    found = answer.diagnosis.findings
+    lines = [f"result: {answer.database}"]
+    if found:
+        first = found[0]
+        lines.append(f"compiled and eager differ, first at {first.node}")
+        if first.inside is not None:
+            lines.append(f"   inside {first.inside}")
+        lines += [f"   {reason}" for reason in first.reasons]
+        if len(found) > 1:
+            lines.append(f"   and at {len(found) - 1} more; msprobe diagnose lists them")
+    elif not answer.diagnosis.comparable:
+        lines.append("nothing was compared, so nothing can be said")
+    else:
+        matched = answer.diagnosis.matched
+        lines.append(f"compiled and eager agree in {matched} modules, calls and gradients")
+    return lines + _changes(answer)
+
+
+def _changes(answer: Answer) -> list[str]:
+    """What the recording itself has changed in the compiled model."""
+    lines = [
+        f"note: {name}: {alone} without the recording, {recorded} with it"
+        for name, (alone, recorded) in answer.counted.items()
+        if alone != recorded
+    ]
+    if answer.changed:
+        some = ", ".join(answer.changed[:_SOME]) + (", …" if len(answer.changed) > _SOME else "")
+        lines.append(
+            f"note: recording changed what the compiler did: {len(answer.changed)} results are "
+            f"not bit-equal to those of the compiled model alone ({some})"
+        )
+    lines += [
+        f"a difference vanishes while it is recorded: {each.name} is {each.alone:.1e} from eager "
+        f"without the recording and {each.recorded:.1e} with it; try --level L0, which keeps less"
+        for each in answer.vanished[:_SOME]
+    ]
+    return lines

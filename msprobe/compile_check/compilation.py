@@ -1,0 +1,224 @@
+"""Runs a case eager, compiled, and compiled under a recording; compares, and says what differs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch._functorch.config
+import torch._inductor.config
+from torch.utils._pytree import tree_leaves
+
+from builder import Diagnosis, build, diagnose
+from msprobe.compile_check.case import Case
+from msprobe.errors import CheckError
+from msprobe_core.debugger import PrecisionDebugger
+
+MakeCase = Callable[[], Case]
+Run = Callable[..., Any]
+_SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a check.
+
+    `changed` are results that are not bit-equal in the compiled model with and without the
+    recording; `vanished` those of them that differ from eager only without it. `counted` is what
+    the compiler did without and with the recording.
+    """
+
+    diagnosis: Diagnosis
+    database: Path
+    changed: list[str]
+    vanished: list[Vanished]
+    counted: dict[str, tuple[int, int]]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether nothing differs, of what was recorded and of what was not."""
+        return not self.diagnosis.findings and not self.vanished
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """A result whose distance from eager vanishes under observation: both relative to its norm."""
+
+    name: str
+    alone: float
+    recorded: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """The results of one run by name: outputs and gradients; and what the compiler counted."""
+
+    results: dict[str, torch.Tensor]
+    counts: dict[str, int]
+    modules: int
+
+
+def check_compilation(
+    make: MakeCase, folder: Path, backend: str | Run = "inductor", level: str = "mix"
+) -> Answer:
+    """Compare the compiled model with the eager one and leave dumps and result below a folder.
+
+    Each run makes its case anew, from the same seed. Raises CheckError when two eager runs differ,
+    as nothing could be told then, and what the model raises.
+    """
+    _refuse_chance(make)
+    plain = _run(make, lambda model: _compiled(model, backend))
+    recorded = _recorded(make, folder / "compiled", level, lambda m: _compiled(m, backend))
+    eager = _recorded(make, folder / "eager", level, lambda model: model)
+    changed = _unequal(plain.results, recorded.results)
+    built = build(folder / "compiled", folder / "eager", folder)
+    names = sorted({*plain.counts, *recorded.counts})
+    return Answer(
+        diagnose(built.path),
+        built.path,
+        changed,
+        list(_vanished(changed, plain, recorded, eager)),
+        {name: (plain.counts.get(name, 0), recorded.counts.get(name, 0)) for name in names},
+    )
+
+
+def _refuse_chance(make: MakeCase) -> None:
+    one, other = (_run(make, lambda model: model).results for _ in range(2))
+    unequal = _unequal(one, other)
+    if unequal:
+        raise CheckError(
+            f"two eager runs from one seed differ in {unequal[0]}",
+            "take chance out of the function: other seeds, threads, or unset arguments",
+        )
+
+
+def _compiled(model: torch.nn.Module, backend: str | Run) -> Run:
+    run: Run = torch.compile(model, backend=backend)
+    return run
+
+
+def _recorded(
+    make: MakeCase, folder: Path, level: str, prepare: Callable[[torch.nn.Module], Run]
+) -> _Ran:
+    folder.mkdir(parents=True, exist_ok=True)
+    config = folder.with_suffix(".json")
+    settings = {"capture": "graph", "level": level, "dump_path": str(folder.absolute())}
+    config.write_text(json.dumps(settings), encoding="utf-8")
+    debugger = PrecisionDebugger(config)
+    try:
+        return _run(make, prepare, debugger)
+    finally:
+        debugger.close()
+
+
+def _run(
+    make: MakeCase,
+    prepare: Callable[[torch.nn.Module], Run],
+    debugger: PrecisionDebugger | None = None,
+) -> _Ran:
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    torch.manual_seed(_SEED)
+    case = make()
+    case.model.zero_grad()
+    run = prepare(case.model)
+    if debugger is not None:
+        debugger.start(model=case.model)
+    torch.manual_seed(_SEED)
+    with _without_caches():
+        result = run(*case.args, **case.kwargs)
+        loss = _loss(result)
+        if loss is not None:
+            loss.backward()
+    if debugger is not None:
+        debugger.stop()
+        debugger.step()
+    modules = sum(1 for _ in case.model.modules())
+    return _Ran(dict(_results(case.model, result)), _counts(), modules)
+
+
+@contextmanager
+def _without_caches() -> Iterator[None]:
+    """What the compiler takes from its caches it does not do, and does not count; and it draws the
+    random numbers that eager draws.
+    """
+    with (
+        torch._inductor.config.patch(fx_graph_cache=False, fallback_random=True),
+        torch._functorch.config.patch(enable_autograd_cache=False),
+    ):
+        yield
+
+
+def _loss(result: object) -> torch.Tensor | None:
+    """What is derived: the result's own `loss`, or the mean square of all that it has."""
+    own = result.get("loss") if isinstance(result, dict) else None
+    if isinstance(own, torch.Tensor) and own.requires_grad:
+        return own
+    parts = [
+        each.float().square().mean()
+        for each in tree_leaves(result)
+        if isinstance(each, torch.Tensor) and each.requires_grad
+    ]
+    return torch.stack(parts).sum() if parts else None
+
+
+def _results(model: torch.nn.Module, result: object) -> Iterator[tuple[str, torch.Tensor]]:
+    for at, each in enumerate(tree_leaves(result)):
+        if isinstance(each, torch.Tensor):
+            yield f"output {at}", each.detach()
+    for name, parameter in model.named_parameters():
+        if parameter.grad is not None:
+            yield f"gradient of {name}", parameter.grad
+
+
+def _vanished(changed: list[str], plain: _Ran, recorded: _Ran, eager: _Ran) -> Iterator[Vanished]:
+    """Results that are further from eager than rounding takes them, but not while recorded.
+
+    A compiler may keep a wider format inside a kernel, so each module may round once more or once
+    less: as many machine epsilons as there are modules are no difference.
+    """
+    for name in changed:
+        wanted = eager.results.get(name)
+        runs = (plain.results.get(name), recorded.results.get(name))
+        if wanted is None or runs[0] is None or runs[1] is None:
+            continue
+        if not wanted.is_floating_point():
+            continue
+        alone, seen = (_distance(each, wanted) for each in runs if each is not None)
+        if alone > plain.modules * torch.finfo(wanted.dtype).eps >= seen:
+            yield Vanished(name, alone, seen)
+
+
+def _distance(one: torch.Tensor, other: torch.Tensor) -> float:
+    """The norm of the difference over the norm of `other`."""
+    wide = other.double()
+    return float((one.double() - wide).norm() / wide.norm().clamp_min(1e-300))
+
+
+def _unequal(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> list[str]:
+    """The names of what is not bit-equal; NaN is equal to itself."""
+    return [
+        name
+        for name in {**one, **other}
+        if name not in one or name not in other or not _is_equal(one[name], other[name])
+    ]
+
+
+def _is_equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.shape != other.shape or one.dtype is not other.dtype:
+        return False
+    return bool(((one == other) | ((one != one) & (other != other))).all())  # noqa: PLR0124 - NaN
+
+
+def _counts() -> dict[str, int]:
+    """How often inductor's patterns matched, and how many graphs there are."""
+    counters = torch._dynamo.utils.counters
+    return {
+        "pattern matches": int(counters["inductor"]["pattern_matcher_count"]),
+        "graphs": int(counters["stats"]["unique_graphs"]),
+    }

@@ -1,0 +1,1 @@
+"""Values of MindSpore as records: NumPy arrays, their numbers, sketches and files."""

@@ -1,0 +1,175 @@
+"""Makes the records of one step: what a tensor holds, as JSON text, the moment it is met."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from mindspore import Tensor
+from mindspore.common import dtype as mstype
+from numpy.typing import NDArray
+
+from msprobe_core.errors import WriteError
+from msprobe_core.mindspore.record.array_sketch import sketch_text
+from msprobe_core.mindspore.record.arrays import array_of
+from msprobe_core.mindspore.record.measure import EMPTY, measure
+from msprobe_core.mindspore.record.npy_files import NpyFiles
+from msprobe_core.values.arguments import Enclosed, Scalars
+from msprobe_core.values.crc import crc32
+from msprobe_core.values.text import quoted, typed
+
+Report = Callable[[str, BaseException], None]
+Saves = Callable[[str, str], bool]
+"""Whether a value's tensor is saved beside its record, by its path and record."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueOptions:
+    """What is written of each tensor; `checksum` is md5 (a CRC-32), xor or none."""
+
+    statistics: bool = True
+    checksum: str | None = None
+    save: bool = False
+    flow: bool = True
+    sketch: bool = True
+
+
+class ArrayBook:
+    """The values of one step. Numbers are read at once: on the CPU an array is live memory.
+
+    `_made` leads from a tensor, by identity, to the output that put it out: what is told as
+    `source` of an input. It holds no tensor.
+    """
+
+    tensor_type = Tensor
+    has_pending = False
+
+    def __init__(
+        self, options: ValueOptions, files: NpyFiles, report: Report, saves: Saves | None
+    ) -> None:
+        self.abnormal = False
+        self.side: Literal["input", "output"] | None = None
+        self.scalars: Scalars = {**_NUMPY_SCALARS, type(mstype.float32): _dtype_text}
+        self._options, self._files, self._report, self._saves = options, files, report, saves
+        self._made: dict[int, tuple[weakref.ref[Any], str]] = {}
+
+    def record(self, tensor: Any, path: str, key: object = None) -> str:  # noqa: ANN401
+        """The record of a tensor at `path`, or at `path.key`; never raises."""
+        where = path if key is None else f"{path}.{key}"
+        try:
+            return self._record(tensor, where)
+        except WriteError as error:
+            self._report(where, error)
+            return _bare(tensor)
+        except Exception as error:  # nothing of this may reach the user's step
+            self._report(where, error)
+            return _bare(tensor)
+
+    def special(self, value: object) -> str | Enclosed | None:
+        """A value that is neither tensor, scalar nor container; a dtype's class has many types."""
+        if isinstance(value, mstype.Type):
+            return _dtype_text(value)
+        if isinstance(value, np.ndarray):
+            return typed("numpy.ndarray", quoted(f"{value.dtype} {list(value.shape)}"))
+        return None
+
+    def forget_all(self) -> None:
+        """Hold nothing of the step any more."""
+        self._made.clear()
+
+    def written(self, value: object) -> None:
+        """Note that a tensor was just written: it is no longer what a call put out."""
+        self._made.pop(id(value), None)
+
+    def read_back(self) -> None:
+        """Numbers lie on no device: they are read at once."""
+
+    def given_away(self, value: object) -> None:
+        """A record is made anew each time, so that nothing can be out of date."""
+
+    def arrives(self, value: object, work: object) -> None:
+        """Collectives are waited for."""
+
+    def arrived(self, value: object) -> None:
+        """Collectives are waited for."""
+
+    def stored(self, storage: Any) -> None:  # noqa: ANN401
+        """A record is made anew each time."""
+
+    def allocated(self, tensor: Any) -> None:  # noqa: ANN401
+        """Nobody tells of memory that was not written."""
+
+    def look_closely(self, closely: bool) -> None:
+        """A record is made anew each time."""
+
+    def forget_records(self) -> None:
+        """A record is made anew each time."""
+
+    def forget_gradients(self) -> None:
+        """A record is made anew each time."""
+
+    def _record(self, tensor: Tensor, path: str) -> str:
+        head = _head(tensor)
+        options = self._options
+        array = array_of(tensor)
+        measured = measure(array) if options.statistics else EMPTY
+        self.abnormal |= measured.abnormal
+        text = f"{head}{measured.text}"
+        if options.sketch and array.size and options.statistics:
+            text += sketch_text(array, measured.extreme)
+        if options.checksum is not None:
+            text += f', "md5": {quoted(checksum(array, options.checksum))}'
+        if options.save or (self._saves is not None and self._saves(path, text)):
+            text += f', "data_name": {quoted(self._files.save(array, path))}'
+        return f"{text}{self._source(tensor, path)}}}"
+
+    def _source(self, tensor: Tensor, path: str) -> str:
+        """Where an input comes from; an output is remembered, the first that shows it."""
+        if not self._options.flow:
+            return ""
+        known = self._made.get(id(tensor))
+        is_known = known is not None and known[0]() is tensor
+        if self.side == "output" and not is_known and ".backward" not in path:
+            self._made[id(tensor)] = (weakref.ref(tensor), path)
+        elif self.side == "input" and is_known and known is not None:
+            return f', "source": {quoted(known[1])}'
+        return ""
+
+
+def checksum(array: NDArray[Any], kind: str) -> str:
+    """CRC-32 of the bytes in row-major order as eight digits; or XOR of their 64-bit words."""
+    data = np.ascontiguousarray(array)
+    if kind != "xor":
+        return f"{crc32(data.tobytes()):08x}"
+    raw = np.frombuffer(data.tobytes(), dtype=np.uint8)
+    padded = np.concatenate([raw, np.zeros(-raw.size % 8, dtype=np.uint8)])
+    return f"0x{int(np.bitwise_xor.reduce(padded.view('<u8'))):016x}"
+
+
+def _head(tensor: Tensor) -> str:
+    shape = [int(size) for size in tensor.shape]
+    return f'{{"type": "mindspore.Tensor", "dtype": "{tensor.dtype}", "shape": {shape}'
+
+
+def _bare(tensor: Tensor) -> str:
+    """The record of a tensor that cannot be measured."""
+    try:
+        return f"{_head(tensor)}{EMPTY.text}}}"
+    except Exception:  # the shape itself may be what cannot be read
+        return "null"
+
+
+def _dtype_text(value: object) -> str:
+    return typed("mindspore.dtype", quoted(str(value)))
+
+
+_NUMPY_SCALARS: Scalars = {
+    np.float32: lambda value: typed("float", repr(float(value))),
+    np.float64: lambda value: typed("float", repr(float(value))),
+    np.int32: lambda value: typed("int", str(int(value))),
+    np.int64: lambda value: typed("int", str(int(value))),
+    np.bool_: lambda value: typed("bool", "true" if value else "false"),
+}

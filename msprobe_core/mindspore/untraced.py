@@ -1,0 +1,63 @@
+"""Where MindSpore keeps what a recording asks of it beside its public names.
+
+Read in MindSpore 2.7.1 to 2.10.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+try:  # from 2.9 on
+    from mindspore.graph.api import _no_grad, _pynative_executor
+except ImportError:
+    from mindspore.common.api import _no_grad, _pynative_executor  # 2.7.1, 2.8
+
+executor: Any = _pynative_executor
+
+
+class _Own(threading.local):
+    depth = 0
+    """Above 0 while a thread records: what it calls of MindSpore then is nobody's step."""
+
+
+_own = _Own()
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """What this thread runs inside is recorded by nobody."""
+    _own.depth += 1
+    try:
+        yield
+    finally:
+        _own.depth -= 1
+
+
+def is_recording_itself() -> bool:
+    """Whether this thread runs code of the recording."""
+    return _own.depth > 0
+
+
+def summed(one: Any, other: Any) -> Any:  # noqa: ANN401
+    """The sum of two tensors, which leaves no trace in autograd."""
+    with untraced(), _no_grad():
+        return one + other
+
+
+def keeps_gradients() -> bool:
+    """Whether what runs now will have gradients: inside `value_and_grad` and the like."""
+    return bool(executor.requires_grad())
+
+
+def current_pass() -> object:
+    """What tells the running backward pass from others; None outside of any."""
+    told = getattr(executor, "get_current_autodiff_engine_id", None)
+    return None if told is None else told()
+
+
+def at_the_end_of_the_pass(run: Any) -> None:  # noqa: ANN401
+    """Call a function when the running backward pass has ended."""
+    executor.queue_backward_final_callback(run)

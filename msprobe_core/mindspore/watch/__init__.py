@@ -1,0 +1,1 @@
+"""What sees a run of MindSpore: cells, calls, primitives, gradients, compiled code."""

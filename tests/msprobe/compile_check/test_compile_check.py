@@ -1,0 +1,154 @@
+"""Eager against compiled: a sound compiler is not accused; of a wrong one the place is named."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.aot_autograd import make_boxed_func
+
+from builder import build, diagnose
+from msprobe.cli import main
+from msprobe.compile_check import Case, check_compilation, load_case
+from msprobe.errors import CheckError
+from msprobe_core import PrecisionDebugger
+from tests.msprobe_core.torch.graph.models import batch, language, train
+
+aten = torch.ops.aten
+needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs g++")
+
+
+@pytest.fixture(autouse=True)
+def _fresh_dynamo() -> Iterator[None]:
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def case(dtype: torch.dtype = torch.float32) -> Case:
+    return Case(language().to(dtype), (batch(),), {})
+
+
+def wrong_gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
+    """The decomposition of gelu with a constant that is 0.2 % off."""
+    return x * 0.5 * (1.0 + torch.erf(x * (0.70710678 * 1.002)))
+
+
+def boxed(graph: Any, _: Any) -> Any:
+    return make_boxed_func(graph.forward)
+
+
+WRONG = aot_autograd(fw_compiler=boxed, decompositions={aten.gelu.default: wrong_gelu})
+
+
+def wrong_unless_recorded(graph: Any, inputs: Any) -> Any:
+    """A compiler whose fault needs neighbours that a record parts."""
+    observed = any("msprobe" in str(node.target) for node in graph.graph.nodes)
+    return (torch._dynamo.lookup_backend("aot_eager") if observed else WRONG)(graph, inputs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_sound_compiler_agrees(dtype: torch.dtype, tmp_path: Path) -> None:
+    answer = check_compilation(lambda: case(dtype), tmp_path, "aot_eager")
+    assert answer.agrees and answer.diagnosis.comparable
+    assert answer.changed == []
+    assert answer.diagnosis.unmatched_problem == answer.diagnosis.unmatched_benchmark == 0
+
+
+@needs_compiler
+def test_inductor_agrees_in_bfloat16(tmp_path: Path) -> None:
+    answer = check_compilation(lambda: case(torch.bfloat16), tmp_path, level="L0")
+    assert answer.agrees and answer.diagnosis.matched > 40
+
+
+def test_the_first_wrong_call_and_its_module_are_named(tmp_path: Path) -> None:
+    answer = check_compilation(case, tmp_path, WRONG)
+    first = answer.diagnosis.findings[0]
+    assert first.node == "Functional.gelu.0.forward"
+    assert first.inside == "Module.layers.0.act.GELU.forward.0"
+    assert not answer.agrees
+
+
+def test_a_difference_that_vanishes_while_recorded_is_said(tmp_path: Path) -> None:
+    answer = check_compilation(case, tmp_path, wrong_unless_recorded, "L0")
+    assert answer.diagnosis.findings == []
+    assert "output 0" in [each.name for each in answer.vanished]
+    assert all(each.alone > each.recorded for each in answer.vanished)
+    assert not answer.agrees
+
+
+class Noisy(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.rand(3, generator=_CHANCE)
+
+
+_CHANCE = torch.Generator()
+
+
+def test_chance_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckError, match="two eager runs from one seed differ in output 0"):
+        check_compilation(lambda: Case(Noisy(), (torch.ones(3),), {}), tmp_path, "eager")
+
+
+@pytest.mark.parametrize(("backend", "code"), [("aot_eager", 0)])
+def test_the_command(
+    backend: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "case.py"
+    file.write_text(
+        "import torch\n"
+        "def compile_check():\n"
+        "    return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.GELU()), torch.ones(2, 4)\n"
+    )
+    arguments = [str(file), "-o", str(tmp_path / "out"), "--backend", backend]
+    assert main(["compile_check", *arguments]) == code
+    assert "compiled and eager agree in" in capsys.readouterr().out
+
+
+def test_what_is_no_case_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "case_without.py"
+    file.write_text("def other():\n    return 3\n")
+    with pytest.raises(CheckError, match="no function 'compile_check'"):
+        load_case(str(file))
+    with pytest.raises(CheckError, match="returns int"):
+        load_case(f"{file}:other")()
+    with pytest.raises(CheckError, match="no such file"):
+        load_case(str(tmp_path / "absent.py"))
+    with pytest.raises(CheckError, match="no_such_module"):
+        load_case("no_such_module:case")
+
+
+def dump(folder: Path, model: nn.Module, run: Callable[..., Any], **settings: Any) -> Path:
+    config = folder.with_suffix(".json")
+    config.write_text(json.dumps({"dump_path": str(folder), "level": "mix", **settings}))
+    debugger = PrecisionDebugger(config)
+    debugger.start(model=model)
+    train(model, run)
+    debugger.stop()
+    debugger.step()
+    debugger.close()
+    return folder
+
+
+@pytest.mark.parametrize(("backend", "node"), [("aot_eager", None), (WRONG, "gelu.0.forward")])
+def test_a_graph_dump_is_compared_with_an_eager_one(
+    backend: Any, node: str | None, tmp_path: Path
+) -> None:
+    model = language()
+    eager = dump(tmp_path / "eager", other := copy.deepcopy(model), other)
+    run = torch.compile(model, backend=backend, fullgraph=True)
+    graph = dump(tmp_path / "graph", model, run, capture="graph")
+    diagnosis = diagnose(build(graph, eager, tmp_path / "out").path)
+    assert diagnosis.unmatched_problem == 0  # calls that only move data are in eager dumps alone
+    if node is None:
+        assert diagnosis.findings == []
+    else:
+        assert diagnosis.findings[0].node.endswith(node)
