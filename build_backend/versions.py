@@ -33,7 +33,6 @@ CORE = (
 )
 WITHOUT_TORCH = (
     "tests/msprobe_core/config/test_reading.py",
-    "tests/msprobe_core/config/test_page.py",
     "tests/msprobe_core/values/test_crc.py",
 )
 _TOOLS = ("pytest>=8.2", "hypothesis>=6.100")

@@ -6,6 +6,8 @@ rounding, two sound runs may choose either: one of them gets a token more, anoth
 
 from __future__ import annotations
 
+from math import exp
+
 import msgspec
 import numpy as np
 
@@ -17,6 +19,7 @@ from builder.ranks.joining.tolerances import Roundings
 from builder.ranks.layout.names import expert_of
 
 Extents = tuple[int, int]  # tokens, and numbers of each
+_RARE = 1000  # more experts than a step of a model of usual size has
 
 
 def of_shared_experts(sides: Sides, tensors: Pairs, roundings: Roundings) -> Pairs:
@@ -55,9 +58,17 @@ def _most_ties(tokens: int, rounding: float) -> int:
     """How many tokens ties may move from or to an expert that two runs gave so many in all.
 
     Where chances are off by a share e, about 2e of the tokens whose best two they are lie so near
-    that either may win: of this expert's own, and of as many of others.
+    that either may win: of this expert's own, and of as many of others. So many are expected; more
+    than are returned happen to one expert in _RARE, as rare events are counted (Poisson).
     """
-    return int(2 * rounding * tokens)
+    expected = 2 * rounding * tokens
+    count, chance = 0, exp(-expected)
+    seen = chance
+    while 1.0 - seen > 1.0 / _RARE and count < tokens:
+        count += 1
+        chance *= expected / count
+        seen += chance
+    return count
 
 
 def _extents(values: RunValues, index: int) -> Extents | None:
