@@ -23,6 +23,8 @@ from msprobe_core import PrecisionDebugger
 from tests.msprobe_core.torch.graph.models import batch, language, train
 
 aten = torch.ops.aten
+# Inductor imports parts of torch that torch itself has deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs g++")
 
 

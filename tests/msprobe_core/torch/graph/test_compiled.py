@@ -18,6 +18,8 @@ from msprobe_core import PrecisionDebugger
 from tests.msprobe_core.dump_reading import RankDump, read_rank_dumps, tensors
 from tests.msprobe_core.torch.graph.models import Language, are_equal, batch, language, train
 
+# Inductor imports parts of torch that torch itself has deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs g++")
 BACKENDS = ["eager", "aot_eager", pytest.param("inductor", marks=needs_compiler)]
 
