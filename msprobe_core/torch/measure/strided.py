@@ -87,7 +87,9 @@ def _elements_of(tensor: torch.Tensor) -> torch.Tensor:
 def _stored(tensor: torch.Tensor) -> torch.Tensor:
     """The stored elements of a nested or sparse tensor."""
     if tensor.is_nested:
-        return torch.cat([part.reshape(-1) for part in tensor.unbind()])
+        parts = [part.reshape(-1) for part in tensor.unbind()]
+        none = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        return torch.cat(parts) if parts else none
     if tensor.layout is torch.sparse_coo:
         return tensor.coalesce().values()
     return tensor.values()

@@ -242,3 +242,12 @@ def test_memory_that_is_not_there_is_not_read(
         if "data_name" in found:
             saved = torch.load(dump.path / "dump_tensor_data" / found["data_name"])
             assert torch.equal(saved, expected)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_a_nested_tensor_of_nothing_is_an_empty_one() -> None:
+    """`record` holds that nothing was said to have failed."""
+    found, empty = record(torch.nested.nested_tensor([])), record(torch.empty(0))
+    assert [found[name] for name in ("Max", "Mean", "Norm")] == [
+        empty[name] for name in ("Max", "Mean", "Norm")
+    ]
