@@ -25,7 +25,8 @@ class Naming:
     """Says of an excess what is to blame: a changed call, a parameter, an edge, the call itself.
 
     Invariants: `_edges_named` maps the fingerprints of a value's two sides to the finding that
-    named an edge it went over. `has_read`: a node with values was passed.
+    named an edge it went over; `_moves` holds the maker and the reader of each value that was moved
+    on its way, with the finding. `has_read`: a node with values was passed.
     """
 
     def __init__(self, facts: Facts, flows: tuple[Flow, Flow]) -> None:
@@ -39,18 +40,22 @@ class Naming:
         self.changes = Changes(facts)
         self.has_read = False
         self._edges_named: dict[Hashable, Finding] = {}
+        self._moves: list[tuple[TreeNode, TreeNode, Finding]] = []
 
     # --- edges ------------------------------------------------------------------------------------
 
     def open_edge(self, node: TreeNode, excess: Excess) -> Finding:
         finding = self._edge_finding(node, excess)
         self._edges_named[self._edge_key(excess.row)] = finding
+        if excess.way == "moved" and excess.makers is not None and excess.makers.ours is not None:
+            self._moves.append((excess.makers.ours, node, finding))
         self.ledger.carry(finding, node)
         return finding
 
     def said_already(self, node: TreeNode, excess: Excess) -> Finding | None:
         """The finding that named this edge where the value went over it before."""
         known = self._edges_named.get(self._edge_key(excess.row))
+        known = known or self._moved_forward(node, excess)
         if known is not None:
             return known
         scope, makers = scope_of(node), excess.makers
@@ -59,6 +64,20 @@ class Naming:
             return self.ledger.source[scope]
         # One wrong gradient changes the norm by which all are clipped, which leaves no entry.
         return self.ledger.latest() if phase_of(node) == "after" else None
+
+    def _moved_forward(self, node: TreeNode, excess: Excess) -> Finding | None:
+        """What moved the value on which a gradient goes back moves the gradient as well."""
+        from_there = excess.makers.ours if excess.makers is not None else None
+        if excess.way != "moved" or from_there is None or from_there.forward is None:
+            return None
+        return next(
+            (
+                finding
+                for maker, reader, finding in self._moves
+                if _is_within(maker, node.forward) and _is_within(reader, from_there.forward)
+            ),
+            None,
+        )
 
     def _edge_finding(self, node: TreeNode, excess: Excess) -> Finding:
         row, makers = excess.row, excess.makers
@@ -201,3 +220,10 @@ class Naming:
     def _keys(self, rows: list[int]) -> frozenset[Hashable]:
         values = self.facts.problem_values(rows)
         return self.flows[0].prints.keys(self.ledger.fingerprints(values))
+
+
+def _is_within(node: TreeNode | None, outer: TreeNode | None) -> bool:
+    """Whether a node is another one or lies inside it."""
+    while node is not None and node is not outer:
+        node = node.parent
+    return node is not None
