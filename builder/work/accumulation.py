@@ -34,8 +34,11 @@ def _are_most(some: int, count: int) -> bool:
 
 def _calls(dump: Path) -> Counter[str]:
     """How often each module is called forward, by its structure alone; empty where that lacks."""
+    structure = dump / _STRUCTURE
+    if not structure.is_file():  # a pipe gives what it holds once: to whoever compares
+        return Counter()
     try:
-        names = msgspec.json.decode((dump / _STRUCTURE).read_bytes(), type=dict[str, msgspec.Raw])
+        names = msgspec.json.decode(structure.read_bytes(), type=dict[str, msgspec.Raw])
     except (OSError, msgspec.DecodeError):
         return Counter()  # whoever reads the dump says what is wrong with it
     modules = (name.rpartition(".forward.")[0] for name in names if name.startswith("Module."))

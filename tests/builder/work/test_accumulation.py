@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,10 @@ def test_off_is_off(whole: Path, tmp_path: Path) -> None:
     findings, values = _compared(_train(tmp_path / "pieces", 2), whole, merge="off")
     assert findings
     assert not values
+
+
+def test_planning_does_not_drink_from_a_pipe(whole: Path, tmp_path: Path) -> None:
+    rank = next((_train(tmp_path / "pieces", 2) / "step0").iterdir())
+    (rank / "construct.json").unlink()
+    os.mkfifo(rank / "construct.json")
+    assert not divides_batch(rank, next((whole / "step0").iterdir()))
