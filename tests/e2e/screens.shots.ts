@@ -75,6 +75,15 @@ const SCREENS: Record<string, Screen> = {
       await page.keyboard.press("3");
     },
   },
+  graph: {
+    database: "tensor",
+    enter: async (page) => {
+      await page.keyboard.press("f");
+      await page.locator(".value-table").waitFor();
+      await page.keyboard.press("v");
+      await page.locator(".boxes-frame").waitFor();
+    },
+  },
   single: { database: "single", enter: (page) => page.keyboard.press("e") },
   failed: { database: "failed", state: "&step=1&rank=1", enter: () => Promise.resolve() },
   empty: { database: "", enter: () => Promise.resolve() },
