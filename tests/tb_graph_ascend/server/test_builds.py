@@ -105,8 +105,8 @@ def test_cancelled_build_is_gone_at_once(
     dumps = folder / "dumps"
     sides = {"problem": str(dumps / "problem"), "benchmark": str(dumps / "bench")}
     # Reading from a pipe nobody writes to lasts as long as any build could.
-    (dumps / "problem" / "step0" / "rank0" / "dump.json").unlink()
-    os.mkfifo(dumps / "problem" / "step0" / "rank0" / "dump.json")
+    (dumps / "problem" / "step0" / "rank0" / "construct.json").unlink()
+    os.mkfifo(dumps / "problem" / "step0" / "rank0" / "construct.json")
     job = start(client, **sides)
     again = client.post("/api/builds", json=sides)
     assert again.status_code == 409
@@ -199,7 +199,7 @@ def test_ended_build_leaves_what_others_write(
 
     start_worker = build_jobs._start_worker
     monkeypatch.setattr(build_jobs, "_start_worker", remember)
-    pipe = folder / "dumps" / "problem" / "step0" / "rank0" / "dump.json"
+    pipe = folder / "dumps" / "problem" / "step0" / "rank0" / "construct.json"
     pipe.unlink()
     os.mkfifo(pipe)
     sides = {
