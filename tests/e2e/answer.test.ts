@@ -16,7 +16,7 @@ describe("answer", () => {
       const said = await answer(page);
       expect(said).toContain("It begins in layers.1.mlp");
       expect(said).toContain("__mul__ #0");
-      expect(said).toContain("calls that only the problem run makes");
+      expect(said).toContain("only the problem run calls");
       expect(said).toMatch(/model_dump\.py:\d+\s+y = y \* 1\.7/);
       expect(said).toMatch(/1 cause · \d+ nodes follow/);
       await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");

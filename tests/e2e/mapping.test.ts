@@ -141,7 +141,7 @@ describe("mapping", () => {
     await expect.poll(() => answer(page)).not.toContain("changed pairs");
     await page.getByRole("button", { name: "Map all 2" }).click();
     await expect.poll(() => pairs(page).count()).toBe(2);
-    await expect.poll(() => answer(page)).toContain("This is from before 2 changed pairs of the mapping.");
+    await expect.poll(() => answer(page)).toContain("This was found before 2 pairs of the mapping were changed.");
     await page.getByRole("button", { name: "Rebuild with these pairs…" }).click();
     const form = page.getByRole("dialog");
     await expect.poll(() => form.getByRole("combobox", { name: /^Problem/ }).inputValue()).toContain("dumps/problem");

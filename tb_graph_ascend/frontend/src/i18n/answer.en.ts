@@ -2,8 +2,8 @@
 
 export const answerEn = {
   notes: {
-    changedPairs_one: "This is from before {{count}} changed pair of the mapping.",
-    changedPairs_other: "This is from before {{count}} changed pairs of the mapping.",
+    changedPairs_one: "This was found before {{count}} pair of the mapping was changed.",
+    changedPairs_other: "This was found before {{count}} pairs of the mapping were changed.",
     rebuild: "Rebuild (R)",
     proposed_one: "{{unmatched}} nodes have no partner; {{count}} renaming is likely.",
     proposed_other: "{{unmatched}} nodes have no partner; {{count}} renamings are likely.",
