@@ -7,6 +7,8 @@ export const answerEn = {
     rebuild: "Rebuild (R)",
     proposed_one: "{{unmatched}} nodes have no partner; {{count}} renaming is likely.",
     proposed_other: "{{unmatched}} nodes have no partner; {{count}} renamings are likely.",
+    likely_one: "{{count}} renaming is likely among them.",
+    likely_other: "{{count}} renamings are likely among them.",
     look: "Look",
     followHelp:
       "Nodes to which the difference passed on: also those that differ too little to be divergent, and those that cannot be compared.",

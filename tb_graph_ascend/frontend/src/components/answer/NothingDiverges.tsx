@@ -54,7 +54,7 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
             ))}
           </ul>
         )}
-        <AnswerNotes answer={answer} />
+        <AnswerNotes answer={answer} unmatchedTold />
       </div>
     </section>
   );
