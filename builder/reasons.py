@@ -76,6 +76,7 @@ SENTENCES = {
     "elements_differ": "{value}: the four statistics agree, the elements do not: about {error:.0%} "
     "apart",
     "unwritten": "{value}: memory that nobody had written yet, which is not compared",
+    "fused": "{value}: a compiler has fused it away, so it has no values to compare",
     "unread": "{value}: the call does not read it (beta is 0), so it is not compared",
     "incomparable": "{value}: the frameworks record gradients of different things here, so it is "
     "not compared",

@@ -56,8 +56,9 @@ class Comparison:
     nothing is), `unseen` (the sketches differ where all four statistics agree); `estimates` from
     sketches, None without any; `tensors`, `unreadable` and `differs` (what differs besides the
     numbers) where there is something to say; `unwritten` are the rows of memory that nobody had
-    written, `unread` those of inputs that their call does not read, `incomparable` those that mean
-    another thing in the other framework: they have no error.
+    written, `fused` those of values that a compiler kept out of memory, `unread` those of inputs
+    that their call does not read, `incomparable` those that mean another thing in the other
+    framework: they have no error.
     By the problem's nodes in execution order: `depth` in blocks, `node_score`, `node_input_score`
     (NaN = no values). `columns` holds what is known of each side's values in their own order,
     `forms` what their form numbers mean.
@@ -87,6 +88,7 @@ class Comparison:
     estimates: Estimates | None
     unseen: NDArray[np.bool_]
     unwritten: list[int]
+    fused: list[int]
     unread: list[int]
     incomparable: list[int]
 
@@ -141,7 +143,8 @@ def compare(
     unwritten = [row for row, (p, b) in enumerate(zip(ours, theirs)) if p.unwritten or b.unwritten]
     unread = unread_rows(matching, pairs)
     incomparable = rows_of_another_meaning(matching, nodes, is_output)
-    blank = unwritten + unread + incomparable
+    fused = [row for row, (p, b) in enumerate(zip(ours, theirs)) if p.fused or b.fused]
+    blank = unwritten + fused + unread + incomparable
     error[blank] = np.nan
     norm_error = norm_relative_error(left, right)
     norm_error[incomparable] = np.nan
@@ -180,6 +183,7 @@ def compare(
         estimates=estimates,
         unseen=_unseen(by_statistics, error, limit, estimates),
         unwritten=unwritten,
+        fused=fused,
         unread=unread,
         incomparable=incomparable,
     )

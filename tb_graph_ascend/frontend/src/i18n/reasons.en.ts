@@ -35,6 +35,7 @@ export const reasonsEn: Record<string, string> = {
   default_differs: "{{what}} is {{mindspore}} by default in MindSpore and {{pytorch}} in PyTorch",
   unread: "{{value}}: the call does not read it (beta is 0), so it is not compared",
   unwritten: "{{value}}: memory that nobody had written yet, which is not compared",
+  fused: "{{value}}: a compiler has fused it away, so it has no values to compare",
   hidden_by_infinity:
     "its output is read as {{value}} by {{reader}}, whose output differs; the infinities in it hide from statistics whether it agrees",
   explained: "what is read explains that {{value}} is {{explained, percent}} off; it is {{apart, percent}} off",

@@ -25,6 +25,7 @@ export const reasonsZh: Record<string, string> = {
   default_differs: "{{what}} 的默认值：MindSpore 为 {{mindspore}}，PyTorch 为 {{pytorch}}",
   unread: "{{value}}：该调用不读取它（beta 为 0），不作比较",
   unwritten: "{{value}}：尚未写入的内存，不作比较",
+  fused: "{{value}}：已被编译器融合，没有可比较的数值",
   hidden_by_infinity:
     "其输出被 {{reader}} 作为 {{value}} 读取，而后者的输出不同；其中的无穷大使统计量无法判断它是否一致",
   explained: "所读输入可解释 {{value}} 相差 {{explained, percent}}，实际相差 {{apart, percent}}",
