@@ -130,16 +130,17 @@ $(MINDSPORE_VENV)/installed: pyproject.toml | build
 	$(MINDSPORE_VENV)/bin/pip install --quiet --editable .
 	touch $@
 
-mindspore: venv $(MINDSPORE_VENV)/installed  ## MindSpore's dumper and a comparison with PyTorch; installs 3 GB of its own
+CROSS := demo_output/cross
+
+mindspore: venv $(MINDSPORE_VENV)/installed  ## MindSpore's dumper, and pairs of models compared with PyTorch; installs 3 GB of its own
 	OMP_NUM_THREADS=1 $(MINDSPORE_VENV)/bin/pytest --quiet -W default tests/mindspore
-	rm -rf demo_output/cross graph_output/cross
-	$(BIN)/python examples/cross_framework/in_pytorch.py demo_output/cross/pytorch
-	$(MINDSPORE_VENV)/bin/python examples/cross_framework/in_mindspore.py demo_output/cross/sound
-	$(MINDSPORE_VENV)/bin/python examples/cross_framework/in_mindspore.py demo_output/cross/fault --fault epsilon
-	for side in sound fault; do \
-	    $(BIN)/msprobe graph_visualize -tp demo_output/cross/$$side -gp demo_output/cross/pytorch \
-	        -o graph_output/cross/$$side || exit 1; done
-	$(BIN)/msprobe diagnose graph_output/cross/fault/*.vis.db
+	rm -rf $(CROSS) graph_output/cross
+	$(BIN)/python -m tests.cross_framework.pytorch_runs $(CROSS)/pytorch
+	$(MINDSPORE_VENV)/bin/python -m tests.cross_framework.mindspore_runs $(CROSS)/mindspore
+	CROSS_FRAMEWORK=$(CROSS) OMP_NUM_THREADS=1 $(BIN)/pytest --quiet tests/cross_framework
+	$(BIN)/msprobe graph_visualize -tp $(CROSS)/mindspore/transformer-epsilon \
+	    -gp $(CROSS)/pytorch/transformer -o graph_output/cross
+	$(BIN)/msprobe diagnose graph_output/cross/*.vis.db
 
 docs: venv  ## the documentation as a site, in build/site; warnings are errors
 	$(BIN)/mkdocs build --strict --quiet

@@ -19,6 +19,7 @@ from builder.diagnosis.structure import is_in, scope_of
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import TreeNode
+from msprobe_core.format import is_integer_dtype
 
 # Put out by partners and moved since; by a call that one run alone makes; by two that are no
 # partners; by none that is recorded.
@@ -107,8 +108,8 @@ class Edges:
             return self._moved(node, row, makers)
         share = self.around(node)
         if known.is_integer(row):
-            traced = makers.ours is not None or makers.theirs is not None
-            return NO_EXCESS if share > 0 and traced else Excess(inf, row, "outside", makers)
+            blind = share > 0 and self._come_of_floats(makers)
+            return NO_EXCESS if blind else Excess(inf, row, "outside", makers)
         added = self._added_up(node.forward, row) if node.direction == "backward" else None
         if added is not None:
             return self._excess(row, added, "moved", makers)
@@ -201,6 +202,11 @@ class Edges:
         if self.unmatched(makers) is not None:
             return "changed"
         return "outside" if makers.ours is None and makers.theirs is None else "rewired"
+
+    def _come_of_floats(self, makers: Makers) -> bool:
+        """Whether rounding can have reached an integer: floats lie upstream of a maker of it."""
+        made = zip(self._made, self._flows, (makers.ours, makers.theirs))
+        return any(node is not None and _reads_floats(node, at, flow) for at, flow, node in made)
 
     def _moved(self, node: TreeNode, row: int, makers: Makers) -> Excess:
         """Moved or copied: ‖Δ‖ ≤ ‖Δ as it was put out‖·√copies."""
@@ -347,3 +353,20 @@ class Edges:
 _FORMS = 3.0
 # Calls that record the gradient of the last of their calls alone.
 _OF_SEVERAL = frozenset(("cross_entropy",))
+
+
+def _reads_floats(maker: TreeNode, made: dict[int, tuple[int, int]], flow: Flow) -> bool:
+    """Whether a call reads floats, or what calls before it made of some; `made` tells by whom."""
+    values, seen, pending = flow.tree.dump.values, {maker}, [maker]
+    while pending:
+        for index in range(*pending.pop().values):
+            dtype = values.records[index].dtype
+            if dtype is None or values.keys[index].startswith("output"):
+                continue
+            if not is_integer_dtype(dtype):
+                return True
+            before = flow.tree.in_order[made[index][0]] if index in made else None
+            if before is not None and before not in seen:
+                seen.add(before)
+                pending.append(before)
+    return False

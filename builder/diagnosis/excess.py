@@ -73,10 +73,13 @@ class Expected(Gradients):
                 rows += [] if call is node.forward else self.tensor_rows(call)
         return rows + (self.tensor_rows(node.forward) if node.forward is not None else [])
 
-    def _guessed(self, floats: list[int], row: int) -> float:
-        """A multiple of the shares by which all that was read is apart."""
+    def _guessed(self, floats: list[int], row: int, uncancelled: float = 0.0) -> float:
+        """A multiple of the shares by which all that was read is apart.
+
+        Of a sum whose terms cancel, what they are apart does not: its norm counts as `uncancelled`.
+        """
         share = sqrt(sum(self.share[r] ** 2 for r in floats if self.norm[r]))
-        return UNKNOWN * ESTIMATED * share * self.norm[row]
+        return UNKNOWN * ESTIMATED * share * max(self.norm[row], uncancelled)
 
     def of_call(self, node: TreeNode, row: int) -> float | None:
         """What came with the inputs of a call that is known."""
@@ -107,7 +110,9 @@ class Expected(Gradients):
             return Expectation(known, self.noise[row])
         forward = set(self.rows(node.forward)) if node.forward is not None else set()
         flowing = [r for r in floats if r not in forward]
-        came = self._guessed(floats, row)
+        is_parameter = node.entry is not None and node.entry.kind == "parameters_grad"
+        walked = self._random_walk(node, row, flowing) if is_parameter else 0.0
+        came = self._guessed(floats, row, walked)
         came += self.gated(list(forward), flowing) if gates_elements(node) else 0.0
         return Expectation(came, self._cancelled(node, row, flowing), told=False)
 
@@ -120,13 +125,15 @@ class Expected(Gradients):
         return max(self.noise[row], self.unit[row] * max(terms * reaching, walked))
 
     def _random_walk(self, node: TreeNode, row: int, flowing: list[int]) -> float:
-        """The norm that a weight's gradient would have, were its terms of random signs."""
+        """The norm that a parameter's gradient would have, were its terms of random signs."""
         shape = self.theirs[row].shape or ()
-        if len(shape) < 2 or node.forward is None or not flowing:
+        if not shape or node.forward is None or not flowing:
             return 0.0
         dy = max(flowing, key=self.size.__getitem__)
         if self.size[dy] == self.size[row]:
-            return 0.0  # no weight's
+            return 0.0  # no parameter's
+        if len(shape) == 1:
+            return self.norm[dy]  # a bias: the flow itself, added up over all positions
         read = [r for r in self.inputs(node.forward) if not self.is_integer(r)]
         if not read or not self.size[dy] or not self.size[read[0]]:
             return 0.0

@@ -98,9 +98,9 @@ class SmallTransformer(nn.Cell):
         return self.head(self.norm(x))
 
 
-def load(model, fault):
+def load(model, fault, seed):
     """Give the model the weights of both frameworks."""
-    given = weights()
+    given = weights(seed)
     if fault == "transposed":
         name = "layers.0.attention.query.weight"
         given[name] = given[name].T.copy()
@@ -112,6 +112,31 @@ def load(model, fault):
         parameter.set_data(Tensor(given[torch_name]))
 
 
+def train(out, fault="", seed=7):
+    """Record two steps from the weights of a seed."""
+    seed_all(1)
+    model = SmallTransformer(fault)
+    load(model, fault, seed)
+    decay = 0.1 if fault == "decay" else 0.0
+    optimizer = nn.SGD(model.trainable_params(), learning_rate=0.1, weight_decay=decay)
+    tokens = batch()
+    labels = (tokens + 1) % VOCABULARY if fault == "label" else tokens
+
+    def loss_of(inputs, wanted):
+        return ops.cross_entropy(model(inputs).reshape(-1, VOCABULARY), wanted.reshape(-1))
+
+    gradients = ms.value_and_grad(loss_of, None, model.trainable_params())
+    debugger = PrecisionDebugger(dump_path=out, level="mix")
+    for _ in range(2):
+        debugger.start(model)
+        loss, grads = gradients(Tensor(tokens), Tensor(labels))
+        optimizer(grads)
+        debugger.stop()
+        debugger.step()
+        print(f"loss {float(loss.asnumpy()):.6f}")
+    debugger.close()
+
+
 def main():
     parse = argparse.ArgumentParser(description=__doc__)
     parse.add_argument("out")
@@ -120,26 +145,7 @@ def main():
     ms.set_device("CPU")
     ms.set_context(mode=ms.PYNATIVE_MODE)
     ms.runtime.launch_blocking()
-    seed_all(1)
-    model = SmallTransformer(options.fault)
-    load(model, options.fault)
-    decay = 0.1 if options.fault == "decay" else 0.0
-    optimizer = nn.SGD(model.trainable_params(), learning_rate=0.1, weight_decay=decay)
-    tokens = batch()
-    labels = (tokens + 1) % VOCABULARY if options.fault == "label" else tokens
-
-    def loss_of(inputs, wanted):
-        return ops.cross_entropy(model(inputs).reshape(-1, VOCABULARY), wanted.reshape(-1))
-
-    gradients = ms.value_and_grad(loss_of, None, model.trainable_params())
-    debugger = PrecisionDebugger(dump_path=options.out, level="mix")
-    for _ in range(2):
-        debugger.start(model)
-        loss, grads = gradients(Tensor(tokens), Tensor(labels))
-        optimizer(grads)
-        debugger.stop()
-        debugger.step()
-        print(f"loss {float(loss.asnumpy()):.6f}")
+    train(options.out, options.fault)
 
 
 if __name__ == "__main__":

@@ -62,13 +62,11 @@ class SmallTransformer(nn.Module):
         return self.head(self.norm(x_BLD))
 
 
-def main() -> None:
-    parse = argparse.ArgumentParser(description=__doc__)
-    parse.add_argument("out")
-    out = parse.parse_args().out
+def train(out: str, seed: int = 7) -> None:
+    """Record two steps from the weights of a seed."""
     seed_all(1)
     model = SmallTransformer()
-    model.load_state_dict({name: torch.from_numpy(value) for name, value in weights().items()})
+    model.load_state_dict({name: torch.from_numpy(value) for name, value in weights(seed).items()})
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     debugger = PrecisionDebugger(dump_path=out, level="mix")
     tokens = torch.from_numpy(batch()).long()
@@ -82,7 +80,10 @@ def main() -> None:
         debugger.stop()
         debugger.step()
         print(f"loss {loss.item():.6f}")
+    debugger.close()
 
 
 if __name__ == "__main__":
-    main()
+    parse = argparse.ArgumentParser(description=__doc__)
+    parse.add_argument("out")
+    train(parse.parse_args().out)

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 VOCABULARY, WIDTH, LENGTH, BATCH, BLOCKS = 20, 16, 8, 2, 2
 
 
-def weights() -> dict[str, NDArray[np.float32]]:
+def weights(seed: int = 7) -> dict[str, NDArray[np.float32]]:
     """The weights by name."""
-    draw = np.random.RandomState(7)
+    draw = np.random.RandomState(seed)
     shapes: dict[str, tuple[int, ...]] = {"embed.weight": (VOCABULARY, WIDTH)}
     for at in (f"layers.{block}" for block in range(BLOCKS)):
         for name in ("norm1", "norm2"):

@@ -22,7 +22,7 @@ describe("answer", () => {
       await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");
       await page.locator(".value-table").waitFor();
       await tab(page, "Stack");
-      expect(await page.locator(".stacks").innerText()).toContain("y = y * 1.7");
+      await expect.poll(() => page.locator(".stacks").innerText()).toContain("y = y * 1.7");
       const card = await page.locator(".finding").first().innerText();
       expect(card).toContain("layers.1.mlp");
       expect(card).toContain("model_dump.py");
@@ -37,7 +37,7 @@ describe("answer", () => {
       expect(said).toContain("on one side only");
       await page.getByRole("button", { name: "List them" }).click();
       await expect.poll(() => page.locator(".search-count").innerText()).toBe("56 nodes");
-      expect(await page.locator(".table-row").count()).toBeGreaterThan(5);
+      await expect.poll(() => page.locator(".table-row").count()).toBeGreaterThan(5);
     }));
 
   it("shows a score beside a value, never a verdict that contradicts it", () =>
@@ -46,8 +46,8 @@ describe("answer", () => {
       await expect.poll(() => selectedName(page)).toContain("fc2");
       const head = page.locator(".selected-head");
       await expect.poll(() => head.locator(".chip").innerText()).toMatch(/^0\.\d\d$/);
-      expect(await head.innerText()).not.toMatch(/\b(pass|warning|error)\b/);
-      expect(await head.locator(".chip").getAttribute("title")).toMatch(/msprobe's verdict: (pass|warning|error)/);
+      await expect.poll(() => head.innerText()).not.toMatch(/\b(pass|warning|error)\b/);
+      await expect.poll(() => head.locator(".chip").getAttribute("title")).toMatch(/msprobe's verdict: (pass|warning|error)/);
       const shown = (await page.locator(".value-table .chip").allInnerTexts()).map(Number).filter(Number.isFinite);
       expect(shown).toEqual([...shown].sort((a, b) => b - a));
     }));
@@ -57,15 +57,15 @@ describe("answer", () => {
     await chooseFile(page, "many/many.vis.db", MANY_MS);
     await stateIs(page, "step", "2");
     await stateIs(page, "rank", "17");
-    expect(await answer(page)).toContain("3 ranks (17–18, 40), from step 2");
+    await expect.poll(() => answer(page)).toContain("3 ranks (17–18, 40), from step 2");
     await expect.poll(() => page.locator(".finding").count()).toBe(1);
     const rows = page.locator(".rank-strip-row");
-    expect(await rows.count()).toBe(2);
-    expect(await rows.first().locator(".rank-strip-ranks").innerText()).toBe("ranks 17–18, 40");
-    expect(await rows.first().locator(".strip-cell.high").count()).toBe(2);
+    await expect.poll(() => rows.count()).toBe(2);
+    await expect.poll(() => rows.first().locator(".rank-strip-ranks").innerText()).toBe("ranks 17–18, 40");
+    await expect.poll(() => rows.first().locator(".strip-cell.high").count()).toBe(2);
     const box = await rows.first().locator(".strip-cell").first().boundingBox();
     expect([box?.width, box?.height]).toEqual([14, 14]);
-    expect(await page.locator(".rank-strip [tabindex='0']").count()).toBe(1);
+    await expect.poll(() => page.locator(".rank-strip [tabindex='0']").count()).toBe(1);
 
     const grid = page.getByRole("grid", { name: /Worst score of every step and rank/ });
     await grid.focus();
@@ -87,7 +87,7 @@ describe("answer", () => {
     const row = table.locator("tr", { hasText: "input.1" });
     const cells = (await row.locator("td").allInnerTexts()).map((text) => text.trim());
     expect(cells).toEqual(expect.arrayContaining(["= 0.08839", "= 0.1768", "-0.08839", "0.5000"]));
-    expect(await table.innerText()).not.toMatch(/Inf|\d{9}/);
+    await expect.poll(() => table.innerText()).not.toMatch(/Inf|\d{9}/);
     expect(complaints).toEqual([]);
     await page.context().close();
   });

@@ -49,7 +49,7 @@ describe("building", () => {
     await page.getByLabel("Layer mapping file (-lm)").fill("nowhere.yaml");
     await build(page).click();
     await page.locator(".failure, .build-progress .refused").first().waitFor();
-    expect(await page.locator(".build-form").innerText()).toContain("nowhere.yaml");
+    await expect.poll(() => page.locator(".build-form").innerText()).toContain("nowhere.yaml");
     expect(complaints.splice(0).join()).toMatch(/^(|.*40\d.*)$/);
 
     await page.getByLabel("Layer mapping file (-lm)").fill("");
@@ -59,7 +59,7 @@ describe("building", () => {
     await page.keyboard.press("f");
     await expect.poll(() => selectedName(page)).toContain("__mul__");
     await page.getByRole("tab", { name: "Overflow" }).click();
-    expect(await page.locator(".command").count()).toBe(0);
+    await expect.poll(() => page.locator(".command").count()).toBe(0);
     expect(results()).toHaveLength(1);
     expect(existsSync(join(places.buildingFolder, results()[0] ?? ""))).toBe(true);
     expect(complaints).toEqual([]);
@@ -77,14 +77,14 @@ describe("building", () => {
     await expect.poll(() => pair.allInnerTexts(), { timeout: 30_000 }).toEqual([
       "step 0 · rank 0: reading the dumps (1 of 5)",
     ]);
-    expect(await status(page)).toMatch(/^Building 0 of 1 pairs$/);
+    await expect.poll(() => status(page)).toMatch(/^Building 0 of 1 pairs$/);
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       expect(await serious(page, `a build under way, ${colorScheme}`)).toEqual([]);
     }
     await page.getByRole("button", { name: "Cancel the build" }).click();
     await expect.poll(() => status(page)).toMatch(/^Cancelled/);
-    expect(await pair.count()).toBe(0);
+    await expect.poll(() => pair.count()).toBe(0);
     await expect.poll(results).toEqual(before);
 
     await build(page).click();

@@ -24,7 +24,7 @@ describe("details", () => {
       await number.click();
       // All digits, selected; what was copied before stays where it is.
       await expect.poll(() => page.evaluate(() => getSelection()?.toString())).toBe(full.split("\n")[0]);
-      expect(await page.locator(".score-told").innerText()).toMatch(/^score \d\.\d\d: relative error of the elements \d/);
+      await expect.poll(() => page.locator(".score-told").innerText()).toMatch(/^score \d\.\d\d: relative error of the elements \d/);
     }));
 
   it("light the rail of the value that is pointed at, and go to the call that made it", () =>
@@ -69,15 +69,15 @@ describe("details", () => {
       expect(all).toHaveLength(own.length + count);
       expect(all.filter((one) => !own.includes(one)).every((one) => /site-packages|lib\/python3/.test(one))).toBe(true);
       await fold.click();
-      expect(await seen()).toEqual(own);
+      await expect.poll(() => seen()).toEqual(own);
       await page.getByRole("tab", { name: "Stack", exact: true }).focus();
       for (let presses = 0; presses < 8 && !(await fold.evaluate((one) => one === document.activeElement)); presses += 1) {
         await page.keyboard.press("Tab");
       }
       await page.keyboard.press("Enter");
-      expect(await seen()).toEqual(all);
+      await expect.poll(() => seen()).toEqual(all);
       await page.keyboard.press("Space");
-      expect(await seen()).toEqual(own);
+      await expect.poll(() => seen()).toEqual(own);
     }));
 
   it("show the stack of both sides with its source lines, to be copied", () =>
@@ -89,8 +89,8 @@ describe("details", () => {
         await page.keyboard.press("ArrowUp");
         await expect.poll(() => selectedName(page)).toContain("gelu");
         await tab(page, "Stack");
-        expect(await page.locator(".stacks section").count()).toBe(2);
-        expect(await page.locator(".stacks").innerText()).toMatch(/model_dump\.py:\d+ forward\s+y = F\.gelu/);
+        await expect.poll(() => page.locator(".stacks section").count()).toBe(2);
+        await expect.poll(() => page.locator(".stacks").innerText()).toMatch(/model_dump\.py:\d+ forward\s+y = F\.gelu/);
         await page.getByRole("button", { name: "Copy the stack" }).first().click();
         const copied = await page.evaluate(() => navigator.clipboard.readText());
         expect(copied).toContain("/job/model_dump.py");
@@ -105,10 +105,10 @@ describe("details", () => {
       await page.getByRole("button", { name: /All measures of output/ }).click();
       const shards = page.getByRole("region", { name: "Ranks of the problem run" });
       await expect.poll(() => shards.innerText()).toContain("this value on 2 ranks");
-      expect(await shards.innerText()).toContain("tp 2: the same on all");
+      await expect.poll(() => shards.innerText()).toContain("tp 2: the same on all");
       const guilty = shards.locator("tbody tr", { hasText: "differs" });
-      expect(await guilty.count()).toBe(1);
-      expect(await guilty.innerText()).toMatch(/^1\s*differs\s+tp 1\s/);
+      await expect.poll(() => guilty.count()).toBe(1);
+      await expect.poll(() => guilty.innerText()).toMatch(/^1\s*differs\s+tp 1\s/);
     }));
 
   it("show of an extra call what the other run passes on, why it has no chart, and the way back to it", () =>
@@ -137,8 +137,8 @@ describe("details", () => {
       await expect.poll(() => selectedName(page)).toContain("Distributed.send");
       await tab(page, "Communication");
       const members = page.locator(".members tbody tr");
-      expect(await members.locator("th").allInnerTexts()).toEqual(["0", "1"]);
-      for (const row of await members.all()) expect(await row.innerText()).toMatch(/\d\.\d\d\s*→\s*\d\.\d\d/);
+      await expect.poll(() => members.locator("th").allInnerTexts()).toEqual(["0", "1"]);
+      for (const row of await members.all()) await expect.poll(() => row.innerText()).toMatch(/\d\.\d\d\s*→\s*\d\.\d\d/);
       await page.getByRole("button", { name: "Go to rank 1" }).click();
       await stateIs(page, "rank", "1");
       await expect.poll(() => selectedName(page)).toContain("Distributed.recv");
@@ -152,7 +152,7 @@ describe("details", () => {
       await expect.poll(() => selectedName(page)).toContain("fc2");
       await tab(page, "Pictures");
       await page.locator(".plot canvas").first().waitFor();
-      expect(await page.locator("figure").count()).toBe(3);
+      await expect.poll(() => page.locator("figure").count()).toBe(3);
       // It opens on what the table of values has first, and so does the next node.
       await page.locator(".pictures select").selectOption({ index: 1 });
       await page.keyboard.press("f");
@@ -162,7 +162,7 @@ describe("details", () => {
       await tab(page, "Values");
       const worst = (await page.locator(".value-name").first().innerText()).replace(/\s/g, "");
       await tab(page, "Pictures");
-      expect(await page.locator(".pictures select").inputValue()).toBe(worst);
+      await expect.poll(() => page.locator(".pictures select").inputValue()).toBe(worst);
     });
     await on("ranks", async (page) => {
       await page.keyboard.press("f");

@@ -307,19 +307,19 @@ describe("a single graph and failures", () => {
       await page.locator(CANVAS).waitFor();
       const [first] = await rows(page);
       expect(first?.problem).toBe("DefaultModel");
-      expect(await page.locator("[data-column=benchmark]").count()).toBe(0);
+      await expect.poll(() => page.locator("[data-column=benchmark]").count()).toBe(0);
       // What was recorded is said; no run lacks what the other has, for there is no other.
-      expect(await page.locator(".about").innerText()).toContain("statistics");
+      await expect.poll(() => page.locator(".about").innerText()).toContain("statistics");
       await query(page, "linear forward");
       await page.keyboard.press("Enter");
       await page.locator(".value-table").waitFor();
-      expect(await page.locator(".bottom").innerText()).not.toMatch(/problem/i);
-      expect(await page.locator(".profile").getAttribute("title")).toMatch(/Norms .* from \S+ to \S+/);
+      await expect.poll(() => page.locator(".bottom").innerText()).not.toMatch(/problem/i);
+      await expect.poll(() => page.locator(".profile").getAttribute("title")).toMatch(/Norms .* from \S+ to \S+/);
     });
     await on("failed", async (page) => {
       await page.getByRole("gridcell", { name: "step 1, rank 1: failed" }).click();
       await page.locator(".pair-failed").waitFor();
-      expect(await page.locator(".pair-failed pre").innerText()).toContain("dump.json");
+      await expect.poll(() => page.locator(".pair-failed pre").innerText()).toContain("dump.json");
     });
   });
 

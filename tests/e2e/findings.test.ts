@@ -12,7 +12,7 @@ describe("causes", () => {
   it("are one card each however many ranks they are on, and stepped through with N and P", () =>
     on("ranks", async (page) => {
       await expect.poll(() => cards(page).count()).toBe(1);
-      expect(await cards(page).first().innerText()).toContain("2 ranks (0–1), from step 0");
+      await expect.poll(() => cards(page).first().innerText()).toContain("2 ranks (0–1), from step 0");
       await expect.poll(() => selectedName(page)).toContain("__mul__");
       await stateIs(page, "rank", "0");
       await page.keyboard.press("n");
@@ -37,7 +37,7 @@ describe("causes", () => {
         await card.locator(".finding-main").click();
         const module = /layers\.[\w.]+/.exec(await card.innerText())?.[0] ?? "no module";
         await expect.poll(told).toContain(module);
-        expect(await page.locator(".pager").innerText()).toContain(`${index + 1} of 2`);
+        await expect.poll(() => page.locator(".pager").innerText()).toContain(`${index + 1} of 2`);
       }
     }));
 
@@ -56,9 +56,9 @@ describe("nodes table", () => {
       await page.keyboard.press("Control+k");
       await page.keyboard.type("qkv.Linear.forward");
       await expect.poll(() => count(page)).toBe("2 nodes");
-      expect(await page.locator(".table-row .side-dot").count()).toBe(0);
+      await expect.poll(() => page.locator(".table-row .side-dot").count()).toBe(0);
       await query(page, "mlp.fc1.Linear.forward");
-      expect(await page.locator(".table-row .side-dot.benchmark").count()).toBe(2);
+      await expect.poll(() => page.locator(".table-row .side-dot.benchmark").count()).toBe(2);
       await page.keyboard.press("Enter");
       await expect.poll(() => selectedName(page)).toContain("mlp.fc1");
       await page.keyboard.press("Shift+Enter");
@@ -95,7 +95,7 @@ describe("nodes table", () => {
       await page.reload();
       await graphsShown(page);
       await expect.poll(() => count(page)).toBe(`${total} nodes`);
-      expect(await page.getByLabel("Order", { exact: true }).inputValue()).toBe("score");
+      await expect.poll(() => page.getByLabel("Order", { exact: true }).inputValue()).toBe("score");
     }));
 
   it("goes by keys alone from the box into the table and through its rows", () =>
@@ -119,7 +119,7 @@ describe("nodes table", () => {
       await query(page, "linear");
       await page.locator("#search").fill("gelu");
       await page.keyboard.press("Shift+Enter");
-      expect(await count(page)).toBe("…");
+      await expect.poll(() => count(page)).toBe("…");
       await expect.poll(() => count(page)).toMatch(/^(\d+) of \1$/);
       await expect.poll(() => selectedName(page)).toMatch(/gelu/i);
     }));
@@ -140,7 +140,7 @@ describe("nodes table", () => {
       const last = await selectedName(page);
       await late;
       await rest(page);
-      expect(await selectedName(page)).toBe(last);
+      await expect.poll(() => selectedName(page)).toBe(last);
     }));
 
   it("proposes the nearest names where none fits, and offers no files of nothing", () =>
@@ -148,18 +148,18 @@ describe("nodes table", () => {
       await page.locator("#search").fill("sofmax forward");
       await page.getByText("has “sofmax” in its name").waitFor();
       for (const form of ["CSV", "XLSX", "JSON"]) {
-        expect(await page.getByRole("button", { name: form, exact: true }).isDisabled()).toBe(true);
+        await expect.poll(() => page.getByRole("button", { name: form, exact: true }).isDisabled()).toBe(true);
       }
       await page.getByRole("button", { name: "softmax", exact: true }).click();
       await expect.poll(() => count(page)).toMatch(/^[1-9]\d* nodes?$/);
-      expect(await page.locator("#search").inputValue()).toBe("softmax forward");
+      await expect.poll(() => page.locator("#search").inputValue()).toBe("softmax forward");
       await expect.poll(() => page.getByRole("button", { name: "CSV", exact: true }).isDisabled()).toBe(false);
     }));
 
   it("says what is wrong with a query, and stops an expression that never ends on the server", () =>
     on("tensor", async (page, { complaints }) => {
       await query(page, "/fc[12].*forward/");
-      expect(await count(page)).toBe("4 nodes");
+      await expect.poll(() => count(page)).toBe("4 nodes");
       for (const [text, said] of [
         ["/fc[/", "no regular expression"],
         ["score>high", "score>0.5"],
@@ -195,14 +195,14 @@ describe("overflow", () => {
       await page.getByRole("switch", { name: "Colour by overflow level" }).click();
       await stateIs(page, "colour", "overflow");
       await tab(page, "Overflow");
-      expect(await page.locator(".row").first().innerText()).toContain("log");
+      await expect.poll(() => page.locator(".row").first().innerText()).toContain("log");
     });
     await on("tensor", async (page) => {
       await page.keyboard.press("o");
       await stateIs(page, "colour", "overflow");
-      expect(await page.locator(".legend").innerText()).not.toContain("no levels");
+      await expect.poll(() => page.locator(".legend").innerText()).not.toContain("no levels");
       await tab(page, "Overflow");
-      expect(await page.locator(".command").count()).toBe(0);
+      await expect.poll(() => page.locator(".command").count()).toBe(0);
     });
   });
 });

@@ -17,7 +17,7 @@ describe("standing alone", () => {
     await page.keyboard.press("f");
     await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");
     await stateIs(page, "node", /\d+/);
-    expect(await page.locator(".value-table tbody tr").count()).toBeGreaterThan(1);
+    await expect.poll(() => page.locator(".value-table tbody tr").count()).toBeGreaterThan(1);
     expect(complaints).toEqual([]);
     await page.context().close();
   });
@@ -25,7 +25,7 @@ describe("standing alone", () => {
   it("finds it on 2 × 2 pairs, with the strip of ranks, and takes the README's picture", async () => {
     const { page, complaints } = await open(await addressOf(places.standalone, "ranks"));
     await graphsShown(page);
-    expect(await page.locator(".strip-cell").count()).toBe(2);
+    await expect.poll(() => page.locator(".strip-cell").count()).toBe(2);
     await page.keyboard.press("f");
     await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.0.forward");
     await page.keyboard.press("ArrowDown");
@@ -82,9 +82,9 @@ async function walk(view: Page | Frame, page = view as Page): Promise<void> {
   await page.keyboard.press("f");
   await expect.poll(() => selectedName(view)).toBe("Tensor.__mul__.0.forward");
   await view.locator(".value-table tbody tr").first().waitFor();
-  expect(await view.locator(".value-table").innerText()).toContain("output");
+  await expect.poll(() => view.locator(".value-table").innerText()).toContain("output");
   await view.getByRole("tab", { name: "Stack" }).click();
-  expect(await view.locator(".stacks").innerText()).toContain("/job/model");
+  await expect.poll(() => view.locator(".stacks").innerText()).toContain("/job/model");
   await view.getByRole("button", { name: "Next rank" }).click();
   await expect.poll(() => view.getByLabel("Rank", { exact: true }).last().inputValue()).toBe("1");
   await expect.poll(() => selectedName(view)).toBe("Tensor.__mul__.0.forward");

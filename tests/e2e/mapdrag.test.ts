@@ -63,17 +63,17 @@ describe("mapping in the rows", () => {
       const [from, to] = [await middle(page, "problem", "ffn"), await middle(page, "benchmark", "mlp")];
       const before = await framed(page, "benchmark", "mlp");
       await drag(page, from, { x: from.x + 60, y: from.y });
-      expect(await ghost(page).innerText()).toMatch(/ffn.*Take it to a row of the Benchmark side/s);
+      await expect.poll(() => ghost(page).innerText()).toMatch(/ffn.*Take it to a row of the Benchmark side/s);
       await expect.poll(() => framed(page, "benchmark", "mlp")).toBeGreaterThan(before + 0.01);
       const offered = await framed(page, "benchmark", "mlp");
       await page.mouse.move(to.x, to.y, { steps: 4 });
-      expect(await ghost(page).innerText()).toMatch(/ffn.*Map with mlp/s);
+      await expect.poll(() => ghost(page).innerText()).toMatch(/ffn.*Map with mlp/s);
       await expect.poll(() => framed(page, "benchmark", "mlp")).toBeGreaterThan(offered);
       await page.keyboard.press("Escape");
       await expect.poll(() => ghost(page).count()).toBe(0);
       await page.mouse.up();
       await tab(page, "Mapping");
-      expect(await mappedRows(page)).toBe(0);
+      await expect.poll(() => mappedRows(page)).toBe(0);
 
       await drag(page, from, to);
       await page.mouse.up();
@@ -82,7 +82,7 @@ describe("mapping in the rows", () => {
       // One row now, both sides at one height.
       await cell(page, "problem", "ffn").waitFor();
       await expect.poll(async () => (await middle(page, "problem", "ffn")).y).toBe((await middle(page, "benchmark", "mlp")).y);
-      expect(await selectedName(page)).toBe(FFN);
+      await expect.poll(() => selectedName(page)).toBe(FFN);
       await page.keyboard.press("Control+z");
       await expect.poll(() => mappedRows(page)).toBe(0);
     }));
@@ -92,18 +92,18 @@ describe("mapping in the rows", () => {
       await renamedShown(page);
       const from = await middle(page, "problem", "ffn");
       await drag(page, from, await middle(page, "benchmark", "ln2"));
-      expect(await ghost(page).innerText()).toMatch(/matched already, with .*ln2/s);
+      await expect.poll(() => ghost(page).innerText()).toMatch(/matched already, with .*ln2/s);
       await page.mouse.up();
-      expect(await notice(page)).toMatch(/^Not mapped: the node of the Benchmark side is matched already/);
+      await expect.poll(() => notice(page)).toMatch(/^Not mapped: the node of the Benchmark side is matched already/);
       const own = await middle(page, "benchmark", "mlp");
       await drag(page, from, { x: own.x, y: from.y });
-      expect(await ghost(page).innerText()).toContain("the Benchmark side has no call in this row");
+      await expect.poll(() => ghost(page).innerText()).toContain("the Benchmark side has no call in this row");
       await page.mouse.up();
       await drag(page, from, { x: from.x, y: own.y });
       await page.mouse.up();
       await expect.poll(() => notice(page)).toContain("let it go on a row of the Benchmark side");
       await tab(page, "Mapping");
-      expect(await mappedRows(page)).toBe(0);
+      await expect.poll(() => mappedRows(page)).toBe(0);
     }));
 
   it("is dragged by a finger that rests on it first", () =>

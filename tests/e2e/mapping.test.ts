@@ -36,7 +36,7 @@ async function buildRenamed(page: Page): Promise<void> {
 /** The answer of the comparison that was built with the pairs: whatever lies below them is paired too. */
 async function wholeAnswer(page: Page): Promise<void> {
   await expect.poll(() => answer(page), { timeout: 60_000 }).toContain("162 nodes compared");
-  expect(await answer(page)).not.toContain("not compared");
+  await expect.poll(() => answer(page)).not.toContain("not compared");
 }
 
 /** The answer, once there is one. */
@@ -62,10 +62,10 @@ describe("mapping", () => {
       await pick(page, OURS);
       await pick(page, THEIRS);
       // The panel was left for the nodes table meanwhile; the choice holds, as it does for what is dragged.
-      expect(await below.isChecked()).toBe(false);
+      await expect.poll(() => below.isChecked()).toBe(false);
       await below.check();
       await mapPicked(page);
-      expect(await anew(page)).toBeGreaterThan(alone);
+      await expect.poll(() => anew(page)).toBeGreaterThan(alone);
       await page.locator(".mapped li button").first().click();
       await expect.poll(() => selectedName(page)).toBe(OURS);
       await expect.poll(() => page.locator(".selected-head").innerText()).toContain("mapped by hand");
@@ -88,7 +88,7 @@ describe("mapping", () => {
       await input.setInputFiles({ name: "my.json", mimeType: "application/json", buffer: saved.content });
       await expect.poll(() => pairs(page).count()).toBe(1);
       await input.setInputFiles({ name: "bad.json", mimeType: "application/json", buffer: Buffer.from("{}") });
-      expect(await page.locator(".notice").innerText()).toContain("bad.json is not a mapping file");
+      await expect.poll(() => page.locator(".notice").innerText()).toContain("bad.json is not a mapping file");
     });
   });
 
@@ -97,7 +97,7 @@ describe("mapping", () => {
       await pick(page, THEIRS);
       await pick(page, "Functional.linear");
       await page.getByRole("button", { name: "Map", exact: true }).click();
-      expect(await page.locator(".refused").first().innerText()).toMatch(
+      await expect.poll(() => page.locator(".refused").first().innerText()).toMatch(
         /one is (module|api), the other (api|module)/,
       );
     }));
@@ -131,13 +131,13 @@ describe("mapping", () => {
     await tab(page, "Mapping");
     const proposal = page.locator(".proposals li");
     await expect.poll(() => proposal.innerText()).toContain("ffn ↔ mlp");
-    expect(await proposal.innerText()).toMatch(/between the same neighbours.*same shapes.*2 places/s);
-    expect(await answer(page)).toContain("56 nodes have no partner; 1 renaming is likely.");
+    await expect.poll(() => proposal.innerText()).toMatch(/between the same neighbours.*same shapes.*2 places/s);
+    await expect.poll(() => answer(page)).toContain("56 nodes have no partner; 1 renaming is likely.");
     await page.getByRole("button", { name: "Map all 2" }).click();
     await expect.poll(() => pairs(page).count()).toBe(2);
     await page.getByRole("button", { name: "Undo" }).click();
     await expect.poll(() => pairs(page).count()).toBe(0);
-    expect(await page.locator(".outcome").innerText()).toContain("as they were before");
+    await expect.poll(() => page.locator(".outcome").innerText()).toContain("as they were before");
     await expect.poll(() => answer(page)).not.toContain("changed pairs");
     await page.getByRole("button", { name: "Map all 2" }).click();
     await expect.poll(() => pairs(page).count()).toBe(2);
@@ -145,11 +145,11 @@ describe("mapping", () => {
     await page.getByRole("button", { name: "Rebuild with these pairs…" }).click();
     const form = page.getByRole("dialog");
     await expect.poll(() => form.getByRole("combobox", { name: /^Problem/ }).inputValue()).toContain("dumps/problem");
-    expect(await form.getByLabel("Manual mapping file").inputValue()).toMatch(/\.mapping\.json$/);
+    await expect.poll(() => form.getByLabel("Manual mapping file").inputValue()).toMatch(/\.mapping\.json$/);
     await form.getByRole("button", { name: "Build", exact: true }).click();
     await form.waitFor({ state: "detached", timeout: 60_000 });
     await wholeAnswer(page);
-    expect(await answer(page)).not.toContain("changed pairs");
+    await expect.poll(() => answer(page)).not.toContain("changed pairs");
     await page.getByText("This result was built with these pairs.").waitFor();
     expect(complaints).toEqual([]);
     await page.context().close();
@@ -228,11 +228,11 @@ describe("mapping", () => {
     await graphsShown(page);
     await query(page, `unmatched ${OURS}`);
     await page.locator(".table-row").first().waitFor();
-    expect(await page.getByRole("button", { name: /for a mapping/ }).count()).toBe(0);
-    expect(await page.getByRole("button", { name: "Build a comparison" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: /for a mapping/ }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "Build a comparison" }).count()).toBe(0);
     await tab(page, "Mapping");
     await page.getByText("This server was started read-only").waitFor();
-    expect(await page.getByRole("button", { name: "Map", exact: true }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "Map", exact: true }).count()).toBe(0);
     expect(complaints).toEqual([]);
     await page.context().close();
   });

@@ -27,7 +27,7 @@ describe("outline", () => {
       await expect.poll(() => onRow(page)).toMatch(/^layers false/);
       await page.keyboard.press("ArrowRight");
       await expect.poll(() => onRow(page)).toMatch(/^layers true/);
-      expect(await titles(page)).toEqual(["DefaultModel", "emb", "conv", "layers", "layers.0", "layers.1", "head"]);
+      await expect.poll(() => titles(page)).toEqual(["DefaultModel", "emb", "conv", "layers", "layers.0", "layers.1", "head"]);
       await page.keyboard.press("ArrowRight");
       await page.keyboard.press("ArrowDown");
       await expect.poll(() => onRow(page)).toBe("layers.1 false");
@@ -47,7 +47,7 @@ describe("outline", () => {
       await page.getByLabel("only those that differ").check();
       await expect.poll(() => titles(page)).toEqual(["DefaultModel", "layers", "layers.1", "mlp", "head"]);
       const mlp = page.getByRole("treeitem", { name: /^mlp\b.*16 nodes, 2 divergent, score 1\.00/ });
-      expect(await mlp.innerText()).toMatch(/16\s+2\s+1\.00/);
+      await expect.poll(() => mlp.innerText()).toMatch(/16\s+2\s+1\.00/);
       await mlp.click();
       await expect.poll(() => selectedName(page)).toContain("layers.1.mlp");
     }));
@@ -67,7 +67,7 @@ describe("flow", () => {
   it("of a file that msprobe built is inferred, and says so", () =>
     on("foreign", async (page) => {
       await page.getByRole("button", { name: "What the rails of the flow mean" }).click();
-      expect(await page.locator(".flow-known").innerText()).toContain("all rails are inferred from equal values");
+      await expect.poll(() => page.locator(".flow-known").innerText()).toContain("all rails are inferred from equal values");
       await page.keyboard.press("Escape");
       await query(page, "conv1d forward");
       await page.locator(".table-row").first().click();
@@ -87,7 +87,7 @@ describe("flow", () => {
       const readers = page.locator(".flow-list li");
       await expect.poll(() => readers.allInnerTexts()).toEqual([expect.stringContaining("__add__ #0")]);
       const output = page.locator(".value-table tbody tr").filter({ hasText: "output" });
-      expect(await output.first().innerText()).toContain("layer_norm #0");
+      await expect.poll(() => output.first().innerText()).toContain("layer_norm #0");
       await readers.filter({ hasText: "__add__ #0" }).getByRole("button").click();
       await expect.poll(() => selectedName(page)).toBe("Tensor.__add__.0.forward");
     }));

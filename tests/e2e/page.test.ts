@@ -38,12 +38,12 @@ describe("language, theme, keys", () => {
       "tensor",
       async (page) => {
         const theme = () => page.locator("html").getAttribute("data-theme");
-        expect(await theme()).toBe("dark");
+        await expect.poll(() => theme()).toBe("dark");
         await page.getByRole("button", { name: /between light and dark/ }).click();
-        expect(await theme()).toBe("light");
+        await expect.poll(() => theme()).toBe("light");
         await page.reload();
         await graphsShown(page);
-        expect(await theme()).toBe("light");
+        await expect.poll(() => theme()).toBe("light");
       },
       { colorScheme: "dark" },
     ));
@@ -52,7 +52,7 @@ describe("language, theme, keys", () => {
     on("ranks", async (page) => {
       await page.keyboard.press("?");
       await page.getByRole("dialog").waitFor();
-      expect(await page.getByRole("dialog").innerText()).toContain("go to where it begins");
+      await expect.poll(() => page.getByRole("dialog").innerText()).toContain("go to where it begins");
       await page.keyboard.press("Escape");
       await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
       await page.keyboard.press("f");
@@ -200,8 +200,8 @@ describe("room", () => {
         const cut = page.locator(".diff-run > *, .diff-run-name").evaluateAll((parts) =>
           parts.filter((part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 0).map((part) => part.textContent),
         );
-        expect(await cut).toEqual([]);
-        expect(await page.locator(".diff-run-name").allInnerTexts()).toEqual(["problem", "bench"]);
+        await expect.poll(() => cut).toEqual([]);
+        await expect.poll(() => page.locator(".diff-run-name").allInnerTexts()).toEqual(["problem", "bench"]);
       },
       { viewport: { width, height }, locale },
     ));
@@ -219,11 +219,11 @@ describe("focus", () => {
       await page.keyboard.press("/");
       await page.keyboard.type("mlp");
       await page.keyboard.press("Escape");
-      expect(await focused()).toBe(true);
+      await expect.poll(() => focused()).toBe(true);
       // The next letter is a key: it goes to where it begins, and asks for nothing.
       await page.keyboard.press("f");
       await expect.poll(() => selectedName(page)).toContain("__mul__");
-      expect(await page.locator("#search").inputValue()).toBe("");
+      await expect.poll(() => page.locator("#search").inputValue()).toBe("");
     }));
 });
 
@@ -234,7 +234,7 @@ describe("trouble", () => {
     await page.route("**/nodes/*", (route) => route.abort());
     await page.keyboard.press("ArrowDown");
     await page.locator(".failure").first().waitFor();
-    expect(await page.locator(".failure").first().innerText()).toContain("/nodes/");
+    await expect.poll(() => page.locator(".failure").first().innerText()).toContain("/nodes/");
     await page.unroute("**/nodes/*");
     await page.getByRole("button", { name: "Try again" }).first().click();
     await page.locator(".value-table").waitFor();

@@ -15,9 +15,9 @@ describe("a link", () => {
     const token = Buffer.from("0/runs/yesterday.vis.db").toString("base64url");
     const { page, complaints } = await open(`${places.standalone}index.html?db=${token}&step=0&rank=0`);
     await page.getByText("The result file of this link is not here any more").waitFor();
-    expect(await page.locator(".gone").innerText()).toContain("runs/yesterday.vis.db");
+    await expect.poll(() => page.locator(".gone").innerText()).toContain("runs/yesterday.vis.db");
     await rest(page);
-    expect(await page.locator("canvas.diff-canvas, .value-table, .answer").count()).toBe(0);
+    await expect.poll(() => page.locator("canvas.diff-canvas, .value-table, .answer").count()).toBe(0);
     expect(parameter(page, "db")).toBe(token);
     await chooseFile(page, "tensor/tensor.vis.db");
     await graphsShown(page);
@@ -28,7 +28,7 @@ describe("a link", () => {
   it("to a step and rank that are gone says so and opens no other", async () => {
     const { page, complaints } = await open(await addressOf(places.standalone, "ranks", "&step=7&rank=3"));
     await page.getByText("This file has no step 7, rank 3").waitFor();
-    expect(await page.locator("canvas.diff-canvas, .value-table").count()).toBe(0);
+    await expect.poll(() => page.locator("canvas.diff-canvas, .value-table").count()).toBe(0);
     await page.getByRole("button", { name: "Open it where it begins" }).click();
     await graphsShown(page);
     await stateIs(page, "rank", "0");
@@ -54,9 +54,9 @@ describe("the open file", () => {
     rmSync(folder, { recursive: true });
     await page.getByText("This result file was deleted or moved").waitFor({ timeout: 20_000 });
     const shown = page.locator("select.database");
-    expect(await shown.evaluate((one: HTMLSelectElement) => one.selectedOptions[0]?.text)).toBe("this file is gone");
+    await expect.poll(() => shown.evaluate((one: HTMLSelectElement) => one.selectedOptions[0]?.text)).toBe("this file is gone");
     expect(Buffer.from(parameter(page, "db") ?? "", "base64url").toString()).toBe("0/doomed/doomed.vis.db");
-    expect(await selectedName(page)).toContain("log");
+    await expect.poll(() => selectedName(page)).toContain("log");
     await page.context().close();
   });
 
@@ -67,15 +67,15 @@ describe("the open file", () => {
       await page.route("**/pairs/1/**", (route) => route.abort());
       await page.getByRole("button", { name: "Next step" }).click();
       await page.locator(".failure").first().waitFor();
-      expect(await page.locator(".failure").first().innerText()).toContain("The server does not answer");
-      expect(await page.getByLabel("Step", { exact: true }).last().inputValue()).toBe("0");
-      expect(await selectedName(page)).toContain("__mul__");
+      await expect.poll(() => page.locator(".failure").first().innerText()).toContain("The server does not answer");
+      await expect.poll(() => page.getByLabel("Step", { exact: true }).last().inputValue()).toBe("0");
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
       expect(parameter(page, "step")).toBe("0");
       await page.unroute("**/pairs/1/**");
       await page.getByRole("button", { name: "Try again" }).first().click();
       await stateIs(page, "step", "1");
       await expect.poll(() => page.getByLabel("Step", { exact: true }).last().inputValue()).toBe("1");
-      expect(await page.locator(".failure").count()).toBe(0);
+      await expect.poll(() => page.locator(".failure").count()).toBe(0);
       complaints.length = 0; // the aborted requests
     }));
 });
@@ -172,7 +172,7 @@ describe.each(Object.entries(SIZES))("at %s", (_, viewport) => {
         expect(hidden).toEqual([]);
         await page.keyboard.press("Escape");
         await tab(page, locale === "en-US" ? "Mapping" : "映射");
-        expect(await page.evaluate(covered)).toEqual([]);
+        await expect.poll(() => page.evaluate(covered)).toEqual([]);
       },
       { viewport, locale },
     ));

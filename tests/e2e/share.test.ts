@@ -35,7 +35,7 @@ describe("sharing", () => {
         // The page has written its own address by then, and it is the same.
         await expect.poll(() => second.page.evaluate(() => history.state !== null)).toBe(true);
         expect(second.page.url()).toBe(link);
-        expect(await second.page.locator(".stacks").count()).toBe(1);
+        await expect.poll(() => second.page.locator(".stacks").count()).toBe(1);
         await second.page.context().close();
       },
       { permissions: ["clipboard-read", "clipboard-write"] },
@@ -96,6 +96,6 @@ describe("sharing", () => {
         await expect.poll(() => selectedName(other)).toContain("log");
         await page.keyboard.press("f");
         await expect.poll(() => selectedName(page)).toContain("__mul__");
-        expect(await selectedName(other)).toContain("log");
+        await expect.poll(() => selectedName(other)).toContain("log");
       })));
 });

@@ -279,3 +279,28 @@ def test_the_callback_records_training_steps(
     train(ms, net)
     step.on_train_step_end(Context())
     assert "Cell.mlp.Mlp.forward.0" in read(tmp_path / "dump")
+
+
+def test_what_an_optimizer_calls_belongs_to_it(
+    ms: Thing, net: Thing, config: Thing, debugger: Thing, tmp_path: Path
+) -> None:
+    from mindspore import mint, nn, ops
+    from mindspore.experimental import optim
+
+    class Plain(nn.Optimizer):
+        def construct(self, gradients: Thing) -> None:
+            for parameter, gradient in zip(self.parameters, gradients):
+                ops.assign(parameter, mint.sub(parameter, mint.mul(gradient, 0.1)))
+
+    gradients = ms.value_and_grad(net, None, net.trainable_params())
+    made = debugger(config())
+    made.start(net)
+    _, found = gradients(ms.Tensor(np.ones((3, 4), np.float32)))
+    Plain(0.1, net.trainable_params())(found)
+    optim.SGD(net.trainable_params(), lr=0.1)(found)  # compiled: its step is no call
+    made.stop()
+    made.step()
+    parents = read(tmp_path / "dump", file="construct.json")
+    inside = [name for name, above in parents.items() if above == "optimizer"]
+    assert {name.partition(".0.")[0] for name in inside} >= {"Mint.sub", "Mint.mul"}
+    assert not any(name.startswith("Jit.") for name in read(tmp_path / "dump"))

@@ -177,11 +177,18 @@ class CallGradients:
         else:
             write()
 
+    def _place(self, number: int) -> None:
+        """Give the entry its place where its first gradient comes in.
+
+        It may be complete long after what it feeds: a node on the way to what nobody asks the
+        gradient of never runs, and only the end of the pass says so.
+        """
+        parent = None if self._parent is None else self._parent.in_pass(number)
+        self._trace.place_backward(nth_pass(self._name, number), parent)
+
     def _write(self, received: Received, sent: Received, number: int) -> None:
         trace = self._trace
         name = nth_pass(self._name, number)
-        parent = None if self._parent is None else self._parent.in_pass(number)
-        trace.place_backward(name, parent)
         selection = trace.selection
         selection.enter(name)
         if selection.backward and selection.wants(name, self._picked):
@@ -205,6 +212,7 @@ class CallGradients:
         if self._received is None:
             self._received, self._sent = [None] * self._outputs, [None] * self._inputs
             self._left = self._senders
+            self._place(self._passes + 1)
             self._watch.opened(self)
         for at, slot in slots:
             self._received[at] = received[slot] if slot < len(received) else None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mindspore import nn
+from mindspore.experimental import optim
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.replacing import Replacements
@@ -26,6 +27,9 @@ Model = Any
 """A cell, or a list or tuple of cells."""
 # What `cell.recompute()` puts around a cell's content: the same content is seen without them.
 _WRAPPERS = frozenset(("_recompute_cell", "wrap_cell"))
+OPTIMIZERS = (nn.Optimizer, optim.Optimizer)
+"""Those of `mint.optim` are of the second kind."""
+_OPTIMIZER = ModuleCall("optimizer", "optimizer", None)
 
 
 def named_cells(model: Model) -> Iterator[tuple[str, nn.Cell]]:
@@ -98,6 +102,8 @@ class CellWatch:
         def __call__(cell: nn.Cell, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, N807
             known = self._paths.get(id(cell))
             local = self._threads.local
+            if isinstance(cell, OPTIMIZERS):
+                return self._run_optimizer(inner, cell, args, kwargs)
             muted = self._threads.muted and not self._alone
             block = self._recomputed.get(id(cell))
             if block is not None and not local.running and not self._trace.closed:
@@ -117,6 +123,21 @@ class CellWatch:
             return result
 
         return __call__
+
+    def _run_optimizer(
+        self,
+        inner: Callable[..., Any],
+        cell: nn.Cell,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:  # noqa: ANN401
+        """Run a step of an optimizer, to which all calls inside it belong."""
+        local = self._threads.local
+        before, local.region = local.region, _OPTIMIZER
+        try:
+            return inner(cell, *args, **kwargs)
+        finally:
+            local.region = before
 
     def _run_again(
         self,

@@ -11,9 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from mindspore import nn
-
 from msprobe_core.capture.replacing import Replacements
+from msprobe_core.mindspore.watch.cells import OPTIMIZERS
 from msprobe_core.mindspore.watch.functions import FunctionWatch
 
 try:  # from 2.9 on
@@ -44,7 +43,7 @@ class CompiledCode:
     def _watched(self, inner: Callable[..., Any]) -> Callable[..., Any]:
         def __call__(executor: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, N807
             run = functools.partial(self._aside, inner, executor)
-            if self._calls is None or isinstance(executor.obj, nn.Optimizer):
+            if self._calls is None or isinstance(executor.obj, OPTIMIZERS):
                 return run(*args, **kwargs)
             return self._calls.call(f"Jit.{_name_of(executor)}", run, args, kwargs)
 

@@ -29,7 +29,7 @@ let selecting = 0;
 /** The node that a switch under way selects again by its name: meanwhile none is selected. */
 let carried: Node | undefined;
 /** The cause under way: a key pressed meanwhile goes on from there, not from what is still shown. */
-let heading: CausePlace | null = null;
+let heading: { readonly node: number } | null = null;
 
 /** Open a database at the pair of a link, else where it begins.
  *
@@ -243,9 +243,11 @@ export async function stepCause(causes: readonly Cause[], direction: 1 | -1): Pr
   const start = current < 0 && direction < 0 ? 0 : current;
   const next = places[(start + direction + places.length) % places.length];
   if (!next) return;
-  heading = next;
+  // A record of its own for each way: an earlier way to the same place must not end this one.
+  const way = { node: next.node };
+  heading = way;
   await openPlace(next);
-  if (heading === next) heading = null;
+  if (heading === way) heading = null;
 }
 
 /** Bring one micro-step forward (null: all alike) and scroll to where it begins. */

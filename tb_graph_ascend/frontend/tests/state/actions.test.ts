@@ -216,6 +216,23 @@ describe("a selection", () => {
     expect(last).toBe(0);
   });
 
+  it("goes on from the place asked for last, also when an earlier way there has just ended", async () => {
+    const done = openPair(1, 0);
+    request(1).answer(pairOf(1));
+    await done;
+    const places = [0, 1].map((rank) => ({ step: 1, rank, node: rank === 0 ? 9 : 5 }));
+    const causes = [{ places }] as unknown as Cause[];
+    server.waiting = [];
+    // To the first place, to the second and back to the first: the way there is asked for twice.
+    for (const direction of [1, -1, 1] as const) void stepCause(causes, direction);
+    server.waiting[0]?.answer(pairOf(1, 1));
+    await settle();
+    void stepCause(causes, 1);
+    for (const { rank, answer } of server.waiting) answer(pairOf(1, rank));
+    await settle();
+    expect([useApp.getState().rank, useApp.getState().selected]).toEqual([1, 5]);
+  });
+
   it("keeps one pick a side for a mapping", () => {
     pickNode(child(7));
     pickNode(node({ id: 8, side: "benchmark" }));
