@@ -53,6 +53,8 @@ SENTENCES = {
     "calls, most of all here",
     "hidden_by_infinity": "its output is read as {value} by {reader}, whose output differs; the "
     "infinities in it hide from statistics whether it agrees",
+    "handed_on": "{reader} receives {value} from here, and it differs; what this call received "
+    "agrees, and what calls hand on in the backward pass is not recorded",
     "first_inexact": "everything before agrees to the last digit; the output {value} is the first "
     "that does not, and {reader} makes the difference grow",
     "replica_differs": "{value} should be the same on all {axis} ranks and is not: rank {ranks} "

@@ -38,6 +38,8 @@ export const reasonsEn: Record<string, string> = {
   fused: "{{value}}: a compiler has fused it away, so it has no values to compare",
   hidden_by_infinity:
     "its output is read as {{value}} by {{reader}}, whose output differs; the infinities in it hide from statistics whether it agrees",
+  handed_on:
+    "{{reader}} receives {{value}} from here, and it differs; what this call received agrees, and what calls hand on in the backward pass is not recorded",
   explained: "what is read explains that {{value}} is {{explained, percent}} off; it is {{apart, percent}} off",
   extra_calls: "calls that only the problem run makes: {{names}}",
   missing_calls: "calls that only the benchmark run makes: {{names}}",

@@ -28,6 +28,8 @@ export const reasonsZh: Record<string, string> = {
   fused: "{{value}}：已被编译器融合，没有可比较的数值",
   hidden_by_infinity:
     "其输出被 {{reader}} 作为 {{value}} 读取，而后者的输出不同；其中的无穷大使统计量无法判断它是否一致",
+  handed_on:
+    "{{reader}} 从此处接收的 {{value}} 不同；此调用所接收的值一致，而反向传播中各调用传出的值未被记录",
   explained: "所读输入可解释 {{value}} 相差 {{explained, percent}}，实际相差 {{apart, percent}}",
   extra_calls: "只有问题侧执行的调用：{{names}}",
   missing_calls: "只有标杆侧执行的调用：{{names}}",
