@@ -131,12 +131,10 @@ def product_in_bfloat16(graph: Graph) -> None:
         return
 
     def narrow(node: Node) -> Node:
-        low = [
-            graph.call_function(aten._to_copy.default, (each,), {"dtype": torch.bfloat16})
-            for each in node.args
-        ]
+        cast = torch.ops.prims.convert_element_type.default
+        low = [graph.call_function(cast, (each, torch.bfloat16)) for each in node.args]
         made = graph.call_function(aten.mm.default, tuple(low))
-        return graph.call_function(aten._to_copy.default, (made,), {"dtype": torch.float32})
+        return graph.call_function(cast, (made, torch.float32))
 
     for node in list(graph.nodes):
         if node.target is aten.mm.default:
