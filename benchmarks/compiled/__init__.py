@@ -1,1 +1,1 @@
-"""Twelve models of transformers, timm and diffusers, compiled as one graph by inductor and recorded."""
+"""Models of transformers, timm and diffusers, compiled by inductor as one graph and recorded."""

@@ -60,7 +60,11 @@ def _in_its_process(name: str, dtype: str) -> Outcome:
     command = [sys.executable, "-W", "ignore", "-m", "benchmarks.compiled", "-", "--one"]
     try:
         ran = subprocess.run(
-            [*command, name, dtype], capture_output=True, text=True, timeout=_LONGEST
+            [*command, name, dtype],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=_LONGEST,
         )
     except subprocess.TimeoutExpired:
         return Outcome(failed=f"took more than {_LONGEST} s")
