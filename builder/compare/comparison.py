@@ -150,10 +150,9 @@ def compare(
     error = _errors(mode, pair_forms, (ours, theirs), by_statistics, estimates, tensors)
     is_output = pair_forms.are_outputs(forms)
     error = _without_other_kernels(error, matching, nodes, is_output, (ours, theirs))
-    unwritten = [row for row, (p, b) in enumerate(zip(ours, theirs)) if p.unwritten or b.unwritten]
+    unwritten, fused = _not_in_memory(ours, theirs)
     unread = unread_rows(matching, pairs)
     incomparable = rows_of_another_meaning(matching, nodes, is_output)
-    fused = [row for row, (p, b) in enumerate(zip(ours, theirs)) if p.fused or b.fused]
     blank = unwritten + fused + unread + incomparable
     error[blank] = np.nan
     norm_error = norm_relative_error(left, right)
@@ -202,6 +201,13 @@ def compare(
         unread=unread,
         incomparable=incomparable,
     )
+
+
+def _not_in_memory(ours: list[Record], theirs: list[Record]) -> tuple[list[int], list[int]]:
+    """The rows of values that nobody had written, and of those that a compiler kept in registers."""
+    pairs = list(zip(ours, theirs, strict=True))
+    unwritten = [row for row, (p, b) in enumerate(pairs) if p.unwritten or b.unwritten]
+    return unwritten, [row for row, (p, b) in enumerate(pairs) if p.fused or b.fused]
 
 
 def _without_other_kernels(
