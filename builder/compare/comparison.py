@@ -204,7 +204,7 @@ def compare(
 
 
 def _not_in_memory(ours: list[Record], theirs: list[Record]) -> tuple[list[int], list[int]]:
-    """The rows of values that nobody had written, and of those that a compiler kept in registers."""
+    """The rows of values that nobody had written, and of those that a compiler fused away."""
     pairs = list(zip(ours, theirs, strict=True))
     unwritten = [row for row, (p, b) in enumerate(pairs) if p.unwritten or b.unwritten]
     return unwritten, [row for row, (p, b) in enumerate(pairs) if p.fused or b.fused]
