@@ -13,6 +13,7 @@ from builder.diagnosis.causes import source_line
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.finding import Finding
 from builder.judge.verdict import Judgement
+from builder.match.frameworks.words import unfit_rules
 from builder.match.nodes import Matching, MatchRules
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import named_values
@@ -68,6 +69,8 @@ def outcome_of(
         first_error=problem.tree.in_order[wrong[0]].name if wrong else None,
         unlike=apart,
         frameworks=_two_frameworks(comparison.matching),
+        unfit=unfit_rules(problem.tree, benchmark.tree, rules.calls),
+        broken=(*problem.tree.dump.broken, *benchmark.tree.dump.broken),
         ties=tuple(node.name for node in result.walked.ties),
         gradients_agree=_gradients_agree(comparison),
         rules=_rule_states(rules),

@@ -75,6 +75,21 @@ def test_the_extra_multiplication_is_the_one_finding(build: Build, other: str) -
     assert [finding.name for finding in result.findings] == ["Tensor.__mul__.2.forward"]
 
 
+def test_a_rule_for_calls_that_fits_none_is_reported(build: Build, tmp_path: Path) -> None:
+    rules = tmp_path / "calls.yaml"
+    rules.write_text(
+        "- {ms_api: MintFunctional.softmax, pt_api: Functional.softmax}\n"
+        "- {ms_api: Mint.matmul, pt_api: Torch.nothing}\n"
+        "- {ms_api: Mint.nothing, pt_api: Torch.matmul}\n"
+    )
+    result = build("cross/mindspore", "cross/pytorch", api_mapping=rules)
+    names = "Mint.matmul: Torch.nothing, Mint.nothing: Torch.matmul"
+    assert {"code": "rules_unfit", "names": names, "count": 2} in result.summary
+    alone = build("cross/mindspore", "transformer/mint", api_mapping=rules)
+    (told,) = [reason for reason in alone.summary if reason["code"] == "rules_unfit"]
+    assert told["count"] == 3  # between two dumps of one framework no call is renamed
+
+
 def test_recomputation_is_no_difference(build: Build) -> None:
     result = build("recompute", "cross/mindspore")
     assert result.findings == ()
