@@ -30,31 +30,28 @@ SENTENCES = {
     "measure": "{value}: {name} {number}",
     "fuzzy_guess": "matched with {partner} by a guess that scores {score:.2f}",
     # findings
-    "introduced": "inputs agree (score {input_score:.2f}), the output {value} differs "
-    "(score {score:.2f})",
-    "explained": "what is read explains that {value} is {explained:.1%} off; it is {apart:.1%} off",
-    "extra_calls": "calls that only the problem run makes: {names}",
-    "missing_calls": "calls that only the benchmark run makes: {names}",
-    "extra_replaced": "calls without a partner in the benchmark run: {names}; in their place it "
-    "calls {instead}",
-    "missing_replaced": "calls without a partner in the problem run: {names}; in their place it "
-    "calls {instead}",
+    "introduced": "its inputs agree (score {input_score:.2f}), its {value} does not (score "
+    "{score:.2f})",
+    "explained": "{value} is {apart:.1%} off, and what differs before it accounts for "
+    "{explained:.1%}",
+    "extra_calls": "only the problem run calls {names}",
+    "missing_calls": "only the benchmark run calls {names}",
+    "extra_replaced": "the problem run calls {names} where the benchmark run calls {instead}",
+    "missing_replaced": "the benchmark run calls {names} where the problem run calls {instead}",
     "in_place_of": "in their place the other run calls {names}",  # of earlier releases
-    "input_differs": "the input {value} differs (score {score:.2f}) and no recorded call before "
-    "it explains that",
-    "batch_differs": "the model's own input {value} differs (score {score:.2f}): the two runs "
-    "were fed different data",
-    "integers_differ": "the integers of the input {value} differ: the two runs were fed different "
-    "data",
-    "parameter_differs": "the parameter {value} differs (score {score:.2f}) before the step "
-    "computes anything",
+    "input_differs": "{value} differs (score {score:.2f}), and no recorded call before it "
+    "explains that",
+    "batch_differs": "{value}, which the model is given, differs (score {score:.2f}): the two "
+    "runs were fed different data",
+    "integers_differ": "{value} holds other integers: the two runs were fed different data",
+    "parameter_differs": "{value} differs (score {score:.2f}) before the step computes anything",
     "optimizer": "all gradients of step {step} agree, so the optimizer's update is what differs",
-    "drift": "the output {value} differs (score {score:.2f}); the difference grows over many "
-    "calls, most of all here",
-    "hidden_by_infinity": "its output is read as {value} by {reader}, whose output differs; the "
-    "infinities in it hide from statistics whether it agrees",
-    "first_inexact": "everything before agrees to the last digit; the output {value} is the first "
-    "that does not, and {reader} makes the difference grow",
+    "drift": "{value} differs (score {score:.2f}); the difference grows over many calls, most of "
+    "all here",
+    "hidden_by_infinity": "infinities in its output hide whether it agrees; {reader} reads it as "
+    "{value}, and there the outputs differ",
+    "first_inexact": "everything before agrees to the last digit, {value} is the first that does "
+    "not; {reader} makes the difference grow",
     "replica_differs": "{value} should be the same on all {axis} ranks and is not: rank {ranks} "
     "({coordinates}), relative error between the ranks {error:.3g}",
     "not_reduced": "the ranks' values add up to the benchmark's: they are not summed over {axis}",
@@ -71,10 +68,10 @@ SENTENCES = {
     "leaves does not: its settings, its state or the update itself",
     "shard_differs": "rank {ranks} ({coordinates}) has a part that is off",
     "on_ranks": "on rank {ranks} ({coordinates}){there}",
-    "elements_moved": "{maker} puts out the same elements in both runs, the input {value} holds "
-    "them in other places: they were moved on the way here",
-    "elements_differ": "{value}: the four statistics agree, the elements do not: about {error:.0%} "
-    "apart",
+    "elements_moved": "{maker} puts out the same elements in both runs; in {value} they stand in "
+    "other places: they were moved on the way here",
+    "elements_differ": "{value}: the four statistics agree, but the elements are about "
+    "{error:.0%} apart",
     "unwritten": "{value}: memory that nobody had written yet, which is not compared",
     "unread": "{value}: the call does not read it (beta is 0), so it is not compared",
     "incomparable": "{value}: the frameworks record gradients of different things here, so it is "
@@ -88,7 +85,7 @@ SENTENCES = {
     "nonfinite_made": "makes {state} in {value} from finite inputs",
     "argument_differs": "the argument {value} is {problem} here and {benchmark} in the benchmark",
     "precision_differs": "computed in {problem} here and in {benchmark} in the benchmark",
-    "partner_missing": "{kind} with rank {peer_rank}: the partner call is missing",
+    "partner_missing": "rank {peer_rank} makes no {kind} that belongs to it",
     "collective_order": "rank {peer_rank} calls {other} where this rank calls {kind}",
     "checkpoint_recomputed": "recomputed during the backward pass (activation checkpointing)",
     # the comparison as a whole
@@ -118,10 +115,10 @@ SENTENCES = {
     "only_in": "step {step} rank {rank} exists on the {side} side only",
     "nothing_comparable": "no values could be compared",
     # what speaks for a manual pair
-    "same_place": "between the same neighbours",
-    "same_class": "same class {name}",
-    "same_shapes": "same shapes in and out",
-    "same_inside": "{count} nodes inside on both sides",
+    "same_parameters": "the same parameter shapes ({count})",
+    "same_class": "the same class {name}",
+    "same_inside": "{count} modules inside on both sides",
+    "same_place": "the same place among its neighbours",
     # files of msprobe's own builder
     "msprobe_file": "written by msprobe's own builder: scores are its precision index",
     "msprobe_error": "msprobe's own rules call this node an error, and none of those below it",

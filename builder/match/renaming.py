@@ -2,13 +2,14 @@
 
 The paths of either side are a tree of segments. Children of equal names are one; what is left is
 paired by the shapes of the parameters below, the classes, the names and the place. Each edge whose
-name differs is one pattern, whatever the number of layers that it occurs in.
+name differs is one pattern, whatever the number of layers that it occurs in. The matching takes the
+patterns as rules of a mapping; the interface proposes the renamed modules to a person.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import TypeVar
 
 from builder.match.layer_mapping import TOP, LayerMapping, Rule
 from builder.match.tree import Tree, TreeNode
+from builder.reasons import Reason
 
 # Half of what a pair could show: equal shapes alone reach it, and no two of the other facts do.
 ACCEPTED = 0.5
@@ -48,17 +50,28 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Renaming:
-    """The patterns, most modules first, and how many of `modules` have partners.
+class RenamedModule:
+    """A module that the other run names otherwise below the nearest module around it.
 
-    `before` counts equal paths, `after` those and the renamed ones.
+    `below` are both names from that module on, `reasons` what speaks for the pair.
     """
 
-    patterns: tuple[Pattern, ...]
+    problem: str
+    benchmark: str
+    below: tuple[str, str]
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """The partners by paths, the modules where names part (outermost first), and their patterns.
+
+    Of the patterns those of most modules stand first.
+    """
+
     pairs: dict[str, str]
-    modules: int
-    before: int
-    after: int
+    renamed: tuple[RenamedModule, ...]
+    patterns: tuple[Pattern, ...]
 
     def mapping(self) -> LayerMapping:
         """The patterns as rules, as a mapping file would have them."""
@@ -66,14 +79,6 @@ class Renaming:
         for pattern in self.patterns:
             rules.add(Rule(pattern.owner, pattern.problem, pattern.benchmark, 0))
         return rules
-
-    def text(self) -> str:
-        """The YAML file that `-lm` takes."""
-        lines: dict[str, list[str]] = {}
-        for pattern in self.patterns:
-            rule = f"  {_quoted(pattern.problem)}: {_quoted(pattern.benchmark)}"
-            lines.setdefault(pattern.owner, []).append(rule)
-        return "".join(f"{owner}:\n" + "\n".join(rules) + "\n" for owner, rules in lines.items())
 
 
 def modules_of(tree: Tree) -> list[NamedModule]:
@@ -87,18 +92,28 @@ def modules_of(tree: Tree) -> list[NamedModule]:
     return list(found.values())
 
 
-def find_renaming(problem: Sequence[NamedModule], benchmark: Sequence[NamedModule]) -> Renaming:
-    """The patterns by which the names of two runs differ; none where the names agree."""
-    ours, theirs = _Branch.of(problem), _Branch.of(benchmark)
-    pairs = {
-        one.path: other.path
-        for one, other in _paired(ours, theirs)
+def find_renaming(
+    problem: Sequence[NamedModule],
+    benchmark: Sequence[NamedModule],
+    known: Mapping[str, str] | None = None,
+) -> Renaming:
+    """How the names of two runs differ; nothing is renamed where they agree.
+
+    `known` are partners of other paths that were told already, by a mapping or by hand. They stand;
+    what is inside them is looked at.
+    """
+    known = known or {}
+    found = {
+        one.path: (one, other)
+        for one, other in _paired(_Branch.of(problem), _Branch.of(benchmark), known)
         if one.module is not None and other.module is not None
     }
-    known = {module.path for module in benchmark}
-    before = sum(module.path in known for module in problem)
-    patterns = _patterns(pairs, {module.path: module for module in problem})
-    return Renaming(patterns, pairs, len(problem), before, max(before, len(pairs)))
+    pairs = {m.path: found[m.path][1].path for m in problem if m.path in found}
+    renamed = tuple(
+        RenamedModule(path, pairs[path], below, _reasons(*found[path]))
+        for path, below in _partings(pairs, known)
+    )
+    return Renaming(pairs, renamed, _patterns(pairs, {m.path: m for m in problem}))
 
 
 @dataclass(slots=True, eq=False)
@@ -107,7 +122,7 @@ class _Branch:
 
     path: str
     name: str
-    place: float = 0.0
+    place: float = 0.0  # among its siblings, from 0 to 1
     module: NamedModule | None = None
     children: dict[str, _Branch] = field(default_factory=dict)
     shapes: Counter[tuple[int, ...]] = field(default_factory=Counter)
@@ -127,6 +142,13 @@ class _Branch:
         root._place_children()
         return root
 
+    def at(self, path: str) -> _Branch | None:
+        """What lies at a path below this branch."""
+        branch: _Branch | None = self
+        for name in path.split(".") if path else ():
+            branch = branch.children.get(name) if branch is not None else None
+        return branch
+
     def _count(self, module: NamedModule) -> None:
         self.shapes.update(module.shapes)
         self.classes[module.type_name] += 1
@@ -137,20 +159,25 @@ class _Branch:
             child._place_children()
 
 
-def _paired(ours: _Branch, theirs: _Branch) -> Iterator[tuple[_Branch, _Branch]]:
-    pending = [(ours, theirs)]
+def _paired(
+    ours: _Branch, theirs: _Branch, known: Mapping[str, str]
+) -> Iterator[tuple[_Branch, _Branch]]:
+    taken = set(known.values())
+    told = ((ours.at(path), theirs.at(other)) for path, other in known.items())
+    pending = [(one, other) for one, other in told if one is not None and other is not None]
+    pending.append((ours, theirs))
     while pending:
         one, other = pending.pop()
-        inner = _unwrapped(one, other)
+        inner = _unwrapped(one, other) if one.path not in known else None
         if inner is not None:
             pending.append(inner)
             continue
         yield one, other
-        shared = [name for name in one.children if name in other.children]
-        pending += [(one.children[name], other.children[name]) for name in shared]
-        left = [child for name, child in one.children.items() if name not in shared]
-        right = [child for name, child in other.children.items() if name not in shared]
-        pending += _alike(left, right)
+        left = {name: child for name, child in one.children.items() if child.path not in known}
+        right = {name: child for name, child in other.children.items() if child.path not in taken}
+        shared = [name for name in left if name in right]
+        pending += [(left.pop(name), right.pop(name)) for name in shared]
+        pending += _alike(list(left.values()), list(right.values()))
 
 
 def _unwrapped(one: _Branch, other: _Branch) -> tuple[_Branch, _Branch] | None:
@@ -214,28 +241,64 @@ def _overlap(one: Counter[_Part], other: Counter[_Part]) -> float:
     return (one & other).total() / union if union else 0.0
 
 
-def _patterns(pairs: dict[str, str], modules: dict[str, NamedModule]) -> tuple[Pattern, ...]:
+def _reasons(one: _Branch, other: _Branch) -> tuple[Reason, ...]:
+    """What speaks for a pair, each a fact that a person can check."""
+    assert one.module is not None
+    assert other.module is not None
+    reasons: list[Reason] = []
+    if one.shapes and one.shapes == other.shapes:
+        reasons.append({"code": "same_parameters", "count": one.shapes.total()})
+    if one.module.type_name == other.module.type_name:
+        reasons.append({"code": "same_class", "name": one.module.type_name})
+    inside = one.classes.total() - 1
+    if inside == other.classes.total() - 1 > 0:
+        reasons.append({"code": "same_inside", "count": inside})
+    if one.place == other.place:
+        reasons.append({"code": "same_place"})
+    return tuple(reasons)
+
+
+def _partings(
+    pairs: Mapping[str, str], known: Mapping[str, str]
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The paths whose names below the nearest pair around them differ, outermost first.
+
+    Right inside pairs that were told, equal names are given too: nobody said that they are paired.
+    """
+    for path in sorted(pairs, key=lambda each: each.count(".")):
+        above, names = _below(path, pairs)
+        if path not in known and (names[0] != names[1] or above in known):
+            yield path, names
+
+
+def _patterns(pairs: Mapping[str, str], modules: Mapping[str, NamedModule]) -> tuple[Pattern, ...]:
     """The least rules that lead from each path to its partner's, in a mapping file's terms."""
     owned: Counter[tuple[str, str, str]] = Counter()
     chosen: dict[str, tuple[str, str, str] | None] = {}
     for path in sorted(pairs, key=lambda each: each.count(".")):
-        above = _nearest(path, pairs)
-        base = pairs.get(above, "")
-        short, other = _below(path, above), _below(pairs[path], base)
+        above, names = _below(path, pairs)
         owner = modules[above].type_name if above else TOP
-        if other is None or short is None or short == other:
-            chosen[path] = chosen.get(above)
-        else:
-            chosen[path] = (owner, *_without_common_end(short, other))
-        if pairs[path] != path and chosen[path] is not None:
-            owned[chosen[path]] += 1  # type: ignore[index]
+        rule = chosen.get(above)
+        if names[0] != names[1]:
+            rule = (owner, *_without_common_end(*names))
+        chosen[path] = rule
+        if pairs[path] != path and rule is not None:
+            owned[rule] += 1
     best: dict[tuple[str, str], Pattern] = {}
     for (owner, short, other), count in owned.most_common():
         best.setdefault((owner, short), Pattern(owner, short, other, count))
     return tuple(best.values())
 
 
-def _nearest(path: str, pairs: dict[str, str]) -> str:
+def _below(path: str, pairs: Mapping[str, str]) -> tuple[str, tuple[str, str]]:
+    """The nearest pair around a pair, by its path here, and both names from there on."""
+    above = _nearest(path, pairs)
+    if not above:
+        return above, (path, pairs[path])
+    return above, (path[len(above) + 1 :], pairs[path][len(pairs[above]) + 1 :])
+
+
+def _nearest(path: str, pairs: Mapping[str, str]) -> str:
     """The nearest paired module above whose partner stands above the path's partner too."""
     above = path
     while above:
@@ -243,12 +306,6 @@ def _nearest(path: str, pairs: dict[str, str]) -> str:
         if above in pairs and f"{pairs[path]}.".startswith(f"{pairs[above]}."):
             return above
     return ""
-
-
-def _below(path: str, above: str) -> str | None:
-    if not above:
-        return path
-    return path[len(above) + 1 :] if path.startswith(f"{above}.") else None
 
 
 def _without_common_end(one: str, other: str) -> tuple[str, str]:
@@ -268,7 +325,3 @@ def _shapes(node: TreeNode, tree: Tree) -> tuple[tuple[int, ...], ...]:
         if values.keys[index].startswith("parameters.")
     )
     return tuple(sorted(shape for shape in shapes if shape is not None))
-
-
-def _quoted(path: str) -> str:
-    return f'"{path}"' if path[:1].isdigit() else path

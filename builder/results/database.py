@@ -270,6 +270,18 @@ class ResultDatabase:
                     found.setdefault(row.node, output)
         return found
 
+    def parameter_shapes(self, ids: Sequence[int]) -> dict[int, tuple[tuple[int, ...], ...]]:
+        """The shapes of the parameters that modules have themselves, sorted; none left out."""
+        found: dict[int, list[tuple[int, ...]]] = {}
+        for engine, part in self._stored.by_volume(ids):
+            for start in range(0, len(part), _MOST_PARAMETERS):
+                own = value.c.node.in_(part[start : start + _MOST_PARAMETERS])
+                query = select(value.c.node, value.c.shape).where(own, value.c.role == "parameters")
+                with engine.connect() as connection:
+                    for row in connection.execute(query):
+                        found.setdefault(row.node, []).append(tuple(shape_of(row.shape) or ()))
+        return {id_: tuple(sorted(shapes)) for id_, shapes in found.items()}
+
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed; nothing in files of earlier releases."""
         self.node(id_)

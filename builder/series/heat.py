@@ -61,25 +61,18 @@ class _Branch:
 
 def heat_rows(names: Sequence[str], cells: Cells, steps: Steps, opened: frozenset[str]) -> HeatRows:
     """All visible rows of targets `names` whose [target][column] cells are known."""
-    rows: list[HeatRow] = []
-    parts: list[Cells] = []
-    for branch in _visible(_tree(names), opened):
-        own = cells[branch.leaves]
-        shown = own[0] if len(own) == 1 else _farthest(own)
-        parts.append(shown)
-        alone = len(branch.leaves) == 1
-        target = names[branch.leaves[0]] if alone else None
-        rows.append(
-            HeatRow(
-                target or branch.name,
-                branch.depth,
-                len(branch.leaves),
-                branch.name in opened,
-                target,
-            )
-        )
+    branches = _visible(_tree(names), opened)
+    parts = [
+        cells[branch.leaves[0]] if len(branch.leaves) == 1 else _farthest(cells[branch.leaves])
+        for branch in branches
+    ]
     drawn = np.stack(parts) if parts else np.zeros((0, len(steps)), np.uint8)
-    return HeatRows(rows, steps, drawn)
+    return HeatRows([_row(branch, names, opened) for branch in branches], steps, drawn)
+
+
+def visible_rows(names: Sequence[str], opened: frozenset[str]) -> list[HeatRow]:
+    """All visible rows of targets `names`, without their cells."""
+    return [_row(branch, names, opened) for branch in _visible(_tree(names), opened)]
 
 
 def one_run_cells(values: Values, absolute: bool = False) -> Cells:
@@ -123,6 +116,12 @@ def ordered_names(run: TrendRun, kind: str) -> list[str]:
 def keys_of(kind: str, names: Sequence[str]) -> list[Key]:
     """The keys of names of one kind."""
     return [(kind, name) for name in names]
+
+
+def _row(branch: _Branch, names: Sequence[str], opened: frozenset[str]) -> HeatRow:
+    target = names[branch.leaves[0]] if len(branch.leaves) == 1 else None
+    is_open = branch.name in opened
+    return HeatRow(target or branch.name, branch.depth, len(branch.leaves), is_open, target)
 
 
 def _tree(names: Sequence[str]) -> _Branch:

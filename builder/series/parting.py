@@ -4,7 +4,8 @@ delta = |log2 a - log2 b| of the norms of a target at a step. Where runs are equ
 first, the first difference is the answer. Else delta itself is noise that grows as a power of the
 step, so its logarithm is watched: a target parts at the first of four steps that all lie above the
 largest of its last 64 by three octaves and four steps of that window's own growth, or at a single
-step that lies above by five (what was wrong once is only noise thereafter).
+step that lies above by five (what was wrong once is only noise thereafter). Where noise has grown
+too large for that, `moves` tells a fault by what is calm in the same step.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.series.moves import moved_alone
 from builder.series.run import Key, TrendRun
 from msprobe_core.format.series import KINDS
 
@@ -95,10 +97,12 @@ def first_divergence(
     averaged = np.asarray([kind in _AVERAGES for kind, _ in keys])
     rise = np.where(averaged, _RISE_OF_AVERAGES, _RISE)
     leap = np.where(averaged, np.inf, _LEAP)
+    moved = moved_alone(keys, a, b)
     for at in range(SETTLE, len(steps) - HOLD + 1):
         usual = _band(y[max(0, at - WINDOW) : at])
         band = usual + rise
-        found = np.flatnonzero((y[at : at + HOLD] > band).all(0) | (y[at] > usual + leap))
+        left = (y[at : at + HOLD] > band).all(0) | (y[at] > usual + leap)
+        found = np.flatnonzero(left | moved[at])
         if len(found):
             lead = found[0]
             return _parts(keys, steps, at, found, float(band[lead]), float(delta[at, lead]))

@@ -20,13 +20,12 @@ from tb_graph_ascend.server.messages import (
     Mappings,
     MapRequest,
     PairSet,
-    Proposal,
     Proposals,
     Refused,
     ReplaceRequest,
     UnmapRequest,
 )
-from tb_graph_ascend.server.proposals import propose, propose_all
+from tb_graph_ascend.server.proposals import propose
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
@@ -114,7 +113,7 @@ def _add_proposals(routes: Resource, place: Workplace) -> None:
         """Unmatched modules that seem to be the same under another name."""
         opened = _open(place, db)
         assert isinstance(opened.database, ResultDatabase)
-        return Proposals(propose(opened.database, place.library.index(opened, step, rank)))
+        return Proposals(propose(opened.database, step, rank))
 
     @routes.route(
         _PROPOSALS,
@@ -124,17 +123,13 @@ def _add_proposals(routes: Resource, place: Workplace) -> None:
         failures=_FAILURES,
     )
     def map_all(db: str, step: int, rank: int, _: MapAllRequest) -> MappingResult:
-        """Map all that is proposed, and what is proposed inside it then."""
+        """Map all that is proposed."""
         with place.manual.lock:
             opened = _open(place, db)
             pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
-
-            def left(known: Sequence[MappedPair]) -> list[Proposal]:
-                seen = place.library.seen_through(opened, known)
-                assert isinstance(seen.database, ResultDatabase)
-                return propose(seen.database, place.library.index(seen, step, rank))
-
-            return _replace(place, opened, [*pairs, *propose_all(pairs, left)])
+            assert isinstance(opened.database, ResultDatabase)
+            proposed = [p for one in propose(opened.database, step, rank) for p in one.pairs]
+            return _replace(place, opened, [*pairs, *proposed])
 
 
 def _index_of(opened: OpenDatabase, pairs: Sequence[MappedPair], problem: int) -> int | None:

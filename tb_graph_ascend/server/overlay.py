@@ -60,11 +60,14 @@ class _Application:
         self.connection = connection
         self.mapped: list[_Mapped] = []
         self.taken: dict[int, str] = {}
+        self.named: Sequence[MappedPair] = ()
         self.refused: list[tuple[int, Refused]] = []
         self.tolerance = tolerance_of(database.options)
 
     def apply(self, index: int, pair: MappedPair, problem: Row[Any], benchmark: Row[Any]) -> None:
         """Take one pair of nodes, and what lies below when that is wanted."""
+        if self.taken.get(problem.id) == benchmark.name:
+            return  # as what is inside another pair, and just as it is wanted
         reason = self._objection(problem, benchmark, pair.descendants)
         if reason is not None:
             self._refuse(index, problem.name, benchmark.name, reason)
@@ -101,7 +104,8 @@ class _Application:
         self, index: int, ours: StoredTree, theirs: StoredTree
     ) -> Iterator[tuple[Row[Any], Row[Any]]]:
         tops = MappedPair(ours.tree.root.name, theirs.tree.root.name, descendants=True)
-        matching = match_trees(ours.tree, theirs.tree, MatchRules(manual=[tops]))
+        # What is named inside goes before what names and order would pair there.
+        matching = match_trees(ours.tree, theirs.tree, MatchRules(manual=[tops, *self.named]))
         for node, row in ours.rows.items():
             partner = matching.partner.get(node)
             if row.kind == "collection":
@@ -111,6 +115,8 @@ class _Application:
                 self._refuse(index, row.name, None, reason)
                 continue
             other = theirs.rows[partner]
+            if self.taken.get(row.id) == other.name:
+                continue
             objection = self._objection(row, other, below=False)
             if objection is None:
                 yield row, other
@@ -201,6 +207,7 @@ def _apply_to_graph(
     ours = find_nodes(connection, problem.id, {p.problem for _, p in wanted})
     theirs = find_nodes(connection, benchmark.id, {p.benchmark for _, p in wanted})
     first = len(application.mapped)
+    application.named = [pair for _, pair in wanted]
     for index, pair in wanted:
         one, other = ours.get(pair.problem), theirs.get(pair.benchmark)
         if one is not None and other is not None:

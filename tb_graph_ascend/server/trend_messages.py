@@ -67,6 +67,26 @@ class TrendHeat(msgspec.Struct, frozen=True):
     cells: str
 
 
+class TrendTile(msgspec.Struct, frozen=True):
+    """A row as a small line: the largest value of each column's steps, alone and in the other run.
+
+    A value that is not finite or was not measured is null; a folded module has none.
+    """
+
+    row: TrendRow
+    values: list[float | None]
+    other: list[float | None]
+
+
+class TrendTiles(msgspec.Struct, frozen=True):
+    """Small lines of the visible rows from `offset` on; `steps` are the first of each column."""
+
+    total: Count
+    offset: Count
+    steps: list[int]
+    tiles: list[TrendTile]
+
+
 class TrendLine(msgspec.Struct, frozen=True):
     """A series: at each step its value, or the least and largest of the steps up to the next.
 

@@ -29,6 +29,20 @@ class HeatQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     absolute: bool = False
 
 
+class TilesQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which rows and steps, and how many points a small line has at most."""
+
+    kind: _Name
+    statistic: Statistic = "norm"
+    first: _Step | None = None
+    last: _Step | None = None
+    points: _Columns = 160
+    open: Annotated[str, msgspec.Meta(max_length=20_000)] = ""
+    offset: _Offset = 0
+    limit: _Rows = 60
+    other: _Name | None = None
+
+
 class LineQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which series, and over which steps."""
 

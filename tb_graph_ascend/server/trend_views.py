@@ -12,6 +12,7 @@ import numpy as np
 
 from builder.series.heat import (
     DRAWN,
+    HeatRow,
     heat_rows,
     keys_of,
     one_run_cells,
@@ -117,23 +118,46 @@ def heat(run: TrendRun, other: TrendRun | None, query: HeatQuery) -> TrendHeat:
     """A page of the rows of a kind's heat map."""
     names = ordered_names(run, query.kind)
     keys = keys_of(query.kind, names)
-    steps = run.steps
-    low = query.first if query.first is not None else int(steps[0]) if len(steps) else 0
-    high = query.last if query.last is not None else int(steps[-1]) if len(steps) else 0
+    low, high = window_of(run, query.first, query.last)
     drawn = run.heat(keys, query.statistic, (low, high), query.columns)
     if other is None:
         cells = one_run_cells(drawn.values, query.absolute)
     else:
-        theirs = _at_columns(other, keys, query.statistic, drawn.steps, high)
+        theirs = values_at_columns(other, keys, query.statistic, drawn.steps, high)
         cells = two_run_cells(drawn.values, theirs)
     rows = heat_rows(names, cells, drawn.steps, frozenset(query.open.split(",")) - {""})
     page = slice(query.offset, query.offset + query.limit)
-    shown = [
-        TrendRow(row.name, row.depth, row.leaves, row.is_open, row.target)
-        for row in rows.rows[page]
-    ]
+    shown = [row_message(row) for row in rows.rows[page]]
     packed = base64.b64encode(rows.cells[page].tobytes()).decode("ascii")
     return TrendHeat(len(rows.rows), query.offset, shown, rows.steps.tolist(), packed)
+
+
+def window_of(run: TrendRun, first: int | None, last: int | None) -> tuple[int, int]:
+    """The steps that are meant: those asked for, else all."""
+    steps = run.steps
+    low = first if first is not None else int(steps[0]) if len(steps) else 0
+    return low, last if last is not None else int(steps[-1]) if len(steps) else 0
+
+
+def row_message(row: HeatRow) -> TrendRow:
+    """A row as it is sent."""
+    return TrendRow(row.name, row.depth, row.leaves, row.is_open, row.target)
+
+
+def values_at_columns(
+    other: TrendRun, keys: Sequence[Key], statistic: str, edges: Steps, last: int
+) -> Values:
+    """The largest values of the other run in the columns of the first, whatever its own steps."""
+    known = {target.key for target in other.targets}
+    values = np.full((len(keys), len(edges)), -np.inf, dtype=np.float32)
+    rows = [i for i, key in enumerate(keys) if key in known]
+    if not len(edges) or not rows:
+        return values
+    found = other.heat([keys[i] for i in rows], statistic, (int(edges[0]), last), len(edges))
+    column = np.clip(np.searchsorted(edges, found.steps, side="right") - 1, 0, None)
+    for at, into in enumerate(column.tolist()):
+        values[rows, into] = np.maximum(values[rows, into], found.values[:, at])
+    return values
 
 
 def line(
@@ -157,8 +181,8 @@ def line(
         key[0],
         key[1],
         steps[starts].tolist(),
-        _numbers(np.minimum.reduceat(values, starts)),
-        _numbers(np.maximum.reduceat(values, starts)),
+        finite_numbers(np.minimum.reduceat(values, starts)),
+        finite_numbers(np.maximum.reduceat(values, starts)),
     )
 
 
@@ -208,22 +232,6 @@ def cell(
     )
 
 
-def _at_columns(
-    other: TrendRun, keys: Sequence[Key], statistic: str, edges: Steps, last: int
-) -> Values:
-    """The largest values of the other run in the columns of the first, whatever its own steps."""
-    known = {target.key for target in other.targets}
-    values = np.full((len(keys), len(edges)), -np.inf, dtype=np.float32)
-    rows = [i for i, key in enumerate(keys) if key in known]
-    if not len(edges) or not rows:
-        return values
-    found = other.heat([keys[i] for i in rows], statistic, (int(edges[0]), last), len(edges))
-    column = np.clip(np.searchsorted(edges, found.steps, side="right") - 1, 0, None)
-    for at, into in enumerate(column.tolist()):
-        values[rows, into] = np.maximum(values[rows, into], found.values[:, at])
-    return values
-
-
 def _first_open(names: Sequence[str]) -> list[str]:
     """Which modules are open at first: from the top, while few rows are seen."""
     split = [name.split(".") for name in dict.fromkeys(names)]
@@ -236,7 +244,8 @@ def _first_open(names: Sequence[str]) -> list[str]:
     return opened
 
 
-def _numbers(values: Values) -> list[float | None]:
+def finite_numbers(values: Values) -> list[float | None]:
+    """The numbers, null where one is not finite."""
     return [_finite(value) for value in values.tolist()]
 
 

@@ -13,6 +13,7 @@ from tb_graph_ascend.server.trend_messages import (
     TrendList,
     TrendParting,
     TrendSummary,
+    TrendTiles,
 )
 from tb_graph_ascend.server.trend_queries import (
     CellQuery,
@@ -20,7 +21,9 @@ from tb_graph_ascend.server.trend_queries import (
     LineQuery,
     PartingQuery,
     ScalarsQuery,
+    TilesQuery,
 )
+from tb_graph_ascend.server.trend_tiles import trend_tiles_of
 from tb_graph_ascend.server.workplace import Workplace
 
 
@@ -44,6 +47,12 @@ def resource(place: Workplace) -> Resource:
         """Modules by steps, each cell coloured by how far its value lies from its usual one."""
         other = None if query.other is None else trends.open(query.other)
         return trend_views.heat(trends.open(run), other, query)
+
+    @routes.route("/trends/<run>/tiles", query=TilesQuery, answer=TrendTiles)
+    def trend_tiles(run: str, query: TilesQuery) -> TrendTiles:
+        """The rows of the heat map as small lines."""
+        other = None if query.other is None else trends.open(query.other)
+        return trend_tiles_of(trends.open(run), other, query)
 
     @routes.route("/trends/<run>/line", query=LineQuery, answer=TrendLine)
     def trend_line(run: str, query: LineQuery) -> TrendLine:

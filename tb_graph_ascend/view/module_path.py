@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from builder.results.reading import Results
 from builder.results.records import Node
-from msprobe_core.format import NameSyntaxError, parse_entry
+from msprobe_core.format import EntryName, NameSyntaxError, parse_entry
 
 
 def module_path(name: str) -> str | None:
@@ -15,27 +15,22 @@ def module_path(name: str) -> str | None:
     >>> module_path("Module.layers.3.self_attn.Attention.forward.0")
     'layers.3.self_attn'
     """
-    try:
-        entry = parse_entry(name)
-    except NameSyntaxError:
-        return None
-    return None if entry.kind == "api" else entry.path or entry.type_name
+    entry = entry_of(name)
+    return None if entry is None or entry.kind == "api" else entry.path or entry.type_name
 
 
 def call_number(name: str) -> int | None:
     """Which call of its function or module a node is, from 0."""
+    entry = entry_of(name)
+    return entry.call if entry is not None else None
+
+
+def entry_of(name: str) -> EntryName | None:
+    """A name taken apart; None where it is outside the grammar."""
     try:
-        return parse_entry(name).call
+        return parse_entry(name)
     except NameSyntaxError:
         return None
-
-
-def type_name(name: str) -> str:
-    """The class of a module or the name of a call; empty where the name is outside the grammar."""
-    try:
-        return parse_entry(name).type_name
-    except NameSyntaxError:
-        return ""
 
 
 def modules_of(database: Results, nodes: Sequence[Node]) -> dict[int, str]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.dump.reader import read_dump
-from builder.match.layer_file import read_layer_mapping
 from builder.match.nodes import MatchRules, match_trees
-from builder.match.renaming import NamedModule, Pattern, find_renaming, modules_of
+from builder.match.renaming import NamedModule, Pattern, find_renaming
 from builder.match.tree import Tree, build_tree
 from tests.builder.dumps import forward, tensor, write_dump
 
@@ -44,9 +42,10 @@ def decoder(names: dict[str, tuple[str, ...]], layers: int, prefix: str = "") ->
 
 
 def test_equal_names_are_no_renaming() -> None:
-    found = find_renaming(decoder(OURS, 3), decoder(OURS, 3))
-    assert found.patterns == ()
-    assert found.before == found.after == found.modules
+    modules = decoder(OURS, 3)
+    found = find_renaming(modules, modules)
+    assert (found.patterns, found.renamed) == ((), ())
+    assert found.pairs == {module.path: module.path for module in modules}
 
 
 def test_other_words_for_every_layer_are_one_pattern_each() -> None:
@@ -54,7 +53,7 @@ def test_other_words_for_every_layer_are_one_pattern_each() -> None:
     assert Pattern("TopLayer", "model.layers", "transformer.h", 12) in found.patterns
     assert Pattern("Attention", "k_proj", "key", 12) in found.patterns
     assert len(found.patterns) == 10
-    assert (found.before, found.after) == (0, found.modules)
+    assert set(found.pairs) == {module.path for module in decoder(OURS, 12)}
 
 
 @given(
@@ -64,7 +63,6 @@ def test_a_wrapper_is_taken_off_or_put_on(layers: int, prefix: str, on_ours: boo
     plain, wrapped = decoder(OURS, layers), decoder(OURS, layers, prefix)
     ours, theirs = (wrapped, plain) if on_ours else (plain, wrapped)
     found = find_renaming(ours, theirs)
-    assert (found.before, found.after) == (0, len(plain))
     assert found.pairs == {one.path: other.path for one, other in zip(ours, theirs, strict=True)}
     assert len(found.patterns) <= 3
 
@@ -97,7 +95,8 @@ def test_pairs_are_one_to_one_and_never_fewer_than_equal_names(
 ) -> None:
     one, other, _ = models
     found = find_renaming(one, other)
-    assert found.before <= found.after <= found.modules
+    equal = {module.path for module in one} & {module.path for module in other}
+    assert len(equal) <= len(found.pairs)
     assert len(set(found.pairs.values())) == len(found.pairs)
     assert set(found.pairs) <= {module.path for module in one}
     assert set(found.pairs.values()) <= {module.path for module in other}
@@ -126,11 +125,30 @@ def test_position_pairs_a_renamed_port_whole(tmp_path: Path) -> None:
     assert len(paired.partner) == 2 * len(ours.in_order)
 
 
-def test_the_text_is_a_mapping_file_that_pairs_the_same(tmp_path: Path) -> None:
-    ours, theirs = tree(tmp_path / "p", decoder(OURS, 4)), tree(tmp_path / "b", decoder(THEIRS, 4))
-    found = find_renaming(modules_of(ours), modules_of(theirs))
-    path = tmp_path / "rules.yaml"
-    path.write_text(found.text())
-    assert yaml.safe_load(found.text())["TopLayer"]["model.layers"] == "transformer.h"
-    paired = match_trees(ours, theirs, MatchRules(layer_mapping=read_layer_mapping(path)))
-    assert len(paired.partner) == 2 * len(ours.in_order)
+def test_each_renamed_module_says_where_names_part_and_what_speaks_for_it() -> None:
+    found = find_renaming(decoder(OURS, 2), decoder(THEIRS, 2))
+    parts = {module.problem: (module.benchmark, module.below) for module in found.renamed}
+    assert parts["model.layers.1"] == ("transformer.h.1", ("model.layers.1", "transformer.h.1"))
+    assert parts["model.layers.1.mlp"] == ("transformer.h.1.ffn", ("mlp", "ffn"))
+    assert len(parts) == len(found.pairs)  # all of its words are others
+    depths = [module.problem.count(".") for module in found.renamed]
+    assert depths == sorted(depths)
+    (layer,) = (module for module in found.renamed if module.problem == "model.layers.0")
+    codes = [reason["code"] for reason in layer.reasons]
+    assert codes == ["same_parameters", "same_class", "same_inside", "same_place"]
+    assert (layer.reasons[0]["count"], layer.reasons[2]["count"]) == (5, 7)
+
+
+def test_what_stands_as_known_is_kept_and_looked_into() -> None:
+    ours, theirs = decoder(OURS, 2), decoder(THEIRS, 2)
+    known = {"model.layers.0": "transformer.h.1", "model.layers.0.mlp": "transformer.h.1.ffn"}
+    found = find_renaming(ours, theirs, known)
+    assert {path: found.pairs[path] for path in known} == known
+    assert found.pairs["model.layers.0.mlp.up"] == "transformer.h.1.ffn.w1"
+    assert found.pairs.get("model.layers.1") != "transformer.h.1"
+    assert not set(known) & {module.problem for module in found.renamed}
+    # Of equal names nobody said that they are the same where only what is around them was paired.
+    one = [NamedModule("a", "A"), NamedModule("a.x", "X", ((3,),))]
+    other = [NamedModule("b", "A"), NamedModule("b.x", "X", ((3,),))]
+    (inside,) = find_renaming(one, other, {"a": "b"}).renamed
+    assert (inside.problem, inside.benchmark, inside.below) == ("a.x", "b.x", ("x", "x"))

@@ -292,10 +292,16 @@ def test_change_takes_back_one_thing_whatever_others_mapped(renamed: Site) -> No
 
 
 def test_renamed_modules_are_proposed_with_reasons_and_mapped_at_once(renamed: Site) -> None:
-    (proposal,) = renamed.get("/pairs/0/0/proposals")["proposals"]
+    proposed = renamed.get("/pairs/0/0/proposals")["proposals"]
+    assert [one["names"] for one in proposed] == [
+        ["ffn", "mlp"],
+        ["linear_fc1", "fc1"],
+        ["linear_fc2", "fc2"],
+    ]
+    proposal = proposed[0]
     assert (proposal["problem"]["name"], proposal["benchmark"]["name"]) == (OURS, THEIRS)
-    assert proposal["places"] == 2
-    assert {"same_place", "same_shapes"} <= {reason["code"] for reason in proposal["reasons"]}
+    assert [one["places"] for one in proposed] == [2, 2, 2]
+    assert {"same_place", "same_parameters"} <= {reason["code"] for reason in proposal["reasons"]}
     result = renamed.send("PATCH", "/mappings", {"add": proposal["pairs"]})
     assert result["refused"] == []
     for layer in (0, 1):
@@ -305,6 +311,22 @@ def test_renamed_modules_are_proposed_with_reasons_and_mapped_at_once(renamed: S
     undone = renamed.send("PATCH", "/mappings", {"remove": result["added"]})
     assert undone["mappings"]["pairs"] == []
     assert renamed.named(OURS)["match"] is None
+
+
+def test_what_is_named_inside_a_pair_goes_before_its_order(renamed: Site) -> None:
+    outer = {"problem": OURS, "benchmark": THEIRS, "descendants": True}
+    crossed = {
+        "problem": OURS.replace("ffn.MLP", "ffn.linear_fc1.Linear"),
+        "benchmark": THEIRS.replace("mlp.MLP", "mlp.fc2.Linear"),
+    }
+    for pairs in ([outer, crossed], [crossed, outer]):
+        result = renamed.send("PATCH", "/mappings", {"add": pairs})
+        asked = {(refused["problem"], refused["benchmark"]) for refused in result["refused"]}
+        assert not asked & {(pair["problem"], pair["benchmark"]) for pair in pairs}
+        inner = renamed.named(crossed["problem"])
+        assert inner["match"] == renamed.named(crossed["benchmark"], "benchmark")["id"]
+        assert renamed.named(OURS)["match_reason"] == "manual"
+        renamed.send("PATCH", "/mappings", {"remove": result["added"]})
 
 
 def test_single_graph_takes_no_mapping(site_of: Callable[..., Site]) -> None:

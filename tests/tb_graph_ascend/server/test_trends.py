@@ -196,3 +196,32 @@ def test_a_comparison_of_the_step_is_named(tmp_path: Path, built: Any) -> None:
     assert get(client, place, step=399, **query)["comparisons"] == []
     assert json.loads((tmp_path / "run" / "run.json").read_text())["version"] == 1
     assert TrendRun(tmp_path / "run").steps[-1] == STEPS - 1
+
+
+def test_small_lines_are_the_rows_of_the_heat_map(client: FlaskClient) -> None:
+    first, second = run_id(client, "first"), run_id(client, "second")
+    asked = {"kind": "grad", "open": "layers,layers.0"}
+    heat = get(client, f"/{first}/heat", **asked)
+    found = get(client, f"/{first}/tiles", **asked, other=second, points=STEPS)
+    assert [tile["row"] for tile in found["tiles"]] == heat["rows"]
+    lines = {tile["row"]["target"]: tile for tile in found["tiles"] if tile["row"]["target"]}
+    changed = lines["layers.0.fc2.weight"]
+    assert (changed["values"][100], changed["values"][320]) == (4.0, 16.0)
+    assert (changed["other"][100], changed["other"][320]) == (4.0, 4.0)
+    assert lines["layers.0.fc1.weight"]["values"][350] is None
+    assert found["steps"] == list(range(STEPS))
+    modules = [tile for tile in found["tiles"] if tile["row"]["target"] is None]
+    assert [(tile["values"], tile["other"]) for tile in modules] == [([], [])] * 2
+
+
+def test_small_lines_come_by_the_page_and_hold_the_largest(client: FlaskClient) -> None:
+    place = f"/{run_id(client, 'first')}/tiles"
+    page = get(client, place, kind="grad", open="layers", offset=2, limit=1, points=4)
+    assert (page["total"], page["offset"], page["steps"]) == (4, 2, [0, 100, 200, 300])
+    (tile,) = page["tiles"]
+    assert (tile["row"]["name"], tile["values"]) == ("layers.0", [])
+    (tile,) = get(client, place, kind="grad", open="layers,layers.0", offset=4, limit=1, points=4)[
+        "tiles"
+    ]
+    assert tile["values"] == [4.0, 4.0, 4.0, 16.0]
+    assert get(client, place, kind="exp_avg")["tiles"] == []

@@ -1244,6 +1244,27 @@ export interface components {
             targets: number;
         };
         /**
+         * TrendTiles
+         * @description Small lines of the visible rows from `offset` on; `steps` are the first of each column.
+         */
+        TrendTiles: {
+            total: number;
+            offset: number;
+            steps: number[];
+            tiles: components["schemas"]["TrendTile"][];
+        };
+        /**
+         * TrendTile
+         * @description A row as a small line: the largest value of each column's steps, alone and in the other run.
+         *
+         *         A value that is not finite or was not measured is null; a folded module has none.
+         */
+        TrendTile: {
+            row: components["schemas"]["TrendRow"];
+            values: (number | null)[];
+            other: (number | null)[];
+        };
+        /**
          * UnmapRequest
          * @description Undo the manual pair that a problem node is part of.
          */
@@ -1349,6 +1370,8 @@ export type TrendEntry = components['schemas']['TrendEntry'];
 export type TrendParting = components['schemas']['TrendParting'];
 export type TrendSummary = components['schemas']['TrendSummary'];
 export type TrendKind = components['schemas']['TrendKind'];
+export type TrendTiles = components['schemas']['TrendTiles'];
+export type TrendTile = components['schemas']['TrendTile'];
 export type UnmapRequest = components['schemas']['UnmapRequest'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

@@ -13,9 +13,10 @@ import type {
   TrendList,
   TrendParting,
   TrendSummary,
+  TrendTiles,
 } from "./messages";
 
-export type { TrendAlert, TrendCell, TrendHeat, TrendLine, TrendParting, TrendRow, TrendSummary } from "./messages";
+export type { TrendAlert, TrendCell, TrendHeat, TrendLine, TrendParting, TrendRow, TrendSummary, TrendTile } from "./messages";
 
 export const STATISTICS = ["norm", "mean", "min", "max"] as const;
 export type Statistic = (typeof STATISTICS)[number];
@@ -31,6 +32,18 @@ export interface HeatWish {
   limit: number;
   other: string | null;
   absolute: boolean;
+}
+
+export interface TilesWish {
+  kind: string;
+  statistic: Statistic;
+  first: number | null;
+  last: number | null;
+  points: number;
+  open: string;
+  offset: number;
+  limit: number;
+  other: string | null;
 }
 
 const REFRESH_MS = 5000;
@@ -52,6 +65,13 @@ export const trendHeatQuery = (run: string, wish: HeatWish) =>
   queryOptions({
     queryKey: ["trends", run, "heat", wish],
     queryFn: () => request<TrendHeat>(address(`${place(run)}/heat`, { ...wish })),
+    ...growing,
+  });
+
+export const trendTilesQuery = (run: string, wish: TilesWish) =>
+  queryOptions({
+    queryKey: ["trends", run, "tiles", wish],
+    queryFn: () => request<TrendTiles>(address(`${place(run)}/tiles`, { ...wish })),
     ...growing,
   });
 

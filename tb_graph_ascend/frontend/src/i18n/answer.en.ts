@@ -2,11 +2,13 @@
 
 export const answerEn = {
   notes: {
-    changedPairs_one: "This is from before {{count}} changed pair of the mapping.",
-    changedPairs_other: "This is from before {{count}} changed pairs of the mapping.",
+    changedPairs_one: "This was found before {{count}} pair of the mapping was changed.",
+    changedPairs_other: "This was found before {{count}} pairs of the mapping were changed.",
     rebuild: "Rebuild (R)",
     proposed_one: "{{unmatched}} nodes have no partner; {{count}} renaming is likely.",
     proposed_other: "{{unmatched}} nodes have no partner; {{count}} renamings are likely.",
+    likely_one: "{{count}} renaming is likely among them.",
+    likely_other: "{{count}} renamings are likely among them.",
     look: "Look",
     followHelp:
       "Nodes to which the difference passed on: also those that differ too little to be divergent, and those that cannot be compared.",

@@ -9,6 +9,8 @@ export const answerZh: typeof answerEn = {
     rebuild: "重新构建 (R)",
     proposed_one: "{{unmatched}} 个节点没有对应节点；其中可能有 {{count}} 处改名。",
     proposed_other: "{{unmatched}} 个节点没有对应节点；其中可能有 {{count}} 处改名。",
+    likely_one: "其中可能有 {{count}} 处改名。",
+    likely_other: "其中可能有 {{count}} 处改名。",
     look: "查看",
     followHelp: "差异传到的节点：也包括差异太小而不算有差异的，以及无法比对的。",
     listThem: "列出",

@@ -7,7 +7,7 @@ export const certaintyEn = {
   pattern: "{{problem}} ↔ {{benchmark}} ({{count}})",
   noPatterns: "No renaming is evident. Pair modules by hand, or build with a layer mapping (-lm).",
   mapAll: "Map all",
-  mapAllHelp: "Pair all that is proposed, and what is proposed inside it then",
+  mapAllHelp: "Pair all that is proposed, with all inside",
   mapAllRebuild: "Map all and rebuild",
   byHand: "Map by hand",
   since: "With your pairs it begins in {{module}}",
@@ -20,6 +20,6 @@ export const certaintyEn = {
   worst_one: "{{count}} node is above {{threshold}}, worst {{worst}}; each is explained by rounding or by what came before it.",
   worst_other: "{{count}} nodes are above {{threshold}}, worst {{worst}}; each is explained by rounding or by what came before it.",
   listDivergent: "List them",
-  noValues_one: "{{count}} node has a partner over {{pairs}} × step and rank, but no value of it could be compared.",
-  noValues_other: "{{count}} nodes have partners over {{pairs}} × step and rank, but no value of theirs could be compared.",
+  noValues_one: "{{count}} node has a partner{{over}}, but no value of it could be compared.",
+  noValues_other: "{{count}} nodes have partners{{over}}, but no value of theirs could be compared.",
 };

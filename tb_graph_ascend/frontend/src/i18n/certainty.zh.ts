@@ -9,7 +9,7 @@ export const certaintyZh: typeof certaintyEn = {
   pattern: "{{problem}} ↔ {{benchmark}}（{{count}}）",
   noPatterns: "没有明显的改名。请手动映射模块，或以层映射 (-lm) 构建。",
   mapAll: "全部映射",
-  mapAllHelp: "映射全部建议，以及其内部随后出现的建议",
+  mapAllHelp: "映射全部建议及其内部",
   mapAllRebuild: "全部映射并重新构建",
   byHand: "手动映射",
   since: "按您的映射，差异始于 {{module}}",
@@ -22,6 +22,6 @@ export const certaintyZh: typeof certaintyEn = {
   worst_one: "{{count}} 个节点超过 {{threshold}}，最差 {{worst}}；都可由舍入或之前的节点解释。",
   worst_other: "{{count}} 个节点超过 {{threshold}}，最差 {{worst}}；都可由舍入或之前的节点解释。",
   listDivergent: "列出",
-  noValues_one: "{{pairs}} 组 step 与 rank 中 {{count}} 个节点有对应节点，但没有可比对的数值。",
-  noValues_other: "{{pairs}} 组 step 与 rank 中 {{count}} 个节点有对应节点，但没有可比对的数值。",
+  noValues_one: "{{over}} {{count}} 个节点有对应节点，但没有可比对的数值。",
+  noValues_other: "{{over}} {{count}} 个节点有对应节点，但没有可比对的数值。",
 };

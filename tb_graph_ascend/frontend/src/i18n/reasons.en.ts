@@ -17,17 +17,11 @@ export const reasonsEn: Record<string, string> = {
   extension: "{{text}}",
   measure: "{{value}}: {{name}} {{number, short}}",
   fuzzy_guess: "matched with {{partner}} by a guess that scores {{score, score}}",
-  introduced:
-    "inputs agree (score {{input_score, score}}), the output {{value}} differs (score {{score, score}})",
-  drift:
-    "the output {{value}} differs (score {{score, score}}); the difference grows over many calls, most of all here",
-  first_inexact:
-    "everything before agrees to the last digit; the output {{value}} is the first that does not, " +
-    "and {{reader}} makes the difference grow",
-  elements_moved:
-    "{{maker}} puts out the same elements in both runs, the input {{value}} holds them in other places: " +
-    "they were moved on the way here",
-  elements_differ: "{{value}}: the four statistics agree, the elements do not: about {{error, percent}} apart",
+  introduced: "its inputs agree (score {{input_score, score}}), its {{value}} does not (score {{score, score}})",
+  drift: "{{value}} differs (score {{score, score}}); the difference grows over many calls, most of all here",
+  first_inexact: "everything before agrees to the last digit, {{value}} is the first that does not; {{reader}} makes the difference grow",
+  elements_moved: "{{maker}} puts out the same elements in both runs; in {{value}} they stand in other places: they were moved on the way here",
+  elements_differ: "{{value}}: the four statistics agree, but the elements are about {{error, percent}} apart",
   incomparable: "{{value}}: the frameworks record gradients of different things here, so it is not compared",
   two_frameworks:
     "{{problem}} against {{benchmark}}: each layer of the frameworks is compared as a whole, " +
@@ -37,29 +31,22 @@ export const reasonsEn: Record<string, string> = {
   default_differs: "{{what}} is {{mindspore}} by default in MindSpore and {{pytorch}} in PyTorch",
   unread: "{{value}}: the call does not read it (beta is 0), so it is not compared",
   unwritten: "{{value}}: memory that nobody had written yet, which is not compared",
-  hidden_by_infinity:
-    "its output is read as {{value}} by {{reader}}, whose output differs; the infinities in it hide from statistics whether it agrees",
-  explained: "what is read explains that {{value}} is {{explained, percent}} off; it is {{apart, percent}} off",
-  extra_calls: "calls that only the problem run makes: {{names}}",
-  missing_calls: "calls that only the benchmark run makes: {{names}}",
-  extra_replaced:
-    "calls without a partner in the benchmark run: {{names}}; in their place it calls {{instead}}",
-  missing_replaced:
-    "calls without a partner in the problem run: {{names}}; in their place it calls {{instead}}",
+  hidden_by_infinity: "infinities in its output hide whether it agrees; {{reader}} reads it as {{value}}, and there the outputs differ",
+  explained: "{{value}} is {{apart, percent}} off, and what differs before it accounts for {{explained, percent}}",
+  extra_calls: "only the problem run calls {{names}}",
+  missing_calls: "only the benchmark run calls {{names}}",
+  extra_replaced: "the problem run calls {{names}} where the benchmark run calls {{instead}}",
+  missing_replaced: "the benchmark run calls {{names}} where the problem run calls {{instead}}",
   in_place_of: "in their place the other run calls {{names}}",
-  input_differs:
-    "the input {{value}} differs (score {{score, score}}) and no recorded call before it explains that",
-  batch_differs:
-    "the model's own input {{value}} differs (score {{score, score}}): the two runs were fed different data",
-  integers_differ:
-    "the integers of the input {{value}} differ: the two runs were fed different data",
-  parameter_differs:
-    "the parameter {{value}} differs (score {{score, score}}) before the step computes anything",
+  input_differs: "{{value}} differs (score {{score, score}}), and no recorded call before it explains that",
+  batch_differs: "{{value}}, which the model is given, differs (score {{score, score}}): the two runs were fed different data",
+  integers_differ: "{{value}} holds other integers: the two runs were fed different data",
+  parameter_differs: "{{value}} differs (score {{score, score}}) before the step computes anything",
   optimizer: "all gradients of step {{step}} agree, so the optimizer's update is what differs",
   nonfinite_made: "makes {{state}} in {{value}} from finite inputs",
   argument_differs: "the argument {{value}} is {{problem}} here and {{benchmark}} in the benchmark",
   precision_differs: "computed in {{problem}} here and in {{benchmark}} in the benchmark",
-  partner_missing: "{{kind}} with rank {{peer_rank}}: the partner call is missing",
+  partner_missing: "rank {{peer_rank}} makes no {{kind}} that belongs to it",
   collective_order: "rank {{peer_rank}} calls {{other}} where this rank calls {{kind}}",
   checkpoint_recomputed: "recomputed during the backward pass (activation checkpointing)",
   rated_error:
@@ -78,10 +65,10 @@ export const reasonsEn: Record<string, string> = {
     "dumps of unlike tasks, {{problem}} against {{benchmark}}: one holds no values; names alone were compared",
   placed_by_names:
     "the {{side}} dump has no construct.json: its modules stand as their names say, and its calls where the other run has calls of their names, or beside their neighbours",
-  same_place: "between the same neighbours",
-  same_class: "same class {{name}}",
-  same_shapes: "same shapes in and out",
-  same_inside: "{{count}} nodes inside on both sides",
+  same_parameters: "the same parameter shapes ({{count}})",
+  same_class: "the same class {{name}}",
+  same_inside: "{{count}} modules inside on both sides",
+  same_place: "the same place among its neighbours",
   replica_differs:
     "{{value}} should be the same on all {{axis}} ranks and is not: rank {{ranks}} ({{coordinates}}), relative error between the ranks {{error, short}}",
   not_reduced:

@@ -19,6 +19,8 @@ export interface TrendPlace {
   last: number | null;
   absolute: boolean;
   table: boolean;
+  /** Small lines instead of the heat map. */
+  multiples: boolean;
 }
 
 export interface TrendState extends TrendPlace {
@@ -37,6 +39,7 @@ export const NOWHERE: TrendPlace = {
   last: null,
   absolute: false,
   table: false,
+  multiples: false,
 };
 
 const MOST_CHOSEN = 8;
@@ -47,6 +50,11 @@ export const useTrends = create<TrendState>()((set) => ({ ...NOWHERE, set }));
 export function toggled(chosen: readonly string[], series: string): string[] {
   const rest = chosen.filter((one) => one !== series);
   return rest.length < chosen.length ? rest : [series, ...chosen].slice(0, MOST_CHOSEN);
+}
+
+/** Show a series in the lines, in front of the others. */
+export function drawnFirst(chosen: readonly string[], series: string): string[] {
+  return [series, ...chosen.filter((one) => one !== series)].slice(0, MOST_CHOSEN);
 }
 
 /** The series of a row and a kind, and back. */
@@ -71,6 +79,7 @@ export function toTrendQuery(place: TrendPlace): string {
     open: place.open === null ? null : place.open.join(","),
     scale: place.absolute ? "absolute" : null,
     as: place.table ? "table" : null,
+    view: place.multiples ? "multiples" : null,
   };
   for (const [key, value] of Object.entries(fields)) if (value !== null) query.set(key, String(value));
   for (const series of place.chosen) query.append("line", series);
@@ -95,6 +104,7 @@ export function fromTrendQuery(text: string): TrendPlace | null {
     last: integer(query.get("to")),
     absolute: query.get("scale") === "absolute",
     table: query.get("as") === "table",
+    multiples: query.get("view") === "multiples",
   };
 }
 

@@ -49,7 +49,7 @@ describe("causeText", () => {
   it("names what stands in the place of calls without a partner", () => {
     const reasons = [{ code: "extra_replaced", names: "Torch.gelu.0.forward", instead: "Torch.silu.0.forward" }];
     expect(causeText(t, { finding: { reasons } } as unknown as Cause)).toBe(
-      "calls without a partner in the benchmark run: Torch.gelu.0.forward; in their place it calls Torch.silu.0.forward",
+      "the problem run calls Torch.gelu.0.forward where the benchmark run calls Torch.silu.0.forward",
     );
   });
 });

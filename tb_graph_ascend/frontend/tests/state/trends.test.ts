@@ -1,7 +1,7 @@
 /* What is looked at in the trends, as an address and back. */
 import { describe, expect, it } from "vitest";
 
-import { NOWHERE, type TrendPlace, fromTrendQuery, partsOf, seriesOf, toTrendQuery, toggled } from "../../src/state/trends";
+import { NOWHERE, type TrendPlace, drawnFirst, fromTrendQuery, partsOf, seriesOf, toTrendQuery, toggled } from "../../src/state/trends";
 
 const PLACE: TrendPlace = {
   run: "abc",
@@ -15,6 +15,7 @@ const PLACE: TrendPlace = {
   last: 170,
   absolute: true,
   table: true,
+  multiples: true,
 };
 
 describe("the address", () => {
@@ -43,6 +44,11 @@ describe("the chosen series", () => {
     expect(toggled(["b", "a"], "a")).toEqual(["b"]);
     const eight = ["a", "b", "c", "d", "e", "f", "g", "h"];
     expect(toggled(eight, "x")).toEqual(["x", ...eight.slice(0, 7)]);
+  });
+
+  it("are drawn once, the one that was pointed at in front", () => {
+    expect(drawnFirst(["a", "b"], "b")).toEqual(["b", "a"]);
+    expect(drawnFirst(["a", "b", "c", "d", "e", "f", "g", "h"], "x")).toHaveLength(8);
   });
 
   it("have a kind and a name, whatever is in the name", () => {

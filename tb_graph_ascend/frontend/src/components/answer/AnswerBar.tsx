@@ -53,7 +53,9 @@ function Causes({ answer }: { answer: Answer }) {
           <Headline cause={cause} />
         </h1>
         <p className="answer-what">
-          <strong className="mono">{callText(t, cause)}</strong> {causeText(t, cause)}
+          <strong className="mono">{callText(t, cause)}</strong>
+          {t("answer.says")}
+          {causeText(t, cause)}
         </p>
         <SourceLine stack={cause.stack} />
         <AnswerNotes answer={answer} />

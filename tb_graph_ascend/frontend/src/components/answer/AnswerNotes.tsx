@@ -8,7 +8,13 @@ import { useProposals } from "../../hooks/useProposals";
 import { rebuildWithPairs } from "../../state/mapping";
 import { useApp } from "../../state/store";
 
-export function AnswerNotes({ answer: { changed_pairs: count } }: { answer: Answer }) {
+interface AnswerNotesProps {
+  answer: Answer;
+  /** How many nodes have no partner is told above. */
+  unmatchedTold?: boolean;
+}
+
+export function AnswerNotes({ answer: { changed_pairs: count }, unmatchedTold = false }: AnswerNotesProps) {
   const { t } = useTranslation();
   const { data } = useDatabase();
   if (!data?.writable) return null;
@@ -22,12 +28,12 @@ export function AnswerNotes({ answer: { changed_pairs: count } }: { answer: Answ
           </button>
         </p>
       )}
-      <Renamings />
+      <Renamings unmatchedTold={unmatchedTold} />
     </>
   );
 }
 
-function Renamings() {
+function Renamings({ unmatchedTold }: { unmatchedTold: boolean }) {
   const { t } = useTranslation();
   const set = useApp((state) => state.set);
   const pair = useCurrentPair();
@@ -36,7 +42,7 @@ function Renamings() {
   const unmatched = pair.unmatched_problem + pair.unmatched_benchmark;
   return (
     <p className="answer-note">
-      {t("notes.proposed", { count, unmatched })}{" "}
+      {t(unmatchedTold ? "notes.likely" : "notes.proposed", { count, unmatched })}{" "}
       <button type="button" className="link" onClick={() => set({ leftTab: "mapping" })}>
         {t("notes.look")}
       </button>

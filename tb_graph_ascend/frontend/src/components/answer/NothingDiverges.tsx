@@ -17,6 +17,7 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
   const unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark;
   if (divergent > 0) return <NotNamed answer={answer} />;
   const whole = unmatched + oneSided + failed.length === 0 && worst !== null;
+  const over = pairs > 1 ? t("answer.over", { pairs }) : "";
   const Icon = whole ? CircleCheck : TriangleAlert;
   return (
     <section className={whole ? "answer agrees" : "answer partly"} aria-label={t("answer.label")}>
@@ -26,7 +27,7 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
           <span>{t(worst === null ? "answer.nothingCompared" : whole ? "answer.agrees" : "answer.partly")}</span>
         </h1>
         <p className="answer-what">
-          {t(worst === null ? "certainty.noValues" : "answer.compared", { count: matched, pairs, threshold })}
+          {t(worst === null ? "certainty.noValues" : "answer.compared", { count: matched, over, threshold })}
         </p>
         {!whole && (
           <ul className="answer-gaps">
@@ -53,7 +54,7 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
             ))}
           </ul>
         )}
-        <AnswerNotes answer={answer} />
+        <AnswerNotes answer={answer} unmatchedTold />
       </div>
     </section>
   );

@@ -10,7 +10,7 @@ import { useTranslation } from "react-i18next";
 import { type TrendHeat, type TrendRow, trendHeatQuery } from "../../api/trends";
 import { ABSENT, LEAST, bytesOf, columnOf, paletteOf, pixelsOf, valueOf } from "../../graph/heatpaint";
 import { usePreferences } from "../../state/preferences";
-import { seriesOf, toggled, useTrends } from "../../state/trends";
+import { drawnFirst, seriesOf, toggled, useTrends } from "../../state/trends";
 import { heatColours } from "./colours";
 
 const ROW_PX = 16;
@@ -62,7 +62,7 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
     setCursor(line);
     if (of?.target) {
       const series = seriesOf(kind, of.target);
-      set({ step: data.steps[at] ?? null, chosen: [series, ...chosen.filter((one) => one !== series)].slice(0, 8) });
+      set({ step: data.steps[at] ?? null, chosen: drawnFirst(chosen, series) });
     } else set({ step: data.steps[at] ?? null });
   };
   const pressed = (event: KeyboardEvent): void => {

@@ -11,7 +11,7 @@ const ZOOMED = 100;
 
 export function TrendTools({ summary, kind }: { summary: TrendSummary; kind: string | null }) {
   const { t } = useTranslation();
-  const { run, other, statistic, absolute, table, first, last, step, set } = useTrends();
+  const { run, other, statistic, absolute, table, multiples, first, last, step, set } = useTrends();
   const runs = useQuery(trendsQuery()).data?.runs ?? [];
   const others = runs.filter(({ id }) => id !== run);
   const low = first ?? summary.first;
@@ -47,6 +47,7 @@ export function TrendTools({ summary, kind }: { summary: TrendSummary; kind: str
         ))}
       </Choice>
       <Switch label={t("trends.absolute")} on={absolute} change={(on) => set({ absolute: on })} />
+      <Switch label={t("trends.multiples")} on={multiples} change={(on) => set({ multiples: on })} />
       <Switch label={t("trends.table")} on={table} change={(on) => set({ table: on })} />
       <span className="muted">{t("trends.steps", { first: low, last: high })}</span>
       <button
@@ -61,7 +62,7 @@ export function TrendTools({ summary, kind }: { summary: TrendSummary; kind: str
         </button>
       )}
       <span className="trend-legend" aria-hidden>
-        {other === null ? (
+        {multiples ? null : other === null ? (
           <>
             {t("trends.lowest")} <i className="scale two-sided" /> {t("trends.highest")}
           </>

@@ -11,6 +11,7 @@ import { AlertList } from "./AlertList";
 import { CellPanel } from "./CellPanel";
 import { HeatCanvas } from "./HeatCanvas";
 import { LineTable } from "./LineTable";
+import { Multiples } from "./Multiples";
 import { Parting } from "./Parting";
 import { TrendTools } from "./TrendTools";
 import { colourName } from "./linecolours";
@@ -21,7 +22,7 @@ const SCALARS = ["loss", "grad_norm", "lr"];
 
 export function TrendsArea({ run }: { run: string }) {
   const { t } = useTranslation();
-  const { kind, open, step, other, table, chosen, set } = useTrends();
+  const { kind, open, step, other, table, multiples, chosen, set } = useTrends();
   const summary = useQuery(trendSummaryQuery(run));
   const alerts = useQuery(trendAlertsQuery(run)).data?.alerts ?? [];
   const kinds = summary.data?.kinds ?? [];
@@ -34,6 +35,7 @@ export function TrendsArea({ run }: { run: string }) {
   }
   if (!summary.data) return <p className="splash">{t("loading")}</p>;
   const marks = alerts.map((alert) => alert.step);
+  const Rows = multiples ? Multiples : HeatCanvas;
   const choose = (at: number): void => set({ step: at });
   return (
     <main className="trends">
@@ -41,7 +43,7 @@ export function TrendsArea({ run }: { run: string }) {
       {other !== null && <Parting run={run} other={other} />}
       <Scalars run={run} marks={marks} choose={choose} />
       <div className="trend-columns">
-        {shown !== null && <HeatCanvas run={run} kind={shown} open={open ?? []} marks={marks} />}
+        {shown !== null && <Rows run={run} kind={shown} open={open ?? []} marks={marks} />}
         <aside className="trend-side" aria-label={t("trends.alerts")}>
           <AlertList alerts={alerts} />
           <section aria-label={t("trends.lines")}>

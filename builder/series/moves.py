@@ -1,0 +1,116 @@
+"""What moves in one step as it never did, while what a step makes before it is calm.
+
+Two trainings with other rounding drift apart, and a chaotic model does so in storms: in some steps
+everything moves. How far apart two runs are (the level) is hidden by the largest storm so far; a
+fault is told from a storm by the step itself. The move of a target is the change of log2(a/b) from
+one step to the next, in units of its own median move of the last steps; that is divided by the
+median of what came before it in the same step (forward, loss, backward, gradients, state, weights),
+since a fault reaches only what comes behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.series.run import Key
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+WINDOW, LEAST_WINDOW, RENEWED = 64, 32, 8
+"""Steps whose moves are a target's usual ones, fewer than which say nothing, and how many steps
+pass until their median is made anew."""
+STAYS, BEFORE = 4, 2
+"""Steps that a value has to stay moved, and against how many before: what a storm throws out comes
+back at once."""
+_RESOLUTION = 2.0**-21
+"""The least usual move: a norm of float32 has 23 bits, and its root and sums lose some."""
+_STAYING = {"actv": 4.8, "param": 5.7}
+_WITH_UPDATE = 10.1
+"""log2 of units, one octave above what six sound pairs of `tests/trend_cases/pairs.py` reach: 3.8
+for outputs and 4.7 for weights that stay moved, 9.1 for the sum of a gradient's move and its own
+update's that stays moved."""
+_FEWEST_BEFORE = 4
+"""Targets of a step that are enough for a median; the first ones are held against the last step."""
+
+
+def moved_alone(keys: Sequence[Key], a: Floats, b: Floats) -> Mask:
+    """[step][target] of two runs: where one moved as no storm moves it."""
+    with np.errstate(all="ignore"):
+        ratio = np.log2(np.abs(a)) - np.log2(np.abs(b))
+    ratio[~np.isfinite(ratio)] = np.nan
+    moves = np.full_like(ratio, np.nan)
+    moves[1:] = np.abs(np.diff(ratio, axis=0))
+    units = _usual(moves)
+    units *= _storm(moves / units)
+    with np.errstate(all="ignore"):
+        leaps, stays = np.log2(moves / units), np.log2(_staying(ratio) / units)
+    found: Mask = stays > np.asarray([_STAYING.get(kind, np.inf) for kind, _ in keys])
+    place = {key: i for i, key in enumerate(keys)}
+    for name, at in ((name, i) for (kind, name), i in place.items() if kind == "grad"):
+        update = place.get(("ratio", name))
+        if update is not None:
+            found[:, at] |= leaps[:, at] + stays[:, update] > _WITH_UPDATE
+    return found
+
+
+def _usual(moves: Floats) -> Floats:
+    """The median move of each target before each step; NaN where too little was measured."""
+    usual = np.full_like(moves, np.nan)
+    for start in range(LEAST_WINDOW + 1, len(moves), RENEWED):
+        before = moves[max(1, start - WINDOW) : start]
+        ordered = np.sort(before, axis=0)  # NaN comes last
+        count = (~np.isnan(before)).sum(0)
+        middle = ordered[np.maximum(count - 1, 0) // 2, np.arange(moves.shape[1])]
+        enough = count >= max(LEAST_WINDOW, 0.9 * len(before))
+        known = np.where(enough, np.maximum(middle, _RESOLUTION), np.nan)
+        usual[start : start + RENEWED] = known
+    return usual
+
+
+def _storm(units: Floats) -> Floats:
+    """How much more than usual the targets before each one moved in its step, 1 at least.
+
+    The median is that of the first 4, 8, 16, … targets, of which the last power of two that lies
+    before a target counts.
+    """
+    storm = np.ones_like(units)
+    storm[1:] = _medians(units[:-1])[:, None]
+    size = _FEWEST_BEFORE
+    while size < units.shape[1]:
+        storm[:, size : 2 * size] = _medians(units[:, :size])[:, None]
+        size *= 2
+    result: Floats = np.maximum(storm, 1.0)
+    return result
+
+
+def _medians(rows: Floats) -> Floats:
+    """The median of what is known of each row; 1 where nothing is."""
+    ordered = np.sort(rows, axis=1)
+    count = (~np.isnan(rows)).sum(1)
+    middle = ordered[np.arange(len(rows)), np.maximum(count - 1, 0) // 2]
+    return np.where(count > 0, middle, 1.0)
+
+
+def _staying(ratio: Floats) -> Floats:
+    """The least distance of four steps from the two before them; 0 where they lie on both sides.
+
+    Two, since behind a single value that was thrown out the next ones are moved against it.
+    """
+    found = np.zeros_like(ratio)
+    steps = len(ratio) - BEFORE - STAYS + 1
+    if steps < 1:
+        return found
+    apart = np.stack(
+        [
+            ratio[BEFORE + k : BEFORE + k + steps] - ratio[base : base + steps]
+            for base in range(BEFORE)
+            for k in range(STAYS)
+        ]
+    )
+    one_sided = np.abs(np.sign(apart).sum(0)) == len(apart)
+    found[BEFORE : BEFORE + steps] = np.where(one_sided, np.abs(apart).min(0), 0.0)
+    return found
