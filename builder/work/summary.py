@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol, TypedDict
 
 import numpy as np
@@ -70,7 +71,7 @@ def outcome_of(
         unlike=apart,
         frameworks=_two_frameworks(comparison.matching),
         unfit=unfit_rules(problem.tree, benchmark.tree, rules.calls),
-        broken=(*problem.tree.dump.broken, *benchmark.tree.dump.broken),
+        broken=_broken_files(comparison),
         ties=tuple(node.name for node in result.walked.ties),
         gradients_agree=_gradients_agree(comparison),
         rules=_rule_states(rules),
@@ -83,6 +84,14 @@ def outcome_of(
         messages=() if plan.is_merged else (_messages(problem), _messages(benchmark)),
         **_merged_facts(result.pair.merged),
     )
+
+
+def _broken_files(comparison: Comparison) -> tuple[str, ...]:
+    """The names of files of values that could not be read, each once."""
+    trees = (comparison.matching.problem, comparison.matching.benchmark)
+    found = [name for tree in trees for name in tree.dump.broken]
+    told = (text.partition(": ")[0] for text in comparison.unreadable.values())
+    return tuple(dict.fromkeys([*found, *(Path(file).name for file in told)]))
 
 
 def _two_frameworks(matching: Matching) -> Reason | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -88,6 +89,18 @@ def test_a_rule_for_calls_that_fits_none_is_reported(build: Build, tmp_path: Pat
     alone = build("cross/mindspore", "transformer/mint", api_mapping=rules)
     (told,) = [reason for reason in alone.summary if reason["code"] == "rules_unfit"]
     assert told["count"] == 3  # between two dumps of one framework no call is renamed
+
+
+def test_a_tensor_that_is_half_written_is_said_and_costs_nothing_else(
+    build: Build, mindspore_dumps: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(mindspore_dumps / "tensor" / "mindspore", tmp_path / "torn")
+    (file,) = (tmp_path / "torn").rglob("Cell.layers.1.mlp.act.GELU.forward.0.output.0.npy")
+    file.write_bytes(file.read_bytes()[:-100])
+    result = build(str(tmp_path / "torn"), "tensor/pytorch")
+    assert {"code": "files_broken", "name": file.name, "count": 1} in result.summary
+    assert result.findings == () and result.failed == ()
+    assert matched_modules(result) == {"forward": "27/27", "backward": "46/46"}
 
 
 def test_recomputation_is_no_difference(build: Build) -> None:
