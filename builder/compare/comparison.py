@@ -17,6 +17,7 @@ from builder.compare.modes import Mode, mode_of
 from builder.compare.pair_forms import PairForms
 from builder.compare.precision import working_precision
 from builder.compare.rounding import (
+    forgive_moved_tokens,
     forgive_products,
     forgive_quotients,
     forgive_rounding,
@@ -120,9 +121,16 @@ def setting_of(matching: Matching, columns: tuple[Columns, Columns], forms: Form
 
 
 def compare(
-    matching: Matching, tolerance: Tolerance, setting: Setting | None = None, cores: int = 1
+    matching: Matching,
+    tolerance: Tolerance,
+    setting: Setting | None = None,
+    cores: int = 1,
+    moved_share: float = 0.0,
 ) -> Comparison:
-    """Measure and score every value pair of two matched trees; `cores` read tensor files."""
+    """Measure and score every value pair of two matched trees; `cores` read tensor files.
+
+    `moved_share` of the tokens of a layer went to other experts by rounding.
+    """
     problem, benchmark = matching.problem.dump, matching.benchmark.dump
     pairs = pair_values(matching)
     ours = _records(problem, pairs.problem.tolist())
@@ -158,6 +166,8 @@ def compare(
         shapes = [record.shape for record in theirs]
         error = forgive_products(error, limit, distance, matching, nodes, right, shapes)
         error = forgive_quotients(error, limit, distance, matching, nodes, is_output, right)
+        norm = np.fmax(left.table[3], right.table[3])
+        error = forgive_moved_tokens(error, limit, distance, norm, moved_share, matching, nodes)
     score = score_of(error, limit)
     count = len(matching.problem.in_order)
     return Comparison(

@@ -11,7 +11,7 @@ from builder.diagnosis.case import Case
 from builder.diagnosis.changed_calls import candidate_that_made, open_candidate
 from builder.diagnosis.divergence import DivergentRows
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
 from builder.diagnosis.lone_updates import take_back_lone_updates
 from builder.diagnosis.nonfinite import open_nonfinite, unmatched_makes_nonfinite
@@ -28,6 +28,7 @@ from builder.diagnosis.rules import (
 )
 from builder.diagnosis.walked import Walked
 from builder.match.layout_calls import REASON as LAYOUT
+from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 

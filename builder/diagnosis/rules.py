@@ -14,8 +14,9 @@ from builder.diagnosis.changed_calls import (
     open_candidate,
 )
 from builder.diagnosis.facts import ESTIMATED, Facts
-from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
+from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import Reason

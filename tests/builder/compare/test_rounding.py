@@ -124,3 +124,24 @@ def test_a_weights_gradient_that_cancels_is_rounding(
 
     found = score(tmp_path, entry(0.7 * norm), entry(norm), GRADIENT)
     assert (found == 0.0) is agrees
+
+
+@pytest.mark.parametrize(
+    ("share", "apart", "agrees"),
+    [(0.0, 0.1, False), (0.01, 0.1, True), (0.01, 0.5, False), (0.25, 0.5, True)],
+)
+def test_gradients_are_apart_by_the_tokens_that_ties_moved(
+    tmp_path: Path, share: float, apart: float, agrees: bool
+) -> None:
+    call, back = "Torch.mul.0.forward", "Torch.mul.0.backward"
+
+    def entry(side: str, norm: float) -> Tree:
+        data = {call: forward([tensor(1.0)], [tensor(norm)])}
+        data[back] = backward([tensor(1.0)], [tensor(norm)])
+        return build_tree(read_dump(write_dump(tmp_path / side, data, dict.fromkeys(data))))
+
+    matching = match_trees(entry("p", 1.0 + apart), entry("b", 1.0))
+    found = compare(matching, Tolerance(), moved_share=share)
+    at = {name: node.exec_order for name, node in matching.problem.by_name.items()}
+    assert (float(found.node_score[at[back]]) == 0.0) is agrees
+    assert found.node_score[at[call]] > 0.5  # what was put out before is not excused
