@@ -44,8 +44,13 @@ def main() -> None:
                 found[kind] += of_process(kind, level, options.peer)
         middle = {kind: statistics.median(seconds) for kind, seconds in found.items()}
         times = "  ".join(f"{kind} {1e3 * each:8.1f} ms" for kind, each in middle.items())
-        share = f"  ours / peer {middle['ours'] / middle['peer']:.2f}" if options.peer else ""
-        print(f"{level:4} {times}{share}", flush=True)
+        print(f"{level:4} {times}  {beside(middle) if options.peer else ''}", flush=True)
+
+
+def beside(seconds: dict[str, float]) -> str:
+    """Our share of what the other dumper costs: of a step, and of what is added to a plain one."""
+    plain, ours, peer = (seconds[kind] for kind in ("plain", "ours", "peer"))
+    return f"ours / peer {ours / peer:.2f}, added {(ours - plain) / (peer - plain):.2f}"
 
 
 def of_process(kind: str, level: str, peer: Path | None) -> list[float]:
