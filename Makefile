@@ -137,6 +137,9 @@ mindspore: venv $(MINDSPORE_VENV)/installed  ## MindSpore's dumper, and pairs of
 	rm -rf $(CROSS) graph_output/cross
 	$(BIN)/python -m tests.cross_framework.pytorch_runs $(CROSS)/pytorch
 	$(MINDSPORE_VENV)/bin/python -m tests.cross_framework.mindspore_runs $(CROSS)/mindspore
+	$(BIN)/torchrun --nproc_per_node=2 --master_port=29517 -m tests.cross_framework.pytorch_runs $(CROSS)/pytorch ranks
+	PYTHONPATH=. PATH=$(abspath $(MINDSPORE_VENV)/bin):$$PATH msrun --worker_num=2 --local_worker_num=2 \
+	    --master_port=8151 --join=True --log_dir=$(CROSS)/log tests/cross_framework/mindspore_runs.py $(CROSS)/mindspore ranks
 	CROSS_FRAMEWORK=$(CROSS) OMP_NUM_THREADS=1 $(BIN)/pytest --quiet tests/cross_framework
 	$(BIN)/msprobe graph_visualize -tp $(CROSS)/mindspore/transformer-epsilon \
 	    -gp $(CROSS)/pytorch/transformer -o graph_output/cross
