@@ -124,10 +124,8 @@ export const en = {
   strip: {
     label: "Steps × ranks",
     grid: "Worst score of every step and rank; arrow keys move, Enter goes there",
-    steps_one: "step {{from}}",
-    steps_other: "steps {{from}}–{{to}}",
-    onset_one: "step {{from}}",
-    onset_other: "steps {{from}}–{{to}}, different from step {{onset}} on",
+    steps: "steps {{from}}–{{to}}",
+    onset: "steps {{from}}–{{to}}, different from step {{onset}} on",
     begins_one: "rank {{ranks}} begins at {{place}}",
     begins_other: "ranks {{ranks}} begin at {{place}}",
     later_one: "rank {{ranks}} differs from {{place}} on",

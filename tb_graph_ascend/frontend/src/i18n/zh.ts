@@ -125,10 +125,8 @@ export const zh: Texts = {
   strip: {
     label: "Step × Rank",
     grid: "各 step 与 rank 的最差分数；方向键移动，回车前往",
-    steps_one: "step {{from}}",
-    steps_other: "step {{from}}–{{to}}",
-    onset_one: "step {{from}}",
-    onset_other: "step {{from}}–{{to}}，自 step {{onset}} 起不同",
+    steps: "step {{from}}–{{to}}",
+    onset: "step {{from}}–{{to}}，自 step {{onset}} 起不同",
     begins_one: "rank {{ranks}} 始于 {{place}}",
     begins_other: "rank {{ranks}} 始于 {{place}}",
     later_one: "rank {{ranks}} 自 {{place}} 起不同",

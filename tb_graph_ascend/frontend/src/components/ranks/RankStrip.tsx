@@ -126,7 +126,8 @@ function Row({ row, index, steps, here, active, go, earliest }: RowProps) {
 type Translate = ReturnType<typeof useTranslation>["t"];
 
 function stepsText({ steps, onset }: Strip, t: Translate): string {
-  const facts = { count: steps.length, from: steps[0], to: steps[steps.length - 1], onset };
+  const facts = { from: steps[0], to: steps[steps.length - 1], onset };
+  if (steps.length === 1) return t("strip.step", { step: facts.from });
   return t(onset === null ? "strip.steps" : "strip.onset", facts);
 }
 
