@@ -17,9 +17,11 @@ from builder.compare.modes import Mode, mode_of
 from builder.compare.pair_forms import PairForms
 from builder.compare.precision import working_precision
 from builder.compare.rounding import (
+    forgive_moved_tokens,
     forgive_products,
     forgive_quotients,
     forgive_rounding,
+    forgive_underflow,
     reduced_gradients,
     statistical_distance,
 )
@@ -44,7 +46,7 @@ from builder.dump.reader import Dump
 from builder.dump.values import Record
 from builder.match.nodes import Matching
 from builder.match.value_pairing import SURPLUS, ValuePairs, pair_values
-from msprobe_core.format import SKETCH_VERSION
+from msprobe_core.format import SKETCH_VERSION, spacing_near_zero
 
 
 @dataclass(slots=True)
@@ -53,11 +55,12 @@ class Comparison:
 
     By row of `pairs`: `records` and `statistics` of both sides, `keys`, `error`, its tolerance
     `limit`, `score`, `norm_error`, `is_output`, `distance` (L2, the least that is known; NaN where
-    nothing is), `unseen` (the sketches differ where all four statistics agree); `estimates` from
-    sketches, None without any; `tensors`, `unreadable` and `differs` (what differs besides the
-    numbers) where there is something to say; `unwritten` are the rows of memory that nobody had
-    written, `unread` those of inputs that their call does not read, `incomparable` those that mean
-    another thing in the other framework: they have no error.
+    nothing is), `spacing` of its formats' numbers near zero, `unseen` (the sketches differ where
+    all four statistics agree); `estimates` from sketches, None without any; `tensors`,
+    `unreadable` and `differs` (what differs besides the numbers) where there is something to say;
+    `unwritten` are the rows of memory that nobody had written, `unread` those of inputs that their
+    call does not read, `incomparable` those that mean another thing in the other framework: they
+    have no error.
     By the problem's nodes in execution order: `depth` in blocks, `node_score`, `node_input_score`
     (NaN = no values). `columns` holds what is known of each side's values in their own order,
     `forms` what their form numbers mean.
@@ -76,6 +79,7 @@ class Comparison:
     score: Floats
     norm_error: Floats
     distance: Floats
+    spacing: Floats
     is_output: NDArray[np.bool_]
     node_score: Floats
     node_input_score: Floats
@@ -117,9 +121,16 @@ def setting_of(matching: Matching, columns: tuple[Columns, Columns], forms: Form
 
 
 def compare(
-    matching: Matching, tolerance: Tolerance, setting: Setting | None = None, cores: int = 1
+    matching: Matching,
+    tolerance: Tolerance,
+    setting: Setting | None = None,
+    cores: int = 1,
+    moved_share: float = 0.0,
 ) -> Comparison:
-    """Measure and score every value pair of two matched trees; `cores` read tensor files."""
+    """Measure and score every value pair of two matched trees; `cores` read tensor files.
+
+    `moved_share` of the tokens of a layer went to other experts by rounding.
+    """
     problem, benchmark = matching.problem.dump, matching.benchmark.dump
     pairs = pair_values(matching)
     ours = _records(problem, pairs.problem.tolist())
@@ -147,12 +158,16 @@ def compare(
     norm_error[incomparable] = np.nan
     limit = _tolerances(pair_forms, setting, nodes, tolerance)
     distance = _distances(left, right, estimates, tensors)
+    spacing = pair_forms.spread(_spacing)
     if mode != "md5":
+        error = forgive_underflow(error, limit, distance, spacing, right.size)
         reduced = reduced_gradients(matching, nodes, is_output, right)
         error = forgive_rounding(error, limit, distance, reduced, right.size)
         shapes = [record.shape for record in theirs]
         error = forgive_products(error, limit, distance, matching, nodes, right, shapes)
         error = forgive_quotients(error, limit, distance, matching, nodes, is_output, right)
+        norm = np.fmax(left.table[3], right.table[3])
+        error = forgive_moved_tokens(error, limit, distance, norm, moved_share, matching, nodes)
     score = score_of(error, limit)
     count = len(matching.problem.in_order)
     return Comparison(
@@ -169,6 +184,7 @@ def compare(
         score=score,
         norm_error=norm_error,
         distance=distance,
+        spacing=spacing,
         is_output=is_output,
         node_score=_worst_by_node(score, nodes, is_output, count),
         node_input_score=_worst_by_node(score, nodes, ~is_output, count),
@@ -330,6 +346,10 @@ def _tolerances(
         return coarsest_epsilon((p.dtype, b.dtype, *setting.precision))
 
     return np.asarray(tolerance.grown(setting.depth[nodes]) * pair_forms.spread(epsilon))
+
+
+def _spacing(p: Record, b: Record) -> float:
+    return max(spacing_near_zero(record.dtype or "") for record in (p, b))
 
 
 def _worst_by_node(

@@ -13,11 +13,18 @@ from numpy.typing import NDArray
 
 from builder.compare.statistics import Floats, Statistics
 from builder.match.nodes import Matching
+from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
 # The gradient that goes into a reduction carries a whole pass of rounding, element by element,
 # which its norm does not show.
 REDUCTION = 4.0
+# Tokens at the edge between two experts, and estimates of distances, are off by a factor that is
+# rarely larger.
+_MOVED = 2.0
+# Two right results of one call, each within one unit in the last place of the exact one and rounded
+# without regard to the other, are hardly further apart than one and a half units of an element.
+ROUNDED = 1.5
 # Divisions by tensors, with the number of tensors they read; the divisor is the last.
 _QUOTIENTS = {
     "div": 2,
@@ -48,6 +55,47 @@ def forgive_rounding(
     with np.errstate(invalid="ignore"):
         rounding = (size < count) & (distance <= REDUCTION * limit * norm)
     return np.asarray(np.where(rounding & (error > limit), limit, error))
+
+
+def underflow(spacing: Floats, size: Floats) -> Floats:
+    """The L2 distance that rounding leaves of values so small that their format has few numbers.
+
+    `spacing` is how far apart the numbers of a value's format lie near zero: each element is off
+    by up to ROUNDED times that, whatever its own size.
+    """
+    return np.asarray(ROUNDED * spacing * np.sqrt(size))
+
+
+def forgive_underflow(
+    error: Floats, limit: Floats, distance: Floats, spacing: Floats, size: Floats
+) -> Floats:
+    """Errors set to at most the tolerance where the spacing of numbers near zero explains them."""
+    with np.errstate(invalid="ignore"):
+        lost = (error > limit) & np.isfinite(error) & (distance <= underflow(spacing, size))
+    return np.asarray(np.where(lost, limit, error))
+
+
+def forgive_moved_tokens(
+    error: Floats,
+    limit: Floats,
+    distance: Floats,
+    norm: Floats,
+    share: float,
+    matching: Matching,
+    nodes: NDArray[np.int64],
+) -> Floats:
+    """Errors behind the forward pass, set to at most the tolerance where moved tokens explain them.
+
+    `share` of a layer's tokens went to other experts by rounding. m of T terms of like size that
+    are taken away from a sum and others put there leave it √(2m/T) of its norm apart.
+    """
+    if share == 0:
+        return error
+    behind = [phase_of(node) != "forward" for node in matching.problem.in_order]
+    with np.errstate(invalid="ignore"):
+        explained = distance <= _MOVED * np.sqrt(2 * share) * norm
+        moved = np.array(behind, dtype=bool)[nodes] & explained & (error > limit)
+    return np.asarray(np.where(moved & np.isfinite(error), limit, error))
 
 
 def statistical_distance(problem: Statistics, benchmark: Statistics) -> Floats:

@@ -13,12 +13,13 @@ from builder.compare.comparison import Comparison
 from builder.diagnosis.edges import NO_EXCESS, Excess, excess_over
 from builder.diagnosis.element_calls import api_name
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.finding import Finding
 from builder.diagnosis.gains import CHOOSING
 from builder.diagnosis.naming import Naming
 from builder.diagnosis.nonfinite import open_nonfinite, unmatched_makes_nonfinite
 from builder.diagnosis.walked import Walked
 from builder.flow.feeding import Flow
+from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
 # A call that computes as in the other run is named from this excess on, and behind a finding, where

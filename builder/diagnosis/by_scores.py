@@ -11,7 +11,7 @@ from builder.diagnosis.case import Case
 from builder.diagnosis.changed_calls import candidate_that_made, open_candidate
 from builder.diagnosis.divergence import DivergentRows
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
 from builder.diagnosis.lone_updates import take_back_lone_updates
 from builder.diagnosis.nonfinite import open_nonfinite, unmatched_makes_nonfinite
@@ -24,9 +24,11 @@ from builder.diagnosis.rules import (
     finding_inside,
     first_answer,
     has_another_argument_behind_a_tie,
+    may_follow_a_finding,
 )
 from builder.diagnosis.walked import Walked
 from builder.match.layout_calls import REASON as LAYOUT
+from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 
@@ -40,8 +42,7 @@ def walk_by_scores(comparison: Comparison, threshold: float) -> Walked:
     ledger = state.ledger
     take_back_lone_updates(state.facts, ledger)
     late = state.late_candidate() if not ledger.findings else None
-    if not ledger.findings:
-        state.find_drift(nodes)
+    state.find_drift(nodes)
     state.hand_on_updates()
     for finding in ledger.findings:
         finding.propagated_to = len(finding.carriers)
@@ -248,8 +249,13 @@ class _Walk:
         return finding
 
     def find_drift(self, nodes: list[TreeNode]) -> None:
-        """Name the steepest node of a difference that grew too slowly to begin anywhere."""
+        """Name the steepest node of a difference that grew too slowly to begin anywhere.
+
+        Behind a finding only what no recorded value leads to from it.
+        """
         drifted = [n for n in nodes if self._has_drifted(n)]
+        if self.ledger.findings:
+            drifted = [n for n in drifted if self._is_apart_from_findings(n)]
         if drifted:
             steepest = max(drifted, key=self._steepness)
             rows = self.facts.divergent(steepest).outputs
@@ -275,6 +281,11 @@ class _Walk:
         if not all(node in partner for node in (*ours, *theirs)):
             return False
         return not any(self.facts.divergent(node).arguments for node in ours)
+
+    def _is_apart_from_findings(self, node: TreeNode) -> bool:
+        if phase_of(node) != "forward" or node in self.ledger.source:
+            return False
+        return not may_follow_a_finding(self.facts, self.ledger, node)
 
     def _steepness(self, node: TreeNode) -> float:
         return (self.facts.scores(node)[0] or 0.0) - self.facts.reads(node)

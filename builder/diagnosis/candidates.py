@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from builder.diagnosis.facts import ESTIMATED, Facts
-from builder.diagnosis.finding import phase_of
 from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.nodes import Matching
+from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
 CandidateKind = Literal["extra", "missing", "argument", "precision"]

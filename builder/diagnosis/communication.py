@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from builder.diagnosis.finding import phase_key
 from builder.dump.values import Record
+from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode
 from builder.reasons import Reason
 from msprobe_core.format import COMMUNICATION

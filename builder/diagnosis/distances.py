@@ -10,21 +10,18 @@ from numpy.typing import NDArray
 
 from builder.compare.comparison import Comparison
 from builder.compare.mask_constants import hold_masks
+from builder.compare.rounding import ROUNDED, underflow
 from builder.compare.statistics import Bools, Floats, Statistics
 from builder.diagnosis.paired_values import PairedValues
 from builder.match.tree import TreeNode
 from msprobe_core.format import machine_epsilon
 
-# Two right results of one call, each within one unit in the last place of the exact one and rounded
-# without regard to the other, are hardly further apart than one and a half units of an element.
-ROUNDED = 1.5
 # Sums are carried in float32 at least; in another order they leave a few roundings of that.
 SUMMED = 4.0
 CARRIED = SUMMED * 2.0**-23
 # Projections of a sketch are stored in float32: a distance that they tell may be off by so much.
 _RESOLUTION = 2.0**-21
 _SINGLE = 2.0**-23
-_HALF, _HALF_SPACING = ("torch.float16", "float16", "Float16"), 2.0**-24
 
 
 class Distances(PairedValues):
@@ -152,13 +149,8 @@ class Distances(PairedValues):
         self.epsilon: list[float] = epsilon.tolist()
         self.working = working
         self.unit: list[float] = unit.tolist()
-        noise = SUMMED * unit * norm + ROUNDED * self._spacing() * np.sqrt(self.size)
+        noise = SUMMED * unit * norm + underflow(self.comparison.spacing, np.asarray(self.size))
         self.noise: list[float] = noise.tolist()
-
-    def _spacing(self) -> Floats:
-        """How far apart the numbers of a format lie near zero; only float16's are ever met."""
-        half = [self.whose(lambda form: form.dtype in _HALF, side) for side in (0, 1)]
-        return np.asarray(np.where(half[0] | half[1], _HALF_SPACING, 0.0))
 
     def _epsilons(self, side: Literal[0, 1]) -> Floats:
         forms = [machine_epsilon(form.dtype or "") for form in self.comparison.forms.listed()]

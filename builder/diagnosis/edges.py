@@ -14,10 +14,10 @@ from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.element_calls import api_name
 from builder.diagnosis.excess import UNKNOWN, Expected
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.finding import Phase, phase_of
 from builder.diagnosis.structure import is_in, scope_of
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
+from builder.match.step_phases import StepPhase, phase_of
 from builder.match.tree import TreeNode
 from msprobe_core.format import is_integer_dtype
 
@@ -80,7 +80,7 @@ class Edges:
         self._facts, self._known, self._flows = facts, known, flows
         self._matching = facts.comparison.matching
         self._inside: dict[TreeNode | None, float] = defaultdict(float)
-        self._in_pass: dict[Phase, float] = defaultdict(float)
+        self._in_pass: dict[StepPhase, float] = defaultdict(float)
         self._incomparable = frozenset(facts.comparison.incomparable)
 
     def makers(self, row: int) -> Makers:

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from builder.match.step_phases import phase_key
 from builder.match.tree import TreeNode
 from builder.reasons import Reason
 
@@ -18,8 +19,6 @@ FindingKind = Literal[
     "precision",
     "communication",
 ]
-Phase = Literal["forward", "backward", "after"]
-_PHASES: tuple[Phase, ...] = ("forward", "backward", "after")
 
 
 @dataclass(slots=True, eq=False)
@@ -54,22 +53,3 @@ class Finding:
     def sort_key(self) -> tuple[int, int]:
         """Forward before backward before what follows it, then execution order."""
         return phase_key(self.node, self.order)
-
-
-def phase_key(node: TreeNode, order: int) -> tuple[int, int]:
-    """Sorts nodes of one step by the part of it that they run in, then by their order."""
-    return (_PHASES.index(phase_of(node)), order)
-
-
-def phase_of(node: TreeNode) -> Phase:
-    """The part of a step that a node runs in.
-
-    Recomputed calls run during the backward pass; gradient synchronisation, clipping and the
-    optimizer come after it.
-    """
-    if node.recomputed or node.direction == "backward":
-        return "backward"
-    top = node
-    while top.parent is not None and top.parent.kind not in ("root", "collection"):
-        top = top.parent
-    return "after" if top.entry is None or top.after_backward else "forward"

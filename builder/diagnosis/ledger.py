@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import Literal
 
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.finding import Finding, FindingKind, phase_of
+from builder.diagnosis.finding import Finding, FindingKind
 from builder.diagnosis.scaling import ScaledGradients
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT, Producers
+from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import Reason

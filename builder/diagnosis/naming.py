@@ -10,11 +10,12 @@ from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.edges import Edges, Excess
 from builder.diagnosis.excess import Expected
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
 from builder.diagnosis.structure import Change, Changes, scope_of
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
+from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.reasons import Reason
 

@@ -14,8 +14,9 @@ from builder.diagnosis.changed_calls import (
     open_candidate,
 )
 from builder.diagnosis.facts import ESTIMATED, Facts
-from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
+from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import Reason
@@ -129,6 +130,8 @@ def reads_moved_elements(case: Case) -> Finding | None:
 
 def follows_the_latest_finding(case: Case) -> Finding | None:
     """Nothing more precise is known, and an earlier finding may explain it."""
+    if not may_follow_a_finding(case.facts, case.ledger, case.node):
+        return None
     return case.ledger.latest(weak=True)
 
 
@@ -157,6 +160,8 @@ def grew_out_of_a_finding(case: Case) -> Finding | None:
     before = case.facts.reads(case.node)
     if comes := comes_from_a_wrong_loss(case):
         return comes
+    if not may_follow_a_finding(case.facts, case.ledger, case.node):
+        return None
     if before > 0 or not has_grown(case):
         return case.ledger.latest(weak=before > 0)
     return None
@@ -280,6 +285,27 @@ def finding_behind(facts: Facts, ledger: Ledger, indices: range | list[int]) -> 
             # NaN has no fingerprint; what made the latest one is the natural cause.
             return ledger.latest_nonfinite
     return None
+
+
+def may_follow_a_finding(facts: Facts, ledger: Ledger, node: TreeNode) -> bool:
+    """Whether what a node reads may come from a finding, as far as its values can be traced.
+
+    Only values that differ are followed upstream. Where the maker of one is not known, or the way
+    grows long, anything may be behind it; so it may behind a gradient, whose call reads
+    activations that its entry does not list.
+    """
+    if node.direction == "backward" or phase_of(node) != "forward":
+        return True
+    seen, asked = {node}, [node]
+    while asked and len(seen) <= _UPSTREAM:
+        differing = facts.problem_values(facts.inexact_inputs(asked.pop()))
+        makers = {ledger.producers.of(index) for index in differing if index != SURPLUS}
+        if None in makers or any(maker in ledger.source for maker in makers):
+            return True
+        new = [maker for maker in makers if maker is not None and maker not in seen]
+        asked += new
+        seen.update(new)
+    return bool(asked)
 
 
 def finding_inside(ledger: Ledger, node: TreeNode) -> Finding | None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
 from builder.match.layout_calls import REASON as LAYOUT
+from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.reasons import Reason
 

@@ -16,12 +16,12 @@ from typing import Any
 import msgspec
 
 from builder.diagnosis.communication import link, messages
-from builder.diagnosis.finding import phase_key
 from builder.dump.json_files import read_json
 from builder.dump.reader import dump_file, read_dump, read_stacks
 from builder.dump.sources import find_sources
 from builder.errors import BuilderError, OutputError
 from builder.judge.overflow import CauseKind, dirty_inputs, first_cause, has_values
+from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode, build_tree
 from builder.run.executor import LocalProcesses
 from builder.work.outcome import PairOutcome

@@ -129,7 +129,12 @@ def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
         plan=plan,
         problem=problem,
         benchmark=benchmark,
-        comparison=compare(merged.matching, options.tolerance, cores=cores),
+        comparison=compare(
+            merged.matching,
+            options.tolerance,
+            cores=cores,
+            moved_share=merged.resolution.moved_share,
+        ),
         overflow=(overflow_levels(problem), overflow_levels(benchmark)),
         merged=merged,
     )

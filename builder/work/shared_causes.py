@@ -13,8 +13,9 @@ import numpy as np
 
 from builder.compare.comparison import Comparison
 from builder.compare.score import THRESHOLD
-from builder.diagnosis.finding import Finding, phase_of
+from builder.diagnosis.finding import Finding
 from builder.diagnosis.lone_updates import is_update
+from builder.match.step_phases import phase_of
 from builder.ranks.joining.told import names_of
 from builder.work.merged import MergedMatch
 

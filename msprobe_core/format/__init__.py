@@ -3,7 +3,12 @@
 Standard library only, so that reading a dump never loads a framework.
 """
 
-from msprobe_core.format.dtypes import canonical_dtype, is_integer_dtype, machine_epsilon
+from msprobe_core.format.dtypes import (
+    canonical_dtype,
+    is_integer_dtype,
+    machine_epsilon,
+    spacing_near_zero,
+)
 from msprobe_core.format.groups import group_id
 from msprobe_core.format.layout import (
     CONSTRUCT_FILE,
@@ -62,5 +67,6 @@ __all__ = [
     "parse_step_dir",
     "saved_entry",
     "saved_gradient_entry",
+    "spacing_near_zero",
     "values_file",
 ]

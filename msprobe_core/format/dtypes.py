@@ -29,6 +29,10 @@ _EPSILON = {
 }
 
 
+# The smallest positive number of a format, which is how far apart its numbers lie near zero.
+_SPACING = {"float16": 2.0**-24, "complex32": 2.0**-24, "bfloat16": 2.0**-133}
+
+
 def canonical_dtype(name: str) -> str:
     """One spelling per dtype: `torch.float32`, `Float32` and `mindspore.float32` give `float32`."""
     short = name.rpartition(".")[2].lower()
@@ -44,6 +48,14 @@ def machine_epsilon(name: str) -> float | None:
     if dtype.startswith("float8"):
         return _EPSILON["bfloat16"]
     return _EPSILON.get(dtype)
+
+
+def spacing_near_zero(name: str) -> float:
+    """How far apart the numbers of a 16-bit float lie near zero; 0 for wider formats and integers.
+
+    IEEE 754 binary16 ends at 2⁻²⁴, which squares of gradients meet daily; bfloat16 at 2⁻¹³³.
+    """
+    return _SPACING.get(canonical_dtype(name), 0.0)
 
 
 def is_integer_dtype(dtype: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import nn
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 from torch.profiler import ProfilerActivity, profile
@@ -81,13 +82,27 @@ def make_fx_in_step() -> Made:
     return model, step
 
 
-@situation("the profiler")
+class UsesItsOutput(nn.Module):
+    """What it returns gets gradients from within and from without, which autograd adds up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = self.layer(x)
+        return y, (y * 2).sum(), torch.tanh(y).mean()
+
+
+@situation("the profiler", core=True)
 def profiler() -> Made:
-    model = Net()
+    model = nn.ModuleList([Net(), UsesItsOutput()])
 
     def step(_: int) -> Any:
         with profile(activities=[ProfilerActivity.CPU]) as found:
-            loss = train(model)
+            loss = train(model[0])
+            y, *others = model[1](normal(4, 8))
+            (y.sin().sum() + sum(others)).backward()
         counts = {e.key: e.count for e in found.key_averages() if e.key.startswith("aten::")}
         return loss, sorted(counts.items())
 

@@ -63,7 +63,7 @@ def forward_mode() -> Made:
     return model, step
 
 
-@situation("jvp and jacobians")
+@situation("jvp and jacobians", core=True)
 def jacobians() -> Made:
     model = small()
 
@@ -75,7 +75,7 @@ def jacobians() -> Made:
     return model, step
 
 
-@situation("functional_call")
+@situation("functional_call", core=True)
 def functional() -> Made:
     model = Net()
 

@@ -121,7 +121,7 @@ class RunValues:
             return "gradient"
         entry = parse(owner)
         if entry is None or entry.direction == "forward":
-            return "forward"
+            return "gradient" if owner in self._scaling else "forward"
         shape = self.run.records[self.run.parts[index].records[0]].shape
         if entry.kind != "api":
             # A bias that layers return for others to add has its gradient among theirs.
@@ -130,6 +130,31 @@ class RunValues:
         parent = self.run.dump.parents.get(owner)
         is_gradient = parent is not None and shape in self.parameter_shapes(parent)
         return "gradient" if is_gradient else "call_gradient"
+
+    @cached_property
+    def _scaling(self) -> frozenset[str]:
+        """In-place calls outside of all modules on parameters' gradients, as loss scaling makes.
+
+        They run before or after gradients are reduced: what they read and write is a gradient.
+        """
+        gradients = {
+            fingerprint(record)
+            for index, key in enumerate(self.keys)
+            if key.startswith("parameters_grad.")
+            for record in self.records(index)
+        } - {()}
+        return frozenset(
+            owner
+            for owner, (start, stop) in self.run.dump.ranges.items()
+            if start < stop and self._is_loose_in_place(owner)
+            if any(fingerprint(record) in gradients for record in self.records(start))
+        )
+
+    def _is_loose_in_place(self, owner: str) -> bool:
+        entry = parse(owner)
+        if entry is None or entry.kind != "api" or not entry.type_name.endswith("_"):
+            return False
+        return self.run.dump.parents.get(owner) is None and not entry.type_name.endswith("__")
 
     @cached_property
     def _biases(self) -> frozenset[Shape]:

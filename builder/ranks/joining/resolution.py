@@ -37,7 +37,10 @@ class Conflict:
 
 @dataclass(slots=True)
 class Resolution:
-    """What became of the values: by the index of the problem's value its reading and trust."""
+    """What became of the values: by the index of the problem's value its reading and trust.
+
+    `moved_share` is the largest share of a layer's tokens that rounding gave to other experts.
+    """
 
     factor: float = 1.0
     readings: dict[int, Reading] = field(default_factory=dict)
@@ -47,6 +50,7 @@ class Resolution:
     set_aside: Counter[str] = field(default_factory=Counter)
     conflicts: list[Conflict] = field(default_factory=list)
     compared: int = 0
+    moved_share: float = 0.0
 
 
 class Sides:

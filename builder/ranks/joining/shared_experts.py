@@ -33,6 +33,7 @@ def of_shared_experts(sides: Sides, tensors: Pairs, roundings: Roundings) -> Pai
     parents, records = values.run.dump.parents, values.run.dump.values.records
     experts = {o: expert_of(f"{parents.get(o, '')} {o}") for o in values.run.dump.ranges}
     unlike: set[str] = set()
+    tokens: dict[str, Extents] = {}
     kept = np.ones(len(tensors), dtype=bool)
     for at, (index, other) in enumerate(tensors.tolist()):
         owner = values.owner[index]
@@ -40,7 +41,10 @@ def of_shared_experts(sides: Sides, tensors: Pairs, roundings: Roundings) -> Pai
             continue
         records[index] = msgspec.structs.replace(records[index], sketch=None)
         ours, theirs = (_extents(v, i) for v, i in zip(sides.values, (index, other), strict=True))
-        if ours is None or theirs is None or ours[1] != theirs[1] or ours[0] == theirs[0]:
+        if ours is None or theirs is None or ours[1] != theirs[1]:
+            continue
+        tokens.setdefault(experts[owner], (ours[0], theirs[0]))
+        if ours[0] == theirs[0]:
             continue
         rounding = roundings.of(owner, [values.dtype(index)])
         if abs(ours[0] - theirs[0]) <= _most_ties(ours[0] + theirs[0], rounding):
@@ -50,8 +54,26 @@ def of_shared_experts(sides: Sides, tensors: Pairs, roundings: Roundings) -> Pai
         elif values.class_of(index) == "forward":
             sides.leave_unlike((index, other), (ours, theirs))
             kept[at] = False
+    if unlike:
+        sides.result.moved_share = moved_share(tokens)
     sides.weak |= {owner for owner, expert in experts.items() if expert in unlike}
     return np.asarray(tensors[kept])
+
+
+def moved_share(tokens: dict[str, Extents]) -> float:
+    """The largest share of a layer's tokens that went to another expert; by expert, of both sides.
+
+    One that moved is missing at one expert and is more at another.
+    """
+    layers: dict[str, list[Extents]] = {}
+    for expert, of_both in tokens.items():
+        layers.setdefault(expert.rpartition(".")[0], []).append(of_both)
+    shares = [
+        sum(abs(ours - theirs) for ours, theirs in of_layer) / 2 / sum(t for _, t in of_layer)
+        for of_layer in layers.values()
+        if any(theirs for _, theirs in of_layer)
+    ]
+    return max(shares, default=0.0)
 
 
 def _most_ties(tokens: int, rounding: float) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
+from msprobe.pytorch.monitor.known_names import say_unknown
 from msprobe.pytorch.monitor.monitor_tables import Tables
 from msprobe.pytorch.monitor.statistics import OPS, measure
 from msprobe.pytorch.monitor.watching import (
@@ -43,8 +43,8 @@ class TrainerMonitorV2:
             self.config: Mapping[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path}: {error}", "give a JSON file of the monitor") from error
-        _say_unknown(path, "field", self.config, _FIELDS)
-        _say_unknown(path, "monitor", self.config.get("monitors", {}), _MONITORS)
+        say_unknown(path, "field", self.config, _FIELDS)
+        say_unknown(path, "monitor", self.config.get("monitors", {}), _MONITORS)
         if self.config.get("format", "csv") != "csv":
             raise ValueError(f"{path}: format {self.config['format']!r}; csv is what there is")
         self._step = 0
@@ -176,13 +176,3 @@ _V2_SIDES = {
     "actv_grad.input": "grad_input",
     "actv_grad.output": "grad_output",
 }
-
-
-def _say_unknown(
-    path: str | Path, what: str, given: Mapping[str, object], known: tuple[str, ...]
-) -> None:
-    for name in given:
-        if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-            say(f"{path}: there is no {what} {name!r}; {hint}")

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from msprobe.pytorch.monitor.alert_rules import Rule, read_rules
+from msprobe.pytorch.monitor.known_names import nearest, say_unknown
 from msprobe.pytorch.monitor.statistics import OPS
 from msprobe_core.errors import ConfigError
 from msprobe_core.report import say
 
 _LAST = 10**8
-_NOT_DONE = frozenset(
-    "mg_direction ur_distribution cc_distribution print_struct stack_info append_output dynamic_on "
-    "recording_l2_features l2_targets sa_order alert monitor_mbs_grad".split()
-)
-"""Fields that are known and have no effect here; each is said once where it is asked for."""
+_NO_EFFECT = ("ur_distribution", "recording_l2_features", "l2_targets", "sa_order")
+"""Known and without a table, here as in mindstudio-probe 26.2.0 where a plain run writes csv."""
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "bool": (bool,),
     "int": (int,),
@@ -27,11 +26,14 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "list": (list,),
     "dict": (dict,),
 }
+_COUNTS = {"start_step": 0, "step_interval": 1, "collect_times": 1, "step_count_per_record": 1}
+"""Numbers of steps, and the least that each may be."""
+COLLECTIVE_FIELDS = ("enable", "cc_codeline", "cc_pre_hook", "cc_log_only")
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorSettings:
-    """The fields of v1 that are followed; see docs/trends.md for what each means."""
+    """The fields of v1; see docs/trends.md for what each means."""
 
     targets: dict[str, Any] = field(default_factory=dict)
     format: str = "csv"
@@ -43,15 +45,24 @@ class MonitorSettings:
     forward_only: bool = False
     backward_only: bool = False
     wg_distribution: bool = False
+    monitor_mbs_grad: bool = False
     mv_distribution: bool = False
+    mg_direction: bool = False
     param_distribution: bool = False
+    cc_distribution: dict[str, Any] = field(default_factory=dict)
+    alert: dict[str, Any] = field(default_factory=dict)
     module_ranks: list[int] = field(default_factory=list)
     start_step: int = 0
     step_interval: int = 1
     collect_times: int = _LAST
     step_count_per_record: int = 1
+    print_struct: bool = False
+    stack_info: bool = False
     squash_name: bool = False
+    append_output: list[str] = field(default_factory=list)
+    dynamic_on: bool = False
     time: str = ""
+    rules: tuple[Rule, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -77,31 +88,48 @@ def read_settings(path: str | Path) -> MonitorSettings:
         raise ConfigError(f"{path}: {error}", "give a JSON file of the monitor") from error
     if not isinstance(given, dict):
         raise ConfigError(f"{path}: no JSON object", 'write {"targets": {}, …}')
-    known = {each.name: str(each.type) for each in fields(MonitorSettings)}
-    for name in [name for name in given if name not in known]:
-        _say_unknown(path, name, [*known, *_NOT_DONE], given.pop(name))
+    types = {each.name: str(each.type) for each in fields(MonitorSettings) if each.name != "rules"}
+    given = _known_fields(path, given, types)
     for name, value in given.items():
-        _check_type(path, name, value, known[name].partition("[")[0])
-    unknown = [op for op in given.get("ops", []) if op not in OPS]
-    for op in unknown:
-        near = get_close_matches(str(op), OPS, 1)
-        say(f"{path}: ops: no {op!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-    if unknown:
-        given["ops"] = [op for op in given["ops"] if op in OPS]
+        _check_type(path, name, value, types[name].partition("[")[0])
+    _check_numbers(path, given)
+    given["ops"] = say_unknown(path, "statistic", given.get("ops", []), OPS)
     if given.get("format", "csv") not in ("csv", "trend"):
         say(f"{path}: format {given['format']!r} is none of csv and trend; csv is written")
         given["format"] = "csv"
-    return MonitorSettings(**given)
+    _check_collectives(path, given.get("cc_distribution", {}))
+    return MonitorSettings(**given, rules=tuple(read_rules(path, given.get("alert", {}))))
 
 
-def _say_unknown(path: str | Path, name: str, known: list[str], value: object) -> None:
-    if name in _NOT_DONE:
-        if value:
+def _known_fields(
+    path: str | Path, given: dict[str, Any], types: Mapping[str, str]
+) -> dict[str, Any]:
+    """The fields that have an effect; of each other one something is said."""
+    for name in (each for each in given if each not in types):
+        if name not in _NO_EFFECT:
+            say_unknown(path, "field", [name], [*types, *_NO_EFFECT])
+        elif given[name]:
             say(f"{path}: {name} has no effect here; docs/trends.md says what to use instead")
-        return
-    near = get_close_matches(name, known, 1)
-    hint = f"did you mean {near[0]!r}?" if near else "docs/trends.md lists the fields"
-    say(f"{path}: there is no field {name!r}; {hint}")
+    return {name: value for name, value in given.items() if name in types}
+
+
+def _check_collectives(path: str | Path, given: Mapping[str, Any]) -> None:
+    for name in (each for each in given if each not in COLLECTIVE_FIELDS):
+        hint = nearest(name, COLLECTIVE_FIELDS)
+        raise ConfigError(f"{path}: cc_distribution has no {name!r}", hint)
+    for pattern in given.get("cc_codeline") or []:
+        try:
+            re.compile(pattern)
+        except (re.error, TypeError) as error:
+            hint = r'write a pattern such as "train.py\\[23\\]"'
+            raise ConfigError(f"{path}: cc_codeline {pattern!r}: {error}", hint) from error
+
+
+def _check_numbers(path: str | Path, given: dict[str, Any]) -> None:
+    """Numbers of steps that are too small are said and left at their default."""
+    for name, least in _COUNTS.items():
+        if given.get(name, least) < least:
+            say(f"{path}: {name} is {given.pop(name)}, less than {least}; the default is taken")
 
 
 def _check_type(path: str | Path, name: str, value: object, wanted: str) -> None:

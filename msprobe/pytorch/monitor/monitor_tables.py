@@ -46,10 +46,12 @@ class Tables:
             if not rows:
                 continue
             self._folder.mkdir(parents=True, exist_ok=True)
-            name = self._pattern.format(kind=kind, first=self._first, last=last)
-            with (self._folder / name).open("w", newline="", encoding="utf-8") as file:
+            path = self._folder / self._pattern.format(kind=kind, first=self._first, last=last)
+            goes_on = path.exists()  # a training that was started again, in the same folder
+            with path.open("a", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(self._headers[kind])
+                if not goes_on:
+                    writer.writerow(self._headers[kind])
                 writer.writerows([[self._text(cell) for cell in row] for row in rows])
         self._rows = {kind: [] for kind in self._rows}
 

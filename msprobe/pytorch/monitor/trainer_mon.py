@@ -2,36 +2,34 @@
 
 Where the former one was wrong this one is right: numbers keep significant digits, the optimizer's
 state belongs to the step that made it, a gradient that does not exist makes no row, and nothing
-that fails here ends the training. `"format": "trend"` writes trends instead.
+that is asked for or fails here ends the training. `"format": "trend"` writes trends instead.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
-from datetime import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from msprobe.pytorch.monitor.monitor_settings import read_settings
+from msprobe.pytorch.monitor.alert_rules import FOLDER, Place, RuleWatch
+from msprobe.pytorch.monitor.following import Following
+from msprobe.pytorch.monitor.monitor_settings import MonitorSettings, read_settings
 from msprobe.pytorch.monitor.monitor_tables import Row, Tables
+from msprobe.pytorch.monitor.output_folder import output_folder
 from msprobe.pytorch.monitor.statistics import measure
-from msprobe.pytorch.monitor.watching import (
-    ModuleHooks,
-    around_step,
-    gradient_of,
-    safely,
-    state_of,
-)
+from msprobe.pytorch.monitor.switched_on import ConfigurationWatch
+from msprobe.pytorch.monitor.watching import around_step
 from msprobe.pytorch.trends import Trends
 from msprobe_core.report import say
 from msprobe_core.torch.rank import current_rank
 
 _GRADIENTS = ("grad_unreduced", "grad_reduced")
-_OUTERMOST = ("layers.", "embedding.", "final_", "output_", "norm.")
+_TAGGED = {"grad_unreduced": "acc_grad", "grad_reduced": "post_grad"}
+"""What alerts call the kinds that tables call otherwise."""
 
 
 class TrainerMon:
@@ -48,9 +46,13 @@ class TrainerMon:
         self.settings = read_settings(config_file_path)
         self.ops = self.settings.columns
         self._base = Path(os.environ.get("MONITOR_OUTPUT_DIR", "./monitor_output"))
+        self._switch = ConfigurationWatch(Path(config_file_path))
         self._step = 0
-        self._hooks: list[ModuleHooks] = []
+        self._rank = 0
+        self._parts: list[nn.Module] = []
+        self._following: Following | None = None
         self._rows: dict[str, dict[str, list[Row]]] = {}
+        self._headers: dict[str, list[str]] = {}
         self._trends: Trends | None = None
 
     def set_monitor(self, model: object, *given: object, **named: object) -> None:
@@ -66,22 +68,22 @@ class TrainerMon:
         self._micro = _count("grad_acc_steps", named.get("grad_acc_steps", (counts or [1])[0]), 1)
         start = named.get("start_iteration", counts[1] if len(counts) > 1 else 0)
         self._step = _count("start_iteration", start, 0)
-        parts = [model] if isinstance(model, nn.Module) else list(model)  # type: ignore[call-overload]
-        rank = current_rank() or 0
-        if self.settings.module_ranks and rank not in self.settings.module_ranks:
+        self._parts = [model] if isinstance(model, nn.Module) else list(model)  # type: ignore[call-overload]
+        self._rank = current_rank() or 0
+        if self.settings.module_ranks and self._rank not in self.settings.module_ranks:
             return
         if self.settings.format == "trend":
             shown = "all" if self.settings.xy_distribution else None
             self._trends = Trends(
-                self._base, parts, optimizer, activations=shown, start_iteration=self._step
+                self._base, self._parts, optimizer, activations=shown, start_iteration=self._step
             )
             return
-        folder = self._base / f"{_time(self.settings.time)}-rank{rank}-{secrets.token_hex(4)}"
-        self._tables = Tables(folder, self.settings.step_count_per_record, self.settings.ndigits)
-        for stage, part in enumerate(parts):
-            self._watch(stage, part)
+        if self._switch.waits:
+            self._follow_switch()
+        else:
+            self._begin(self.settings)
         if optimizer is not None:
-            around_step(optimizer, self._before, lambda: self._after(optimizer))
+            around_step(optimizer, lambda: self._before(optimizer), lambda: self._after(optimizer))
 
     set_wrapped_optimizer = monitor_gnorm_with_ad = set_monitor
 
@@ -100,99 +102,92 @@ class TrainerMon:
     def reload_xy(self, xy_distribution: bool = False) -> None:
         """Does nothing any more, as its name's deprecation said."""
 
-    def _watch(self, stage: int, model: nn.Module) -> None:
-        settings = self.settings
-        self._named = getattr(self, "_named", [])
-        targets = tuple(settings.targets)
-        for name, parameter in model.named_parameters():
-            if parameter.requires_grad and (not targets or name.startswith(targets)):
-                self._named.append((stage, self._shown(name), parameter))
-        if settings.wg_distribution:
-            for place, name, parameter in self._named:
-                take = self._unreduced(place, name)
-                parameter.register_post_accumulate_grad_hook(take)
-        if settings.xy_distribution:
-            directions = [
-                direction
-                for direction, left_out in (
-                    ("forward", settings.backward_only),
-                    ("backward", settings.forward_only),
-                )
-                if not left_out
-            ]
-            every = not targets or settings.all_xy
-            self._hooks.append(
-                ModuleHooks(
-                    model,
-                    lambda name: every or name in targets or f"{stage}:{name}" in targets,
-                    lambda kind, name, micro, tensor: self._take(kind, name, tensor, micro, stage),
-                    self._module_name,
-                    directions,
-                )
-            )
+    def close(self) -> None:
+        """Write what is left and take all hooks off; scripts that end need not call it."""
+        self._end()
+        if self._trends is not None:
+            self._trends.close()
 
-    def _unreduced(self, stage: int, name: str) -> Any:  # noqa: ANN401  # a hook of torch
-        calls = [0]
+    def _begin(self, settings: MonitorSettings) -> None:
+        """Follow what a configuration asks for, into a folder of its own."""
+        self.settings, self.ops = settings, settings.columns
+        self._folder = output_folder(self._base, self._rank, settings)
+        self._tables = Tables(self._folder, settings.step_count_per_record, settings.ndigits)
+        dumps = self._base / FOLDER if settings.alert.get("dump") else None
+        self._rules = RuleWatch(list(settings.rules), self._rank, dumps)
+        self._following = Following(settings, self._parts, self._micro, self._take)
 
-        def take(parameter: torch.Tensor) -> None:
-            calls[0] += 1
-            gradient = gradient_of(parameter)
-            if calls[0] % self._micro == 0 and gradient is not None:
-                safely(self._take, "grad_unreduced", name, gradient, None, stage)
+    def _end(self) -> None:
+        """Let go of the model and write what is left."""
+        if self._following is not None:
+            self._following.close()
+            self._following = None
+            self._tables.write()
 
-        return take
-
-    def _before(self) -> None:
-        for stage, name, parameter in self._named:
-            gradient = gradient_of(parameter)
-            if self.settings.wg_distribution and gradient is not None:
-                self._take("grad_reduced", name, gradient, None, stage)
-            if self.settings.param_distribution:
-                self._take("param_origin", name, parameter, None, stage)
+    def _before(self, optimizer: object) -> None:
+        if self._following is not None:
+            self._following.before_step(optimizer)
 
     def _after(self, optimizer: object) -> None:
-        for stage, name, parameter in self._named:
-            if self.settings.mv_distribution:
-                for kind in ("exp_avg", "exp_avg_sq"):
-                    state = state_of(optimizer, parameter, kind)
-                    if state is not None:
-                        self._take(kind, name, state, None, stage)
-            if self.settings.param_distribution:
-                self._take("param_updated", name, parameter, None, stage)
-        self._end_step()
+        step, self._step = self._step, self._step + 1
+        if self._following is not None:
+            # Rows that are measured here belong to the step that has just been made.
+            self._step = step
+            self._following.after_step(optimizer)
+            self._end_step(self._following)
+            self._step = step + 1
+            self._tables.end_step(step)
+        self._follow_switch()
+
+    def _follow_switch(self) -> None:
+        """Start at the next step what was switched on, and end what is done."""
+        settings = self.settings
+        if not self._switch.waits:
+            return
+        last = settings.start_step + settings.collect_times * settings.step_interval
+        if self._following is not None and self._step >= last:
+            self._end()
+            self._switch.turn_off()
+        fresh = self._switch.switched_on()
+        if fresh is not None:
+            self._end()
+            self._begin(replace(fresh, start_step=self._step))
 
     def _take(
-        self, kind: str, name: str, tensor: torch.Tensor, micro: int | None, stage: int
+        self, kind: str, name: str, stage: int, micro: int | None, tensor: torch.Tensor
     ) -> None:
-        if self.settings.is_due(self._step):
-            place = [stage, name, self._step, *([] if micro is None else [micro])]
-            row = [*place, *measure(tensor, self.ops, self.settings.eps)]
-            self._rows.setdefault(kind, {}).setdefault(name, []).append(row)
+        if not self.settings.is_due(self._step):
+            return
+        numbers = measure(tensor, self.ops, self.settings.eps)
+        place = [stage, name, self._step, *([] if micro is None else [micro])]
+        self._headers.setdefault(
+            kind,
+            ["vpp_stage", "name", "step", *([] if micro is None else ["micro_step"]), *self.ops],
+        )
+        self._rows.setdefault(kind, {}).setdefault(name, []).append([*place, *numbers])
+        if self._rules.rules:
+            measured = Place(_TAGGED.get(kind, kind), name, stage, self._step, micro)
+            self._rules.look(measured, dict(zip(self.ops, numbers, strict=True)))
 
-    def _end_step(self) -> None:
+    def _end_step(self, following: Following) -> None:
         for kind, by_name in self._rows.items():
             rows = [row for rows in by_name.values() for row in rows]
-            micro = ["micro_step"] if kind in ("actv", "actv_grad") else []
             if kind == "actv":
                 rows = _inputs_before_outputs(by_name)
-            elif kind == "actv_grad":
+            elif "micro_step" in self._headers[kind]:
                 rows.sort(key=lambda row: row[3])  # type: ignore[arg-type,return-value]
-            self._tables.add(kind, ["vpp_stage", "name", "step", *micro, *self.ops], rows)
+            self._tables.add(kind, self._headers[kind], rows)
         self._rows = {}
-        for hooks in self._hooks:
-            hooks.end_step()
-        step, self._step = self._step, self._step + 1
-        self._tables.end_step(step)
-
-    def _module_name(self, module: str, side: str, index: int, count: int) -> str:
-        end = side.rpartition(".")[2]
-        return f"{self._shown(module)}.{end}" + (f"_{index}" if count > 1 else "")
-
-    def _shown(self, name: str) -> str:
-        if self.settings.squash_name:
-            at = min((i for i in (name.find(part) for part in _OUTERMOST) if i >= 0), default=0)
-            return name[at:]
-        return name
+        self._rules.end_step()
+        if following.structure is not None:
+            where = self._base / "module_struct" / f"rank{self._rank}"
+            say(f"monitor: wrote {following.structure.write(where)}")
+            following.structure = None
+        if following.callers is not None:
+            following.callers.write(self._folder)
+            following.callers = None
+        if following.collectives is not None:
+            following.collectives.end_step()
 
 
 def _inputs_before_outputs(by_name: dict[str, list[Row]]) -> list[Row]:
@@ -212,9 +207,3 @@ def _count(name: str, value: object, default: int) -> int:
         return value
     say(f"{name} is {value!r}, not a whole number; {default} is taken")
     return default
-
-
-def _time(form: str) -> str:
-    """The folder's time as it has always been, or with `"time": "iso"` one that has a year."""
-    now = datetime.now().astimezone()
-    return now.strftime("%Y-%m-%dT%H-%M-%S" if form == "iso" else "%b%d_%H-%M-%S")

@@ -13,6 +13,7 @@ import torch
 
 from msprobe_core.format import LARGEST, PROJECTIONS
 from msprobe_core.torch.measure.one_pass import read_once
+from msprobe_core.torch.measure.storages import storage_size
 
 # A sign per row is shared by a block of columns and another per column is drawn for each
 # projection: that takes one pass over the elements instead of eight. 127 is prime: a column of a
@@ -98,7 +99,7 @@ def repeats_too_much(tensor: torch.Tensor) -> bool:
     size = tensor.numel()
     if size <= MOST_REPEATED:
         return False
-    return size * tensor.element_size() > torch._C.TensorBase.untyped_storage(tensor).nbytes()
+    return size * tensor.element_size() > storage_size(tensor)
 
 
 def sketch_text(projections: list[float]) -> str:

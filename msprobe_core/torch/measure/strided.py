@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from msprobe_core.torch.measure.storages import storage_place, storage_size
+
 
 class Unreadable(Exception):  # noqa: N818 - an outcome, not an error
     """A tensor without readable elements (meta device, fake tensors); the text says which."""
@@ -58,8 +60,7 @@ def has_memory(tensor: torch.Tensor) -> bool:
         return True
     steps = zip(tensor.shape, tensor.stride(), strict=True)
     last = tensor.storage_offset() + sum((size - 1) * step for size, step in steps)
-    storage = torch._C.TensorBase.untyped_storage(tensor)
-    return (last + 1) * tensor.element_size() <= storage.nbytes()
+    return (last + 1) * tensor.element_size() <= storage_size(tensor)
 
 
 def _elements_of(tensor: torch.Tensor) -> torch.Tensor:
@@ -112,7 +113,7 @@ def _wrapped(tensor: torch.Tensor) -> torch.Tensor:
 def _is_backed(tensor: torch.Tensor) -> bool:
     """Whether a subclass has memory: the storage of a wrapper has a size and no place."""
     try:
-        return bool(torch._C.TensorBase.untyped_storage(tensor).data_ptr())
+        return bool(storage_place(tensor))
     except RuntimeError:
         return False
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch._C import _functorch
 
+from msprobe_core.torch.measure.storages import lend_storage, storage_key, take_back
 from msprobe_core.torch.measure.strided import PLAIN, is_simple
 from msprobe_core.torch.memory.views import WHOLE, Extent, View, inside, view_of
 from msprobe_core.torch.memory.whole import WholeStorage
@@ -30,7 +31,6 @@ as they were in no practical case, one of a sixteenth part in one piece touches 
 _INFERENCE = -1
 _is_gone: Callable[[int], bool] = getattr(torch.UntypedStorage, "_expired")  # noqa: B009
 _let_go: Callable[[int], None] = torch.UntypedStorage._free_weak_ref
-storage_of: Callable[[torch.Tensor], torch.UntypedStorage] = torch._C.TensorBase.untyped_storage
 _memory_view = ctypes.pythonapi.PyMemoryView_FromMemory
 _memory_view.restype, _memory_view.argtypes = (
     ctypes.py_object,
@@ -144,7 +144,11 @@ class Memory:
 
     def note_write(self, tensor: torch.Tensor) -> None:
         """Note that a tensor was seen to be written, by what counts versions or does not."""
-        self._note(storage_of(tensor), tensor, is_simple(tensor))
+        storage = lend_storage(tensor)
+        try:
+            self._note(storage, tensor, is_simple(tensor))
+        finally:
+            take_back(storage)
         self.written(view_of(tensor).extent if self.made else WHOLE)
 
     def written(self, extent: Extent = WHOLE) -> None:
@@ -219,17 +223,21 @@ class MemoryBook:
 
     def at(self, tensor: torch.Tensor, simple: bool) -> Memory:
         """The record of a tensor's storage as it is now; `simple` is what `is_simple` says."""
-        storage = storage_of(tensor)
-        known = self._known.get(storage._cdata)
-        if known is None or known.is_gone:
-            known = self._known[storage._cdata] = Memory(storage, tensor, simple, self._closely)
-        else:
-            known.look(storage, tensor, simple, self._closely)
-        return known
+        storage = lend_storage(tensor)
+        try:
+            key = storage._cdata
+            known = self._known.get(key)
+            if known is None or known.is_gone:
+                known = self._known[key] = Memory(storage, tensor, simple, self._closely)
+            else:
+                known.look(storage, tensor, simple, self._closely)
+            return known
+        finally:
+            take_back(storage)
 
-    def known(self, storage: torch.UntypedStorage) -> Memory | None:
-        """The record of a storage; None where nothing is known of it."""
-        known = self._known.get(storage._cdata)
+    def known(self, key: int) -> Memory | None:
+        """The record of a storage by its key; None where nothing is known of it."""
+        known = self._known.get(key)
         return None if known is None or known.is_gone else known
 
     def allocated(self, tensor: torch.Tensor) -> None:
@@ -241,7 +249,7 @@ class MemoryBook:
     def written(self, tensors: Iterable[torch.Tensor]) -> None:
         """Note that somebody has just written these tensors."""
         for tensor in tensors:
-            memory = self.known(storage_of(tensor))
+            memory = self.known(storage_key(tensor))
             if memory is not None:
                 memory.note_write(tensor)
 

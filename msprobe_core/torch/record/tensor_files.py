@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 from msprobe_core.errors import WriteError
+from msprobe_core.torch.measure.storages import storage_size
 from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.record.pt_file import save_whole, write_pt
 
@@ -97,7 +98,7 @@ class TensorFiles:
 
     def _write_file(self, values: torch.Tensor, name: str) -> None:
         target = self._new(name)
-        if values.untyped_storage().nbytes() != values.numel() * values.element_size():
+        if storage_size(values) != values.numel() * values.element_size():
             values = values.clone()
         self.bytes += write_pt(target, values.cpu())
 

@@ -169,7 +169,7 @@ class TensorBook:
 
     def stored(self, storage: torch.UntypedStorage) -> None:
         """Note that a storage was written as such."""
-        memory = self._memory.known(storage)
+        memory = self._memory.known(storage._cdata)
         if memory is not None:
             memory.written()
 

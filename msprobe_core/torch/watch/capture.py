@@ -28,6 +28,7 @@ from msprobe_core.torch.watch.isolation import Isolation
 from msprobe_core.torch.watch.model_modules import Model
 from msprobe_core.torch.watch.modules import ModuleWatch
 from msprobe_core.torch.watch.npu_functions import NpuFunctions
+from msprobe_core.torch.watch.other_threads import OtherThreads
 from msprobe_core.torch.watch.regions import RegionWatch
 from msprobe_core.torch.watch.replaced_functions import ReplacedFunctions
 from msprobe_core.torch.watch.unlisted_calls import AutogradFunctions, namer
@@ -80,6 +81,7 @@ class Capture:
                 CustomCalls(custom, self._mode),
                 self._replaced,
                 NpuFunctions(self._mode),
+                OtherThreads(self._mode),
             ]
             if config.risk_level == "ALL":
                 self._watches.append(AutogradFunctions(self._mode))

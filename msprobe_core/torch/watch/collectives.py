@@ -217,7 +217,7 @@ class CollectiveWatch:
         self.finish(last=False)
         parent = self._parent_at(caller)
         name = f"{api.owner}.{trace.next_call(api.owner)}.forward"
-        written = _without_received(api.name, args, kwargs)
+        written = without_received(api.name, args, kwargs)
         return name, parent, begin_call(trace, name, api, parent, written, caller)
 
     def _close(
@@ -255,9 +255,10 @@ def _is_completed(work: object) -> bool:
     return completed is None or bool(completed())
 
 
-def _without_received(
+def without_received(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call with None for what is only filled by it."""
     place, keyword = _RECEIVED.get(name, (len(args), ""))
     if place < len(args):
         args = (*args[:place], None, *args[place + 1 :])

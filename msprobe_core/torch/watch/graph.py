@@ -7,10 +7,12 @@ whole graph for ever, as no collector sees through torch's own objects.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import fields, is_dataclass
 from typing import NamedTuple
 
 import torch
+from torch._C import _functorch
 from torch.autograd.graph import Node
 
 from msprobe_core.torch.measure.users_modes import users_modes_off
@@ -41,9 +43,21 @@ def edge_of(value: object) -> Edge | None:
         return node, value.output_nr
     if not torch.is_grad_enabled():
         return None
-    with users_modes_off(keep_transforms=True):  # torch makes a view to find it
-        edge = torch.autograd.graph.get_gradient_edge(value)
-    return edge.node, edge.output_nr
+    return _edge_of_leaf(value)
+
+
+def _edge_of_leaf(leaf: torch.Tensor) -> Edge | None:
+    """Torch makes a view to find it, which has to happen below the transforms inside the leaf's
+    own: above, a leaf is a constant. None where torch knows no node all the same.
+    """
+    level = _functorch.maybe_get_level(leaf)
+    with ExitStack() as left:
+        left.enter_context(users_modes_off(keep_transforms=level >= 0))
+        while level >= 0 and (top := _functorch.peek_interpreter_stack()) and top.level() > level:
+            left.callback(_functorch.push_dynamic_layer_stack, _functorch.pop_dynamic_layer_stack())
+        with torch.enable_grad():
+            made = leaf.view_as(leaf).grad_fn
+    return (made.next_functions[0][0], 0) if made and made.next_functions[0][0] else None
 
 
 def node_of(tensor: torch.Tensor) -> Node | None:

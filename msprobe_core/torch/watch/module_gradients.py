@@ -79,6 +79,7 @@ class ModuleGradients:
         self.older = {at for at, k in enumerate(self.keys) if k and (k[0] < start)}
         self._contested = {at for at, k in enumerate(self.keys) if k in inner} | self.older
         self._decided: set[int] = set()
+        self._alone: set[int] = set()
         self._all_senders = [0] * len(inputs)
         for sender in senders:
             for at, _ in sender.sends:
@@ -115,7 +116,7 @@ class ModuleGradients:
         living = [at for key, at in self._sender_keys if key in reached]
         self._awaited = len(living)
         self._senders = [sum(at in sends for sends in living) for at in range(len(self._senders))]
-        self._decided = set()
+        self._decided, self._alone = set(), set()
         for at in self._contested - self._shared_outputs:
             key = self.keys[at]
             assert key is not None
@@ -128,6 +129,8 @@ class ModuleGradients:
                 self._listen(consumer, at)
             if key in root_gradients:
                 self._pass().outside[at] = root_gradients[key]
+            elif len(outside) == 1 and at not in self._passed_on:
+                self._alone.add(at)
 
     def finish(self, mark: int = 0, early: bool = False) -> None:
         """End the pass: its entry waits for its turn."""
@@ -160,7 +163,11 @@ class ModuleGradients:
             gradient = sent[number] if number < len(sent) else None
             if self._trace.closed or gradient is None:
                 return
-            outside = self._pass().outside
+            current = self._pass()
+            if at in self._alone:  # held until it arrives, it would be added to in new memory
+                current.received[at] = self._text(current, gradient, "input", str(at))
+                return
+            outside = current.outside
             outside[at] = _sum(outside[at], gradient) if at in outside else gradient
 
         consumer.node.register_hook(self._safely(hook))
@@ -181,7 +188,7 @@ class ModuleGradients:
         return self._safely(hook)
 
     def _arrive(self, current: _Pass, at: int, gradient: torch.Tensor | None) -> None:
-        if at in self._shared_outputs:
+        if at in self._shared_outputs or at in self._alone:
             return
         if at in self._contested:
             gradient = current.outside.pop(at, None) if at in self._decided else None

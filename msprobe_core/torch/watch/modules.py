@@ -172,8 +172,7 @@ class ModuleWatch:
     def begin_pass(self) -> None:
         """Before autograd runs: watch the parameters that no call of their module has shown."""
         for module, path in self._all_modules:
-            if not self._parameters.knows(path):
-                self._parameters.watch(module, path, None)
+            self._parameters.watch(module, path, None)
 
     def forget(self) -> None:
         """The step has ended: hold nothing of its graph."""

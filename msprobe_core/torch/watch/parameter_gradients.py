@@ -6,30 +6,33 @@ The hook sits on the graph's accumulation node, not on the parameter, and goes w
 from __future__ import annotations
 
 from collections.abc import Callable
+from weakref import ref
 
 import torch
-from torch.autograd.graph import Node
 from torch.utils.hooks import RemovableHandle
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.trace import Trace
 from msprobe_core.format import parameters_grad_entry
-from msprobe_core.torch.measure.users_modes import users_modes_off
 from msprobe_core.torch.record.entries import guarded
+from msprobe_core.torch.watch.graph import edge_of
 from msprobe_core.values.text import quoted
 
 Gradients = tuple[torch.Tensor | None, ...]
+_Hook = Callable[[object, object], None]
 
 
 class ParameterWatch:
-    """Hooks the accumulation node of each parameter once per step and module that has it.
+    """Hooks the accumulation node of each parameter once for each module that has it.
 
-    The nodes are held until the step ends, so that one hook counts all its passes.
+    A node holds its parameter, and the graph holds the node: nothing here holds either, or weights
+    that a user computes for one call would live until the step ends. That a node is gone shows
+    in its hook, which only the node holds; the next one gets hooks of its own.
     """
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._hooked: dict[tuple[int, str], Node] = {}
+        self._hooked: dict[tuple[int, str], ref[_Hook]] = {}
         self._handles: list[RemovableHandle] = []
         self._modules: dict[str, _ModuleParameters] = {}
 
@@ -40,7 +43,8 @@ class ParameterWatch:
         for name, parameter in module._parameters.items():
             if parameter is None or not parameter.requires_grad:
                 continue
-            if (id(parameter), path) in self._hooked:
+            known = self._hooked.get((id(parameter), path))
+            if known is not None and known() is not None:
                 continue
             if parameter.grad_fn is not None:  # a computed weight has no gradient of its own
                 continue
@@ -48,19 +52,15 @@ class ParameterWatch:
             if owner is None:
                 owner = _ModuleParameters(self._trace, path, type(module).__name__, call)
                 self._modules[path] = owner
-            with users_modes_off(keep_transforms=True):  # torch makes a view to find it
-                node = torch.autograd.graph.get_gradient_edge(parameter).node
+            edge = edge_of(parameter)
+            if edge is None:
+                continue
             before, after = owner.hooks(name, parameter)
-            self._handles += [node.register_prehook(before), node.register_hook(after)]
-            owner.expected += 1
-            self._hooked[id(parameter), path] = node
-
-    def knows(self, path: str) -> bool:
-        """Whether a call of the module at that path has shown its parameters."""
-        return path in self._modules
+            self._handles += [edge[0].register_prehook(before), edge[0].register_hook(after)]
+            self._hooked[id(parameter), path] = ref(after)
 
     def forget(self) -> None:
-        """Hold no node of the graph any more, and take the hooks off those that live on."""
+        """Take the hooks off the nodes that live on."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
@@ -74,23 +74,23 @@ class _ModuleParameters:
     def __init__(self, trace: Trace, path: str, class_name: str, call: ModuleCall | None) -> None:
         self._trace, self._path, self._class, self._call = trace, path, class_name, call
         self._entries: list[Entry | None] = []
-        self.expected = 0
+        self._counts: dict[str, int] = {}
 
     def hooks(
         self, name: str, parameter: torch.nn.Parameter
-    ) -> tuple[Callable[[Gradients], None], Callable[[object, object], None]]:
+    ) -> tuple[Callable[[Gradients], None], _Hook]:
         """What is called before and after a gradient is accumulated.
 
         Hooks of the user's run in between: an optimizer in them takes the gradient away. What will
         be accumulated is recorded before them then.
         """
-        count, recorded = 0, False
+        recorded = False
+        self._counts.setdefault(name, 0)
 
         def record(gradient: Callable[[], object]) -> None:
-            nonlocal count
-            count += 1
+            self._counts[name] += 1
             try:
-                self._add(count - 1, name, gradient)
+                self._add(self._counts[name] - 1, name, gradient)
             except Exception as error:  # nothing of this may reach the user's step
                 self._trace.report(f"gradient of {self._path}.{name}", error)
 
@@ -128,7 +128,7 @@ class _ModuleParameters:
         if not selection.wants(name, picked):
             return None
         entry = Entry(name)
-        entry.open = self.expected
+        entry.open = len(self._counts)
         self._trace.add(entry)
         return entry
 

@@ -14,6 +14,7 @@ from builder.match.nodes import match_trees
 from builder.match.tree import Tree, build_tree
 from tests.builder.dumps import Json, backward, forward, tensor, write_dump
 
+A = "Torch.mul.0.forward"
 MODULE = "Module.key.Linear.backward.0"
 GRADIENT = "Module.key.Linear.parameters_grad.0"
 
@@ -49,6 +50,27 @@ def test_a_small_gradient_of_full_size_is_no_sum(tmp_path: Path) -> None:
         return {call: backward([tensor(1.0)], [tensor(norm)])}
 
     assert score(tmp_path, entry(2e-8), entry(5e-8), "Torch.mul.0.backward") > 0.9
+
+
+@pytest.mark.parametrize(
+    ("dtype", "apart", "agrees"),
+    [
+        ("torch.float16", 2.0**-24, True),
+        ("torch.float16", 2.0**-21, False),
+        ("torch.bfloat16", 2.0**-24, False),
+        ("torch.float32", 2.0**-24, False),
+    ],
+)
+def test_numbers_near_zero_are_as_far_apart_as_their_format_has_any(
+    tmp_path: Path, dtype: str, apart: float, agrees: bool
+) -> None:
+    def entry(size: float) -> dict[str, Json]:
+        # Sixteen elements of 2⁻²⁴, the smallest number of float16.
+        made = tensor(4 * size, Max=size, Min=0.0, Mean=size, dtype=dtype, shape=[16])
+        return {A: forward([tensor(1.0, dtype=dtype)], [made])}
+
+    found = score(tmp_path, entry(2.0**-24), entry(2.0**-24 + apart), A)
+    assert (found == 0.0) is agrees
 
 
 @pytest.mark.parametrize(("smallest", "agrees"), [(1e-8, True), (1.0, False)])
@@ -102,3 +124,24 @@ def test_a_weights_gradient_that_cancels_is_rounding(
 
     found = score(tmp_path, entry(0.7 * norm), entry(norm), GRADIENT)
     assert (found == 0.0) is agrees
+
+
+@pytest.mark.parametrize(
+    ("share", "apart", "agrees"),
+    [(0.0, 0.1, False), (0.01, 0.1, True), (0.01, 0.5, False), (0.25, 0.5, True)],
+)
+def test_gradients_are_apart_by_the_tokens_that_ties_moved(
+    tmp_path: Path, share: float, apart: float, agrees: bool
+) -> None:
+    call, back = "Torch.mul.0.forward", "Torch.mul.0.backward"
+
+    def entry(side: str, norm: float) -> Tree:
+        data = {call: forward([tensor(1.0)], [tensor(norm)])}
+        data[back] = backward([tensor(1.0)], [tensor(norm)])
+        return build_tree(read_dump(write_dump(tmp_path / side, data, dict.fromkeys(data))))
+
+    matching = match_trees(entry("p", 1.0 + apart), entry("b", 1.0))
+    found = compare(matching, Tolerance(), moved_share=share)
+    at = {name: node.exec_order for name, node in matching.problem.by_name.items()}
+    assert (float(found.node_score[at[back]]) == 0.0) is agrees
+    assert found.node_score[at[call]] > 0.5  # what was put out before is not excused

@@ -105,7 +105,8 @@ def test_the_evidence_says_in_words_what_it_says_in_numbers(tmp_path: Path) -> N
         assert report.apart is not None and report.explained is not None
         assert 6 * report.explained < report.apart
         said = next(each for each in report.reasons if each == sentence(reason))
-        assert f"is {report.explained:.1%} off" in said and f"is {report.apart:.1%} off" in said
+        assert f"accounts for {report.explained:.1%}" in said
+        assert f"is {report.apart:.1%} off" in said
     # The second call reads what the first has moved by 10⁻⁴, and puts out three times as much.
     assert reports[1].apart == pytest.approx(2 / 3, rel=0.5)
     assert 0 < (reports[1].explained or 0.0) < 0.01

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.builder.diagnosis.small_runs import A, B, C, Entries, chain, findings, names
 from tests.builder.dumps import backward, forward, tensor
 
@@ -159,6 +161,35 @@ def test_a_difference_that_only_drifts_is_named_where_it_is_steepest(tmp_path: P
 
     (found,) = findings(tmp_path, entries(growth), entries([1.0] * len(growth)))
     assert found.reasons[0]["code"] == "drift"
+
+
+@pytest.mark.parametrize("read", [0.0, 1.2e-5], ids=["on equal inputs", "on inputs let pass"])
+def test_a_second_fault_that_no_value_leads_to_from_the_first_is_named(
+    tmp_path: Path, read: float
+) -> None:
+    other = "Torch.other.0.forward"
+
+    def run(out: float, *norms: float) -> Entries:
+        return {other: forward([tensor(5)], [tensor(out)]), **chain(*norms)}
+
+    ours = run(6.6, 10, 20 * (1 + read), 30 * (1 + 2.5 * read), 80)
+    assert names(findings(tmp_path, ours, run(6, 10, 20, 30, 40))) == [other, C]
+
+
+def test_a_difference_behind_values_of_unknown_makers_is_laid_to_the_finding(
+    tmp_path: Path,
+) -> None:
+    other = "Torch.other.0.forward"
+
+    def run(out: float, read: float, made: float) -> Entries:
+        return {
+            other: forward([tensor(5)], [tensor(out)]),
+            A: forward([tensor(read)], [tensor(made)]),
+        }
+
+    ours = run(6.6, 20 * (1 + 3e-5), 80)
+    (found,) = findings(tmp_path, ours, run(6, 20, 40))
+    assert (found.node.name, found.propagated_to) == (other, 1)
 
 
 def test_a_parameter_without_effect_explains_nothing_else(tmp_path: Path) -> None:

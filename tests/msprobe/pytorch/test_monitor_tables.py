@@ -134,11 +134,11 @@ def test_v1_follows_what_is_targeted(v1: Callable[..., Path]) -> None:
 def test_v1_says_the_nearest_field(
     v1: Callable[..., Path], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    v1({"wg_distributon": True, "ops": ["norm", "nan"], "print_struct": True})
+    v1({"wg_distributon": True, "ops": ["norm", "nan"], "ur_distribution": True})
     said = capfd.readouterr().err
     assert "did you mean 'wg_distribution'?" in said
     assert "did you mean 'nans'?" in said
-    assert "print_struct has no effect here" in said
+    assert "ur_distribution has no effect here" in said
     with pytest.raises(TypeError, match="ndigits is 'many'"):
         v1({"ndigits": "many"})
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from builder import BuildOptions, build, diagnose
+from builder.ranks.joining.shared_experts import moved_share
 
 _EXPERT = "Module.mlp.experts.{}.Linear.forward.0"
 
@@ -70,3 +71,14 @@ def _findings(folder: Path, ours: list[int], theirs: list[int], dtype: str) -> l
 def test_ties_are_told_from_faults(dtype: str, moved: int, is_silent: bool, tmp_path: Path) -> None:
     found = _findings(tmp_path, [20 - moved, 20 + moved], [20, 20], dtype)
     assert (found == []) is is_silent, found
+
+
+def test_the_share_of_moved_tokens_is_that_of_the_layer_with_most() -> None:
+    tokens = {
+        "layers.0.experts.0": (10, 10),
+        "layers.0.experts.1": (30, 30),
+        "layers.1.experts.0": (12, 10),
+        "layers.1.experts.1": (28, 30),
+    }
+    assert moved_share(tokens) == pytest.approx(2 / 40)
+    assert moved_share({"layers.0.experts.0": (0, 0)}) == 0.0

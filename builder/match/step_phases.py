@@ -1,0 +1,29 @@
+"""The parts of a training step: forward, backward, and what comes after."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from builder.match.tree import TreeNode
+
+StepPhase = Literal["forward", "backward", "after"]
+_PHASES: tuple[StepPhase, ...] = ("forward", "backward", "after")
+
+
+def phase_key(node: TreeNode, order: int) -> tuple[int, int]:
+    """Sorts nodes of one step by the part of it that they run in, then by their order."""
+    return (_PHASES.index(phase_of(node)), order)
+
+
+def phase_of(node: TreeNode) -> StepPhase:
+    """The part of a step that a node runs in.
+
+    Recomputed calls run during the backward pass; gradient synchronisation, clipping and the
+    optimizer come after it.
+    """
+    if node.recomputed or node.direction == "backward":
+        return "backward"
+    top = node
+    while top.parent is not None and top.parent.kind not in ("root", "collection"):
+        top = top.parent
+    return "after" if top.entry is None or top.after_backward else "forward"

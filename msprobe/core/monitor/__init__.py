@@ -1,0 +1,1 @@
+"""Tools over what a monitor wrote, by the names that scripts use."""

@@ -1,0 +1,64 @@
+"""What kind of value a part of a run is, which says what layouts are usual for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from builder.dump.reader import Dump
+from builder.dump.values import Record, Values
+from builder.ranks.assembly.assemble import assemble
+from builder.ranks.joining.parts import RunValues
+from builder.ranks.layout.coordinates import Place, RunLayout
+
+_ALONE = RunLayout({}, {0: Place(0, {})})
+_MODULE = "Module.fc.Linear.forward.0"
+
+
+def _record(number: float) -> Record:
+    return Record(
+        type="torch.Tensor",
+        dtype="torch.float16",
+        shape=(4, 2),
+        Max=number,
+        Min=0.0,
+        Mean=number / 2,
+        Norm=number,
+    )
+
+
+def _run(call: str, read: float, parent: str | None) -> RunValues:
+    """A gradient of norm 8, and a call that reads something and puts out its half."""
+    entries = {
+        "Module.fc.Linear.parameters_grad.0": {"parameters_grad.weight": 8.0},
+        call: {"input.0": read, "output.0": read / 2},
+    }
+    values, ranges = Values(), {}
+    for name, cells in entries.items():
+        ranges[name] = (len(values.keys), len(values.keys) + len(cells))
+        values.keys += cells
+        values.records += map(_record, cells.values())
+    parents: dict[str, str | None] = {call: parent, "Module.fc.Linear.parameters_grad.0": None}
+    dump = Dump(Path("d"), "statistics", "mix", "pytorch", values, ranges, parents, {}, {}, [])
+    return RunValues(assemble({0: dump}, _ALONE, 1, join=True))
+
+
+@pytest.mark.parametrize(
+    ("call", "read", "parent", "found"),
+    [
+        ("Tensor.mul_.0.forward", 8.0, None, "gradient"),
+        ("Tensor.div_.0.forward", 8.0, None, "gradient"),
+        ("Tensor.mul_.0.forward", 7.0, None, "forward"),
+        ("Tensor.mul_.0.forward", 8.0, _MODULE, "forward"),
+        ("Tensor.mul.0.forward", 8.0, None, "forward"),
+        ("Tensor.__add__.0.forward", 8.0, None, "forward"),
+    ],
+    ids=["scaled", "divided", "another", "in a module", "not in place", "an operator"],
+)
+def test_what_scales_a_gradient_in_place_reads_and_writes_gradients(
+    call: str, read: float, parent: str | None, found: str
+) -> None:
+    run = _run(call, read, parent)
+    kinds = {run.class_of(i) for i, owner in enumerate(run.owner) if owner == call}
+    assert kinds == {found}
