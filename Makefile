@@ -25,7 +25,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
+        contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo compile-faults compile-models parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -205,6 +205,13 @@ confirm-zoo: venv  ## ten findings proven by giving the problem run the benchmar
 models-zoo: venv  ## the same for eight models of transformers; installs them
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
 	$(BIN)/python -m tests.zoo --models --seed 1
+
+compile-faults: venv  ## twelve faults seeded into compilers: the first wrong module and call are named
+	$(BIN)/python -W ignore -m tests.compile_faults
+
+compile-models: venv  ## twelve models of transformers, timm, diffusers under inductor, recorded; installs them; goes on where it was ended
+	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]' $(TORCH) timm diffusers
+	$(BIN)/python -W ignore -m benchmarks.compiled docs/howto/graph-mode.md
 
 # --- measurements ----------------------------------------------------------------------------------
 

@@ -50,6 +50,8 @@ SENTENCES = {
     "all here",
     "hidden_by_infinity": "infinities in its output hide whether it agrees; {reader} reads it as "
     "{value}, and there the outputs differ",
+    "handed_on": "{reader} receives {value} from here, and it differs; what this call receives "
+    "agrees, and what it hands on is not recorded",
     "first_inexact": "everything before agrees to the last digit, {value} is the first that does "
     "not; {reader} makes the difference grow",
     "replica_differs": "{value} should be the same on all {axis} ranks and is not: rank {ranks} "
@@ -73,6 +75,7 @@ SENTENCES = {
     "elements_differ": "{value}: the four statistics agree, but the elements are about "
     "{error:.0%} apart",
     "unwritten": "{value}: memory that nobody had written yet, which is not compared",
+    "fused": "{value}: a compiler has fused it away, so it has no numbers to compare",
     "unread": "{value}: the call does not read it (beta is 0), so it is not compared",
     "incomparable": "{value}: the frameworks record gradients of different things here, so it is "
     "not compared",

@@ -64,7 +64,8 @@ def run_situation(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain, again = _run(situation, None), _run(situation, None)
-        again = _run(situation, None) if plain.digests != again.digests else again
+        if plain.digests != again.digests:  # the first one imports, which may draw random numbers
+            plain, again = again, _run(situation, None)
         assert plain.digests == again.digests, "plain runs differ among themselves"
         outcomes = []
         for level, task in specs:

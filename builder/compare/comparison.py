@@ -58,9 +58,9 @@ class Comparison:
     nothing is), `spacing` of its formats' numbers near zero, `unseen` (the sketches differ where
     all four statistics agree); `estimates` from sketches, None without any; `tensors`,
     `unreadable` and `differs` (what differs besides the numbers) where there is something to say;
-    `unwritten` are the rows of memory that nobody had written, `unread` those of inputs that their
-    call does not read, `incomparable` those that mean another thing in the other framework: they
-    have no error.
+    `unwritten` are the rows of memory that nobody had written, `fused` those of values that a
+    compiler kept out of memory, `unread` those of inputs that their call does not read,
+    `incomparable` those that mean another thing in the other framework: they have no error.
     By the problem's nodes in execution order: `depth` in blocks, `node_score`, `node_input_score`
     (NaN = no values). `columns` holds what is known of each side's values in their own order,
     `forms` what their form numbers mean.
@@ -91,6 +91,7 @@ class Comparison:
     estimates: Estimates | None
     unseen: NDArray[np.bool_]
     unwritten: list[int]
+    fused: list[int]
     unread: list[int]
     incomparable: list[int]
 
@@ -149,10 +150,10 @@ def compare(
     error = _errors(mode, pair_forms, (ours, theirs), by_statistics, estimates, tensors)
     is_output = pair_forms.are_outputs(forms)
     error = _without_other_kernels(error, matching, nodes, is_output, (ours, theirs))
-    unwritten = [row for row, (p, b) in enumerate(zip(ours, theirs)) if p.unwritten or b.unwritten]
+    unwritten, fused = _not_in_memory(ours, theirs)
     unread = unread_rows(matching, pairs)
     incomparable = rows_of_another_meaning(matching, nodes, is_output)
-    blank = unwritten + unread + incomparable
+    blank = unwritten + fused + unread + incomparable
     error[blank] = np.nan
     norm_error = norm_relative_error(left, right)
     norm_error[incomparable] = np.nan
@@ -196,9 +197,17 @@ def compare(
         estimates=estimates,
         unseen=_unseen(by_statistics, error, limit, estimates),
         unwritten=unwritten,
+        fused=fused,
         unread=unread,
         incomparable=incomparable,
     )
+
+
+def _not_in_memory(ours: list[Record], theirs: list[Record]) -> tuple[list[int], list[int]]:
+    """The rows of values that nobody had written, and of those that a compiler fused away."""
+    pairs = list(zip(ours, theirs, strict=True))
+    unwritten = [row for row, (p, b) in enumerate(pairs) if p.unwritten or b.unwritten]
+    return unwritten, [row for row, (p, b) in enumerate(pairs) if p.fused or b.fused]
 
 
 def _without_other_kernels(

@@ -284,6 +284,24 @@ class Edges:
         # Of g − p·Σg behind it, with p of norm 1 at most.
         return whole + (1 + sqrt((known.theirs[row].shape or (1,))[-1])) * part
 
+    def silent_maker(self, node: TreeNode, row: int) -> TreeNode | None:
+        """The backward call that made a gradient which `node` received, where none is recorded that
+        it hands on: that of the one call which read what the forward call of `node` put out.
+        """
+        forward, known = node.forward, self._known
+        if node.direction != "backward" or forward not in self._matching.partner:
+            return None
+        alike = [
+            r for r in known.outputs(forward) if known.theirs[r].shape == known.theirs[row].shape
+        ]
+        values = {self._facts.value_pair(each)[0] for each in alike}
+        numbers = {self._flows[0].prints.numbers[value] for value in values} - {NO_PRINT}
+        readers = {reader for number in numbers for reader in self._readers.get(number, ())}
+        backs = [reader.backward for reader in readers]
+        if len(backs) != 1 or backs[0] not in self._matching.partner:
+            return None
+        return None if known.outputs(backs[0]) else backs[0]
+
     def _is_sum(self, row: int, parts: list[int]) -> bool:
         """Whether the benchmark's gradient is the sum of some others: its sketch tells."""
         _, columns = self._facts.comparison.columns

@@ -110,6 +110,11 @@ class Naming:
             reason = self.facts.score_reason("batch_differs", [row])
         elif (latest := self.ledger.latest()) is not None and not excess.told:
             return latest
+        elif (silent := self.edges.silent_maker(node, row)) is not None:
+            said: Reason = {"code": "handed_on", "value": key, "reader": node.name}
+            finding = self.ledger.open(silent, "introduced", said)
+            finding.inherits = self._keys([row])
+            return self._with_evidence(finding, excess)
         else:
             reason = self.facts.score_reason("input_differs", [row])
         finding = self.ledger.open(node, "input_differs", reason)

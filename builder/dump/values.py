@@ -29,6 +29,7 @@ class Record(msgspec.Struct, gc=False):
     md5: str | float | None = None  # xor writes a 0-d tensor as a number
     sketch: str | None = None
     unwritten: bool | None = None
+    fused: bool | None = None  # a compiler has kept it out of memory
     value: object = None
     group_ranks: list[int] | None = None
     source: str | None = None  # `<entry>.output.<path>` that an input is, where the dumper knew

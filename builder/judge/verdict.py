@@ -80,6 +80,8 @@ def _notes(comparison: Comparison) -> Iterable[tuple[int, Reason]]:
         yield row, {"code": "elements_differ", "value": comparison.keys[row], "error": error}
     for row in comparison.unwritten:
         yield row, {"code": "unwritten", "value": comparison.keys[row]}
+    for row in comparison.fused:
+        yield row, {"code": "fused", "value": comparison.keys[row]}
     for row in comparison.unread:
         yield row, {"code": "unread", "value": comparison.keys[row]}
     for row in comparison.incomparable:

@@ -29,12 +29,13 @@ class Answer:
     """What came of a check.
 
     `changed` are results that are not bit-equal in the compiled model with and without the
-    recording; `vanished` those of them that differ from eager only without it. `counted` is what
-    the compiler did without and with the recording.
+    recording, of as many as `results`; `vanished` those of them that differ from eager only without
+    it. `counted` is what the compiler did without and with the recording.
     """
 
     diagnosis: Diagnosis
     database: Path
+    results: int
     changed: list[str]
     vanished: list[Vanished]
     counted: dict[str, tuple[int, int]]
@@ -64,16 +65,26 @@ class _Ran:
 
 
 def check_compilation(
-    make: MakeCase, folder: Path, backend: str | Run = "inductor", level: str = "mix"
+    make: MakeCase,
+    folder: Path,
+    backend: str | Run = "inductor",
+    level: str = "mix",
+    fullgraph: bool = False,
 ) -> Answer:
     """Compare the compiled model with the eager one and leave dumps and result below a folder.
 
     Each run makes its case anew, from the same seed. Raises CheckError when two eager runs differ,
-    as nothing could be told then, and what the model raises.
+    as nothing could be told then, and what the model raises; with `fullgraph` what torch raises
+    where it cannot compile the model as one graph.
     """
+
+    def compiled(model: torch.nn.Module) -> Run:
+        run: Run = torch.compile(model, backend=backend, fullgraph=fullgraph)
+        return run
+
     _refuse_chance(make)
-    plain = _run(make, lambda model: _compiled(model, backend))
-    recorded = _recorded(make, folder / "compiled", level, lambda m: _compiled(m, backend))
+    plain = _run(make, compiled)
+    recorded = _recorded(make, folder / "compiled", level, compiled)
     eager = _recorded(make, folder / "eager", level, lambda model: model)
     changed = _unequal(plain.results, recorded.results)
     built = build(folder / "compiled", folder / "eager", folder)
@@ -81,6 +92,7 @@ def check_compilation(
     return Answer(
         diagnose(built.path),
         built.path,
+        len(plain.results),
         changed,
         list(_vanished(changed, plain, recorded, eager)),
         {name: (plain.counts.get(name, 0), recorded.counts.get(name, 0)) for name in names},
@@ -95,11 +107,6 @@ def _refuse_chance(make: MakeCase) -> None:
             f"two eager runs from one seed differ in {unequal[0]}",
             "take chance out of the function: other seeds, threads, or unset arguments",
         )
-
-
-def _compiled(model: torch.nn.Module, backend: str | Run) -> Run:
-    run: Run = torch.compile(model, backend=backend)
-    return run
 
 
 def _recorded(

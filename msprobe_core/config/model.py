@@ -22,6 +22,7 @@ class Config:
     step: frozenset[int] = frozenset()
     level: str = "L1"
     capture: str = "eager"
+    graph_points: str = "late"
     async_dump: bool = False
     dump_enable: bool | None = None
     extra_info: bool = True

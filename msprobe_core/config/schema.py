@@ -67,6 +67,14 @@ FIELDS = (
         choices=("eager", "graph"),
     ),
     Field(
+        "graph_points",
+        "choice",
+        '"late"',
+        "Where `capture` graph records what inductor compiles: `late` when all of its passes are "
+        "over, so none of them sees a record; `hooks` in the traced code, as for other backends.",
+        choices=("late", "hooks"),
+    ),
+    Field(
         "async_dump",
         "bool",
         "false",

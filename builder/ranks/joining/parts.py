@@ -121,7 +121,7 @@ class RunValues:
             return "gradient"
         entry = parse(owner)
         if entry is None or entry.direction == "forward":
-            return "gradient" if owner in self._scaling else "forward"
+            return "gradient" if self.scales_gradient(index) else "forward"
         shape = self.run.records[self.run.parts[index].records[0]].shape
         if entry.kind != "api":
             # A bias that layers return for others to add has its gradient among theirs.
@@ -130,6 +130,10 @@ class RunValues:
         parent = self.run.dump.parents.get(owner)
         is_gradient = parent is not None and shape in self.parameter_shapes(parent)
         return "gradient" if is_gradient else "call_gradient"
+
+    def scales_gradient(self, index: int) -> bool:
+        """Whether a value is of a call that scales a parameter's gradient in place."""
+        return self.owner[index] in self._scaling
 
     @cached_property
     def _scaling(self) -> frozenset[str]:

@@ -127,10 +127,11 @@ def roles_of(
             lost.append((left, right))
             continue
         name, key = problem.role(problem.owner[left]), problem.keys[left]
-        role = roles.get((name, key, ours, theirs))
+        # Calls of one name may read gradients before they are reduced, and after.
+        place = (name, key, problem.scales_gradient(left), ours, theirs)
+        role = roles.get(place)
         if role is None:
-            role = Role(name, key, problem.class_of(left), (ours, theirs), [])
-            roles[name, key, ours, theirs] = role
+            role = roles[place] = Role(name, key, problem.class_of(left), (ours, theirs), [])
         role.rows.append((left, right))
     return list(roles.values()), lost
 

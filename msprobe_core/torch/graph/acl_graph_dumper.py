@@ -95,7 +95,7 @@ class AclGraphDumper:
             lambda name: not parts or any(part in name.lower() for part in parts),
             "pid",
         )
-        seen = dump.write(rows, capture.log.lost, capture.log.errors)
+        seen = dump.write(rows, capture.log.lost, capture.log.errors, capture.facts)
         capture.say_unseen(seen)
         if dump.output.failed:
             self._has_ended = True

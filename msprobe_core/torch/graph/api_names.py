@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import torch
 
+from msprobe_core.torch.graph.compilers import translators
 from msprobe_core.torch.graph.sites import (
     Owner,
     is_own_file,
@@ -26,8 +27,8 @@ from msprobe_core.torch.names.call_site import call_sites
 
 Function = Callable[..., Any]
 NONE = -1
-_GENERATED = "<eval_with_key>"
 """The site of a call that is not recorded."""
+_GRAPH_FILE, _INDUCTOR = "<eval_with_key>", "torch._inductor."
 
 
 def traced_site(function: Function, risk_level: str) -> int:
@@ -46,11 +47,17 @@ def eager_site(function: Function, args: tuple[Any, ...], risk_level: str) -> in
     if function not in sites.table.watched:
         return NONE
     api, caller, _ = sites.resolve(function, args, frame)
-    if caller.f_code.co_filename.startswith(_GENERATED):
-        return NONE  # a graph that dynamo has traced, run as it stands: it has sites of its own
+    if _is_generated(caller):
+        return NONE  # a graph that dynamo has traced: it has sites of its own
     if api is None or not api.has_values:
         return NONE
     return number_of(Owner(None, api.owner, stack_of_frames()))
+
+
+def _is_generated(caller: FrameType) -> bool:
+    """Whether a compiler wrote the calling code: a graph as it stands, or inductor's wrapper."""
+    module = str(caller.f_globals.get("__name__"))
+    return caller.f_code.co_filename.startswith(_GRAPH_FILE) or module.startswith(_INDUCTOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +81,10 @@ def _traced_api(function: Function, risk_level: str) -> Api | None:
 
 def _translated_frame() -> _TracedFrame | None:
     """The frame of the user's code that dynamo translates now."""
-    base = sys.modules["torch._dynamo.symbolic_convert"].InstructionTranslatorBase
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        at: Any = frame.f_locals.get("self") if frame.f_code.co_name == "step" else None
-        if isinstance(at, base) and not is_own_file(at.f_code.co_filename):
+    for at in translators():
+        if not is_own_file(at.f_code.co_filename):
             known = {name: _shown(value) for name, value in at.symbolic_locals.items()}
             return _TracedFrame(at.f_code, at.current_instruction.offset, at.f_globals, known)
-        frame = frame.f_back
     return None
 
 

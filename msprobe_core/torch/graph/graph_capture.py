@@ -14,6 +14,7 @@ import torch
 from torch.utils.hooks import RemovableHandle
 
 from msprobe_core.report import say
+from msprobe_core.torch.graph.compilers import CompilerFacts, current_facts, use_facts
 from msprobe_core.torch.graph.graph_entries import PARAMETER, ROOT
 from msprobe_core.torch.graph.log import GraphLog, Row
 from msprobe_core.torch.graph.operators import current_log, define_operators, use_log
@@ -28,15 +29,23 @@ _NAMED = 5  # modules that a line names
 class GraphCapture:
     """The recording of one debugger. `modules` and `calls` say what is recorded.
 
-    With `root` the model itself is recorded too. Raises UnsupportedError where torch is too old.
+    With `root` the model itself is recorded too; `late` says whether records wait until inductor's
+    passes are over. Raises UnsupportedError where torch is too old.
     """
 
     def __init__(
-        self, modules: bool, calls: bool, root: bool, log: GraphLog, risk_level: str = "FOCUS"
+        self,
+        modules: bool,
+        calls: bool,
+        root: bool,
+        log: GraphLog,
+        risk_level: str = "FOCUS",
+        late: bool = True,
     ) -> None:
         define_operators()
         run_as_they_are()
         self.log = log
+        self.facts = CompilerFacts(late)
         self._modules, self._root = modules, root
         self._mode = GraphCalls(risk_level) if calls else None
         self._is_on = False
@@ -46,10 +55,12 @@ class GraphCapture:
         self._nodes: dict[int, Any] = {}
         self._has_said = False
         use_log(log)
+        use_facts(self.facts)
 
     def start(self, model: Model | None) -> None:
         """Hook a model that is not hooked yet, and keep rows from now on."""
         use_log(self.log)
+        use_facts(self.facts)
         roots = [] if model is None else [model] if isinstance(model, torch.nn.Module) else model
         fresh = [root for root in map(_unwrapped, roots) if id(root) not in self._hooked]
         for at, root in enumerate(map(_unwrapped, roots)):
@@ -86,6 +97,8 @@ class GraphCapture:
         self._nodes.clear()
         if current_log() is self.log:
             use_log(None)
+        if current_facts() is self.facts:
+            use_facts(None)
 
     def say_unseen(self, seen: set[int]) -> None:
         """Say once which hooked modules had no row in a step."""

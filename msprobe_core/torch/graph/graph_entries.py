@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.trace import Trace
 from msprobe_core.format import module_entry, parameters_grad_entry
+from msprobe_core.torch.graph.late_runs import LateRuns
 from msprobe_core.torch.graph.log import Note, Row
 from msprobe_core.torch.graph.sites import Owner
-from msprobe_core.torch.record.record_text import head_of
+from msprobe_core.torch.record.record_text import FUSED, head_of
 from msprobe_core.values.text import quoted
 
 ROOT = "__root__"
@@ -42,6 +43,7 @@ class EntryMaker:
 
     def __init__(self, trace: Trace, owners: Sequence[Owner], wants: Wants) -> None:
         self._trace, self._owners, self._wants = trace, owners, wants
+        self._late = LateRuns()
         self._open: list[_Call] = []
         self._calls: dict[int, list[_Call]] = {}
         self._passes: dict[tuple[int, str], int] = {}
@@ -52,7 +54,7 @@ class EntryMaker:
 
     def take(self, rows: Iterable[Row]) -> None:
         """Add rows in the order in which they ran."""
-        for row in rows:
+        for row in self._late.in_order(rows):
             self.seen.add(row.owner)
             kind = row.note.kind
             if kind == "begin":
@@ -191,8 +193,9 @@ def record_text(row: Row) -> str:
     assert note.dtype is not None
     grad = "true" if note.requires_grad else "false"
     numbers = row.numbers
-    head = head_of(note.dtype, list(note.shape))
-    return f'{head}{numbers.text}{row.sketch}, "requires_grad": {grad}{numbers.counts}}}'
+    head = head_of(note.dtype, None if note.shape is None else list(note.shape))
+    fused = FUSED if row.fused else ""
+    return f'{head}{numbers.text}{row.sketch}, "requires_grad": {grad}{numbers.counts}{fused}}}'
 
 
 def _fill_parameters(entry: Entry, members: dict[str, str]) -> None:

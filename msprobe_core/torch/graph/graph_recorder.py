@@ -86,7 +86,7 @@ class GraphStepRecorder:
         self.running = False
         log = self._capture.log
         self._dump.notes |= self.notes
-        seen = self._dump.write(rows, log.lost, log.errors)
+        seen = self._dump.write(rows, log.lost, log.errors, self._capture.facts)
         self._capture.say_unseen(seen)
         log.clear()
 
@@ -110,7 +110,9 @@ class GraphStepRecorder:
 def new_capture(config: Config, root: bool = False) -> GraphCapture:
     """The capture that a configuration asks for. Raises UnsupportedError."""
     log = GraphLog(config.sketch, config.precision == "high")
-    return GraphCapture(config.records_modules, config.records_calls, root, log, config.risk_level)
+    late = config.graph_points == "late"
+    modules, calls = config.records_modules, config.records_calls
+    return GraphCapture(modules, calls, root, log, config.risk_level, late)
 
 
 def _not_here(call: str) -> LifecycleError:

@@ -34,6 +34,8 @@ class Note:
 
     `call` tells that the owner is a call of torch's API and no module. `place` is where the value
     stands in its entry, its parts divided by `/`. `stack` belongs to the beginning of a module.
+    `shape` is None where it is not known before the graph runs. `late` is the number of its place
+    in a graph of inductor's, -1 elsewhere.
     """
 
     kind: Kind
@@ -43,17 +45,21 @@ class Note:
     requires_grad: bool = False
     stack: int = -1
     dtype: torch.dtype | None = None
-    shape: tuple[int, ...] = ()
+    shape: tuple[int, ...] | None = ()
+    late: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row as it is read: who, what, and the text of its numbers."""
+    """One row as it is read: who, what, and the text of its numbers; `fused` for a value that never
+    was in memory, and has none.
+    """
 
     owner: int
     note: Note
     numbers: Measured = EMPTY
     sketch: str = ""
+    fused: bool = False
 
 
 @dataclass(slots=True)
@@ -123,7 +129,7 @@ class DeviceTable:
 
     def _row(self, fields: list[float], sketched: bool) -> Row:
         note = self._notes[int(fields[1])]
-        if note.dtype is None or 0 in note.shape:
+        if note.dtype is None or note.shape is None or 0 in note.shape:
             return Row(int(fields[0]), note)
         pending = PendingNumbers(note.dtype, [])
         statistics: list[Number] = list(fields[2 : 2 + _STATISTICS])

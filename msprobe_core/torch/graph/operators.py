@@ -2,10 +2,14 @@
 
 They take no table and no cursor: as mutated arguments those fail as soon as there are two graphs.
 They are effectful, in order: an operator without a used output would be removed from a graph.
+
+Each has a twin `late_…`, which does nothing: it marks for inductor what `row` and `owner` record
+when all passes are over. Those three are kept because they have side effects, and in no order.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,7 @@ from typing import Any
 import torch
 
 from msprobe_core.errors import LifecycleError, UnsupportedError
+from msprobe_core.torch.graph.late_plans import LATE_SITES, MARK
 from msprobe_core.torch.graph.log import GraphLog, Note
 
 _SCHEMAS = {
@@ -23,6 +28,10 @@ _SCHEMAS = {
     "call": "call(Tensor x, int site, str place, bool requires_grad, bool first) -> ()",
     "call_gradient": "call_gradient(Tensor x, int site, str place) -> ()",
     "save": "save(Tensor x, str path) -> ()",
+}
+_PLACED = {
+    "row": "row(Tensor x, int site) -> ()",
+    "owner": "owner(Tensor owner, int site) -> ()",
 }
 _KEYS = ("CPU", "CUDA", "PrivateUse1")  # the last is where torch_npu registers its devices
 
@@ -82,6 +91,19 @@ def call_gradient(x: torch.Tensor, site: int, place: str) -> None:
     _append(_site_tensor(site, x.device), note, x)
 
 
+def row(x: torch.Tensor, site: int) -> None:
+    """A value in a graph of inductor's, at the place of an event of its plan."""
+    at = LATE_SITES[site]
+    note = at.plan.events[at.event].note
+    shape = tuple(x.shape) if note.shape is None else note.shape
+    _append(_site_tensor(-1, x.device), replace(note, late=site, shape=shape), x)
+
+
+def owner(owner: torch.Tensor, site: int) -> None:
+    """A module that runs in a graph of inductor's, by its number."""
+    _append(owner, Note("begin", late=site), None)
+
+
 def save_file(x: torch.Tensor, path: str) -> None:
     """Save a tensor as the next file of a path, `<path without its ending>_<n>.pt`.
 
@@ -127,6 +149,8 @@ _IMPLEMENTATIONS: dict[str, Any] = {
     "call": call,
     "call_gradient": call_gradient,
     "save": save_file,
+    "row": row,
+    "owner": owner,
 }
 
 
@@ -143,13 +167,21 @@ def define_operators() -> torch.library.Library:
     register = torch.library._register_effectful_op
     library = torch.library.Library("msprobe", "DEF")
     for name, schema in _SCHEMAS.items():
-        library.define(schema)
-        for key in _KEYS:
-            library.impl(name, _IMPLEMENTATIONS[name], key)
-        library.impl(name, _nothing, "Meta")
+        _define(library, name, schema, _IMPLEMENTATIONS[name])
         register(f"msprobe::{name}", _EffectType.ORDERED)
-        torch.library.register_vmap(f"msprobe::{name}", _not_batched, lib=library)
+    marks = {f"{MARK}{name}": f"{MARK}{schema}" for name, schema in _SCHEMAS.items()}
+    for name, schema in {**marks, **_PLACED}.items():
+        _define(library, name, schema, _IMPLEMENTATIONS.get(name, _nothing))
+        torch.fx.node.has_side_effect(getattr(torch.ops.msprobe, name).default)
     return library
+
+
+def _define(library: torch.library.Library, name: str, schema: str, run: Any) -> None:  # noqa: ANN401
+    library.define(schema)
+    for key in _KEYS:
+        library.impl(name, run, key)
+    library.impl(name, _nothing, "Meta")
+    torch.library.register_vmap(f"msprobe::{name}", _not_batched, lib=library)
 
 
 def _nothing(*_: object) -> None:

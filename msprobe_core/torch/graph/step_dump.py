@@ -11,6 +11,7 @@ from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
 from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
 from msprobe_core.report import say
+from msprobe_core.torch.graph.compilers import CompilerFacts
 from msprobe_core.torch.graph.graph_entries import EntryMaker, Wants
 from msprobe_core.torch.graph.log import Row
 from msprobe_core.torch.graph.sites import OWNERS, STACKS
@@ -50,7 +51,11 @@ class StepDump:
         )
 
     def write(
-        self, rows: Iterable[Row], lost: int, errors: Iterable[tuple[str, Exception]]
+        self,
+        rows: Iterable[Row],
+        lost: int,
+        errors: Iterable[tuple[str, Exception]],
+        facts: CompilerFacts,
     ) -> set[int]:
         """Write all rows of the step and close the files; the owners that had a row."""
         self.trace.safely("the rows of a graph", self._maker.take, rows)
@@ -58,7 +63,7 @@ class StepDump:
         for where, error in errors:
             self.trace.report(where, error)
         self.trace.end()
-        capture: dict[str, object] = {"mode": "graph", "points": "hooks"}
+        capture = facts.describe()
         if lost:
             capture["lost"] = lost
         self.notes["capture"] = json.dumps(capture)

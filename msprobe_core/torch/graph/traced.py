@@ -13,9 +13,11 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from msprobe_core.torch.graph.api_names import eager_site, traced_site
+from msprobe_core.torch.graph.compilers import marks_late
 from msprobe_core.torch.graph.sites import is_tracing, stack_of_frames, stack_of_trace
 
 _traced_stack = torch.compiler.assume_constant_result(stack_of_trace)
+_marks_late = torch.compiler.assume_constant_result(marks_late)
 _traced_site = torch.compiler.assume_constant_result(traced_site)
 _is_compiling = torch.compiler.is_dynamo_compiling
 _DEEPEST = 12
@@ -37,10 +39,15 @@ class ModuleHooks:
         """A call begins: its arguments."""
         if self.copied:
             return
+        late = _is_compiling() and _marks_late()
         stack = _traced_stack() if _is_compiling() else stack_of_frames()
-        torch.ops.msprobe.begin(self.owner, stack)
-        _each(args, "input_args", self._value, 0)
-        _each(kwargs, "input_kwargs", self._value, 0)
+        if late:
+            torch.ops.msprobe.late_begin(self.owner, stack)
+        else:
+            torch.ops.msprobe.begin(self.owner, stack)
+        value = self._late_value if late else self._value
+        _each(args, "input_args", value, 0)
+        _each(kwargs, "input_kwargs", value, 0)
 
     def after(
         self,
@@ -52,21 +59,34 @@ class ModuleHooks:
         """A call ends: its result, and the hooks for the gradients of it."""
         if self.copied:
             return
+        late = _is_compiling() and _marks_late()
         results = result if isinstance(result, tuple) else (result,)
-        _each(results, "output", self._value, 0)
+        _each(results, "output", self._late_value if late else self._value, 0)
+        watch = self._late_watch if late else self._watch
         for at, each in enumerate(results):
             # What a module hands on unchanged has the gradients of all who use it: not its own.
             if not _is_one_of(each, args):
-                _each(each, f"output/{at}", self._watch, 0)
-        torch.ops.msprobe.end(self.owner)
+                _each(each, f"output/{at}", watch, 0)
+        if late:
+            torch.ops.msprobe.late_end(self.owner)
+        else:
+            torch.ops.msprobe.end(self.owner)
 
     def _value(self, x: torch.Tensor, place: str) -> None:
         torch.ops.msprobe.value(x, self.owner, place, x.requires_grad)
+
+    def _late_value(self, x: torch.Tensor, place: str) -> None:
+        torch.ops.msprobe.late_value(x, self.owner, place, x.requires_grad)
 
     def _watch(self, x: torch.Tensor, place: str) -> None:
         if x.requires_grad:
             owner = self.owner
             x.register_hook(lambda g: torch.ops.msprobe.gradient(g, owner, place))
+
+    def _late_watch(self, x: torch.Tensor, place: str) -> None:
+        if x.requires_grad:
+            owner = self.owner
+            x.register_hook(lambda g: torch.ops.msprobe.late_gradient(g, owner, place))
 
     def __deepcopy__(self, _: object) -> ModuleHooks:
         return ModuleHooks(self.owner, copied=True)
@@ -103,13 +123,19 @@ def _record(
     site: int, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:  # noqa: ANN401
     places: list[str] = []
+    late = _is_compiling() and _marks_late()
 
     def value(x: torch.Tensor, place: str) -> None:
-        torch.ops.msprobe.call(x, site, place, x.requires_grad, not places)
+        if late:
+            torch.ops.msprobe.late_call(x, site, place, x.requires_grad, not places)
+        else:
+            torch.ops.msprobe.call(x, site, place, x.requires_grad, not places)
         places.append(place)
 
     def watch(x: torch.Tensor, place: str) -> None:
-        if x.requires_grad:
+        if x.requires_grad and late:
+            x.register_hook(lambda g: torch.ops.msprobe.late_call_gradient(g, site, place))
+        elif x.requires_grad:
             x.register_hook(lambda g: torch.ops.msprobe.call_gradient(g, site, place))
 
     _each(args, "input_args", value, 0)

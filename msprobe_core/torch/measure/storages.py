@@ -34,6 +34,7 @@ class Storages:
     def __init__(self, through_own: bool) -> None:
         self._through_own = through_own
         self._nothing = torch.UntypedStorage(0, device="cpu")
+        self._idle: int = self._nothing._cdata
         self._free: list[torch.UntypedStorage] = []
 
     def lend(self, tensor: torch.Tensor) -> torch.UntypedStorage:
@@ -54,7 +55,7 @@ class Storages:
     def take_back(self, storage: torch.UntypedStorage) -> None:
         """Let go of the storage that is shown. Nothing is done for those of a tensor's own."""
         if self._through_own:
-            storage._set_cdata(self._nothing._cdata)
+            storage._set_cdata(self._idle)
             self._free.append(storage)
 
 

@@ -11,6 +11,7 @@ from msprobe_core.values.text import quoted, typed
 
 NO_NUMBERS = ', "Max": null, "Min": null, "Mean": null, "Norm": null'
 UNWRITTEN = ', "unwritten": true'
+FUSED = ', "fused": true'
 
 
 class PendingTensor:
@@ -46,9 +47,10 @@ def extended(record: str | PendingTensor, members: str) -> str | PendingTensor:
     return f"{record[:-1]}{members}}}"
 
 
-def head_of(dtype: torch.dtype, shape: list[int]) -> str:
-    """The members that each record begins with."""
-    return f'{{"type": "torch.Tensor", "dtype": "{dtype}", "shape": {shape}'
+def head_of(dtype: torch.dtype, shape: list[int] | None) -> str:
+    """The members that each record begins with; None for a shape that is not known."""
+    sizes = "null" if shape is None else shape
+    return f'{{"type": "torch.Tensor", "dtype": "{dtype}", "shape": {sizes}'
 
 
 def unwritten_record(tensor: torch.Tensor) -> str:

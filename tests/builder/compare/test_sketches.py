@@ -136,15 +136,18 @@ def test_sketches_of_an_unknown_version_are_not_used(tmp_path: Path, head: Json)
     assert walk(comparison).findings == []
 
 
-def test_memory_that_nobody_wrote_never_differs(tmp_path: Path) -> None:
-    def side(value: float) -> Json:
-        blank = recorded(X * value, Max=None, Min=None, Mean=None, Norm=None, unwritten=True)
-        return {A: forward([blank], [recorded(X)])}
-
-    comparison = compared(tmp_path, side(1.0), side(2.0), sketch_version=1)
+@pytest.mark.parametrize("flag", ["unwritten", "fused"])
+@pytest.mark.parametrize("is_on_both_sides", [True, False])
+def test_values_that_were_not_in_memory_never_differ(
+    flag: str, is_on_both_sides: bool, tmp_path: Path
+) -> None:
+    blank = recorded(X * 3, Max=None, Min=None, Mean=None, Norm=None, **{flag: True})
+    other = blank if is_on_both_sides else recorded(X * 2)
+    sides = ({A: forward([each], [recorded(X)])} for each in (blank, other))
+    comparison = compared(tmp_path, *sides, sketch_version=1)
     assert np.isnan(comparison.error[0]) and np.isnan(comparison.score[0])
     assert walk(comparison).findings == []
-    assert [reason["code"] for reason in judge(comparison)[0].reasons] == ["unwritten"]
+    assert flag in [reason["code"] for reason in judge(comparison)[0].reasons]
 
 
 @pytest.mark.parametrize(("beta", "reasons"), [(0.0, ["unread"]), (1.0, [])])

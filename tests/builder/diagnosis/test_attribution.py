@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -131,3 +132,24 @@ def test_a_gradient_changed_between_calls_is_named_where_it_is_read(tmp_path: Pa
 def test_a_gradient_changed_between_calls_is_named_behind_another_finding(tmp_path: Path) -> None:
     both = found(tmp_path, early=scaled_a_little, late=hooked)
     assert names(both) == ["Tensor.__mul__.0.forward", "Torch.cos.0.backward"]
+
+
+def without_gradients_handed_on(dump: Path) -> None:
+    """Leave out what backward calls put out, as a recording inside a graph does."""
+    for file in dump.rglob("dump.json"):
+        content = json.loads(file.read_text())
+        for name, entry in content["data"].items():
+            if ".backward" in name:
+                entry["output"] = []
+        file.write_text(json.dumps(content))
+
+
+def test_without_gradients_that_calls_hand_on_their_reader_names_them(tmp_path: Path) -> None:
+    sides = (tmp_path / "problem", tmp_path / "benchmark")
+    for path, change in zip(sides, (hooked, same), strict=True):
+        recorded(path, early=change)
+        without_gradients_handed_on(path)
+    (finding,) = builder.build(*sides, tmp_path / "o").findings
+    assert finding.name == "Functional.linear.2.backward"
+    assert finding.reasons[0]["code"] == "handed_on"
+    assert finding.reasons[0]["reader"] == "Torch.sin.0.backward"

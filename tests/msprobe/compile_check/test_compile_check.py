@@ -14,13 +14,16 @@ import torch
 from torch import Tensor, nn
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
+from torch.fx import Graph
 
 from builder import build, diagnose
 from msprobe.cli import main
 from msprobe.compile_check import Case, check_compilation, load_case
 from msprobe.errors import CheckError
 from msprobe_core import PrecisionDebugger
-from tests.msprobe_core.torch.graph.models import batch, language, train
+from tests.compile_faults.faults import norm_with_a_wrong_scale
+from tests.msprobe_core.dump_reading import read_rank_dumps
+from tests.msprobe_core.torch.graph.models import RootMeanSquareNorm, batch, language, train
 
 aten = torch.ops.aten
 # Inductor imports parts of torch that torch itself has deprecated.
@@ -66,9 +69,50 @@ def test_a_sound_compiler_agrees(dtype: torch.dtype, tmp_path: Path) -> None:
 
 
 @needs_compiler
-def test_inductor_agrees_in_bfloat16(tmp_path: Path) -> None:
-    answer = check_compilation(lambda: case(torch.bfloat16), tmp_path, level="L0")
-    assert answer.agrees and answer.diagnosis.matched > 40
+def test_a_wrong_pass_of_inductors_does_not_hide_from_the_recording(tmp_path: Path) -> None:
+    """The pass needs a value that nobody else uses, so it would not match beside a record."""
+    matches: list[int] = []
+
+    def seeded(graph: Graph) -> None:
+        before = len(graph.nodes)
+        norm_with_a_wrong_scale(graph)
+        matches.append(len(graph.nodes) - before)
+
+    with torch._inductor.config.patch(post_grad_custom_pre_pass=seeded):
+        answer = check_compilation(Small.case, tmp_path)
+    # Forward and backward of the model alone, then of the recorded one.
+    assert matches == [1, 0, 1, 0]
+    assert answer.changed == [] and not answer.agrees
+    assert all(alone == recorded for alone, recorded in answer.counted.values())
+    (first,) = answer.diagnosis.findings
+    assert (first.node, first.inside) == (
+        "Tensor.__mul__.0.forward",
+        "Module.norm.RootMeanSquareNorm.forward.0",
+    )
+    (compiled,), (eager,) = (read_rank_dumps(tmp_path / name) for name in ("compiled", "eager"))
+    assert sorted(compiled.names) == sorted(eager.names)
+    assert compiled.construct == eager.construct
+    assert "fused" not in str(compiled.data)
+    facts = compiled.head["capture"]
+    assert (facts["backend"], facts["points"], facts["graphs"]) == ("inductor", "late", 1)
+    assert facts["passes"]["pattern_matcher_count"] == answer.counted["pattern matches"][0]
+
+
+class Small(nn.Module):
+    """One norm between two layers: all that a fused norm and a backward pass need."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.out = RootMeanSquareNorm(8), nn.Linear(8, 8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.out(self.norm(x))
+        return out
+
+    @classmethod
+    def case(cls) -> Case:
+        torch.manual_seed(0)
+        return Case(cls(), (torch.randn(4, 8),), {})
 
 
 def test_the_first_wrong_call_and_its_module_are_named(tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ export const reasonsEn: Record<string, string> = {
   default_differs: "{{what}} is {{mindspore}} by default in MindSpore and {{pytorch}} in PyTorch",
   unread: "{{value}}: the call does not read it (beta is 0), so it is not compared",
   unwritten: "{{value}}: memory that nobody had written yet, which is not compared",
+  fused: "{{value}}: a compiler has fused it away, so it has no numbers to compare",
+  handed_on:
+    "{{reader}} receives {{value}} from here, and it differs; what this call receives agrees, and what it hands on is not recorded",
   hidden_by_infinity: "infinities in its output hide whether it agrees; {{reader}} reads it as {{value}}, and there the outputs differ",
   explained: "{{value}} is {{apart, percent}} off, and what differs before it accounts for {{explained, percent}}",
   extra_calls: "only the problem run calls {{names}}",

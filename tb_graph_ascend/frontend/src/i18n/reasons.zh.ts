@@ -24,6 +24,9 @@ export const reasonsZh: Record<string, string> = {
   default_differs: "{{what}} 的默认值：MindSpore 为 {{mindspore}}，PyTorch 为 {{pytorch}}",
   unread: "{{value}}：该调用不读取它（beta 为 0），不作比较",
   unwritten: "{{value}}：尚未写入的内存，不作比较",
+  fused: "{{value}}：已被编译器融合，没有可比较的数值",
+  handed_on:
+    "{{reader}} 从此处接收的 {{value}} 不同；此调用所接收的值一致，而其传出的值未被记录",
   hidden_by_infinity: "其输出中的无穷大使其无法判断是否一致；{{reader}} 将其作为 {{value}} 读取，而后者的输出不同",
   explained: "{{value}} 相差 {{apart, percent}}，其中 {{explained, percent}} 可由此前的差异解释",
   extra_calls: "只有问题侧调用 {{names}}",

@@ -1,0 +1,1 @@
+"""Models of transformers, timm and diffusers, compiled by inductor as one graph and recorded."""

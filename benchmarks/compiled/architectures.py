@@ -1,0 +1,143 @@
+"""Small configurations with random weights, and the arguments of one call of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from msprobe.compile_check import Case
+
+_WORDS, _WIDTH, _LENGTH, _IMAGE = 64, 32, 8, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """A model of a library; `inputs` makes the arguments of its call in a dtype."""
+
+    name: str
+    library: str
+    make: Callable[[], nn.Module]
+    inputs: Callable[[torch.dtype], dict[str, Any]]
+
+    def case(self, dtype: torch.dtype) -> Case:
+        """The model and its arguments. Models with dropout are as in inference, to be without
+        chance; gradients are computed all the same.
+        """
+        torch.manual_seed(0)
+        model = self.make().to(dtype)
+        return Case(model.train(self.library != "transformers"), (), self.inputs(dtype))
+
+
+def _transformers(kind: str, **settings: object) -> Callable[[], nn.Module]:
+    def make() -> nn.Module:
+        import transformers
+
+        given = {"vocab_size": _WORDS, "bos_token_id": 0, "eos_token_id": 1, "use_cache": False}
+        config = transformers.AutoConfig.for_model(kind, **{**given, **settings})
+        return transformers.AutoModel.from_config(config)
+
+    return make
+
+
+def _timm(kind: str, family: str, **settings: object) -> Callable[[], nn.Module]:
+    def make() -> nn.Module:
+        from importlib import import_module
+
+        module = import_module(f"timm.models.{family}")
+        return getattr(module, kind)(num_classes=4, **settings)
+
+    return make
+
+
+def _basic_blocks() -> nn.Module:
+    from timm.models.resnet import BasicBlock, ResNet
+
+    widths = (8, 8, 16, 16)
+    return ResNet(BasicBlock, (1, 1, 1, 1), channels=widths, num_classes=4, stem_width=8)
+
+
+def _diffusers(kind: str, **settings: object) -> Callable[[], nn.Module]:
+    def make() -> nn.Module:
+        import diffusers
+
+        return getattr(diffusers, kind)(**settings)
+
+    return make
+
+
+def _ids(_: torch.dtype) -> dict[str, Any]:
+    return {"input_ids": torch.arange(2 * _LENGTH).reshape(2, _LENGTH) * 7 % _WORDS}
+
+
+def _translated(dtype: torch.dtype) -> dict[str, Any]:
+    ids = _ids(dtype)["input_ids"]
+    return {"input_ids": ids, "decoder_input_ids": ids[:, :4]}
+
+
+def _pixels(name: str, size: int = _IMAGE) -> Callable[[torch.dtype], dict[str, Any]]:
+    return lambda dtype: {name: _image(size).to(dtype)}
+
+
+def _image(size: int) -> Tensor:
+    return torch.linspace(-3, 3, 2 * 3 * size * size).sin().reshape(2, 3, size, size)
+
+
+def _noisy(dtype: torch.dtype) -> dict[str, Any]:
+    return {"sample": _image(_IMAGE).to(dtype), "timestep": torch.tensor([3, 40])}
+
+
+_COMMON = {
+    "hidden_size": _WIDTH,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 2 * _WIDTH,
+}
+_DECODER = {**_COMMON, "num_key_value_heads": 2}
+_T5 = {"d_model": _WIDTH, "d_ff": 64, "d_kv": 8, "num_layers": 1, "num_heads": 4}
+_GPT2 = {"n_embd": _WIDTH, "n_layer": 2, "n_head": 4, "n_positions": 32}
+_DISTIL = {"dim": _WIDTH, "hidden_dim": 64, "n_layers": 2, "n_heads": 4}
+_VIT = {"img_size": _IMAGE, "patch_size": 8, "embed_dim": _WIDTH, "depth": 2, "num_heads": 4}
+_NEXT = {"depths": (1, 1, 1, 1), "dims": (8, 8, 16, 16)}
+_UNET = {
+    "sample_size": _IMAGE,
+    "block_out_channels": (8, 16),
+    "layers_per_block": 1,
+    "norm_num_groups": 4,
+    "down_block_types": ("DownBlock2D", "AttnDownBlock2D"),
+    "up_block_types": ("AttnUpBlock2D", "UpBlock2D"),
+}
+_AUTOENCODER = {"block_out_channels": (8,), "norm_num_groups": 4, "sample_size": _IMAGE}
+
+ARCHITECTURES = (
+    Architecture("GPT-2", "transformers", _transformers("gpt2", **_GPT2), _ids),
+    Architecture("BERT", "transformers", _transformers("bert", **_COMMON), _ids),
+    Architecture("DistilBERT", "transformers", _transformers("distilbert", **_DISTIL), _ids),
+    Architecture("Llama", "transformers", _transformers("llama", **_DECODER), _ids),
+    Architecture("Qwen2", "transformers", _transformers("qwen2", **_DECODER), _ids),
+    Architecture("T5", "transformers", _transformers("t5", **_T5), _translated),
+    Architecture(
+        "ViT",
+        "transformers",
+        _transformers("vit", image_size=_IMAGE, patch_size=8, **_COMMON),
+        _pixels("pixel_values"),
+    ),
+    Architecture("ResNet", "timm", _basic_blocks, _pixels("x")),
+    Architecture(
+        "VisionTransformer",
+        "timm",
+        _timm("VisionTransformer", "vision_transformer", **_VIT),
+        _pixels("x"),
+    ),
+    Architecture("ConvNeXt", "timm", _timm("ConvNeXt", "convnext", **_NEXT), _pixels("x", 32)),
+    Architecture("UNet2DModel", "diffusers", _diffusers("UNet2DModel", **_UNET), _noisy),
+    Architecture(
+        "AutoencoderKL",
+        "diffusers",
+        _diffusers("AutoencoderKL", **_AUTOENCODER),
+        _pixels("sample"),
+    ),
+)

@@ -1,0 +1,77 @@
+"""One model in one dtype: did recording change it, what was found, do eager and compiled agree?"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.compiled.architectures import Architecture
+from msprobe.compile_check import check_compilation
+from msprobe.errors import CheckError
+
+LEVEL = "mix"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`changed` results are not bit-equal with and without a recording, of `results`. `found` of
+    `outputs` tensors that modules put out have numbers in the compiled dump. `named` is the first
+    finding, empty where eager and compiled agree; `failed` says why there is nothing else.
+    """
+
+    changed: int = 0
+    results: int = 0
+    found: int = 0
+    outputs: int = 0
+    named: str = ""
+    failed: str = ""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the recording changed nothing, missed hardly anything, and accused nobody."""
+        found = self.found >= 0.98 * self.outputs > 0  # what the contract asks for
+        return not (self.failed or self.changed or self.named) and found
+
+
+def check(architecture: Architecture, dtype: torch.dtype) -> Outcome:
+    """Compile a model as one graph with inductor, and compare it with eager under a recording."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        try:
+            answer = check_compilation(
+                lambda: architecture.case(dtype), folder, level=LEVEL, fullgraph=True
+            )
+        except (CheckError, RuntimeError, ValueError, TypeError) as error:
+            return Outcome(failed=f"{type(error).__name__}: {str(error).splitlines()[0][:200]}")
+        compiled, eager = (_outputs(folder / side) for side in ("compiled", "eager"))
+        found = sum(1 for place in eager if compiled.get(place, {}).get("Norm") is not None)
+        findings = answer.diagnosis.findings
+        named = findings[0].node if findings else next((v.name for v in answer.vanished), "")
+        return Outcome(len(answer.changed), answer.results, found, len(eager), named)
+
+
+def _outputs(dump: Path) -> dict[str, dict[str, Any]]:
+    """The tensors with numbers that modules put out, by entry and place."""
+    (file,) = dump.rglob("dump.json")
+    data = json.loads(file.read_text(encoding="utf-8"))["data"]
+    return {
+        f"{name}.{place}": record
+        for name, entry in data.items()
+        if name.startswith("Module.") and ".forward." in name
+        for place, record in _tensors(entry.get("output"), "output")
+    }
+
+
+def _tensors(value: object, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(value, dict) and value.get("type") == "torch.Tensor":
+        yield place, value
+    elif isinstance(value, (dict, list)):
+        members = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, member in members:
+            yield from _tensors(member, f"{place}.{key}")

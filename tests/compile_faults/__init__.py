@@ -1,0 +1,1 @@
+"""Twelve faults seeded into compilers: is the first wrong module named, and the call in it?"""

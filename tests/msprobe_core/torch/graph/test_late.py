@@ -1,0 +1,178 @@
+"""Marks of a trace become records of a finished graph, and rows of its runs the order of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.fx import Graph, Node
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from msprobe_core.torch.graph.graph_entries import record_text
+from msprobe_core.torch.graph.late_plans import (
+    LATE_SITES,
+    Event,
+    LateSite,
+    Plan,
+    place_records,
+    take_marks,
+)
+from msprobe_core.torch.graph.late_runs import LateRuns
+from msprobe_core.torch.graph.log import GraphLog, Note, Row
+from msprobe_core.torch.graph.operators import define_operators, use_log
+
+aten = torch.ops.aten
+OWNERS = (11, 12)
+
+
+def two_modules(x: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    """What dynamo leaves of two modules: y = exp(x) as a row, then z = 2 y."""
+    ops = torch.ops.msprobe
+    ops.late_begin(first, 3)
+    ops.late_value(x, first, "input_args/0", True)
+    y = x.exp().view(1, -1)
+    ops.late_value(y, first, "output/0", True)
+    ops.late_end(first)
+    ops.late_begin(second, 4)
+    z = y * 2
+    ops.late_call(z, 7, "output/0", False, True)
+    ops.late_value(z, second, "output/0", True)
+    ops.late_end(second)
+    return z
+
+
+def traced() -> Any:
+    define_operators()
+    given = (torch.ones(3), *(torch.tensor(number) for number in OWNERS))
+    return make_fx(two_modules)(*given)
+
+
+@pytest.fixture
+def log() -> Iterator[GraphLog]:
+    made = GraphLog()
+    made.switch(forward=True, gradients=True)
+    use_log(made)
+    yield made
+    use_log(None)
+
+
+def run(graph: Any, x: Tensor) -> None:
+    graph.recompile()
+    graph(x, *(torch.tensor(number) for number in OWNERS))
+
+
+def told(rows: list[Row]) -> list[tuple[int, str, str]]:
+    return [(row.owner, row.note.kind, row.note.place) for row in LateRuns().in_order(rows)]
+
+
+IN_ORDER = [
+    (11, "begin", ""),
+    (11, "value", "input_args/0"),
+    (11, "value", "output/0"),
+    (11, "end", ""),
+    (12, "begin", ""),
+    (7, "value", "output/0"),
+    (12, "value", "output/0"),
+    (12, "end", ""),
+]
+
+
+def test_passes_see_no_mark_and_a_finished_graph_has_all_records(log: GraphLog) -> None:
+    graph = traced()
+    take_marks(graph.graph)
+    assert not any("msprobe" in str(node.target) for node in graph.graph.nodes)
+    place_records(graph.graph)
+    graph.graph.lint()
+    run(graph, torch.arange(3.0))
+    rows = log.take()
+    assert told(rows) == IN_ORDER
+    seen = [row for row in LateRuns().in_order(rows) if row.note.dtype is not None]
+    assert [row.note.shape for row in seen] == [(3,), (1, 3), (1, 3), (1, 3)]
+    exact = torch.arange(3.0).exp().norm().item()
+    norms = [float(row.numbers.text.rpartition(" ")[2]) for row in seen]
+    assert norms[1:] == pytest.approx([exact, 2 * exact, 2 * exact])
+    assert seen[0].note.requires_grad and not seen[2].note.requires_grad
+
+
+def test_the_order_in_which_rows_come_does_not_matter_and_each_run_has_its_own(
+    log: GraphLog,
+) -> None:
+    graph = traced()
+    take_marks(graph.graph)
+    place_records(graph.graph)
+    run(graph, torch.zeros(3))
+    first = log.take()
+    run(graph, torch.ones(3))
+    second = log.take()
+    foreign = Row(5, Note("begin"))
+    assert told([*first[::-1], *second, foreign]) == [*IN_ORDER, *IN_ORDER, (5, "begin", "")]
+
+
+def users_of(graph: Graph, target: object) -> Node:
+    return next(node for node in graph.nodes if node.target is target)
+
+
+def test_a_view_that_a_pass_removes_is_recorded_before_it_in_its_own_shape(log: GraphLog) -> None:
+    graph = traced()
+    take_marks(graph.graph)
+    view = users_of(graph.graph, aten.view.default)
+    view.replace_all_uses_with(view.args[0])  # type: ignore[arg-type]
+    graph.graph.erase_node(view)
+    place_records(graph.graph)
+    run(graph, torch.ones(3))
+    rows = list(LateRuns().in_order(log.take()))
+    assert next(row.note.shape for row in rows if row.note.place == "output/0") == (1, 3)
+    assert not any(row.fused for row in rows)
+
+
+def test_what_a_pass_fuses_away_is_said_in_its_place(log: GraphLog) -> None:
+    graph = traced()
+    take_marks(graph.graph)
+    fuse_exponential_and_product(graph.graph)
+    place_records(graph.graph)
+    run(graph, torch.ones(3))
+    rows = list(LateRuns().in_order(log.take()))
+    fused = [(row.owner, row.note.place) for row in rows if row.fused]
+    assert fused == [(11, "output/0")]
+    text = record_text(next(row for row in rows if row.fused))
+    assert '"shape": [1, 3]' in text and text.endswith('"fused": true}') and '"Max": null' in text
+
+
+def fuse_exponential_and_product(graph: Graph) -> None:
+    """Put exp2(x log2(e) + 1) in the place of 2 exp(x), as a pass that hands on what is noted."""
+    product = users_of(graph, aten.mul.Tensor)
+    x = next(iter(graph.nodes))
+    with graph.inserting_before(product):
+        view = graph.call_function(aten.view.default, (x, [1, -1]))
+        scaled = graph.call_function(aten.mul.Tensor, (view, 1.4426950408889634))
+        shifted = graph.call_function(aten.add.Tensor, (scaled, 1.0))
+        fused = graph.call_function(aten.exp2.default, (shifted,))
+    fused.meta = dict(product.meta)
+    product.replace_all_uses_with(fused)
+    graph.erase_node(product)
+    graph.eliminate_dead_code()
+
+
+def test_a_backward_run_belongs_to_the_last_forward_run_that_has_none() -> None:
+    plan = Plan()
+    plan.events += [
+        Event(Note("begin"), owner=0),
+        Event(Note("end"), owner=0),
+        Event(Note("gradient", place="output/0"), owner=0),
+    ]
+    at = len(LATE_SITES)
+    LATE_SITES.extend([LateSite(plan, owner=0), LateSite(plan, event=2)])
+    begins = [Row(owner, Note("begin", late=at)) for owner in OWNERS]
+    gradient = Row(-1, Note("gradient", place="output/0", late=at + 1))
+    assert told([*begins, gradient, gradient]) == [
+        (11, "begin", ""),
+        (11, "end", ""),
+        (12, "begin", ""),
+        (12, "end", ""),
+        (12, "gradient", "output/0"),
+        (11, "gradient", "output/0"),
+    ]
+    assert told([gradient]) == []  # its forward pass was not recorded
