@@ -81,6 +81,9 @@ SENTENCES = {
     "not compared",
     "two_frameworks": "{problem} against {benchmark}: each layer of the frameworks is compared as "
     "a whole, not the calls inside it, and the optimizer is left aside",
+    "rules_unfit": "rules for calls that fit none ({count}): {names}",
+    "files_broken": "files of values that cannot be read and are not compared ({count}), first "
+    "{name}",
     "default_differs": "{what} is {mindspore} by default in MindSpore and {pytorch} in PyTorch",
     "nonfinite_made": "makes {state} in {value} from finite inputs",
     "argument_differs": "the argument {value} is {problem} here and {benchmark} in the benchmark",

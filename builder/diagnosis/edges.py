@@ -275,6 +275,8 @@ class Edges:
         if others or api_name(first) not in _OF_SEVERAL:
             return None
         known = self._known
+        if known.has_chosen(first, known.inputs(first)):
+            return None  # other labels make another gradient of the same numbers
         whole = known.of_reader(first, row)
         if whole is None or any(known.stands_out(first, r) for r in known.outputs(first)):
             return None  # what it keeps for its gradient may be as wrong as what it puts out

@@ -290,15 +290,18 @@ def finding_behind(facts: Facts, ledger: Ledger, indices: range | list[int]) -> 
 def may_follow_a_finding(facts: Facts, ledger: Ledger, node: TreeNode) -> bool:
     """Whether what a node reads may come from a finding, as far as its values can be traced.
 
-    Only values that differ are followed upstream. Where the maker of one is not known, or the way
-    grows long, anything may be behind it; so it may behind a gradient, whose call reads
-    activations that its entry does not list.
+    Only values that differ are followed upstream. Where the maker of one is not known or read
+    nothing that is compared, or the way grows long, anything may be behind it; so it may behind a
+    gradient, whose call reads activations that its entry does not list.
     """
     if node.direction == "backward" or phase_of(node) != "forward":
         return True
     seen, asked = {node}, [node]
     while asked and len(seen) <= _UPSTREAM:
-        differing = facts.problem_values(facts.inexact_inputs(asked.pop()))
+        reader = asked.pop()
+        if _reads_uncompared(facts, reader):
+            return True
+        differing = facts.problem_values(facts.inexact_inputs(reader))
         makers = {ledger.producers.of(index) for index in differing if index != SURPLUS}
         if None in makers or any(maker in ledger.source for maker in makers):
             return True
@@ -306,6 +309,18 @@ def may_follow_a_finding(facts: Facts, ledger: Ledger, node: TreeNode) -> bool:
         asked += new
         seen.update(new)
     return bool(asked)
+
+
+def _reads_uncompared(facts: Facts, node: TreeNode) -> bool:
+    """Whether a node reads tensors of which none is compared: its partner has no values."""
+    comparison, values = facts.comparison, facts.values
+    rows = (row for row in facts.rows(node) if not comparison.is_output[row])
+    if any(comparison.score[row] >= 0 for row in rows):
+        return False
+    return any(
+        values.records[index].dtype is not None and values.keys[index].startswith("input")
+        for index in range(*node.values)
+    )
 
 
 def finding_inside(ledger: Ledger, node: TreeNode) -> Finding | None:

@@ -15,6 +15,8 @@ import msgspec
 
 from builder.dump.joined_tensors import JoinedTensor
 from builder.dump.json_files import FormError, read_json
+from builder.dump.kernel_dump import read_kernels
+from builder.dump.kernel_files import is_iteration
 from builder.dump.values import (
     Entry,
     Ranges,
@@ -104,7 +106,8 @@ class Dump:
     `ranges` maps an entry to its slice of `values`; `parents` and `micro_steps` come from
     construct.json, `stacks` maps an entry to an index of `frames`. `sketch_version` is
     None without sketches. `parallel`, `optimizer`, `inputs` and `micro_batch` are what our own
-    dumps say of the layout; `joined` has the tensors that lie elsewhere or in parts on ranks.
+    dumps say of the layout; `joined` has the tensors that lie elsewhere or in parts on ranks;
+    `broken` are the files of values that were found unreadable.
     """
 
     path: Path
@@ -123,6 +126,7 @@ class Dump:
     inputs: Inputs = field(default_factory=dict)
     micro_batch: MicroBatches = field(default_factory=dict)
     joined: dict[str, str | JoinedTensor] = field(default_factory=dict)
+    broken: tuple[str, ...] = ()
 
     def tensor_finder(self) -> Callable[[str], str | JoinedTensor]:
         """A function that tells where the tensor behind a record's `data_name` lies."""
@@ -174,6 +178,8 @@ def read_dump(path: Path) -> Dump:
 
     Raises DumpError when nothing of it can be used.
     """
+    if path.is_dir() and is_iteration(path):
+        return _read_graph(path)
     path, file = dump_file(path)
     # The three files spell every name anew; one text each serves them all.
     names: Names = {}
@@ -197,6 +203,25 @@ def read_dump(path: Path) -> Dump:
         inputs=head.inputs,
         micro_batch=head.micro_batch,
         sketch_version=head.sketch_version,
+    )
+
+
+def _read_graph(path: Path) -> Dump:
+    """The dump of an iteration of MindSpore's static graph."""
+    kernels = read_kernels(path)
+    return Dump(
+        path=path,
+        task="tensor",
+        level="L2",
+        framework="mindspore",
+        values=kernels.values,
+        ranges=kernels.ranges,
+        parents=kernels.parents,
+        micro_steps={},
+        stacks=kernels.stacks,
+        frames=kernels.frames,
+        joined={**kernels.files},
+        broken=tuple(kernels.broken),
     )
 
 

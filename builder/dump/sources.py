@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from builder.dump.kernel_files import find_iterations, is_iteration
 from builder.errors import DumpError
 from msprobe_core.format import (
     CONSTRUCT_FILE,
@@ -99,11 +100,20 @@ def _classify(path: Path) -> SourceSet:
     )
     sources = tuple(source for number, child in steps for source in _rank_sources(child, number))
     if not sources:
+        return _kernel_sources(path)
+    return SourceSet(path, "root", sources)
+
+
+def _kernel_sources(path: Path) -> SourceSet:
+    """The iterations that MindSpore has dumped of a static graph: each is a step."""
+    found = find_iterations(path)
+    if not found:
         raise DumpError(
             f"{path}: no dump in it",
             f"expected step<N>/rank<N>/{DUMP_FILE} below, or {DUMP_FILE} in it",
         )
-    return SourceSet(path, "root", sources)
+    sources = tuple(Source(each.number, each.rank, each.path) for each in found)
+    return SourceSet(path, "rank" if is_iteration(path) else "root", sources)
 
 
 def _rank_sources(step_dir: Path, step: int) -> tuple[Source, ...]:

@@ -29,8 +29,8 @@ from builder.work.outcome import (
     PairOutcome,
     StoredFinding,
     decided_ties,
+    notes_on,
     rated_errors,
-    unlike_dumps,
 )
 from builder.work.pair import Instructions
 from builder.work.phases import Phase, PhaseEntered
@@ -230,7 +230,7 @@ def _summary(plan: Plan, outcomes: list[PairOutcome], comparison: bool) -> list[
     if precision is not None and precision[0] != precision[1]:
         ours, theirs = precision
         said.append({"code": "precision_setting", "problem": ours, "benchmark": theirs})
-    said += unlike_dumps(outcomes)
+    said += notes_on(outcomes)
     said += rated_errors(outcomes)
     said += decided_ties(outcomes)
     said += merged_summary(outcomes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from builder.diagnosis.causes import Place
@@ -52,7 +52,8 @@ class PairOutcome:
     `errors` counts the nodes that are rated error for what is no number, `first_error` names the
     first of them;
     `unlike` says what dumps that hold unlike things were compared on, `frameworks` which two they
-    are of if there are two; `ties` are the names of
+    are of if there are two; `unfit` are the rules of a user for calls that fit none; `broken` the
+    files of values that cannot be read; `ties` are the names of
     the calls in which rounding decided what was picked; `late` and `tolerated` are
     for the next step to look at; `graphs` and `messages` stand in the order problem, benchmark. Of
     merged ranks: the layouts of both sides, how many values were compared, of these by bounds and
@@ -72,6 +73,8 @@ class PairOutcome:
     first_error: str | None = None
     unlike: Reason | None = None
     frameworks: Reason | None = None
+    unfit: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
     ties: tuple[str, ...] = ()
     gradients_agree: bool | None = None
     rules: tuple[RuleState, ...] = ()
@@ -111,7 +114,20 @@ def _is_explained(outcome: PairOutcome) -> bool:
     return ours != theirs or bool(outcome.ties)
 
 
-def unlike_dumps(outcomes: Iterable[PairOutcome]) -> list[Reason]:
+def notes_on(outcomes: Sequence[PairOutcome]) -> list[Reason]:
+    """What is to be said of a whole comparison: unlike dumps, rules without use, broken files."""
+    done = [outcome for outcome in outcomes if outcome.error is None]
+    said = _unlike_dumps(done)
+    unfit = [name for name in (done[0].unfit if done else ()) if all(name in o.unfit for o in done)]
+    if unfit:
+        said.append({"code": "rules_unfit", "names": ", ".join(unfit), "count": len(unfit)})
+    broken = [file for outcome in done for file in outcome.broken]
+    if broken:
+        said.append({"code": "files_broken", "name": broken[0], "count": len(broken)})
+    return said
+
+
+def _unlike_dumps(outcomes: Iterable[PairOutcome]) -> list[Reason]:
     """What pairs of unlike dumps were compared on, each once."""
     said: list[Reason] = []
     for outcome in outcomes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol, TypedDict
 
 import numpy as np
@@ -13,6 +14,7 @@ from builder.diagnosis.causes import source_line
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.finding import Finding
 from builder.judge.verdict import Judgement
+from builder.match.frameworks.words import unfit_rules
 from builder.match.nodes import Matching, MatchRules
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import named_values
@@ -68,6 +70,8 @@ def outcome_of(
         first_error=problem.tree.in_order[wrong[0]].name if wrong else None,
         unlike=apart,
         frameworks=_two_frameworks(comparison.matching),
+        unfit=unfit_rules(problem.tree, benchmark.tree, rules.calls),
+        broken=_broken_files(comparison),
         ties=tuple(node.name for node in result.walked.ties),
         gradients_agree=_gradients_agree(comparison),
         rules=_rule_states(rules),
@@ -80,6 +84,14 @@ def outcome_of(
         messages=() if plan.is_merged else (_messages(problem), _messages(benchmark)),
         **_merged_facts(result.pair.merged),
     )
+
+
+def _broken_files(comparison: Comparison) -> tuple[str, ...]:
+    """The names of files of values that could not be read, each once."""
+    trees = (comparison.matching.problem, comparison.matching.benchmark)
+    found = [name for tree in trees for name in tree.dump.broken]
+    told = (text.partition(": ")[0] for text in comparison.unreadable.values())
+    return tuple(dict.fromkeys([*found, *(Path(file).name for file in told)]))
 
 
 def _two_frameworks(matching: Matching) -> Reason | None:

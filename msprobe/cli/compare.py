@@ -239,7 +239,7 @@ def _log(line: str) -> None:
 def print_summary(result: TablesResult) -> None:
     """What was compared, where it begins to differ, and the files."""
     from builder.reasons import sentence
-    from builder.work.outcome import unlike_dumps
+    from builder.work.outcome import notes_on
 
     for missing in result.missing:
         print(
@@ -250,7 +250,7 @@ def print_summary(result: TablesResult) -> None:
     for outcome in result.outcomes:
         for note in outcome.notes:
             print(f"note: step {outcome.step} rank {outcome.rank}: {note}")
-    for reason in unlike_dumps(result.outcomes):
+    for reason in notes_on(result.outcomes):
         print(f"note: {sentence(reason)}")
     if not result.compared_values and not result.failed:
         print("note: no value of one run could be compared with one of the other; dump both with")

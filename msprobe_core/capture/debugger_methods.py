@@ -41,6 +41,7 @@ class Debugger:
     """
 
     current: ClassVar[Any] = None
+    _has_kernels: ClassVar[bool] = False  # whether the framework has level L2
     _home: ClassVar[type[Debugger]]
     service: Service
     _framework: Framework
@@ -63,7 +64,8 @@ class Debugger:
             "level": level,
             "step": step,
         }
-        config = read_config(config_path, **arguments)
+        of_kernels = self._has_kernels
+        config = read_config(config_path, of_kernels=of_kernels, **arguments)
         before = self._home.current
         if before is not None and before.service.is_running:
             raise LifecycleError(
@@ -73,7 +75,7 @@ class Debugger:
             before.close()
             say(f"a new PrecisionDebugger replaces the first; it writes to {config.dump_path}")
         self._framework = self._make_framework(config)
-        reread = partial(read_config, config_path, **arguments)
+        reread = partial(read_config, config_path, of_kernels=of_kernels, **arguments)
         self.service = Service(config, reread, self._framework)
         self._home.current = self
 

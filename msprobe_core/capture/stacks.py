@@ -7,11 +7,14 @@ the frames up to its module.
 from __future__ import annotations
 
 import linecache
+import os
 import threading
+from pathlib import Path
 from types import CodeType, FrameType
 
 from msprobe_core.values.text import quoted
 
+_OWN = f"{Path(__file__).parent.parent}{os.sep}"  # the folder of this package
 StackKey = tuple[int, ...]
 """Identity of the code and offset in it, for each frame; at the end the stack below, or -1."""
 
@@ -91,9 +94,14 @@ class StackBook:
         lines: list[str] = []
         while number >= 0:
             key = self._keys[number]
-            lines.extend(self._line(*pair) for pair in zip(key[0:-1:2], key[1:-1:2], strict=True))
+            pairs = zip(key[0:-1:2], key[1:-1:2], strict=True)
+            lines.extend(self._line(*pair) for pair in pairs if not self._is_ours(pair[0]))
             number = key[-1]
         return lines
+
+    def _is_ours(self, code: int) -> bool:
+        """Whether a frame is one of the recording itself, which the run without has not."""
+        return self._codes[code].co_filename.startswith(_OWN)
 
     def _line(self, code: int, offset: int) -> str:
         known = self._lines.get((code, offset))

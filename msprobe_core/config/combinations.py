@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from msprobe_core.config.model import Config
+from msprobe_core.config.schema import EXCEPTION_DUMP
 from msprobe_core.errors import ConfigError
 from msprobe_core.format import NameSyntaxError, parse_entry
 
@@ -14,38 +15,49 @@ Conflict = tuple[str, str]
 """What is wrong, and what to do."""
 _TASKS_ELSEWHERE = {
     "acc_check": ("the accuracy pre-check is another tool", "choose statistics or tensor"),
-    "exception_dump": ("it exists for MindSpore only", "choose overflow_check"),
     "free_benchmark": ("it is another tool", "choose statistics or tensor"),
     "nan_analyze": ("it is another tool", "choose overflow_check"),
 }
 
 
-def refuse_unsupported(place: str, raw: dict[str, Any]) -> None:
-    """Raise ConfigError for tasks and levels that this dumper does not have, saying why."""
+def refuse_unsupported(place: str, raw: dict[str, Any], of_kernels: bool = False) -> None:
+    """Raise ConfigError for tasks and levels that this dumper does not have, saying why.
+
+    `of_kernels` tells that its framework dumps kernels (level L2).
+    """
     task, level = raw.get("task"), raw.get("level")
     if isinstance(task, str) and task in _TASKS_ELSEWHERE:
         why, instead = _TASKS_ELSEWHERE[task]
         raise ConfigError(f"{place}: task is {task!r}; {why}", instead)
-    if level == "L2":
+    if level == "L2" and not of_kernels:
         raise ConfigError(
             f"{place}: level is 'L2'; kernel dumps need an Ascend NPU with torch_npu, which this "
             "process does not have",
             "choose L0, L1, mix or debug",
         )
+    if task == EXCEPTION_DUMP and not (of_kernels and level == "L2"):
+        why = "it is for level L2" if of_kernels else "it exists for MindSpore only"
+        raise ConfigError(f"{place}: task is {task!r}; {why}", "choose overflow_check")
 
 
-def refuse_impossible(place: str, config: Config, explicit: Iterable[str]) -> None:
-    """Raise ConfigError when two fields exclude each other; `explicit` are the section's keys."""
+def refuse_impossible(
+    place: str, config: Config, explicit: Iterable[str], of_kernels: bool = False
+) -> None:
+    """Raise ConfigError when two fields exclude each other.
+
+    `explicit` are the section's keys, `of_kernels` as for `refuse_unsupported`.
+    """
     keys = set(explicit)
     for problem in (
         _scope(config),
         _name_lists(config),
         _asynchronous(config),
         _benchmark(config, keys),
-        _format_of_files(config),
+        _format_of_files(config, of_kernels),
         _data_mode(config),
         _debug_level(config),
         _graph_mode(config),
+        _kernels(config),
     ):
         if problem:
             what, mend = problem
@@ -72,7 +84,7 @@ def _scope(config: Config) -> Conflict | None:
 def _name_lists(config: Config) -> Conflict | None:
     for key in ("list", "tensor_list"):
         for name in getattr(config, key):
-            if name.startswith("name-regex("):
+            if name.startswith("name-regex(") and config.level != "L2":
                 return (
                     f"{key} has {name!r}; expressions exist for MindSpore static graphs only",
                     "write a part of the name, such as 'relu'",
@@ -105,9 +117,14 @@ def _benchmark(config: Config, explicit: set[str]) -> Conflict | None:
     return None
 
 
-def _format_of_files(config: Config) -> Conflict | None:
-    if config.file_format is None:
+def _format_of_files(config: Config, of_kernels: bool) -> Conflict | None:
+    if config.file_format is None or (config.level, config.file_format) == ("L2", "npy"):
         return None
+    if of_kernels:
+        return (
+            f"file_format is {config.file_format!r} at level {config.level}; MindSpore writes .npy",
+            "remove it",
+        )
     return (
         f"file_format is {config.file_format!r}; it belongs to kernel dumps (level L2), which need "
         "an Ascend NPU",
@@ -157,3 +174,28 @@ def _debug_level(config: Config) -> Conflict | None:
     if config.task in ("structure", "overflow_check"):
         return f"level debug has no task {config.task!r}", "choose statistics or tensor"
     return None
+
+
+def _kernels(config: Config) -> Conflict | None:
+    """What kernels of a static graph do not have: modules, passes, parts of tensors."""
+    if config.level != "L2":
+        return None
+    wrong = {
+        "task": config.task == "structure",
+        "scope": bool(config.scope),
+        "tensor_list": bool(config.tensor_list),
+        "data_mode": bool(config.data_mode - {"all", "input", "output"}),
+        "summary_mode": config.summary_mode == "xor",
+        "slice": bool(config.slice),
+        "request_id": config.request_id is not None,
+        "async_dump": config.async_dump,
+        "bench_path": config.bench_path is not None,
+    }
+    found = [key for key, is_wrong in wrong.items() if is_wrong]
+    if not found:
+        return None
+    value = getattr(config, found[0])
+    return (
+        f"{found[0]} is {sorted(value) if isinstance(value, frozenset) else value!r} at level L2",
+        "kernels are selected by list, step, rank, and data_mode input or output; remove it",
+    )

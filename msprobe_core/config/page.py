@@ -83,8 +83,8 @@ Each object in `take`:
 
 _ELSEWHERE = """
 ## Not here
-* Level `L2` (kernel dumps) needs an Ascend NPU; without one it is refused.
-* The tasks `acc_check`, `free_benchmark`, `exception_dump` and `nan_analyze` belong to other tools.
+* Level `L2` (kernel dumps) and the task `exception_dump` are for MindSpore's static graph only.
+* The tasks `acc_check`, `free_benchmark` and `nan_analyze` belong to other tools.
 """
 
 

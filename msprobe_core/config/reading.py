@@ -18,15 +18,18 @@ from msprobe_core.config.schema import COMMON, FIELDS, FOREIGN_SECTIONS, VALUE_T
 from msprobe_core.errors import ConfigError
 
 
-def read_config(config_path: str | Path | None, **arguments: object) -> Config:
+def read_config(
+    config_path: str | Path | None, *, of_kernels: bool = False, **arguments: object
+) -> Config:
     """The configuration of a file and of constructor arguments, which win.
 
-    Arguments that are None count as not given. Raises ConfigError.
+    Arguments that are None count as not given; `of_kernels` tells that the framework has a level
+    L2. Raises ConfigError.
     """
     place = "PrecisionDebugger(…)" if config_path is None else str(config_path)
     raw = {} if config_path is None else _read_file(config_path)
     given = {key: value for key, value in arguments.items() if value is not None}
-    return _build(place, raw, given, config_path)
+    return _build(place, raw, given, config_path, of_kernels)
 
 
 def _read_file(config_path: str | Path) -> dict[str, Any]:
@@ -46,10 +49,14 @@ def _read_file(config_path: str | Path) -> dict[str, Any]:
 
 
 def _build(
-    place: str, raw: dict[str, Any], given: dict[str, object], config_path: str | Path | None
+    place: str,
+    raw: dict[str, Any],
+    given: dict[str, object],
+    config_path: str | Path | None,
+    of_kernels: bool,
 ) -> Config:
     merged = {**raw, **given}
-    refuse_unsupported(place, merged)
+    refuse_unsupported(place, merged, of_kernels)
     values = _common_values(place, merged, given)
     task = str(values.get("task", "statistics"))
     explicit = _section_values(place, raw, task)
@@ -59,7 +66,7 @@ def _build(
         values["graft"] = read_graft(place, raw["graft"])
     source = None if config_path is None else str(config_path)
     config = Config(**values, **explicit, source=source)  # type: ignore[arg-type]
-    refuse_impossible(place, config, explicit.keys())
+    refuse_impossible(place, config, explicit.keys(), of_kernels)
     return config
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 Kind = Literal["choice", "choices", "bool", "int", "path", "text", "names", "numbers", "slices"]
 
 COMMON = ""
+EXCEPTION_DUMP = "exception_dump"
 VALUE_TASKS = ("statistics", "tensor", "structure", "overflow_check")
 
 
@@ -33,8 +34,9 @@ FIELDS = (
         '"statistics"',
         "What is recorded of each value: `statistics` (Max, Min, Mean, Norm), `tensor` (those and "
         "the values themselves), `structure` (names and stacks only), `overflow_check` "
-        "(statistics of those entries that hold NaN, Inf or the largest number of their type).",
-        choices=VALUE_TASKS,
+        "(statistics of those entries that hold NaN, Inf or the largest number of their type). "
+        "`exception_dump` is for level L2.",
+        choices=(*VALUE_TASKS, EXCEPTION_DUMP),
     ),
     Field("dump_path", "path", '"./msprobe_dump"', "The folder that receives `step<N>/rank<ID>`."),
     Field(
@@ -54,8 +56,9 @@ FIELDS = (
         "choice",
         '"L1"',
         "`L0` records modules, `L1` records API calls, `mix` both, `debug` only what "
-        "`debugger.save` is given, into debug.json.",
-        choices=("L0", "L1", "mix", "debug"),
+        "`debugger.save` is given, into debug.json. `L2` has MindSpore dump the kernels of its "
+        "static graph (see howto/mindspore.md); PyTorch has no such level.",
+        choices=("L0", "L1", "mix", "debug", "L2"),
     ),
     Field(
         "capture",
@@ -139,7 +142,8 @@ FIELDS = (
         "names",
         "[]",
         "Full names or parts of names: only entries whose name contains one of them; at level mix "
-        "a module that matches brings everything that runs inside it.",
+        "a module that matches brings everything that runs inside it. At level L2 kernels by name, "
+        "by kind, or as `name-regex(…)`.",
         sections=VALUE_TASKS,
     ),
     Field(
@@ -204,7 +208,7 @@ FIELDS = (
         "file_format",
         "choice",
         "not set",
-        "Format of kernel dumps at level L2, which needs an Ascend device; refused without one.",
+        "Format of kernel dumps at level L2; MindSpore writes npy, and nothing else is taken.",
         choices=("npy", "bin"),
         sections=("tensor",),
     ),

@@ -41,10 +41,16 @@ class MindSporeFramework:
 
         Raises LifecycleError in graph mode: a static graph runs below Python.
         """
+        if config.level == "L2":
+            raise LifecycleError(
+                "level L2 has MindSpore dump kernels and records no value of a script's own; set "
+                "level debug for debugger.save"
+            )
         if in_graph_mode():
             raise LifecycleError(
                 f"level {config.level} records MindSpore's dynamic graph, and the mode is "
-                "GRAPH_MODE; call mindspore.set_context(mode=mindspore.PYNATIVE_MODE)"
+                "GRAPH_MODE; call mindspore.set_context(mode=mindspore.PYNATIVE_MODE), or set "
+                "level L2, which has MindSpore dump the kernels of the static graph"
             )
         return MindSporeStepRecorder(config, step, rank, stacks)
 

@@ -4,21 +4,51 @@ from __future__ import annotations
 
 from typing import Any
 
-from msprobe_core.capture.debugger_methods import Debugger
+from msprobe_core.capture.debugger_methods import Debugger, OnInstance
 from msprobe_core.config import Config
 from msprobe_core.mindspore.dynamic_graph import MindSporeFramework, check_available
+from msprobe_core.mindspore.static_graph import StaticGraphDump
 
 
 class PrecisionDebugger(Debugger):
     """Records what a model computes between `start` and `stop`, one folder per step and rank.
 
     Without a file the L1 statistics of all steps and ranks are recorded; arguments win over the
-    file. A second debugger takes the place of the first. Raises ConfigError.
+    file. A second debugger takes the place of the first. At level L2 `start`, before the first
+    graph is compiled, has MindSpore dump the kernels of static graphs until `close`; `stop` and
+    `step` do nothing then. Raises ConfigError.
     """
+
+    _has_kernels = True
+    _kernels: StaticGraphDump | None = None
 
     def _make_framework(self, config: Config) -> MindSporeFramework:
         check_available(config)
+        if config.level == "L2":
+            self._kernels = StaticGraphDump(config)
         return MindSporeFramework()
+
+    @OnInstance
+    def start(
+        self,
+        model: Any = None,  # noqa: ANN401
+        token_range: list[int] | None = None,
+        rank_id: int | None = None,
+        scheduled_tokens: dict[str, Any] | None = None,
+        parallel: dict[str, Any] | None = None,
+    ) -> None:
+        """As of any debugger; at level L2 before the first graph is compiled."""
+        if self._kernels is not None:
+            self._kernels.start()
+        else:
+            super().start(model, token_range, rank_id, scheduled_tokens, parallel)
+
+    @OnInstance
+    def close(self) -> None:
+        """Complete what is open and leave nothing behind in the process."""
+        if self._kernels is not None:
+            self._kernels.close()
+        super().close()
 
 
 def module_dump(module: Any, module_name: str) -> None:  # noqa: ANN401

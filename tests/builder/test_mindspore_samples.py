@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -73,6 +74,33 @@ def test_a_sound_pair_of_two_frameworks_agrees(build: Build, problem: str, bench
 def test_the_extra_multiplication_is_the_one_finding(build: Build, other: str) -> None:
     result = build("transformer/bug", other)
     assert [finding.name for finding in result.findings] == ["Tensor.__mul__.2.forward"]
+
+
+def test_a_rule_for_calls_that_fits_none_is_reported(build: Build, tmp_path: Path) -> None:
+    rules = tmp_path / "calls.yaml"
+    rules.write_text(
+        "- {ms_api: MintFunctional.softmax, pt_api: Functional.softmax}\n"
+        "- {ms_api: Mint.matmul, pt_api: Torch.nothing}\n"
+        "- {ms_api: Mint.nothing, pt_api: Torch.matmul}\n"
+    )
+    result = build("cross/mindspore", "cross/pytorch", api_mapping=rules)
+    names = "Mint.matmul: Torch.nothing, Mint.nothing: Torch.matmul"
+    assert {"code": "rules_unfit", "names": names, "count": 2} in result.summary
+    alone = build("cross/mindspore", "transformer/mint", api_mapping=rules)
+    (told,) = [reason for reason in alone.summary if reason["code"] == "rules_unfit"]
+    assert told["count"] == 3  # between two dumps of one framework no call is renamed
+
+
+def test_a_tensor_that_is_half_written_is_said_and_costs_nothing_else(
+    build: Build, mindspore_dumps: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(mindspore_dumps / "tensor" / "mindspore", tmp_path / "torn")
+    (file,) = (tmp_path / "torn").rglob("Cell.layers.1.mlp.act.GELU.forward.0.output.0.npy")
+    file.write_bytes(file.read_bytes()[:-100])
+    result = build(str(tmp_path / "torn"), "tensor/pytorch")
+    assert {"code": "files_broken", "name": file.name, "count": 1} in result.summary
+    assert result.findings == () and result.failed == ()
+    assert matched_modules(result) == {"forward": "27/27", "backward": "46/46"}
 
 
 def test_recomputation_is_no_difference(build: Build) -> None:

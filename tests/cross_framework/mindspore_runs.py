@@ -14,7 +14,7 @@ from pathlib import Path
 
 import mindspore as ms
 import numpy as np
-from mindspore import Tensor, nn, ops
+from mindspore import Tensor, mint, nn, ops
 
 from msprobe.mindspore import PrecisionDebugger, seed_all
 from tests.cross_framework import given
@@ -50,8 +50,11 @@ def _adam(weights, epsilon):
     return nn.Adam(weights, learning_rate=0.01, eps=epsilon)
 
 
-def record(out, model, loss_of, batch, adam=0.0, last=False):
-    """Record two steps of training; `last` adds one that evaluates, `adam` is Adam's epsilon."""
+def record(out, model, loss_of, batch, adam=0.0, last=False, summed=False):
+    """Record two steps of training.
+
+    `last` adds one that evaluates, `adam` is Adam's epsilon, `summed` sums gradients over ranks.
+    """
     parameters = {torch_name(name): each for name, each in model.parameters_and_names()}
     drawn = given.weights({name: each.shape for name, each in parameters.items()})
     for name, each in parameters.items():
@@ -67,6 +70,8 @@ def record(out, model, loss_of, batch, adam=0.0, last=False):
         inputs, wanted = map(Tensor, batch(step))
         debugger.start(model)
         _, found = gradients(inputs, wanted)
+        for gradient in found if summed else ():
+            mint.distributed.all_reduce(gradient)
         optimizer(found)
         debugger.stop()
         debugger.step()
@@ -83,7 +88,14 @@ def cnn(out, fault=""):
     record(out, models.Cnn(fault), classes, given.images, last=True)
 
 
-def mint(out, epsilon):
+def ranks(out):
+    """Two ranks with a batch each, under msrun."""
+    ms.communication.init()
+    first = 10 * ms.communication.get_rank()
+    record(out, models.Named(), classes, lambda step: given.vectors(first + step), summed=True)
+
+
+def of_mint(out, epsilon):
     """Layers of mint under Adam.
 
     MindSpore adds Adam's epsilon before it corrects the second moment, PyTorch after: of the first
@@ -107,11 +119,12 @@ RUNS = {
     "lstm": lambda out: record(out, models.Recurrent(), numbers, given.sequences),
     "attention": lambda out: record(out, models.Attending(), classes, given.vectors),
     "tied": lambda out: record(out, models.Tied(), classes, given.words),
+    "ranks": ranks,
     "names": lambda out: record(out, models.Named(), classes, given.vectors),
     "autoencoder": lambda out: record(out, models.Autoencoder(), picture, given.images),
     "gru": lambda out: record(out, models.BothWays(), numbers, given.sequences),
-    "mint": partial(mint, epsilon=1e-8 * (1 - 0.999) ** 0.5),
-    "mint-adam": partial(mint, epsilon=1e-8),
+    "mint": partial(of_mint, epsilon=1e-8 * (1 - 0.999) ** 0.5),
+    "mint-adam": partial(of_mint, epsilon=1e-8),
     "lstm-label_dtype": lambda out: record(out, models.Recurrent(), numbers, halves),
     **{
         f"cnn-{fault}": partial(cnn, fault=fault) for fault in ("pad_mode", "momentum", "keep_prob")
@@ -128,7 +141,7 @@ def main():
     ms.set_device("CPU")
     ms.set_context(mode=ms.PYNATIVE_MODE)
     ms.runtime.launch_blocking()
-    for name in names or RUNS:
+    for name in names or [run for run in RUNS if run != "ranks"]:
         seed_all(1)
         try:
             RUNS[name](Path(out) / name)

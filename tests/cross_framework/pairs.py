@@ -39,6 +39,7 @@ SOUND = tuple(
         "attention",
         "tied",
         "names",
+        "ranks",
         "autoencoder",
         "gru",
         "mint",

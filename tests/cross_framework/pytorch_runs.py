@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
+import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -32,9 +33,15 @@ def picture(found: Tensor, _: Tensor) -> Tensor:
 
 
 def record(
-    out: Path, model: nn.Module, loss_of: Loss, batch: Step, adam: bool = False, last: bool = False
+    out: Path,
+    model: nn.Module,
+    loss_of: Loss,
+    batch: Step,
+    adam: bool = False,
+    last: bool = False,
+    summed: bool = False,
 ) -> None:
-    """Record two steps of training; `last` adds one that evaluates."""
+    """Record two steps of training; `last` adds one that evaluates, `summed` sums over ranks."""
     shapes = {k: tuple(v.shape) for k, v in model.state_dict().items() if "num_batches" not in k}
     drawn = {name: torch.from_numpy(value) for name, value in given.weights(shapes).items()}
     model.load_state_dict(drawn, strict=False)
@@ -45,6 +52,8 @@ def record(
         inputs, wanted = map(torch.from_numpy, batch(step))
         debugger.start(model)
         loss_of(model(inputs), wanted).backward()
+        for parameter in model.parameters() if summed else ():
+            dist.all_reduce(parameter.grad)
         optimizer.step()
         optimizer.zero_grad()
         debugger.stop()
@@ -55,6 +64,14 @@ def record(
         debugger.stop()
         debugger.step()
     debugger.close()
+
+
+def ranks(out: Path) -> None:
+    """Two ranks with a batch each, under torchrun."""
+    dist.init_process_group("gloo")
+    first = 10 * dist.get_rank()
+    record(out, models.Named(), classes, lambda step: given.vectors(first + step), summed=True)
+    dist.destroy_process_group()
 
 
 def transformer(out: Path, seed: int) -> None:
@@ -71,6 +88,7 @@ RUNS: Mapping[str, Callable[[Path], None]] = {
     "lstm": lambda out: record(out, models.Recurrent(), numbers, given.sequences),
     "attention": lambda out: record(out, models.Attending(), classes, given.vectors),
     "tied": lambda out: record(out, models.Tied(), classes, given.words),
+    "ranks": ranks,
     "names": lambda out: record(out, models.Named(), classes, given.vectors),
     "autoencoder": lambda out: record(out, models.Autoencoder(), picture, given.images),
     "gru": lambda out: record(out, models.BothWays(), numbers, given.sequences),
@@ -81,7 +99,7 @@ RUNS: Mapping[str, Callable[[Path], None]] = {
 def main() -> None:
     out, *names = sys.argv[1:]
     torch.set_num_threads(1)
-    for name in names or RUNS:
+    for name in names or [run for run in RUNS if run != "ranks"]:
         seed_all(1)
         RUNS[name](Path(out) / name)
 

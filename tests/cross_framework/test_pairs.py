@@ -36,10 +36,13 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def compared(dumps: Path, pair: Pair, out: Path, **options: object) -> BuildResult:
-    sides = (dumps / "mindspore" / pair.problem, dumps / "pytorch" / pair.benchmark)
+def compared(
+    dumps: Path, pair: Pair, out: Path, turned: bool = False, **options: object
+) -> BuildResult:
+    """The comparison of a pair; `turned` makes PyTorch the problem."""
+    sides = [dumps / "mindspore" / pair.problem, dumps / "pytorch" / pair.benchmark]
     chosen = BuildOptions(workers=1, **options)  # type: ignore[arg-type]
-    return builder.build(*sides, out, chosen)
+    return builder.build(*(sides[::-1] if turned else sides), out, chosen)
 
 
 def rows(result: BuildResult, query: str) -> list[tuple[object, ...]]:
@@ -86,13 +89,24 @@ def test_other_names_pair_by_a_mapping_as_well(dumps: Path, tmp_path: Path) -> N
     assert modules == matched
 
 
+@pytest.mark.parametrize("pair", chosen(SOUND if ANEW else SOUND[:3]), ids=lambda p: p.problem)
+def test_a_sound_pair_is_silent_with_pytorch_as_the_problem(
+    dumps: Path, tmp_path: Path, pair: Pair
+) -> None:
+    assert compared(dumps, pair, tmp_path, turned=True).findings == ()
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["mindspore", "pytorch"])
 @pytest.mark.parametrize("pair", chosen(FAULTS), ids=lambda pair: pair.problem)
-def test_the_fault_is_the_one_finding(dumps: Path, tmp_path: Path, pair: Pair) -> None:
-    result = compared(dumps, pair, tmp_path)
+def test_the_fault_is_the_one_finding(
+    dumps: Path, tmp_path: Path, pair: Pair, turned: bool
+) -> None:
+    result = compared(dumps, pair, tmp_path, turned)
     named = [(finding.step, finding.name) for finding in result.findings]
     assert len(named) == 1, named
     (finding,) = result.findings
     assert finding.step == pair.step
-    assert finding.name.startswith(pair.named)
+    words = pair.named.replace("Cell.", "Module.").replace(".Dense.", ".Linear.")
+    assert finding.name.startswith(words if turned else pair.named)
     said = [str(reason.get("what")) for reason in finding.reasons if "what" in reason]
     assert not pair.default or any(pair.default in what for what in said)

@@ -281,6 +281,15 @@ def test_the_callback_records_training_steps(
     assert "Cell.mlp.Mlp.forward.0" in read(tmp_path / "dump")
 
 
+def test_stacks_are_those_of_the_run_without(
+    ms: Thing, net: Thing, config: Thing, debugger: Thing, tmp_path: Path
+) -> None:
+    record(ms, debugger(config()), net)
+    stacks = read(tmp_path / "dump", file="stack.json").values()
+    frames = [frame for _, lines in stacks for frame in lines]
+    assert frames and not any("msprobe_core" in frame for frame in frames)
+
+
 def test_what_an_optimizer_calls_belongs_to_it(
     ms: Thing, net: Thing, config: Thing, debugger: Thing, tmp_path: Path
 ) -> None:

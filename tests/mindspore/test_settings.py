@@ -152,7 +152,7 @@ def test_graph_mode_is_refused_with_what_to_do(
     ("more", "words"),
     [
         ({"precision": "high"}, "precision is 'high', which is for PyTorch only"),
-        ({"level": "L2"}, "level is 'L2'"),
+        ({"task": "exception_dump"}, "exception_dump'; it is for level L2"),
     ],
 )
 def test_what_is_pytorchs_alone_is_refused(

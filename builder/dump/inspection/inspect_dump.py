@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from math import isfinite
 from pathlib import Path
 
 from builder.dump.inspection.first_nonfinite import NonFinite
 from builder.dump.inspection.json_lines import outline
 from builder.dump.inspection.scan import BrokenDumpError, Contents, decode_all, mapped, scan_part
+from builder.dump.kernel_dump import read_kernels
+from builder.dump.kernel_files import is_iteration
 from builder.dump.sources import Source, find_sources
 from builder.processes.second_process import CAN_FORK
 from msprobe_core.format import (
@@ -79,8 +82,13 @@ _Scanned = Contents | BrokenDumpError | OSError
 def inspect_dump(path: Path) -> Inspection:
     """Inspect a rank, a step or a whole dump; raises DumpError when there is none at the path."""
     dump = find_sources(path)
-    contents = _scan_files([values_file(source.path) for source in dump.sources])
-    ranks = [_describe(source, each) for source, each in zip(dump.sources, contents)]
+    graphs = {source for source in dump.sources if is_iteration(source.path)}
+    others = [source for source in dump.sources if source not in graphs]
+    contents = iter(_scan_files([values_file(source.path) for source in others]))
+    ranks = [
+        _describe_graph(source) if source in graphs else _describe(source, next(contents))
+        for source in dump.sources
+    ]
     return Inspection(path, dump.granularity, tuple(ranks))
 
 
@@ -148,6 +156,36 @@ def _describe(source: Source, scanned: _Scanned) -> RankContents:
         nonfinite,
         tuple(problems),
         is_broken,
+    )
+
+
+def _describe_graph(source: Source) -> RankContents:
+    """An iteration of a static graph, whose files are its values."""
+    kernels = read_kernels(source.path)
+    values = kernels.values
+    files = [Path(file) for file in kernels.files.values()]
+    lost, problems = kernels.broken, list[str]()
+    if lost:
+        problems.append(f"{len(lost)} of {len(files)} files cannot be read, first {lost[0]}")
+    nonfinite = (
+        NonFinite(name, f"{name}.{values.keys[at]}", "Max", str(record.Max))
+        for name, (start, stop) in kernels.ranges.items()
+        for at, record in enumerate(values.records[start:stop], start)
+        if isinstance(record.Max, float) and not isfinite(record.Max)
+    )
+    return RankContents(
+        source.step,
+        source.rank,
+        source.path,
+        "tensor",
+        "L2",
+        "mindspore",
+        len(kernels.ranges),
+        sum(file.stat().st_size for file in files),
+        len(files),
+        next(nonfinite, None),
+        tuple(problems),
+        False,
     )
 
 

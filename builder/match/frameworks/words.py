@@ -42,6 +42,28 @@ def speak_alike(tree: Tree, rules: CallRules) -> None:
             node.owner = node.entry.owner
 
 
+def unfit_rules(problem: Tree, benchmark: Tree, rules: CallRules) -> tuple[str, ...]:
+    """The rules whose call one of two dumps does not have, as `<MindSpore's>: <PyTorch's>`.
+
+    All of them, where the dumps are not of these two frameworks.
+    """
+    if not rules:
+        return ()
+    sides = sorted((problem, benchmark), key=lambda tree: tree.dump.framework != MINDSPORE)
+    ours, theirs = map(_recorded_calls, sides)
+    across = problem.dump.framework != benchmark.dump.framework
+    return tuple(
+        f"{rule.mindspore}: {rule.pytorch}"
+        for rule in rules.values()
+        if not (across and rule.mindspore in ours and rule.pytorch in theirs)
+    )
+
+
+def _recorded_calls(tree: Tree) -> set[str]:
+    nodes = (node for node in tree.in_order if node.kind == "api" and node.entry is not None)
+    return {parse_entry(node.name).owner for node in nodes}
+
+
 def _as_told(entry: EntryName, rule: CallRule) -> EntryName:
     prefix, _, name = rule.pytorch.partition(".")
     return entry._replace(prefix=prefix, type_name=name, owner=rule.pytorch)

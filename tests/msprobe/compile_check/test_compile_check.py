@@ -19,6 +19,7 @@ from torch.fx import Graph
 from builder import build, diagnose
 from msprobe.cli import main
 from msprobe.compile_check import Case, check_compilation, load_case
+from msprobe.compile_check.compilation import loss_of
 from msprobe.errors import CheckError
 from msprobe_core import PrecisionDebugger
 from tests.compile_faults.faults import norm_with_a_wrong_scale
@@ -129,6 +130,16 @@ def test_a_difference_that_vanishes_while_recorded_is_said(tmp_path: Path) -> No
     assert "output 0" in [each.name for each in answer.vanished]
     assert all(each.alone > each.recorded for each in answer.vanished)
     assert not answer.agrees
+
+
+@pytest.mark.parametrize("norm", [nn.LayerNorm(16), nn.RMSNorm(16)])
+def test_the_derived_loss_has_a_gradient_behind_a_norm(norm: nn.Module) -> None:
+    x = torch.randn(4, 16, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    y = norm(x)
+    loss = loss_of({"hidden": y})
+    assert loss is not None
+    before, after = torch.autograd.grad(loss, (x, y))
+    assert before.norm() > 0.3 * after.norm()
 
 
 class Noisy(nn.Module):

@@ -26,6 +26,8 @@ export const reasonsEn: Record<string, string> = {
   two_frameworks:
     "{{problem}} against {{benchmark}}: each layer of the frameworks is compared as a whole, " +
     "not the calls inside it, and the optimizer is left aside",
+  rules_unfit: "rules for calls that fit none ({{count}}): {{names}}",
+  files_broken: "files of values that cannot be read and are not compared ({{count}}), first {{name}}",
   default_differs: "{{what}} is {{mindspore}} by default in MindSpore and {{pytorch}} in PyTorch",
   unread: "{{value}}: the call does not read it (beta is 0), so it is not compared",
   unwritten: "{{value}}: memory that nobody had written yet, which is not compared",

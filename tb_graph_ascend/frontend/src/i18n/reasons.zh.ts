@@ -21,6 +21,8 @@ export const reasonsZh: Record<string, string> = {
   elements_differ: "{{value}}：四个统计量一致，但元素相差约 {{error, percent}}",
   incomparable: "{{value}}：两个框架在此记录的梯度含义不同，不作比较",
   two_frameworks: "{{problem}} 与 {{benchmark}} 比较：框架的每个层作为整体比较，不比较其内部调用；优化器不参与比较",
+  rules_unfit: "没有匹配到任何调用的规则（{{count}} 条）：{{names}}",
+  files_broken: "无法读取、未作比较的数值文件（{{count}} 个），第一个是 {{name}}",
   default_differs: "{{what}} 的默认值：MindSpore 为 {{mindspore}}，PyTorch 为 {{pytorch}}",
   unread: "{{value}}：该调用不读取它（beta 为 0），不作比较",
   unwritten: "{{value}}：尚未写入的内存，不作比较",
