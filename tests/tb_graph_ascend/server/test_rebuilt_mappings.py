@@ -1,4 +1,4 @@
-"""Pairs made by hand that a result was built with: known, kept, and taken out for the next build."""
+"""Pairs by hand that a result was built with: known, kept, taken out for the next build."""
 
 from __future__ import annotations
 
