@@ -25,7 +25,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo compile-faults compile-models parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data clean
+        contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo compile-faults compile-models parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -244,6 +244,12 @@ bench-acc-check: venv  ## the pre-check of single operators, against the peer in
 bench-ui: venv build | $(CHROMIUM)  ## the interface in a browser, on large comparisons, beside the peer's in one run
 	[ -d $(BENCH_UI)/deep ] || $(MAKE) bench-ui-data
 	node benchmarks/ui.mjs $(BENCH_UI) $(if $(wildcard $(PEER)/bin/tensorboard),$(PEER))
+
+bench-trends: venv build | $(CHROMIUM)  ## cost of following a training beside the peer's, the store of trends, their page
+	$(BIN)/python -m benchmarks.trend_cost $(if $(wildcard $(PEER)/bin/python),--peer $(PEER)/bin/python)
+	mkdir -p $(BENCH_UI)/store
+	$(BIN)/python -m benchmarks.trend_store 10000 2000 $(BENCH_UI)/store --keep
+	node benchmarks/trends_page.mjs $(BENCH_UI)/store
 
 bench-ui-data: venv  ## what bench-ui opens, in BENCH_UI; MILLION=1 adds a million nodes a side (6 GB of memory)
 	rm -rf $(addprefix $(BENCH_UI)/,deep wide million peer dumps) && mkdir -p $(BENCH_UI)/peer

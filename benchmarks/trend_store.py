@@ -1,6 +1,7 @@
-"""What the store of trends costs: python -m benchmarks.trend_store [STEPS] [TARGETS] [FOLDER]
+"""The cost of the trend store: python -m benchmarks.trend_store [STEPS] [TARGETS] [FOLDER] [--keep]
 
-CPU time a step of writing (segments included), size, and reading cold: a heat map and a line.
+CPU time a step of writing (segments included), size, and reading cold: a heat map and a line. With
+`--keep` FOLDER/trends stays, for benchmarks/trends_page.mjs.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from msprobe_core.monitor.store import SeriesWriter, write_run
 
 
 def main() -> None:
-    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    targets = int(sys.argv[2]) if len(sys.argv) > 2 else 2_000
-    place = Path(sys.argv[3]) if len(sys.argv) > 3 else None
+    given = [word for word in sys.argv[1:] if word != "--keep"]
+    steps = int(given[0]) if given else 10_000
+    targets = int(given[1]) if len(given) > 1 else 2_000
+    place = Path(given[2]) if len(given) > 2 else None
     with tempfile.TemporaryDirectory(dir=place) as folder:
-        run = Path(folder)
+        run = place / "trends" if place is not None and "--keep" in sys.argv else Path(folder)
         cpu, walls = write(run, steps, targets)
         size = sum(path.stat().st_size for path in run.rglob("*") if path.is_file())
         values = steps * targets * len(STATISTICS)
@@ -42,7 +44,7 @@ def write(run: Path, steps: int, targets: int) -> tuple[float, list[float]]:
     write_run(run, {})
     writer = SeriesWriter(run, 0)
     writer.add_targets(
-        [TrendTarget("grad", f"layers.{i}", (), "float32", i) for i in range(targets)]
+        [TrendTarget(*key, (), "float32", place) for place, key in enumerate(keys_of(targets))]
     )
     walls = []
     began = time.process_time()
@@ -54,6 +56,11 @@ def write(run: Path, steps: int, targets: int) -> tuple[float, list[float]]:
     return time.process_time() - began, sorted(walls)
 
 
+def keys_of(targets: int) -> list[tuple[str, str]]:
+    """Eight gradients a layer, and the loss."""
+    return [("grad", f"layers.{i // 8}.m{i % 8}") for i in range(targets - 1)] + [("loss", "loss")]
+
+
 def read(run: Path, targets: int) -> None:
     for path in run.rglob("*.npy"):
         descriptor = os.open(path, os.O_RDONLY)
@@ -63,7 +70,7 @@ def read(run: Path, targets: int) -> None:
     began = time.perf_counter()
     opened = TrendRun(run)
     print(f"open: {(time.perf_counter() - began) * 1e3:.0f} ms")
-    keys = [("grad", f"layers.{i}") for i in range(targets)]
+    keys = keys_of(targets)
     for name in ("cold", "warm"):
         began = time.perf_counter()
         heat = opened.heat(keys, "norm", columns=1500)

@@ -197,6 +197,21 @@ export async function heapOf(page) {
   return usedSize / 2 ** 20;
 }
 
+/** What something did on a page, and the processor time of the page's main thread for it, in ms. */
+export async function withProcessorTime(page, act) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const spent = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return 1000 * metrics.find(({ name }) => name === "TaskDuration").value;
+  };
+  const before = await spent();
+  const done = await act();
+  const processor = (await spent()) - before;
+  await session.detach();
+  return { ...done, processor };
+}
+
 export function median(values) {
   return percentile(values, 0.5);
 }

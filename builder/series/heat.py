@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.series.pieces import Steps, Values
+from builder.series.pieces import Values
 from builder.series.run import Key, TrendRun
 from msprobe_core.format.series import TENSOR_KINDS
 
@@ -32,22 +33,16 @@ Cells = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class HeatRow:
-    """One row: a target, or a module that stands for all below it (`leaves` of them)."""
+    """One row: a target, or a module that stands for all below it.
+
+    `leaves`: the places of their names among those that the rows were made of.
+    """
 
     name: str
     depth: int
-    leaves: int
+    leaves: tuple[int, ...]
     is_open: bool
     target: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class HeatRows:
-    """The visible rows, all of them, and the cells of those that were asked for."""
-
-    rows: list[HeatRow]
-    steps: Steps
-    cells: Cells
 
 
 @dataclass(slots=True)
@@ -59,29 +54,40 @@ class _Branch:
     leaves: list[int] = field(default_factory=list)
 
 
-def heat_rows(names: Sequence[str], cells: Cells, steps: Steps, opened: frozenset[str]) -> HeatRows:
-    """All visible rows of targets `names` whose [target][column] cells are known."""
-    branches = _visible(_tree(names), opened)
-    parts = [
-        cells[branch.leaves[0]] if len(branch.leaves) == 1 else _farthest(cells[branch.leaves])
-        for branch in branches
-    ]
-    drawn = np.stack(parts) if parts else np.zeros((0, len(steps)), np.uint8)
-    return HeatRows([_row(branch, names, opened) for branch in branches], steps, drawn)
+def heat_rows(names: Sequence[str], opened: frozenset[str]) -> list[HeatRow]:
+    """All visible rows of targets `names`, from top to bottom."""
+    rows = []
+    for branch in _visible(_tree(names), opened):
+        target = names[branch.leaves[0]] if len(branch.leaves) == 1 else None
+        is_open = branch.name in opened
+        leaves = tuple(branch.leaves)
+        rows.append(HeatRow(target or branch.name, branch.depth, leaves, is_open, target))
+    return rows
 
 
-def visible_rows(names: Sequence[str], opened: frozenset[str]) -> list[HeatRow]:
-    """All visible rows of targets `names`, without their cells."""
-    return [_row(branch, names, opened) for branch in _visible(_tree(names), opened)]
+def leaves_of(rows: Sequence[HeatRow]) -> list[int]:
+    """The targets that some rows are drawn from, each once."""
+    return sorted({leaf for row in rows for leaf in row.leaves})
+
+
+def cells_of(rows: Sequence[HeatRow], leaves: Sequence[int], cells: Cells) -> Cells:
+    """[row][column] of some rows, from the [target][column] cells of their `leaves`."""
+    place = {leaf: at for at, leaf in enumerate(leaves)}
+    parts = []
+    for row in rows:
+        own = cells[[place[leaf] for leaf in row.leaves]]
+        parts.append(own[0] if len(own) == 1 else _farthest(own))
+    return np.stack(parts) if parts else np.zeros((0, cells.shape[1]), np.uint8)
 
 
 def one_run_cells(values: Values, absolute: bool = False) -> Cells:
     """Bytes of [target][column]: octaves from each row's median, or from 1 where `absolute`."""
     with np.errstate(all="ignore"):
-        octaves = np.log2(np.abs(values, dtype=np.float64))
-        usable = np.where(np.isfinite(octaves), octaves, np.nan)
-        middle = np.zeros((len(values), 1)) if absolute else _medians(usable)[:, None]
-        share = (usable - middle + RANGE) / (2 * RANGE)
+        # float32 has 250 times the resolution of a byte over eight octaves
+        octaves = np.log2(np.abs(values.astype(np.float32, copy=False)))
+        octaves[~np.isfinite(octaves)] = np.nan
+        middle = 0.0 if absolute else _medians(octaves)[:, None]
+        share = (octaves - middle + RANGE) / (2 * RANGE)
     return _as_bytes(share, values)
 
 
@@ -116,12 +122,6 @@ def ordered_names(run: TrendRun, kind: str) -> list[str]:
 def keys_of(kind: str, names: Sequence[str]) -> list[Key]:
     """The keys of names of one kind."""
     return [(kind, name) for name in names]
-
-
-def _row(branch: _Branch, names: Sequence[str], opened: frozenset[str]) -> HeatRow:
-    target = names[branch.leaves[0]] if len(branch.leaves) == 1 else None
-    is_open = branch.name in opened
-    return HeatRow(target or branch.name, branch.depth, len(branch.leaves), is_open, target)
 
 
 def _tree(names: Sequence[str]) -> _Branch:
@@ -169,16 +169,21 @@ def _farthest(cells: Cells) -> Cells:
     return found
 
 
-def _medians(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    ordered = np.sort(values, axis=1)  # NaN comes last
+def _medians(values: Values) -> Values:
+    """The median of what is known of each row; NaN where nothing is."""
+    found = np.full(len(values), np.nan, dtype=np.float32)
+    if not values.shape[1]:
+        return found
     count = (~np.isnan(values)).sum(1)
-    rows = np.arange(len(values))
-    at = np.clip((count - 1) // 2, 0, max(values.shape[1] - 1, 0))
-    found: NDArray[np.float64] = ordered[rows, at] if values.shape[1] else np.zeros(len(values))
+    whole = count == values.shape[1]
+    middle = (values.shape[1] - 1) // 2
+    found[whole] = np.partition(values[whole], middle, axis=1)[:, middle]
+    ordered = np.sort(values[~whole], axis=1)  # NaN comes last
+    found[~whole] = ordered[np.arange(len(ordered)), np.maximum(count[~whole] - 1, 0) // 2]
     return found
 
 
-def _as_bytes(share: NDArray[np.float64], values: Values) -> Cells:
+def _as_bytes(share: NDArray[np.floating[Any]], values: Values) -> Cells:
     with np.errstate(all="ignore"):
         scaled = np.clip(share, 0, 1) * (_LAST - _FIRST) + _FIRST
     cells: Cells = np.nan_to_num(np.rint(scaled), nan=_FIRST).astype(np.uint8)

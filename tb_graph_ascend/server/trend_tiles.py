@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from builder.series.heat import keys_of, ordered_names, visible_rows
+from builder.series.heat import heat_rows, keys_of, ordered_names
 from builder.series.run import TrendRun
 from tb_graph_ascend.server.trend_messages import TrendTile, TrendTiles
 from tb_graph_ascend.server.trend_queries import TilesQuery
@@ -20,7 +20,7 @@ Lines = dict[str, list[float | None]]
 
 def trend_tiles_of(run: TrendRun, other: TrendRun | None, query: TilesQuery) -> TrendTiles:
     """A page of small lines; only the series of this page are read."""
-    rows = visible_rows(ordered_names(run, query.kind), frozenset(query.open.split(",")) - {""})
+    rows = heat_rows(ordered_names(run, query.kind), frozenset(query.open.split(",")) - {""})
     shown = rows[query.offset : query.offset + query.limit]
     names = [row.target for row in shown if row.target is not None]
     keys = keys_of(query.kind, names)

@@ -13,8 +13,10 @@ import numpy as np
 from builder.series.heat import (
     DRAWN,
     HeatRow,
+    cells_of,
     heat_rows,
     keys_of,
+    leaves_of,
     one_run_cells,
     ordered_names,
     two_run_cells,
@@ -117,7 +119,10 @@ def summary(run: TrendRun, token: str, path: str) -> TrendSummary:
 def heat(run: TrendRun, other: TrendRun | None, query: HeatQuery) -> TrendHeat:
     """A page of the rows of a kind's heat map."""
     names = ordered_names(run, query.kind)
-    keys = keys_of(query.kind, names)
+    rows = heat_rows(names, frozenset(query.open.split(",")) - {""})
+    page = rows[query.offset : query.offset + query.limit]
+    leaves = leaves_of(page)  # what other rows are drawn from is not read
+    keys = keys_of(query.kind, [names[leaf] for leaf in leaves])
     low, high = window_of(run, query.first, query.last)
     drawn = run.heat(keys, query.statistic, (low, high), query.columns)
     if other is None:
@@ -125,11 +130,9 @@ def heat(run: TrendRun, other: TrendRun | None, query: HeatQuery) -> TrendHeat:
     else:
         theirs = values_at_columns(other, keys, query.statistic, drawn.steps, high)
         cells = two_run_cells(drawn.values, theirs)
-    rows = heat_rows(names, cells, drawn.steps, frozenset(query.open.split(",")) - {""})
-    page = slice(query.offset, query.offset + query.limit)
-    shown = [row_message(row) for row in rows.rows[page]]
-    packed = base64.b64encode(rows.cells[page].tobytes()).decode("ascii")
-    return TrendHeat(len(rows.rows), query.offset, shown, rows.steps.tolist(), packed)
+    shown = [row_message(row) for row in page]
+    packed = base64.b64encode(cells_of(page, leaves, cells).tobytes()).decode("ascii")
+    return TrendHeat(len(rows), query.offset, shown, drawn.steps.tolist(), packed)
 
 
 def window_of(run: TrendRun, first: int | None, last: int | None) -> tuple[int, int]:
@@ -141,7 +144,7 @@ def window_of(run: TrendRun, first: int | None, last: int | None) -> tuple[int, 
 
 def row_message(row: HeatRow) -> TrendRow:
     """A row as it is sent."""
-    return TrendRow(row.name, row.depth, row.leaves, row.is_open, row.target)
+    return TrendRow(row.name, row.depth, len(row.leaves), row.is_open, row.target)
 
 
 def values_at_columns(

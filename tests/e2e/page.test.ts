@@ -19,6 +19,46 @@ function controls(page: Page): Promise<string[]> {
   });
 }
 
+/** The middle of an element, from the top of the page. */
+function middle(page: Page, selector: string): Promise<number> {
+  return page
+    .locator(selector)
+    .first()
+    .evaluate((one) => one.getBoundingClientRect().top + one.getBoundingClientRect().height / 2);
+}
+
+describe("a large screen", () => {
+  it("is filled to its lower edge, badges stand on the line of what they tell of, no two buttons touch", () =>
+    on(
+      "ranks",
+      async (page) => {
+        await page.locator(".value-table").waitFor();
+        for (const [badge, name] of [
+          [".diff-head.problem .side-tag", ".diff-head.problem .diff-run-name"],
+          [".diff-head.benchmark .side-tag", ".diff-head.benchmark .diff-run-name"],
+          [".bottom-head .side-tag", ".bottom-head .selected-name"],
+          [".finding-meta .tag", ".finding-meta > :last-child"],
+        ] as const) {
+          const apart = async () => Math.abs((await middle(page, badge)) - (await middle(page, name)));
+          await expect.poll(apart, { message: `${badge} beside ${name}` }).toBeLessThanOrEqual(2);
+        }
+        const boxOf = (selector: string) => page.locator(selector).first().boundingBox();
+        const ends = async (selector: string) => ((await boxOf(selector))?.y ?? 0) + ((await boxOf(selector))?.height ?? 0);
+        await expect.poll(() => ends(".app")).toBeGreaterThanOrEqual(1440);
+        await expect.poll(async () => (await boxOf(".diff-scroll"))?.height ?? 0).toBeGreaterThan(1440 / 2);
+        const gaps = () =>
+          page.locator(".graph-tools > .button, .answer-tools > .button").evaluateAll((buttons) => {
+            const places = buttons.map((one) => one.getBoundingClientRect());
+            return places.flatMap(({ left, top }) =>
+              places.filter((other) => Math.abs(other.top - top) < 4 && other.right <= left + 1).map(({ right }) => left - right),
+            );
+          });
+        await expect.poll(async () => Math.min(...(await gaps()))).toBeGreaterThanOrEqual(4);
+      },
+      { viewport: { width: 2560, height: 1440 } },
+    ));
+});
+
 describe("language, theme, keys", () => {
   it("speaks Chinese to a Chinese browser and remembers another choice", () =>
     on(

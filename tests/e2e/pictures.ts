@@ -4,7 +4,7 @@ import pixelmatch from "pixelmatch";
 import { PNG } from "pngjs";
 
 /** Share of pixels that may differ, and how far a colour is off before its pixel counts. */
-export const MOST_DIFFERING = 1 / 500;
+const MOST_DIFFERING = 1 / 500;
 const COLOUR_THRESHOLD = 0.1;
 
 /** The share of pixels that differ; 1 where the sizes do. */

@@ -52,14 +52,22 @@ export function outputText(output: GraphBox["output"]): string {
 }
 
 export function boxSize({ title, line }: BoxText, opens: boolean): { width: number; height: number } {
-  const wanted = Math.max(title.length * LETTER + (opens ? CHEVRON : 0), line.length * SMALL) + 20;
+  const wanted = Math.max(lettersOf(title) * LETTER + (opens ? CHEVRON : 0), lettersOf(line) * SMALL) + 20;
   return { width: Math.round(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, wanted))), height: line === "" ? 28 : 42 };
+}
+
+/** How many Latin letters are as wide as a text; Chinese takes the room of nearly two. */
+function lettersOf(text: string): number {
+  return Array.from(text).reduce((sum, one) => sum + (one >= "\u2e80" ? 1.7 : 1), 0);
 }
 
 /** At most as much of a title as its box has room for. */
 export function fitted(title: string, width: number, opens: boolean): string {
-  const most = Math.floor((width - 18 - (opens ? CHEVRON : 0)) / LETTER);
-  return title.length <= most ? title : `…${title.slice(title.length - most + 1)}`;
+  const room = (width - 18 - (opens ? CHEVRON : 0)) / LETTER;
+  if (lettersOf(title) <= room) return title;
+  const end = Array.from(title);
+  while (end.length > 1 && lettersOf(end.join("")) + 1 > room) end.shift();
+  return `…${end.join("")}`;
 }
 
 /** Fill and ink; null where the box is healthy and keeps the page's own. */

@@ -102,10 +102,14 @@ function paintAside(
   const back = row.direction === "backward" && row.kind !== "api" ? "↩" : "";
   const own = sideOverflow(row, side);
   const level = own === null ? "" : texts.level[own];
-  const words = [count, call, back, row.kind === "api" ? "" : side.detail, level].filter(Boolean).join("  ");
+  const type = row.kind === "api" ? "" : side.detail;
   const font = `11.5px ${palette.font}`;
-  if (words === "" || end - x < 16) return;
   context.font = font;
+  const join = (words: string[]): string => words.filter(Boolean).join("  ");
+  // Where there is no room for all, the class goes first: the other words are of this row alone.
+  const all = join([count, call, back, type, level]);
+  const words = measure(context, font, all) <= end - x ? all : join([count, call, back, level]) || all;
+  if (words === "" || end - x < 16) return;
   context.fillStyle = palette.muted;
   context.fillText(shorten(context, font, words, end - x), x, middle);
 }

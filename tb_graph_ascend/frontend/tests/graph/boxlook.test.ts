@@ -18,6 +18,12 @@ describe("the text of a box", () => {
     expect(fitted(title, boxSize({ title, line: "" }, true).width, true)).toBe(title);
   });
 
+  it("has room for Chinese, which is wider", () => {
+    const [chinese, latin] = ["注意力归一化层输出", "attention"].map((title) => boxSize({ title, line: "" }, true).width);
+    expect(chinese).toBeGreaterThan((latin ?? 0) * 1.3);
+    expect(fitted("注意力归一化层输出", chinese ?? 0, true)).toBe("注意力归一化层输出");
+  });
+
   it("keeps its end where it is too long: that tells paths apart", () => {
     const title = `layers.${"deep.".repeat(12)}parameters_grad`;
     expect(fitted(title, boxSize({ title, line: "" }, false).width, false)).toMatch(/^….*parameters_grad$/);

@@ -12,9 +12,12 @@ interface AnswerNotesProps {
   answer: Answer;
   /** How many nodes have no partner is told above. */
   unmatchedTold?: boolean;
+  /** The answer above is of the pairs as they are now. */
+  current?: boolean;
 }
 
-export function AnswerNotes({ answer: { changed_pairs: count }, unmatchedTold = false }: AnswerNotesProps) {
+export function AnswerNotes({ answer, unmatchedTold = false, current = false }: AnswerNotesProps) {
+  const { changed_pairs: count } = answer;
   const { t } = useTranslation();
   const { data } = useDatabase();
   if (!data?.writable) return null;
@@ -22,7 +25,7 @@ export function AnswerNotes({ answer: { changed_pairs: count }, unmatchedTold = 
     <>
       {count > 0 && (
         <p className="answer-note">
-          {t("notes.changedPairs", { count })}{" "}
+          {!current && t("notes.changedPairs", { count })}{" "}
           <button type="button" className="link" onClick={() => void rebuildWithPairs()}>
             {t("notes.rebuild")}
           </button>

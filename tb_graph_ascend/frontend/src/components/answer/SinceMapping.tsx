@@ -31,7 +31,7 @@ export function SinceMapping({ answer, since }: { answer: Answer; since: Since }
             ? t("certainty.sinceNone", { threshold: answer.threshold })
             : t("certainty.sinceWhat", { call: calledAs(node), score: scoreText(node.score) })}
         </p>
-        <AnswerNotes answer={answer} />
+        <AnswerNotes answer={answer} current />
       </div>
       {node && (
         <div className="answer-side">

@@ -144,7 +144,7 @@ function Edge({ route, from, start, palette, lit, labelled }: EdgeProps) {
     <g className="box-edge" data-skips={route.skips}>
       <path d={route.path} fill="none" stroke={colour} strokeWidth={lit ? 2.2 : 1.2} strokeOpacity={lit ? 1 : 0.75} markerEnd="url(#box-arrow)" />
       {labelled && shape && start && !route.skips && (
-        <text x={start.x + start.width / 2 + 6} y={start.y + start.height + 13} fontSize={LINE_FONT} fill={palette.muted} fontFamily={palette.font}>
+        <text x={start.x + start.width / 2 + 6} y={start.y + start.height + 16} fontSize={LINE_FONT} fill={palette.muted} fontFamily={palette.font}>
           {outputText({ shape, dtype: null, norm: null })}
         </text>
       )}

@@ -127,21 +127,25 @@ type Translate = ReturnType<typeof useTranslation>["t"];
 
 function stepsText({ steps, onset }: Strip, t: Translate): string {
   const facts = { from: steps[0], to: steps[steps.length - 1], onset };
+  if (steps.length === 1) return t("strip.step", { step: facts.from });
   return t(onset === null ? "strip.steps" : "strip.onset", facts);
 }
 
-/** `rank 5 begins at 58 %; 0–4, 6–7 follow at 76 %`; empty where all begin together, or none does. */
+/** `rank 5 begins at 58 %; ranks 0–4, 6–7 differ from 76 % on`; empty where all begin together, or none does. */
 function onsetText(strip: Strip, t: Translate): string {
   if (earliestRow(strip) < 0) return "";
   const [first, ...others] = strip.rows.filter((row) => row.first !== null);
   if (!first) return "";
   const place = (row: StripRow): string =>
     row.begins === null || row.first !== first.first
-      ? t("strip.atStep", { step: row.first })
-      : t("strip.atShare", { share: Math.floor(100 * row.begins) });
+      ? t("strip.step", { step: row.first })
+      : t("strip.share", { share: Math.floor(100 * row.begins) });
   const began = t("strip.begins", { count: first.ranks.length, ranks: rangesText(first.ranks), place: place(first) });
-  const follow = others.slice(0, 2).map((row) => t("strip.follow", { ranks: rangesText(row.ranks), place: place(row) }));
-  return [began, ...follow, ...(others.length > 2 ? ["…"] : [])].join("; ");
+  // Later is no proof that they follow: a rank may have a fault of its own.
+  const later = others
+    .slice(0, 2)
+    .map((row) => t("strip.later", { count: row.ranks.length, ranks: rangesText(row.ranks), place: place(row) }));
+  return [began, ...later, ...(others.length > 2 ? ["…"] : [])].join("; ");
 }
 
 function cellText(t: Translate, cell: StripCell | null, step: number, ranks: string): string {

@@ -2,15 +2,15 @@
  * only a page of rows around what is in view is asked for. */
 
 import { useQuery } from "@tanstack/react-query";
-import { ChevronDown, ChevronRight } from "lucide-react";
-import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type PointerEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
-import { type TrendHeat, type TrendRow, trendHeatQuery } from "../../api/trends";
+import { type TrendHeat, trendHeatQuery } from "../../api/trends";
 import { ABSENT, LEAST, bytesOf, columnOf, paletteOf, pixelsOf, valueOf } from "../../graph/heatpaint";
 import { usePreferences } from "../../state/preferences";
 import { drawnFirst, seriesOf, toggled, useTrends } from "../../state/trends";
+import { HeatNames } from "./HeatNames";
 import { heatColours } from "./colours";
 
 const ROW_PX = 16;
@@ -37,6 +37,25 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
   const { data } = useQuery(trendHeatQuery(run, wish));
   const cells = useMemo(() => (data ? bytesOf(data.cells) : new Uint8Array()), [data]);
   const [cursor, setCursor] = useState(0);
+  // The same functions as long as rows and lines are the same: a step does not draw the names anew.
+  const act = useCallback(
+    (at: number): void => {
+      const of = data?.rows[at - data.offset];
+      if (of === undefined) return;
+      if (of.target === null || (of.open && of.leaves > 1)) {
+        const rest = open.filter((name) => name !== of.name);
+        set({ open: rest.length < open.length ? rest : [...open, of.name] });
+      } else set({ chosen: toggled(chosen, seriesOf(kind, of.target)) });
+    },
+    [data, open, chosen, kind, set],
+  );
+  const press = useCallback(
+    (at: number): void => {
+      setCursor(at);
+      act(at);
+    },
+    [act],
+  );
   if (!data) return <p className="splash">{t("loading")}</p>;
   if (data.total === 0) return <p className="muted pad">{t("trends.empty")}</p>;
   const columns = data.steps.length;
@@ -44,16 +63,6 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
   const row = Math.min(Math.max(0, cursor), data.total - 1);
 
   const said = sentenceOf(t, data, cells, row - data.offset, column, other !== null);
-  const toggle = (of: TrendRow): void => {
-    const rest = open.filter((name) => name !== of.name);
-    set({ open: rest.length < open.length ? rest : [...open, of.name] });
-  };
-  const act = (at: number): void => {
-    const of = data.rows[at - data.offset];
-    if (of === undefined) return;
-    if (of.target === null || (of.open && of.leaves > 1)) toggle(of);
-    else set({ chosen: toggled(chosen, seriesOf(kind, of.target)) });
-  };
   const pointed = (event: PointerEvent<HTMLElement>): void => {
     const box = event.currentTarget.getBoundingClientRect();
     const at = Math.floor(((event.clientX - box.left) / box.width) * columns);
@@ -86,27 +95,11 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}
     >
       <div className="trend-space" style={{ height: data.total * ROW_PX }}>
-        <ul className="trend-names" style={{ top: data.offset * ROW_PX }}>
-          {data.rows.map((of, index) => (
-            <li key={`${of.name}${of.target ?? ""}${String(index)}`}>
-              <button
-                type="button"
-                className={nameClass(of, chosen, kind, data.offset + index === row)}
-                style={{ paddingInlineStart: 4 + of.depth * 10 }}
-                title={of.name}
-                aria-expanded={of.leaves > 1 || of.open ? of.open : undefined}
-                onClick={() => {
-                  setCursor(data.offset + index);
-                  act(data.offset + index);
-                }}
-              >
-                {of.leaves > 1 && (of.open ? <ChevronDown aria-hidden size={11} /> : <ChevronRight aria-hidden size={11} />)}
-                {of.name.slice(of.name.lastIndexOf(".") + 1)}
-                {of.leaves > 1 && !of.open && <span className="muted"> {of.leaves}</span>}
-              </button>
-            </li>
-          ))}
-        </ul>
+        <HeatNames
+          {...{ rows: data.rows, offset: data.offset, cursor: row, kind, chosen }}
+          top={data.offset * ROW_PX}
+          act={press}
+        />
         <div
           className="trend-cells"
           style={{ top: data.offset * ROW_PX, height: data.rows.length * ROW_PX }}
@@ -147,7 +140,7 @@ interface CellsProps {
   two: boolean;
 }
 
-function Cells({ cells, columns, rows, two }: CellsProps) {
+const Cells = memo(function Cells({ cells, columns, rows, two }: CellsProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const theme = usePreferences((state) => state.theme);
   useEffect(() => {
@@ -164,7 +157,7 @@ function Cells({ cells, columns, rows, two }: CellsProps) {
     place.dataset.frame = (performance.now() - began).toFixed(1);
   }, [cells, columns, rows, two, theme]);
   return <canvas ref={canvas} aria-hidden />;
-}
+});
 
 /** What the cell under the cursor says, for all eyes and for screen readers. */
 function sentenceOf(
@@ -183,11 +176,6 @@ function sentenceOf(
   if (value === null) return `${place}: ${t(byte === ABSENT ? "trends.notMeasured" : "trends.notFinite")}`;
   if (two && value <= LEAST) return `${place}: ${t("trends.alike")}`;
   return `${place}: ${t(two ? "trends.apart" : "trends.usual", { factor: 2 ** value })}`;
-}
-
-function nameClass(of: TrendRow, chosen: readonly string[], kind: string, current: boolean): string {
-  const drawn = of.target !== null && chosen.includes(seriesOf(kind, of.target));
-  return ["trend-name", drawn ? "drawn" : "", current ? "current" : ""].filter(Boolean).join(" ");
 }
 
 const ZOOMED = 100;

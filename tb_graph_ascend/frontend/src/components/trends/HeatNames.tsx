@@ -1,0 +1,46 @@
+/* The names beside the heat map; choosing a step leaves them as they are drawn. */
+
+import { ChevronDown, ChevronRight } from "lucide-react";
+import { memo } from "react";
+
+import type { TrendRow } from "../../api/trends";
+import { seriesOf } from "../../state/trends";
+
+interface Props {
+  rows: readonly TrendRow[];
+  /** The place of the first of them among all rows, and that of the cursor. */
+  offset: number;
+  cursor: number;
+  kind: string;
+  chosen: readonly string[];
+  top: number;
+  act: (row: number) => void;
+}
+
+export const HeatNames = memo(function HeatNames({ rows, offset, cursor, kind, chosen, top, act }: Props) {
+  return (
+    <ul className="trend-names" style={{ top }}>
+      {rows.map((of, index) => (
+        <li key={`${of.name}${of.target ?? ""}${String(index)}`}>
+          <button
+            type="button"
+            className={nameClass(of, chosen, kind, offset + index === cursor)}
+            style={{ paddingInlineStart: 4 + of.depth * 10 }}
+            title={of.name}
+            aria-expanded={of.leaves > 1 || of.open ? of.open : undefined}
+            onClick={() => act(offset + index)}
+          >
+            {of.leaves > 1 && (of.open ? <ChevronDown aria-hidden size={11} /> : <ChevronRight aria-hidden size={11} />)}
+            {of.name.slice(of.name.lastIndexOf(".") + 1)}
+            {of.leaves > 1 && !of.open && <span className="muted"> {of.leaves}</span>}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+});
+
+function nameClass(of: TrendRow, chosen: readonly string[], kind: string, current: boolean): string {
+  const drawn = of.target !== null && chosen.includes(seriesOf(kind, of.target));
+  return ["trend-name", drawn ? "drawn" : "", current ? "current" : ""].filter(Boolean).join(" ");
+}
