@@ -18,8 +18,12 @@ from tests.conftest import ROOT
 pytestmark = pytest.mark.packaging
 
 PAGE = "tb_graph_ascend/static/index.html"
+KERNEL = "msprobe_core/torch/measure/libone_pass.so"
 # pip and the build frontends warn of their own matters on stderr; only a failure counts here.
 PLAIN = {key: value for key, value in os.environ.items() if key != "PYTHONWARNINGS"}
+COMPILER = shutil.which("cc") or shutil.which("gcc")
+if COMPILER is not None:  # it may lie beside Node, with the programs that it calls
+    PLAIN["CC"] = f"{COMPILER} -B{Path(COMPILER).parent}"
 
 
 def path_without_node() -> str:
@@ -101,6 +105,8 @@ def test_sdist_carries_sources_and_bundle(sdist: Path) -> None:
     for name in ("package.json", "package-lock.json", "webpack.config.js", "LICENSE", "README.md"):
         assert name in names
     assert "build_backend/bundle_backend.py" in names
+    assert {"build_backend/kernel.py", "msprobe_core/torch/measure/one_pass.c"} <= names
+    assert KERNEL not in names
     assert any(name.startswith("tb_graph_ascend/frontend/src/") for name in names)
     assert not any("node_modules" in name or "__pycache__" in name for name in names)
 
@@ -120,6 +126,8 @@ def test_wheel_carries_bundle_types_and_entry_points(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
     assert tops == {"msprobe", "msprobe_core", "builder", "tb_graph_ascend"}
     assert not any(name.startswith("tb_graph_ascend/frontend/") for name in names)
+    compiles = COMPILER is not None
+    assert (KERNEL in names) == compiles == (not wheel.name.endswith("-any.whl"))
 
 
 def test_installed_command_builds_and_diagnoses(
@@ -127,6 +135,9 @@ def test_installed_command_builds_and_diagnoses(
 ) -> None:
     msprobe = installed / "msprobe"
     path = path_without_node()
+    kernels = "from msprobe_core.torch.measure.one_pass import kernels; print(len(kernels))"
+    loaded = call(installed / "python", "-c", kernels, cwd=tmp_path, path=path)
+    assert loaded.strip() == ("0" if COMPILER is None else "2")
     assert "tb-graph-ascend 0.1.0" in call(msprobe, "--version", cwd=tmp_path, path=path)
     sides = samples / "statistics"
     places = ("-tp", sides / "problem", "-gp", sides / "bench", "-o", tmp_path / "out")
