@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -150,7 +151,7 @@ def follow(name: str, model: Any, optimizer: Any) -> Callable[[], object]:  # no
     """Follow a model; what is returned ends a step, with all that other threads do for it."""
     if name.startswith("off"):
         return lambda: None
-    folder = Path.cwd() / name.replace(" ", "-").replace(":", "")
+    folder = Path.cwd() / re.sub(r"\W+", "-", name)  # the peer takes no comma in a path
     folder.mkdir(parents=True)
     if name in OURS:
         from msprobe.pytorch.trends import Trends
