@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import copy
+import json
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -44,7 +46,9 @@ def told(level: str, backend: str, rounds: int) -> str:
     ids = torch.randint(0, _WORDS, (8, 128))
     with tempfile.TemporaryDirectory() as folder:
         settings = {"capture": "graph", "level": level, "dump_path": folder}
-        debugger = PrecisionDebugger(**settings)
+        config = Path(folder) / "config.json"
+        config.write_text(json.dumps(settings), encoding="utf-8")
+        debugger = PrecisionDebugger(config)
         recorded, plain = copy.deepcopy(base), copy.deepcopy(base)
         debugger.start(model=recorded)
         steps = [_step(model, backend, ids) for model in (plain, recorded)]

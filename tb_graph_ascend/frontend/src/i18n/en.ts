@@ -346,7 +346,7 @@ export const en = {
     values: "Values",
     error: "Absolute error",
     heat: "Where the error sits: {{rows}} × {{columns}}",
-    largest: "darkest: {{value}}",
+    largest: "full colour: {{value}}",
     zeros: "{{label}}: {{count}} exact zeros.",
     nonfinite: "{{label}}: {{count}} NaN or Inf.",
   },

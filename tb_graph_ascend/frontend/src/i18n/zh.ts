@@ -347,7 +347,7 @@ export const zh: Texts = {
     values: "两侧的数值",
     error: "绝对误差",
     heat: "误差所在位置：{{rows}} × {{columns}}",
-    largest: "最深处：{{value}}",
+    largest: "颜色最强处：{{value}}",
     zeros: "{{label}}：{{count}} 个零值。",
     nonfinite: "{{label}}：{{count}} 个 NaN 或 Inf。",
   },
