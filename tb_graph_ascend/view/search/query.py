@@ -1,7 +1,8 @@
 """The query language of the nodes table: words, expressions, bounds and states, all of which hold.
 
 `softmax score>0.5 backward` · `/fc[12]/` · `"two words"` · `side:problem unmatched` ·
-`kind:api verdict:error` · `overflow:high` · `-linear` for what shall not hold.
+`kind:api verdict:error` · `overflow:high` · `-linear` for what shall not hold. Calls are
+found by what their rows say, too: `linear #7` is recorded as `Functional.linear.7.forward`.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ _TERM = re.compile(
       | (?P<word>\S+) )""",
     re.VERBOSE | re.IGNORECASE,
 )
+_CALL = re.compile(r"(?:(?P<name>.*\S)\s+)?#(?P<number>\d+)")
 _NEXT = "words, /expressions/, score>0.5, side: kind: direction: verdict: overflow: are understood"
 
 
@@ -110,10 +112,19 @@ def _term(match: re.Match[str]) -> Term:
     if match["field"] is not None:
         return _field(match, negated)
     if match["quoted"] is not None:
-        return Word(match["quoted"], negated)
+        return _words(match["quoted"], negated)
     word = match["word"]
     state = next((one for one in _STATES if one == word.lower()), None)
-    return Word(word, negated) if state is None else InState(state, negated)
+    return _words(word, negated) if state is None else InState(state, negated)
+
+
+def _words(text: str, negated: bool) -> Word | Expression:
+    """What a name holds; of a call as rows show it the number stands between dots, or last."""
+    call = _CALL.fullmatch(text)
+    if call is None:
+        return Word(text, negated)
+    name = rf"{re.escape(call['name'])}\b.*" if call["name"] else ""
+    return Expression(rf"{name}\.{call['number']}(?:\.|$)", negated)
 
 
 def _bound(match: re.Match[str], negated: bool) -> Bound:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -179,3 +180,33 @@ def test_order_is_that_of_the_list(database: ResultDatabase) -> None:
 def test_wrong_expression_is_refused(database: ResultDatabase) -> None:
     with pytest.raises(ExpressionError, match="no regular expression"):
         asked(database, "/(/")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("linear #7", ["Functional.linear.7.forward"]),
+        ('"linear #7"', ["Functional.linear.7.forward"]),
+        (
+            "#7",
+            ["Functional.linear.7.forward", "Tensor.add.7.backward", "Module.0.Linear.forward.7"],
+        ),
+        ("add -#7", ["Tensor.add.71.backward"]),
+    ],
+)
+def test_a_call_is_found_by_what_its_row_says(query: str, found: list[str]) -> None:
+    names = [
+        "Functional.linear.7.forward",
+        "Tensor.add.7.backward",
+        "Tensor.add.71.backward",
+        "Module.0.Linear.forward.7",
+    ]
+
+    def fits(term: Term, name: str) -> bool:
+        if isinstance(term, Word):
+            return (term.text in name) is not term.negated
+        assert isinstance(term, Expression)
+        return (re.search(term.pattern, name) is not None) is not term.negated
+
+    terms = parse_query(query)
+    assert [name for name in names if all(fits(term, name) for term in terms)] == found
