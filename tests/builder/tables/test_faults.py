@@ -104,4 +104,4 @@ def test_every_message_reaches_the_file(compared_dumps: Path, tmp_path: Path) ->
         assert bool(messages) == (row["Result"] != FINE)
         assert all(text.startswith(("error: ", "warning: ")) for text in messages)
     named = next(row for row in rows if row["NPU Name"] == "Tensor.__mul__.0.forward.input.0")
-    assert "only the problem run makes" in named["Reason"]
+    assert "only the problem run calls" in named["Reason"]

@@ -49,7 +49,7 @@ def test_nodes_are_those_of_the_table_in_all_forms(statistics: Site) -> None:
 def test_findings_have_their_reasons_in_words(statistics: Site) -> None:
     row = table(statistics, "/export/findings.csv")[0]
     assert row["node"] == "Tensor.__mul__.0.forward"
-    assert "only the problem run makes" in row["reasons"]
+    assert "only the problem run calls" in row["reasons"]
     assert table(statistics, "/export/findings.csv", step=7) == []
 
 
