@@ -28,6 +28,14 @@ async function choose(page: Page, folder: string): Promise<void> {
   }
 }
 
+/** How many canvases of rows there are, after a reload. */
+async function shownAnew(page: Page): Promise<number> {
+  await page.reload();
+  const rows = page.locator("canvas.diff-canvas");
+  await rows.or(page.locator(".build-form")).first().waitFor();
+  return rows.count();
+}
+
 describe("building", () => {
   it("shows progress, is cancelled, fails in words, and opens what it built", async () => {
     const { page, complaints } = await open(`${places.building}index.html`);
@@ -69,8 +77,11 @@ describe("building", () => {
   it("says of one pair what is being done with it, and is cancelled in the middle of it", async () => {
     const { page, complaints } = await open(`${places.building}index.html`);
     const before = results();
-    await page.locator("canvas.diff-canvas, .build-form").first().waitFor();
-    if (before.length > 0) await page.locator(".header-tools > .icon").first().click();
+    if (before.length > 0) {
+      // A file that has just been built may be listed a moment later: until then the form stands in the page.
+      await expect.poll(() => shownAnew(page), { timeout: 30_000 }).toBe(1);
+      await page.locator(".header-tools > .icon").first().click();
+    }
     await choose(page, "held");
     await build(page).click();
     const pair = page.locator(".build-pairs li");

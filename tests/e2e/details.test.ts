@@ -2,7 +2,7 @@
 import { PNG } from "pngjs";
 import { describe, expect, it } from "vitest";
 
-import { on, query, selectedName, stateIs, tab, withBrowser } from "./page";
+import { on, query, rest, selectedName, stateIs, tab, withBrowser } from "./page";
 
 withBrowser();
 /** The colour of a lit rail in the light theme, --hit. */
@@ -156,10 +156,13 @@ describe("details", () => {
       // It opens on what the table of values has first, and so does the next node.
       await page.locator(".pictures select").selectOption({ index: 1 });
       await page.keyboard.press("f");
+      await expect.poll(() => selectedName(page)).toContain("__mul__");
       await page.locator(".diff-scroll").focus();
       await page.keyboard.press("End");
       await page.keyboard.press("ArrowUp");
+      await expect.poll(() => selectedName(page)).not.toContain("__mul__");
       await tab(page, "Values");
+      await rest(page);
       const worst = (await page.locator(".value-name").first().innerText()).replace(/\s/g, "");
       await tab(page, "Pictures");
       await expect.poll(() => page.locator(".pictures select").inputValue()).toBe(worst);
