@@ -43,6 +43,12 @@ def test_importing_the_face_is_light() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_importing_the_dumper_loads_no_compiler() -> None:
+    """Dynamo with sympy takes more than a second and 150 MB: only who records graphs needs it."""
+    code = "import msprobe.pytorch, sys; assert not {'torch._dynamo', 'sympy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_the_class_acts_as_the_instance(debugger: Make, dumps: Read) -> None:
     with pytest.raises(LifecycleError, match="before there is a debugger"):
         PrecisionDebugger.start()

@@ -19,7 +19,12 @@ from msprobe_core.torch.graph.graph_entries import PARAMETER, ROOT
 from msprobe_core.torch.graph.log import GraphLog, Row
 from msprobe_core.torch.graph.operators import current_log, define_operators, use_log
 from msprobe_core.torch.graph.sites import Owner, number_of
-from msprobe_core.torch.graph.traced import GraphCalls, ModuleHooks, run_as_they_are
+from msprobe_core.torch.graph.traced import (
+    GraphCalls,
+    ModuleHooks,
+    know_constants,
+    run_as_they_are,
+)
 from msprobe_core.torch.watch.function_modes import insert, take_off
 from msprobe_core.torch.watch.model_modules import Model
 
@@ -43,6 +48,7 @@ class GraphCapture:
         late: bool = True,
     ) -> None:
         define_operators()
+        know_constants()
         run_as_they_are()
         self.log = log
         self.facts = CompilerFacts(late)

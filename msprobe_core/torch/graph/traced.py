@@ -16,12 +16,18 @@ from msprobe_core.torch.graph.api_names import eager_site, traced_site
 from msprobe_core.torch.graph.compilers import marks_late
 from msprobe_core.torch.graph.sites import is_tracing, stack_of_frames, stack_of_trace
 
-_traced_stack = torch.compiler.assume_constant_result(stack_of_trace)
-_marks_late = torch.compiler.assume_constant_result(marks_late)
-_traced_site = torch.compiler.assume_constant_result(traced_site)
 _is_compiling = torch.compiler.is_dynamo_compiling
 _DEEPEST = 12
 Seen = Callable[[torch.Tensor, str], None]
+
+
+def know_constants() -> None:
+    """Let dynamo take as constants what is asked once; to be called before anything is traced.
+
+    It loads dynamo, which takes a second and 150 MB: nobody who records no graphs shall pay for it.
+    """
+    for constant in (stack_of_trace, marks_late, traced_site):
+        torch.compiler.assume_constant_result(constant)
 
 
 class ModuleHooks:
@@ -39,8 +45,8 @@ class ModuleHooks:
         """A call begins: its arguments."""
         if self.copied:
             return
-        late = _is_compiling() and _marks_late()
-        stack = _traced_stack() if _is_compiling() else stack_of_frames()
+        late = _is_compiling() and marks_late()
+        stack = stack_of_trace() if _is_compiling() else stack_of_frames()
         if late:
             torch.ops.msprobe.late_begin(self.owner, stack)
         else:
@@ -59,7 +65,7 @@ class ModuleHooks:
         """A call ends: its result, and the hooks for the gradients of it."""
         if self.copied:
             return
-        late = _is_compiling() and _marks_late()
+        late = _is_compiling() and marks_late()
         results = result if isinstance(result, tuple) else (result,)
         _each(results, "output", self._late_value if late else self._value, 0)
         watch = self._late_watch if late else self._watch
@@ -111,7 +117,7 @@ class GraphCalls(TorchFunctionMode):
     ) -> Any:  # noqa: ANN401 - the result of any function of torch
         kwargs = kwargs or {}
         if _is_compiling():
-            site = _traced_site(func, self.risk_level)
+            site = traced_site(func, self.risk_level)
         else:
             site = -1 if is_tracing() else eager_site(func, args, self.risk_level)
         if site < 0:
@@ -123,7 +129,7 @@ def _record(
     site: int, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:  # noqa: ANN401
     places: list[str] = []
-    late = _is_compiling() and _marks_late()
+    late = _is_compiling() and marks_late()
 
     def value(x: torch.Tensor, place: str) -> None:
         if late:
