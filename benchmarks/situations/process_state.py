@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from msprobe_core.torch.watch import long_graphs
+
 _PLACES = """
 torch torch._C torch._C._VariableFunctions torch.Tensor torch._tensor torch.nn torch.nn.functional
 torch.nn.Module torch.nn.modules.module torch.nn.parameter.Parameter torch.nn.utils torch.autograd
@@ -34,6 +36,7 @@ _global_backward_pre_hooks
 """.split()
 _MOVING = frozenset({"_tls", "_warn_typed_storage_removal"})
 """Attributes that change by themselves."""
+_TO_END = 5.0  # seconds; a stretch of a graph takes a hundredth
 
 
 def process_state() -> dict[str, object]:
@@ -109,7 +112,7 @@ def _switches() -> dict[str, object]:
         "random state of torch": hash(bytes(torch.get_rng_state().tolist())),
         "random state of Python": hash(random.getstate()),
         "filters of warnings": len(warnings.filters),
-        "threads": sorted(thread.name for thread in threading.enumerate()),
+        "threads": sorted(thread.name for thread in _lasting_threads()),
         "descriptors": len(list(Path("/proc/self/fd").iterdir())),
         "trace and profile": (sys.gettrace(), sys.getprofile()),
         "folder": os.getcwd(),  # noqa: PTH109 - a text to be compared
@@ -117,6 +120,14 @@ def _switches() -> dict[str, object]:
         "hooks of optimizers": len(optimizers._global_optimizer_pre_hooks)
         + len(optimizers._global_optimizer_post_hooks),
     }
+
+
+def _lasting_threads() -> list[threading.Thread]:
+    """The threads of the process, once the one that frees a long graph has had time to end."""
+    for thread in threading.enumerate():
+        if thread.name == long_graphs.THREAD:
+            thread.join(_TO_END)
+    return threading.enumerate()
 
 
 def _found(place: str) -> Any:
