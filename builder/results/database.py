@@ -172,7 +172,12 @@ class ResultDatabase:
         status, error = state_of(rows)
         roots = {n.id: n for n in self.nodes_by_id(r.root for r in rows if r.root is not None)}
         sides = {r.side: graph_of(r, roots[r.root]) for r in rows if r.root in roots}
-        return PairGraphs(step, rank, status, error, sides.get("problem"), sides.get("benchmark"))
+        both = sides.get("problem"), sides.get("benchmark")
+        if status != "missing":
+            return PairGraphs(step, rank, status, error, *both)
+        # Its one row is of the side that lacks it, with the folder of the other.
+        only: Side = "benchmark" if rows[0].side == "problem" else "problem"
+        return PairGraphs(step, rank, status, error, *both, only, rows[0].dump_dir)
 
     def node(self, id_: int) -> Node:
         """One node; raises UnknownNodeError."""
@@ -323,22 +328,39 @@ class ResultDatabase:
         folders = {row.id: row.dump_dir for row in self.graphs}
         return Path(folders[graph_id]) if folders.get(graph_id) else None
 
-    def followers(self, ids: Sequence[int]) -> int:
-        """How many nodes the file lays to these in their own steps and ranks."""
-        return sum(self._laid_to(*part) for part in self._stored.by_volume(ids))
+    def led_back(self, ids: Sequence[int]) -> dict[int, int]:
+        """How many divergent nodes the file lays to each of these, which count where they diverge.
 
-    def _laid_to(self, engine: Engine, ids: Sequence[int]) -> int:
-        count = 0
+        All are of the step and rank of their cause; a cause without any is left out.
+        """
+        counts: dict[int, int] = {}
+        for part in self._stored.by_volume(ids):
+            counts |= self._laid_to(*part)
+        return counts
+
+    def _laid_to(self, engine: Engine, ids: Sequence[int]) -> dict[int, int]:
+        counts: dict[int, int] = {}
         with engine.connect() as connection:
             for start in range(0, len(ids), _MOST_PARAMETERS):
                 named = node.c.source.in_(ids[start : start + _MOST_PARAMETERS])
-                laid = select(func.count()).where(named, node.c.source != node.c.id)
-                count += connection.execute(laid).scalar_one()
-        return count
+                divergent = (node.c.score > self.threshold) & node.c.kind.in_(("module", "api"))
+                laid = select(node.c.source, func.count()).where(named, divergent)
+                rows = connection.execute(laid.group_by(node.c.source))
+                counts |= {row[0]: row[1] for row in rows}
+        return counts
 
-    def beginnings(self, step: int, rank: int) -> list[int]:
-        """The nodes of a pair that the diagnosis names."""
-        return [one.node.id for one in self.findings(step, rank).findings]
+    def beginnings(self, step: int, rank: int) -> dict[int, float | None]:
+        """The nodes of a pair that the diagnosis names, with their scores.
+
+        None where the cause is told, and scored, at another step and rank.
+        """
+        nodes: dict[int, float | None] = {}
+        for one in self.findings().findings:
+            if (one.step, one.rank) == (step, rank):
+                nodes[one.node.id] = one.score
+            repeats = (p.node for p in one.places if (p.step, p.rank) == (step, rank))
+            nodes |= dict.fromkeys(repeats)
+        return nodes
 
     def side_nodes(self, step: int, rank: int) -> list[SideNodes]:
         """The nodes of both sides without patches; lists, searches and rows read them once."""

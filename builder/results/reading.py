@@ -78,8 +78,12 @@ class Results(Protocol):
     def findings(self, step: int | None = None, rank: int | None = None) -> Findings:
         """Where the problem run begins to differ, best suspect first."""
 
-    def followers(self, ids: Sequence[int]) -> int:
-        """How many nodes the file lays to these in their own steps and ranks."""
+    def led_back(self, ids: Sequence[int]) -> dict[int, int] | None:
+        """How many divergent nodes the file lays to each of these, which count where they diverge.
+
+        All are of the step and rank of their cause; a cause without any is left out. None of a file
+        that lays no node to another.
+        """
 
     def side_nodes(self, step: int, rank: int) -> Sequence[SideNodes]:
         """All nodes of a pair as columns, problem first, as the file has them: without patches."""
@@ -87,8 +91,11 @@ class Results(Protocol):
     def flows(self, step: int, rank: int) -> Sequence[FlowIds]:
         """What fed what on each side of a pair, problem first."""
 
-    def beginnings(self, step: int, rank: int) -> list[int]:
-        """The nodes of a pair at which the file says that a difference begins."""
+    def beginnings(self, step: int, rank: int) -> dict[int, float | None]:
+        """The nodes of a pair at which the file says that a difference begins, with their scores.
+
+        None where the cause is told, and scored, at another step and rank.
+        """
 
     def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
         """What nodes put out first, by their ids; nothing for those without."""

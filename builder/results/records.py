@@ -124,7 +124,11 @@ class Graph(msgspec.Struct, frozen=True):
 
 
 class PairGraphs(msgspec.Struct, frozen=True):
-    """Both graphs of a pair, or why there are none."""
+    """Both graphs of a pair, or why there are none.
+
+    Of a step and rank that is missing on one side `only` is the side that has it, and `folder`
+    its dump there: the file holds nothing of it.
+    """
 
     step: int
     rank: int
@@ -132,6 +136,8 @@ class PairGraphs(msgspec.Struct, frozen=True):
     error: str | None
     problem: Graph | None
     benchmark: Graph | None
+    only: Side | None = None
+    folder: str | None = None
 
 
 class Children(msgspec.Struct, frozen=True):

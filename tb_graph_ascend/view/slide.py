@@ -123,15 +123,17 @@ def _title(said: Answer, words: SlideWords, reason: str | None) -> Iterator[str]
     finding = cause.finding
     begins = words.begins.format(module=cause.module) if cause.module else words.begins_at_top
     yield _text(_MARGIN, 120, begins, _headline_style(begins))
-    where = f"step {finding.step} · rank {finding.rank}"
+    where = words.place.format(step=finding.step, rank=finding.rank)
     if cause.place_count > 1:
         seen = words.seen.format(ranks=len(cause.ranks), step=cause.first_step)
         where += f" · {seen}"
-    follow = words.follow.format(count=cause.followed_by)
-    yield _text(_MARGIN, 172, f"{where} · {follow}", _Style(30, colour=_QUIET, most=96))
+    if cause.divergent and cause.led_back is not None:
+        led = words.led_back.format(count=cause.led_back, divergent=cause.divergent)
+        where += f" · {led}"
+    yield _text(_MARGIN, 172, where, _Style(30, colour=_QUIET, most=96))
     if reason is None:
         reason = worded(finding.reasons[0]) if finding.reasons else finding.kind
-    lines = _wrapped(f"{_called(finding.node)}: {reason}", 96)
+    lines = _wrapped(f"{_called(finding.node, words)}: {reason}", 96)
     for number, line in enumerate(lines):
         yield _text(_MARGIN, 236 + 42 * number, line, _Style(32, most=98))
     yield from _source(cause, 236 + 42 * len(lines), apart=len(lines) <= 2)
@@ -183,7 +185,7 @@ def _titled(row: DiffRow, side: RowSide, words: SlideWords) -> str:
         return words.calls.format(count=row.children)
     if row.fold:
         return f"{side.title} … {row.until}  × {abs(row.fold)}"
-    back = "  ↩" if row.direction == "backward" and row.kind != "api" else ""
+    back = "  ↩" if row.direction == "backward" else ""
     return side.title + (f" #{side.call}" if side.call is not None else "") + back
 
 
@@ -217,10 +219,10 @@ def _run_name(path: str | None) -> str:
     return "/".join([part for part in re.split(r"[\\/]", path or "") if part][-2:])
 
 
-def _called(node: Node) -> str:
+def _called(node: Node, words: SlideWords) -> str:
     number = node.name.rsplit(".", 2)
     call = next((part for part in number[1:] if part.isdigit()), None)
-    passed = " backward" if node.direction == "backward" else ""
+    passed = f" ↩ {words.backward}" if node.direction == "backward" else ""
     return node.label + (f" #{call}" if call is not None and node.kind == "api" else "") + passed
 
 

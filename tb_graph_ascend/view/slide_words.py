@@ -16,8 +16,10 @@ class SlideWords(msgspec.Struct, frozen=True):
 
     begins: str
     begins_at_top: str
+    place: str
+    backward: str
     seen: str
-    follow: str
+    led_back: str
     nothing: str
     nothing_compared: str
     compared: str
@@ -42,8 +44,10 @@ WORDS: dict[Language, SlideWords] = {
     "en": SlideWords(
         begins="It begins in {module}",
         begins_at_top="It begins at the top level",
+        place="step {step} · rank {rank}",
+        backward="backward",
         seen="seen on {ranks} ranks, from step {step}",
-        follow="{count} nodes follow",
+        led_back="{count} of {divergent} divergent nodes there go back to it",
         nothing="Nothing diverges",
         nothing_compared="Nothing was compared",
         compared=(
@@ -72,12 +76,14 @@ WORDS: dict[Language, SlideWords] = {
     "zh": SlideWords(
         begins="差异始于 {module}",
         begins_at_top="差异始于最外层",
-        seen="见于 {ranks} 个 rank，自 step {step} 起",
-        follow="{count} 个节点随之不同",
+        place="第 {step} 步 · {rank} 卡",
+        backward="反向",
+        seen="见于 {ranks} 张卡，自第 {step} 步起",
+        led_back="该处 {divergent} 个有差异的节点中 {count} 个可追溯到它",
         nothing="没有差异",
         nothing_compared="没有比对任何数值",
         compared=(
-            "比对了 {pairs} 组 step 与 rank 的 {matched} 个节点；{unmatched} 个没有对应节点，"
+            "比对了 {pairs} 组步与卡的 {matched} 个节点；{unmatched} 个没有对应节点，"
             "{failed} 组失败"
         ),
         few_shared="两次运行只有 {share}% 的调用同名",

@@ -122,7 +122,7 @@ describe("details", () => {
       await query(page, "head.Linear.backward");
       await page.keyboard.press("Enter");
       await expect.poll(() => selectedName(page)).toContain("head");
-      await tab(page, "Way back");
+      await tab(page, "Way to the cause");
       const hops = page.locator(".trace li");
       await expect.poll(() => hops.count()).toBeGreaterThan(2);
       await expect.poll(() => hops.last().innerText()).toMatch(/in layers\.1\.mlp[\s\S]*it begins here/);

@@ -316,6 +316,16 @@ describe("a single graph and failures", () => {
       await expect.poll(() => page.locator(".bottom").innerText()).not.toMatch(/problem/i);
       await expect.poll(() => page.locator(".profile").getAttribute("title")).toMatch(/Norms .* from \S+ to \S+/);
     });
+    await on("renamed", async (page) => {
+      // Its second step is in the benchmark alone: the page says so, and leads on.
+      await page.getByRole("gridcell", { name: /on one side only/ }).first().click();
+      const missing = page.locator(".pair-failed.missing");
+      await expect.poll(() => missing.innerText()).toMatch(/is in the Benchmark run only[\s\S]*nothing to compare it with/);
+      await expect.poll(() => missing.locator(".command").innerText()).toContain("msprobe graph_visualize -tp ");
+      await expect.poll(() => page.locator(".legend-count").allInnerTexts()).toEqual(["Not compared"]);
+      await missing.getByRole("button", { name: /which both runs have/ }).click();
+      await page.locator(CANVAS).waitFor();
+    });
     await on("failed", async (page) => {
       await page.getByRole("gridcell", { name: "step 1, rank 1: failed" }).click();
       await page.locator(".pair-failed").waitFor();

@@ -1,5 +1,5 @@
 /* Causes, the nodes table and overflow: the lists that lead to a node. */
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 
 import { downloaded, graphsShown, on, query, rest, selectedName, stateIs, tab, withBrowser } from "./page";
@@ -41,12 +41,41 @@ describe("causes", () => {
       }
     }));
 
-  it("fold out what they propagated to", () =>
+  it("have one count of what diverges: over the page, in the answer, on the card and in both lists", () =>
     on("tensor", async (page) => {
-      await page.getByRole("button", { name: /propagated/ }).click();
-      await page.locator(".propagated li").first().waitFor();
+      const numbers = async (place: Locator): Promise<number[]> => [...(await place.innerText()).matchAll(/\d+/g)].map(Number);
+      const card = page.getByRole("button", { name: /divergent nodes go back to it/ });
+      await expect.poll(async () => (await numbers(card)).length).toBe(2);
+      const [back = 0, divergent = 0] = await numbers(card);
+      await expect.poll(() => page.locator(".answer-side p").innerText()).toContain(`${back} of ${divergent} divergent nodes`);
+      await expect.poll(() => page.locator(".legend-count .in-words").first().innerText()).toBe(`${divergent} divergent`);
+      await card.click();
+      await expect.poll(() => page.locator(".propagated li").count()).toBe(back);
+      const others = page.getByText(/the records do not tell where the difference comes from/);
+      await expect.poll(() => others.innerText()).toContain(`${divergent - back} of the ${divergent}`);
+      await others.getByRole("button", { name: "List them" }).click();
+      await expect.poll(() => count(page)).toBe(`${divergent - back} nodes`);
+      await page.getByRole("button", { name: `${divergent} divergent` }).click();
+      await expect.poll(() => count(page)).toBe(`${divergent} nodes`);
+    }));
+
+  it("fold out the nodes that go back to them", () =>
+    on("tensor", async (page) => {
+      await page.getByRole("button", { name: /divergent nodes go back to it/ }).click();
       await page.locator(".propagated li button").first().click();
       await expect.poll(() => selectedName(page)).toMatch(/linear|fc2/);
+    }));
+
+  it("are marked in the rows of every step and rank that they are on, with their score", () =>
+    on("ranks", async (page) => {
+      const score = await page.locator(".finding .chip").first().innerText();
+      await expect.poll(() => page.locator(".answer h1 .chip").innerText()).toBe(score);
+      await expect.poll(() => page.locator(".selected-head .chip").innerText()).toBe(score);
+      const row = page.locator("[role=row][aria-selected=true][data-word=begins]");
+      await expect.poll(() => row.locator("[data-column=gutter]").getAttribute("aria-label")).toContain(score);
+      await page.keyboard.press("n");
+      await stateIs(page, "rank", "1");
+      await row.waitFor();
     }));
 });
 

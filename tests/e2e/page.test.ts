@@ -157,7 +157,7 @@ describe("language, theme, keys", () => {
       await expect.poll(() => page.getByLabel("Rank", { exact: true }).last().inputValue()).toBe("0");
       await page.locator("[role=row][aria-selected=true]").waitFor();
       await page.getByRole("tab", { name: "Values", selected: true }).focus();
-      for (const name of ["Way back", "Stack"]) {
+      for (const name of ["Way to the cause", "Stack"]) {
         await page.keyboard.press("ArrowRight");
         await page.locator("[role=tab]:focus", { hasText: name }).waitFor();
       }

@@ -222,9 +222,8 @@ class MsprobeDatabase:
         findings = [_finding(place, row, self.node(row[0])) for place, row in enumerate(kept, 1)]
         return Findings(findings, THRESHOLD)
 
-    def followers(self, ids: Sequence[int]) -> int:
+    def led_back(self, ids: Sequence[int]) -> None:
         """Such a file lays nothing to a node."""
-        return 0
 
     def side_nodes(self, step: int, rank: int) -> list[SideNodes]:
         """The nodes of both sides as lists, searches and rows need them."""
@@ -281,9 +280,9 @@ class MsprobeDatabase:
         pair = self._stored.load(step, rank)
         return [_flow_ids(self._passed(pair, side)) for side in SOURCES]
 
-    def beginnings(self, step: int, rank: int) -> list[int]:
+    def beginnings(self, step: int, rank: int) -> dict[int, float | None]:
         """The first node of a pair that the file's own verdict calls an error."""
-        return [one.node.id for one in self.findings(step, rank).findings[:1]]
+        return {one.node.id: one.score for one in self.findings(step, rank).findings[:1]}
 
     def dump_folder(self, graph_id: int) -> Path | None:
         """Such a file's dumps are not looked at."""

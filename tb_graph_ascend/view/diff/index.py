@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -51,12 +51,17 @@ class OpenList:
 
 @dataclass
 class DiffIndex:
-    """A pair merged, with what its rows say; lists of it are made when asked for."""
+    """A pair merged, with what its rows say; lists of it are made when asked for.
+
+    `cause_scores` are those of the nodes at which something begins: one that has no partner has no
+    score as a row, but what it hands on has.
+    """
 
     rows: MergedRows
     words: RowWords
     runs: Runs
     read_flow: FlowReader
+    cause_scores: Mapping[int, float | None] = field(default_factory=dict)
     _lists: OrderedDict[Wanted, OpenList] = field(default_factory=OrderedDict)
 
     @cached_property
@@ -140,8 +145,9 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
     threshold = results.threshold if results.comparison else None
     rows = merge(problem, benchmark)
     if patches and threshold is not None:
-        causes = first_divergent(rows, threshold)
+        causes: dict[int, float | None] = dict.fromkeys(first_divergent(rows, threshold))
     else:
-        causes = results.beginnings(step, rank) if names_beginnings(results) else []
-    words = words_of(rows, causes, threshold)
-    return DiffIndex(rows, words, repeated(rows, words), lambda: results.flows(step, rank))
+        causes = results.beginnings(step, rank) if names_beginnings(results) else {}
+    words = words_of(rows, list(causes), threshold)
+    runs = repeated(rows, words)
+    return DiffIndex(rows, words, runs, lambda: results.flows(step, rank), causes)

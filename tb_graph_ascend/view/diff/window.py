@@ -58,7 +58,8 @@ class DiffRow(msgspec.Struct, frozen=True, gc=False):
 
     `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
     a row as such, n for one that stands for n repeats up to `until`, −n for the head of n that are
-    unfolded. `inside` says that the word is that of something below.
+    unfolded. `inside` says that the word is that of something below. `score` of a cause without a
+    partner is that of what it hands on.
     """
 
     key: int
@@ -194,7 +195,7 @@ def row_at(index: DiffIndex, visible: VisibleRows, place: int) -> DiffRow:
         benchmark=_side(rows.benchmark, theirs, rows, row),
         word=WORDS[words.word[row]],
         inside=bool(words.causes_below[row]) and not words.cause[row],
-        score=_number(words.score[row]),
+        score=_own_score(index, row),
         input_score=_number(problem.input_score[ours]) if problem is not None else None,
         worst_below=_worst(words.score, words.worst_below, row, until, fold),
         divergent_below=int(words.divergent_below[row]),
@@ -203,6 +204,14 @@ def row_at(index: DiffIndex, visible: VisibleRows, place: int) -> DiffRow:
         overflow=_word(LEVELS, side.overflow[at]),
         source=int(side.source[at]) if side.source[at] >= 0 else None,
     )
+
+
+def _own_score(index: DiffIndex, row: int) -> float | None:
+    score = _number(index.words.score[row])
+    if score is not None or not index.words.cause[row]:
+        return score
+    handed_on = index.cause_scores.get(int(index.rows.key[row]))
+    return None if handed_on is None else round(handed_on, 6)
 
 
 def _above(index: DiffIndex, visible: VisibleRows, places: range) -> list[RowAbove]:

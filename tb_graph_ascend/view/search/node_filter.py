@@ -7,7 +7,7 @@ from typing import Literal
 
 from builder.results.records import Direction, Kind, Side, Verdict
 
-Show = Literal["divergent", "overflow", "unmatched", "propagated"]
+Show = Literal["divergent", "overflow", "unmatched", "led_back"]
 Sort = Literal["order", "score", "introduced", "name", "overflow"]
 
 

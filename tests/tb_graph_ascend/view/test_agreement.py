@@ -15,10 +15,14 @@ from builder.results.reading import Results
 from builder.results.records import Pair
 from tb_graph_ascend.view.answer import Answer, answer
 from tb_graph_ascend.view.certainty import compared_pairs
-from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
+from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
+from tb_graph_ascend.view.diff.window import window_of
 from tb_graph_ascend.view.diff.words import WORDS
 from tb_graph_ascend.view.html import html_report
 from tb_graph_ascend.view.rank_strip import rank_strip
+from tb_graph_ascend.view.search.node_filter import NodeFilter
+from tb_graph_ascend.view.search.node_index import pair_index
+from tb_graph_ascend.view.search.query import parse_query
 from tb_graph_ascend.view.slide import headline, slide
 from tb_graph_ascend.view.slide_words import WORDS as SLIDE
 from tests.tb_graph_ascend.view.ports import LAYERS, port
@@ -62,6 +66,8 @@ def test_no_part_contradicts_another(result: Path) -> None:
         rows = {(p.step, p.rank): diff_index(database, p.step, p.rank) for p in _compared(database)}
         _headline_and_rows(said, rows)
         _list_and_rows(database, rows)
+        _led_back(database, said, rows)
+        _scores_of_causes(said, rows)
         _strip_and_headline(database, said)
         _slide_and_report(database, said, html_report(result))
     finally:
@@ -80,8 +86,7 @@ def _headline_and_rows(said: Answer, rows: dict[tuple[int, int], DiffIndex]) -> 
         for row in np.flatnonzero(index.words.cause).tolist()
     }
     named = {(place.step, place.rank, place.node) for c in said.causes for place in c.places}
-    assert begins <= named
-    assert bool(begins) == bool(said.causes)
+    assert begins == named
     assert said.certain or not said.causes
     words = {WORDS[word] for index in rows.values() for word in index.words.word.tolist()}
     differs = {"begins", "carries"} & words
@@ -99,6 +104,56 @@ def _list_and_rows(database: Results, rows: dict[tuple[int, int], DiffIndex]) ->
         words = rows[pair.step, pair.rank].words
         assert pair.divergent == int(words.divergent.sum())
         assert pair.unmatched_problem + pair.unmatched_benchmark == int(words.alone.sum())
+
+
+def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffIndex]) -> None:
+    """Of the divergent nodes beside the legend each cause has what its list and its rows have.
+
+    What the answer adds up is the sum of what its places say, and no node goes back to two.
+    """
+    counted: dict[tuple[int, int], int] = {}
+    for cause in said.causes:
+        for place in cause.places:
+            pair = place.step, place.rank
+            index = rows[pair]
+            sources = index.rows.problem.source[np.maximum(index.rows.ours, 0)]
+            laid = index.words.divergent & (sources == place.node)
+            listed = pair_index(database, *pair).select(
+                NodeFilter("led_back", source=place.node), database.patches, database.threshold
+            )
+            assert place.led_back == int(laid.sum()) == len(listed)
+            assert place.divergent == int(index.words.divergent.sum())
+            counted[pair] = counted.get(pair, 0) + (place.led_back or 0)
+        assert cause.led_back == sum(place.led_back or 0 for place in cause.places)
+        apart = {(place.step, place.rank): place.divergent for place in cause.places}
+        assert cause.divergent == sum(apart.values())
+    for pair, count in counted.items():
+        divergent, rest = (
+            len(_asked(database, pair, text)) for text in ("divergent", "divergent -traced")
+        )
+        assert divergent == int(rows[pair].words.divergent.sum())
+        # What remains goes back to no node at all, or to one that a listed cause explains.
+        assert count + rest <= divergent
+
+
+def _asked(database: Results, pair: tuple[int, int], text: str) -> list[int]:
+    terms = parse_query(text)
+    index = pair_index(database, *pair)
+    ids, _ = index.query(terms, NodeFilter(), database.patches, database.threshold)
+    return ids.tolist()
+
+
+def _scores_of_causes(said: Answer, rows: dict[tuple[int, int], DiffIndex]) -> None:
+    """A cause has one score: that of its card is that of its row, with a partner or without."""
+    for cause in said.causes:
+        finding = cause.finding
+        index = rows[finding.step, finding.rank]
+        window = window_of(index, Wanted(), 0, 1, finding.node.id)
+        assert window.found is not None
+        row = window_of(index, Wanted(window.opened), window.found, 1, None).rows[0]
+        assert row.word == "begins"
+        shown = None if finding.score is None else pytest.approx(finding.score, abs=1e-6)
+        assert row.score == shown
 
 
 def _strip_and_headline(database: Results, said: Answer) -> None:

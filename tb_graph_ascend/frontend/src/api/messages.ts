@@ -415,7 +415,8 @@ export interface components {
          *
          *         `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
          *         a row as such, n for one that stands for n repeats up to `until`, −n for the head of n that are
-         *         unfolded. `inside` says that the word is that of something below.
+         *         unfolded. `inside` says that the word is that of something below. `score` of a cause without a
+         *         partner is that of what it hands on.
          */
         DiffRow: {
             key: number;
@@ -745,6 +746,9 @@ export interface components {
         /**
          * PairGraphs
          * @description Both graphs of a pair, or why there are none.
+         *
+         *         Of a step and rank that is missing on one side `only` is the side that has it, and `folder`
+         *         its dump there: the file holds nothing of it.
          */
         PairGraphs: {
             step: number;
@@ -754,6 +758,10 @@ export interface components {
             error: string | null;
             problem: components["schemas"]["Graph"] | null;
             benchmark: components["schemas"]["Graph"] | null;
+            /** @default null */
+            only: ("benchmark" | "problem") | null;
+            /** @default null */
+            folder: string | null;
         };
         /**
          * Graph
@@ -1020,8 +1028,9 @@ export interface components {
          * @description What begins to differ.
          *
          *         `finding` is the best of those that name it, `places` the first of all `place_count`. `module`
-         *         is None at the top level, `stack` is of the problem run, else of the benchmark; `followed_by`
-         *         counts the nodes that only carry it on, `followed_later` those of them in steps after its own.
+         *         is None at the top level, `stack` is of the problem run, else of the benchmark. `divergent` and
+         *         `led_back` are those of all its places together, each step and rank counted once; `later` counts
+         *         the divergent nodes of its ranks in the steps after its last.
          */
         Cause: {
             finding: components["schemas"]["Finding"];
@@ -1034,17 +1043,23 @@ export interface components {
             step_count: number;
             place_count: number;
             places: components["schemas"]["CausePlace"][];
-            followed_by: number;
-            followed_later: number;
+            divergent: number;
+            led_back: number | null;
+            later: number;
         };
         /**
          * CausePlace
          * @description A step and rank that a cause is on, and its node there.
+         *
+         *         Of the `divergent` nodes of that step and rank the file lays `led_back` to this one, itself
+         *         included; null where the file lays no node to another.
          */
         CausePlace: {
             step: number;
             rank: number;
             node: number;
+            divergent: number;
+            led_back: number | null;
         };
         /**
          * Coverage

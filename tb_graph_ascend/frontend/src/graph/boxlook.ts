@@ -2,6 +2,7 @@
 
 import type { DiffRow, GraphBox } from "../api/types";
 import { OVERFLOW_SCORE, type Recolour } from "./appearance";
+import { marked } from "./called";
 import { type RampTheme, inkOn, rampColor } from "./ramp";
 import { insideScore, scoreText, shownOverflow, shownScore, titleOf } from "./words";
 
@@ -13,6 +14,11 @@ const SMALL = 6;
 const MIN_WIDTH = 72;
 const MAX_WIDTH = 250;
 const CHEVRON = 16;
+
+/** Whether one run alone has what a row stands for. */
+function isAlone({ problem, benchmark }: DiffRow): boolean {
+  return problem === null || benchmark === null;
+}
 
 export interface BoxText {
   title: string;
@@ -33,7 +39,7 @@ export function boxText({ row, output }: GraphBox, { comparison, calls }: BoxWor
   const call = side?.call == null || row.fold !== 0 ? "" : ` #${side.call}`;
   const count = row.fold > 0 ? ` × ${row.fold}` : "";
   const title = side ? `${titleOf(row, side)}${call}${count}` : "";
-  return { title, line };
+  return { title: marked(title, row.direction === "backward"), line };
 }
 
 function scoresText(row: DiffRow): string {
@@ -70,8 +76,9 @@ export function fitted(title: string, width: number, opens: boolean): string {
   return `…${end.join("")}`;
 }
 
-/** Fill and ink; null where the box is healthy and keeps the page's own. */
+/** Fill and ink; null where the box is healthy and keeps the page's own, or hatched: its text has to be read on that. */
 export function boxColours(row: DiffRow, recolour: Recolour, theme: RampTheme): { fill: string; ink: string } | null {
+  if (row.word === "begins" && !row.inside && isAlone(row)) return null;
   const level = shownOverflow(row);
   const heat = recolour === "overflow" ? (level === null ? null : OVERFLOW_SCORE[level]) : shownScore(row);
   if (heat === null || heat < 0.005) return null;

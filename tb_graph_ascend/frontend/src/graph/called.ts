@@ -1,12 +1,25 @@
-/* What a node is called where one speaks of it: a call by name and number, a module by its path. */
+/* What a node is called where one speaks of it: a call by name and number, a module by its path, each
+ * with a mark where it ran backward: the forward call has the same name and number. */
 
 import type { Node } from "../api/types";
 import { shortName } from "./labels";
 
 const CALL = /\.(\d+)\.(?:forward|backward)$/;
+const BACKWARD = /\.(?:backward|parameters_grad)(?:\.\d+)?$/;
+
+/** Stands after the name of what ran backward, in rows, boxes and sentences alike. */
+export const BACK = "↩";
 
 export function calledAs({ kind, name, label }: Pick<Node, "kind" | "name" | "label">): string {
-  if (kind !== "api") return shortName(name);
+  return marked(kind === "api" ? callOf(name, label) : shortName(name), BACKWARD.test(name));
+}
+
+/** A name with the mark, where it is due. */
+export function marked(name: string, backward: boolean): string {
+  return backward ? `${name} ${BACK}` : name;
+}
+
+function callOf(name: string, label: string): string {
   const call = CALL.exec(name)?.[1];
   return call === undefined ? label : `${label} #${call}`;
 }

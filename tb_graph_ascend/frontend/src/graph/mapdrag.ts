@@ -2,7 +2,7 @@
 
 import type { DiffRow, Node, Reason, RowSide, Side } from "../api/types";
 import { isMappable } from "./appearance";
-import { calledAs } from "./called";
+import { calledAs, marked } from "./called";
 import { foldTitle, titleOf } from "./words";
 
 /** A node without a partner that was picked, or is being dragged. */
@@ -29,7 +29,7 @@ export function heldOf(row: DiffRow): Held | null {
   const node = problem ?? benchmark;
   if (!node || (problem && benchmark) || fold < 0 || !isMappable(kind)) return null;
   const side = problem ? "problem" : "benchmark";
-  const label = fold > 0 ? `${foldTitle(node.title, row.until)} × ${fold}` : labelOf(node);
+  const label = fold > 0 ? `${foldTitle(node.title, row.until)} × ${fold}` : labelOf(row, node);
   return { id: node.id, label, side, kind, direction, fold };
 }
 
@@ -44,7 +44,7 @@ export function dropOn(held: Held, row: DiffRow | undefined): Drop {
   const objection = row ? objectionOf(held, row) : { code: "nowhere" };
   const node = row?.[otherSide(held.side)];
   if (objection || !row || !node) return { fits: false, why: objection ?? { code: "nowhere" } };
-  return { fits: true, id: node.id, label: row.fold > 0 ? titleOf(row, node) : labelOf(node) };
+  return { fits: true, id: node.id, label: row.fold > 0 ? titleOf(row, node) : labelOf(row, node) };
 }
 
 function objectionOf(held: Held, row: DiffRow): Reason | null {
@@ -66,6 +66,6 @@ function bySide(side: Side, own: string | null, other: string | null): Record<Si
   return side === "problem" ? { problem: own, benchmark: other } : { problem: other, benchmark: own };
 }
 
-function labelOf({ title, call }: RowSide): string {
-  return call === null ? title : `${title} #${call}`;
+function labelOf({ direction }: DiffRow, { title, call }: RowSide): string {
+  return marked(call === null ? title : `${title} #${call}`, direction === "backward");
 }

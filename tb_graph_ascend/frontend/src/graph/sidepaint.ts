@@ -1,6 +1,7 @@
 /* One side of a row: chevron, title, number of the call; hatched where it stands alone, and the gap. */
 
 import type { DiffRow, RowSide } from "../api/types";
+import { BACK } from "./called";
 import type { DiffPalette, DiffScene } from "./scene";
 import { type Column, TEXT_ROW, textSize } from "./grid";
 import { measure, shorten } from "./textwidth";
@@ -99,7 +100,7 @@ function paintAside(
 ): void {
   const count = row.fold !== 0 ? `× ${Math.abs(row.fold)}` : "";
   const call = side.call === null || row.fold !== 0 ? "" : `#${side.call}`;
-  const back = row.direction === "backward" && row.kind !== "api" ? "↩" : "";
+  const back = row.direction === "backward" ? BACK : "";
   const own = sideOverflow(row, side);
   const level = own === null ? "" : texts.level[own];
   const type = row.kind === "api" ? "" : side.detail;

@@ -3,7 +3,7 @@
 export const diff = {
   diff: {
     label: "Both runs row by row, {{name}}",
-    hint: "Arrow keys move, Enter opens or closes, G shows the way from the cause.",
+    hint: "Arrow keys move, Enter opens or closes, G leaves only the rows on the way to the cause.",
     flow: "flow",
     flowLegend: "What the rails of the flow mean",
     flowKnown: {
@@ -20,8 +20,8 @@ export const diff = {
     worstHelp: "The worst score inside a closed row, 0 to 1",
     foldBenchmark: "Fold the benchmark's side (B)",
     unfoldBenchmark: "Show the benchmark's side (B)",
-    way: "Way from the cause",
-    wayHelp: "Show only the rows on the way from the cause to the selected one (G)",
+    way: "Only the way",
+    wayHelp: "Leave only the rows on the way between the cause and the selected row (G)",
     higher: "Higher rows (+)",
     lower: "Lower rows (−)",
     gap: "not in this run",
@@ -53,12 +53,14 @@ export const diff = {
     medium: "NaN or infinity in the inputs, finite outputs: it ends here",
   },
   trace: {
+    told: "One way from here to the cause, each time by the input that differs most. “Only the way” (G) leaves all ways between the two in the rows.",
     none: "Nothing differs here, so no way leads back to a cause.",
     alone: "One run alone makes this call, so nothing was compared here.",
     open: "The way ends here: what was recorded does not tell where the difference comes from.",
     begins: "it begins here",
     start: "from",
     input: "its {{value}} was made by",
+    inputGuess: "its {{value}} has the values of what came out of",
     inside: "inside it",
     forward: "gradient of the forward call",
     cause: "laid by the diagnosis to",
@@ -87,7 +89,7 @@ export const diff = {
       pan: "scroll",
       boxes: "the open module as a graph, and back",
       fold: "fold the benchmark's side",
-      way: "only the way from the cause to the selected row",
+      way: "only the rows on the way between the cause and the selected row",
       overflow: "colour by overflow",
       pick: "pick the selected row for a mapping; on the other side: map both",
       accept: "map the first pair of “Probably the same”, in all its places",
@@ -98,7 +100,8 @@ export const diff = {
     },
     score: "What the score means",
     query: "What a query of the nodes understands",
-    rails: "What the rails mean",
+    rails: "What the rails and marks mean",
+    boxes: "What boxes and edges mean",
     levels: "Overflow levels",
   },
 };

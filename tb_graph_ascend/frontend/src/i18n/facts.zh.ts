@@ -4,7 +4,7 @@ import type { factsEn } from "./facts.en";
 
 export const factsZh: typeof factsEn = {
   none: "无",
-  oneRank: "单个 rank",
+  oneRank: "单张卡",
   at: "{{axis}} {{at}}（共 {{size}}）",
   more: "；另有 {{more}} 个",
   there: "；在该处名为 {{name}}",

@@ -216,14 +216,16 @@ export async function showCause(
   if (document.activeElement === focused) state().session?.diff.pane?.focus();
 }
 
+type NodePlace = Pick<CausePlace, "step" | "rank" | "node">;
+
 /** Show a node of any step and rank, with its values. */
-export async function openPlace(place: CausePlace, ticket = ++selecting): Promise<void> {
+export async function openPlace(place: NodePlace, ticket = ++selecting): Promise<void> {
   state().set({ bottomTab: "values" });
   await goTo(place, ticket);
 }
 
 /** Select a node of any step and rank; what was asked for since stays selected. */
-export async function goTo({ step, rank, node }: CausePlace, ticket = ++selecting): Promise<void> {
+export async function goTo({ step, rank, node }: NodePlace, ticket = ++selecting): Promise<void> {
   if (ticket !== selecting) return;
   const shown = destination();
   if (step === shown.step && rank === shown.rank) await selectNode(node, { ticket });
@@ -231,7 +233,7 @@ export async function goTo({ step, rank, node }: CausePlace, ticket = ++selectin
 }
 
 /** Where the best finding of a cause is. */
-export function placeOf({ finding }: Cause): CausePlace {
+export function placeOf({ finding }: Cause): NodePlace {
   return { step: finding.step, rank: finding.rank, node: finding.node.id };
 }
 

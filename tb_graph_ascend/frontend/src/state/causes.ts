@@ -3,14 +3,17 @@
 import type { TFunction } from "i18next";
 
 import type { Cause } from "../api/types";
+import { marked } from "../graph/called";
 import { type Frame, parseFrame } from "../text/frames";
 import { kindText, reasonText } from "../i18n/reason";
+import { scoreText } from "../text/numbers";
 import { rangesText } from "./ranges";
 
-/** `__mul__ #39`, with the direction where it runs backward. */
+/** `__mul__ #39`, with mark and word where it ran backward: a headline is read before any legend. */
 export function callText(t: TFunction, { finding: { node }, call }: Cause): string {
   const number = node.kind === "api" && call !== null ? ` #${call}` : "";
-  return node.direction === "backward" ? `${node.label}${number} ${t("direction.backward")}` : node.label + number;
+  const backward = node.direction === "backward";
+  return marked(node.label + number, backward) + (backward ? ` ${t("direction.backward")}` : "");
 }
 
 /** What differs, as the first reason tells it. */
@@ -19,19 +22,23 @@ export function causeText(t: TFunction, { finding }: Cause): string {
   return reason ? reasonText(t, reason) : kindText(t, finding);
 }
 
+/** What the score of a cause is of: its own output, or of a call without a partner what it hands on. */
+export function causeScoreText(t: TFunction, { finding: { node, score } }: Cause): string {
+  return t(node.match === null ? "findings.scoreHandedOn" : "details.scoreIs", { score: scoreText(score) });
+}
+
 /** On which ranks and from which step. */
 export function ranksText(t: TFunction, { ranks, first_step: step }: Cause): string {
   const listed = rangesText(ranks);
   return t("findings.ranks", { count: ranks.length, ranks: listed, step });
 }
 
-/** How many nodes only carry it on: in the steps that it is in, and in those after. */
-export function followText(t: TFunction, cause: Cause): string {
-  const { followed_by: count, followed_later: later, step_count: steps, first_step: step } = cause;
-  const told = t("answer.follow", { count });
-  if (later === 0) return told;
-  const here = t(steps === 1 ? "answer.inStep" : "answer.inSteps", { here: count - later, step, steps });
-  return t("answer.followLater", { told, here, later });
+/** How many of the divergent nodes of its steps and ranks go back to it; null where nothing tells. */
+export function ledBackText(t: TFunction, cause: Cause): string | null {
+  const { led_back: count, divergent, place_count: places, later } = cause;
+  if (count === null || divergent === 0) return null;
+  const told = t(places > 1 ? "answer.ledBackIn" : "answer.ledBack", { count, divergent, places });
+  return later === 0 ? told : t("answer.andLater", { told, later });
 }
 
 /** Where a framework speaks, not the model; a model's own package counts as the model. */

@@ -18,6 +18,22 @@ export function ranksAt(pairs: readonly Place[], step: number): number[] {
   return ranksOf(pairs.filter((pair) => pair.step === step));
 }
 
+/** The compared step and rank next to another: of its own rank if there is one, then by steps. */
+export function nearestCompared<P extends Place & { status: string }>(pairs: readonly P[], from: Place): P | null {
+  const far = ({ step, rank }: Place): [number, number, number] => [
+    rank === from.rank ? 0 : 1,
+    Math.abs(step - from.step),
+    Math.abs(rank - from.rank),
+  ];
+  const nearer = (one: P, other: P): P => {
+    const [a, b] = [far(one), far(other)];
+    const at = a.findIndex((number, index) => number !== b[index]);
+    return at >= 0 && (b[at] ?? 0) < (a[at] ?? 0) ? other : one;
+  };
+  const compared = pairs.filter(({ status }) => status === "ok");
+  return compared.length > 0 ? compared.reduce(nearer) : null;
+}
+
 function distinct(values: number[]): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }

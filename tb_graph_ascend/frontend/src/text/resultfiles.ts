@@ -13,17 +13,56 @@ export function resultFileLabel(path: string, now = new Date()): string {
   return `${date} ${hour}:${minute}:${second} · ${stem}`;
 }
 
-/** `run-fp16 ↔ run-fp32`, each from the first folder on that differs; the one run of a single graph. */
-export function comparedLabel({ problem, benchmark }: Pick<DatabaseEntry, "problem" | "benchmark">): string {
-  if (problem === null) return "";
-  if (benchmark === null) return runName(problem, "").name.split("/").pop() ?? "";
-  return `${runName(problem, benchmark).name} ↔ ${runName(benchmark, problem).name}`;
+/** A line of the list of files: which file, and what it compares or why it cannot be opened. */
+export interface FileLine {
+  file: string;
+  holds: string;
 }
 
-/** The whole line of a file in the list. */
-export function entryLabel(entry: DatabaseEntry, now = new Date()): string {
-  const label = resultFileLabel(entry.path, now);
-  if (entry.error !== null) return `${label} – ${entry.error}`;
-  const compared = comparedLabel(entry);
-  return compared === "" ? label : `${label} · ${compared}`;
+/** The lines of all files. Where those of unlike runs would read alike, folders come in until they do not. */
+export function fileLines(entries: readonly DatabaseEntry[], now = new Date()): Map<string, FileLine> {
+  const alike = new Map<string, DatabaseEntry[]>();
+  for (const entry of entries) {
+    const short = comparedLabel(entry);
+    alike.set(short, [...(alike.get(short) ?? []), entry]);
+  }
+  const told = [...alike].flatMap(([short, group]) => {
+    const folders = runsOf(group) > 1 ? foldersApart(group) : null;
+    return group.map((entry) => [entry, folders === null ? short : comparedLabel(entry, folders)] as const);
+  });
+  const labels = new Map(told.map(([{ id }, label]) => [id, label]));
+  return new Map(
+    entries.map(({ id, path, error }) => [id, { file: resultFileLabel(path, now), holds: error ?? labels.get(id) ?? "" }]),
+  );
+}
+
+/** How many folders above the first that differs tell the runs of these files apart. */
+function foldersApart(entries: readonly DatabaseEntry[]): number {
+  const runs = runsOf(entries);
+  const most = Math.max(...entries.map(({ problem }) => (problem ?? "").length));
+  let folders = 0;
+  while (folders < most && new Set(entries.map((entry) => comparedLabel(entry, folders))).size < runs) folders += 1;
+  return folders;
+}
+
+function runsOf(entries: readonly DatabaseEntry[]): number {
+  return new Set(entries.map(({ problem, benchmark }) => `${problem} ${benchmark}`)).size;
+}
+
+/** A line in one piece, as lists show it. */
+export function lineText({ file, holds }: FileLine): string {
+  return holds === "" ? file : `${file} · ${holds}`;
+}
+
+/** `run-fp16 ↔ run-fp32`, each from the first folder on that differs; the one run of a single graph.
+ *
+ * With a number of folders no name is shortened, and so many of those that both share stand before the first. */
+function comparedLabel({ problem, benchmark }: Pick<DatabaseEntry, "problem" | "benchmark">, folders?: number): string {
+  if (problem === null) return "";
+  const whole = folders !== undefined;
+  const ours = runName(problem, benchmark ?? problem, { whole });
+  const above = ours.folder.split("/").filter(Boolean);
+  const before = whole && folders > 0 ? above.slice(-folders).map((one) => `${one}/`).join("") : "";
+  if (benchmark === null) return `${before}${ours.name}`;
+  return `${before}${ours.name} ↔ ${runName(benchmark, problem, { whole }).name}`;
 }

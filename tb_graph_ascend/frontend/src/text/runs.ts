@@ -9,10 +9,12 @@ export interface RunName {
   name: string;
 }
 
-export function runName(path: string, other: string): RunName {
+/** With `whole` no folder is left out: `folder` holds all that both are in. */
+export function runName(path: string, other: string, { whole = false } = {}): RunName {
   const [own, others] = [foldersOf(path), foldersOf(other)];
   let alike = 0;
   while (alike < own.length - 1 && own[alike] === others[alike]) alike += 1;
+  if (whole) return { folder: own.slice(0, alike).map((one) => `${one}/`).join(""), name: own.slice(alike).join("/") };
   const folder = own[alike - 1];
   return { folder: folder === undefined ? "" : `${folder}/`, name: shortened(own.slice(alike)).join("/") };
 }

@@ -13,6 +13,11 @@ describe("the text of a box", () => {
     expect(boxText(box({ key: 1, kind: "collection", children: 7 }), words).title).toBe("7 calls");
   });
 
+  it("marks what ran backward", () => {
+    expect(boxText(box({ key: 1, direction: "backward" }), words).title).toMatch(/ ↩$/);
+    expect(boxText(box({ key: 1, direction: "forward" }), words).title).not.toContain("↩");
+  });
+
   it("is whole in a box that was made for it", () => {
     const title = "self_attention_norm";
     expect(fitted(title, boxSize({ title, line: "" }, true).width, true)).toBe(title);

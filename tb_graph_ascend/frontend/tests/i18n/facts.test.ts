@@ -30,7 +30,7 @@ describe("words inside facts", () => {
     expect(told).toContain("tp 0（共 2）, pp 1（共 2）; tp 1（共 2）, pp 1（共 2）；另有 6 个");
     expect(told).toContain("；在该处名为 Module.a.forward.0");
     expect(reasonText(i18n.t, VALUES)).toContain("位于布局改写的部分之内: 459, 按布局文件为本地值: 3");
-    expect(reasonText(i18n.t, { code: "merged", problem: "tp 2", benchmark: "one rank" })).toContain("tp 2 对 单个 rank");
+    expect(reasonText(i18n.t, { code: "merged", problem: "tp 2", benchmark: "one rank" })).toContain("tp 2 对 单张卡");
     expect(reasonText(i18n.t, { code: "extra_calls", names: "one rank" })).toContain("one rank");
   });
 

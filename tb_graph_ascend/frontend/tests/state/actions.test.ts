@@ -61,7 +61,7 @@ function leaf(id: number): Node {
 
 function pairOf(step: number, rank = 0): PairGraphs {
   const graph = { id: 1, side: "problem", nodes: 1, root: root(1) } as unknown as Graph;
-  return { step, rank, status: "ok", error: null, problem: graph, benchmark: null };
+  return { step, rank, status: "ok", error: null, problem: graph, benchmark: null, only: null, folder: null };
 }
 
 /** All that follows from answers that are there has happened. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Cause } from "../../src/api/types";
 import { createI18n } from "../../src/i18n/setup";
 import { relativeError } from "../../src/text/numbers";
-import { callerFrame, causeText, followText, modelFrame } from "../../src/state/causes";
+import { callText, callerFrame, causeScoreText, causeText, ledBackText, modelFrame } from "../../src/state/causes";
 
 describe("modelFrame", () => {
   const torch = "File /env/site-packages/torch/nn/modules/module.py, line 1, in inner, result = f()";
@@ -23,15 +23,32 @@ describe("modelFrame", () => {
   });
 });
 
-describe("followText", () => {
+describe("ledBackText", () => {
   const { t } = createI18n();
-  const cause = { followed_by: 616, followed_later: 0, step_count: 1, first_step: 4 } as Cause;
-  it("tells apart what follows in the cause's own steps and later", () => {
-    expect(followText(t, cause)).toBe("616 nodes follow");
-    expect(followText(t, { ...cause, followed_later: 352 })).toBe("616 nodes follow: 264 in step 4, 352 in later ones");
-    expect(followText(t, { ...cause, followed_later: 16, step_count: 3 })).toBe(
-      "616 nodes follow: 600 in its 3 steps, 16 in later ones",
+  const cause = { led_back: 50, divergent: 101, later: 0, place_count: 1 } as Cause;
+  it("says of how many divergent nodes, of which places, and how many diverge later", () => {
+    expect(ledBackText(t, cause)).toBe("50 of 101 divergent nodes go back to it");
+    expect(ledBackText(t, { ...cause, place_count: 2, later: 346 })).toBe(
+      "50 of 101 divergent nodes in its 2 places go back to it; 346 more diverge in later steps",
     );
+  });
+  it("says nothing where the file does not tell, or nothing diverges", () => {
+    expect(ledBackText(t, { ...cause, led_back: null })).toBeNull();
+    expect(ledBackText(t, { ...cause, led_back: 0, divergent: 0 })).toBeNull();
+  });
+});
+
+describe("the name and score of a cause", () => {
+  const { t } = createI18n();
+  const node = { name: "Functional.linear.7.backward", kind: "api", label: "linear", direction: "backward", match: 3 };
+  const cause = { finding: { node, score: 0.5 }, call: 7 } as unknown as Cause;
+  it("bear the mark of what ran backward, and the word", () => {
+    expect(callText(t, cause)).toBe("linear #7 ↩ backward");
+  });
+  it("say whose score it is where the call has no partner", () => {
+    expect(causeScoreText(t, cause)).toBe("score 0.50");
+    const alone = { finding: { node: { ...node, match: null }, score: 0.5 } } as unknown as Cause;
+    expect(causeScoreText(t, alone)).toMatch(/^score 0\.50: of what is handed on here/);
   });
 });
 

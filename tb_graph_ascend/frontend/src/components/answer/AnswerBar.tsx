@@ -9,9 +9,10 @@ import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useHandOn } from "../../hooks/useHandOn";
 import { showCause } from "../../state/actions";
-import { callText, causeText, followText, ranksText } from "../../state/causes";
+import { callText, causeScoreText, causeText, ledBackText, ranksText } from "../../state/causes";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
+import { ScoreChip } from "../parts/ScoreChip";
 import { SourceLine } from "../parts/SourceLine";
 import { AnswerNotes } from "./AnswerNotes";
 import { FewShared } from "./FewShared";
@@ -65,8 +66,8 @@ function Causes({ answer }: { answer: Answer }) {
           {causes.length > 1 && <Pager number={number} count={causes.length} go={setNumber} />}
           <Tools cause={cause} first={number === 0} />
         </div>
-        <p className="muted" title={t("notes.followHelp")}>
-          {t("answer.causes", { count })} · {followText(t, cause)}
+        <p className="muted" title={t("notes.ledBackHelp", { threshold: answer.threshold })}>
+          {[t("answer.causes", { count }), ledBackText(t, cause)].filter(Boolean).join(" · ")}
         </p>
       </div>
     </section>
@@ -83,7 +84,8 @@ function Headline({ cause }: { cause: Cause }) {
       : t("findings.place", { step: finding.step, rank: finding.rank });
   return (
     <span>
-      {where} <span className="answer-place">{place}</span>
+      {where} <span className="answer-place">{place}</span>{" "}
+      {finding.score !== null && <ScoreChip score={finding.score} title={causeScoreText(t, cause)} />}
     </span>
   );
 }

@@ -33,7 +33,7 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
           <ul className="answer-gaps">
             {unmatched > 0 && (
               <li>
-                {t("answer.unmatched", { count: unmatched })}{" "}
+                {t("answer.unmatched", { count: unmatched, over })}{" "}
                 <button
                   type="button"
                   className="link"
@@ -63,7 +63,8 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
 /** Scores above the threshold that nobody laid to a cause: there is something to see. */
 function NotNamed({ answer }: { answer: Answer }) {
   const { t } = useTranslation();
-  const { threshold, divergent, worst } = answer;
+  const { threshold, divergent, worst, coverage: { pairs } } = answer;
+  const over = pairs > 1 ? t("answer.over", { pairs }) : "";
   return (
     <section className="answer partly" aria-label={t("answer.label")}>
       <div className="answer-main">
@@ -72,7 +73,7 @@ function NotNamed({ answer }: { answer: Answer }) {
           <span>{t("certainty.notNamed")}</span>
         </h1>
         <p className="answer-what">
-          {t("certainty.worst", { count: divergent, threshold, worst: scoreText(worst) })}{" "}
+          {t("certainty.worst", { count: divergent, over, threshold, worst: scoreText(worst) })}{" "}
           <button type="button" className="link" onClick={() => listNodes("divergent", "all")}>
             {t("certainty.listDivergent")}
           </button>

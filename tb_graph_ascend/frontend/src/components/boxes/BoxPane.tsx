@@ -1,6 +1,6 @@
 /* The open module as boxes and edges: pan, zoom, select, open in place, save as a picture. */
 
-import { ArrowUp, Download, Rows3, ZoomIn, ZoomOut } from "lucide-react";
+import { ArrowUp, Download, Info, Rows3, ZoomIn, ZoomOut } from "lucide-react";
 import { type KeyboardEvent, type PointerEvent, type WheelEvent, useCallback, useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 
@@ -13,7 +13,9 @@ import { savePng, saveSvg } from "../../state/boxpicture";
 import type { GraphSession } from "../../state/session";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
+import { Popup } from "../parts/Popup";
 import { BoxDrawing } from "./BoxDrawing";
+import { BoxKeys } from "./BoxKeys";
 
 const ZOOM = 1.2;
 const SMALLEST = 0.15;
@@ -92,6 +94,9 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
         <strong className="boxes-title">{side?.title}</strong>
         {graph.left_out > 0 && <span className="muted">{t("boxes.leftOut", { count: graph.left_out })}</span>}
         <span className="spacer" />
+        <Popup label={t("boxes.legend")} className="button small" face={<><Info aria-hidden size={14} /> {t("boxes.legend")}</>}>
+          <BoxKeys comparison={session.comparison} />
+        </Popup>
         <Tool label={t("boxes.smaller")} icon={ZoomOut} run={() => zoom(1 / ZOOM)} />
         <Tool label={t("boxes.larger")} icon={ZoomIn} run={() => zoom(ZOOM)} />
         <button type="button" className="button small" onClick={() => svg.current && saveSvg(svg.current, laid, palette.canvas)}>

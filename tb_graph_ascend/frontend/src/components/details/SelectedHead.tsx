@@ -6,9 +6,11 @@ import { useTranslation } from "react-i18next";
 
 import type { NodeDetails } from "../../api/types";
 import { isUnmatched } from "../../graph/appearance";
+import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { matchText, reasonText } from "../../i18n/reason";
 import { pickNode, selectNode } from "../../state/actions";
+import { causeScoreText } from "../../state/causes";
 import { unmap } from "../../state/mapping";
 import { scoreText } from "../../text/numbers";
 import { nodeScoreSentence } from "../../text/scores";
@@ -22,7 +24,7 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
   return (
     <div className="selected-head">
       <SideTag details={details} />
-      {data?.comparison && <ScoreChip score={node.score} title={scoreTitle(t, details)} />}
+      {data?.comparison && <OwnScore details={details} />}
       <code className="selected-name" title={node.name}>
         {node.name}
       </code>
@@ -38,6 +40,15 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
       <PartnerActions details={details} />
     </div>
   );
+}
+
+/** Its score; of a cause without a partner, which has none, that of the cause. */
+function OwnScore({ details }: { details: NodeDetails }) {
+  const { t } = useTranslation();
+  const { node } = details;
+  const cause = useAnswer().data?.causes.find(({ finding }) => finding.node.id === node.id);
+  if (node.score === null && cause) return <ScoreChip score={cause.finding.score} title={causeScoreText(t, cause)} />;
+  return <ScoreChip score={node.score} title={scoreTitle(t, details)} />;
 }
 
 /** Which run alone has the node; of a pair both names are there. */

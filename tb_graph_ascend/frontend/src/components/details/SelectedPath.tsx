@@ -2,6 +2,8 @@
 
 import { useTranslation } from "react-i18next";
 
+import type { Node } from "../../api/types";
+import { marked } from "../../graph/called";
 import { labelOf } from "../../graph/labels";
 import { selectNode } from "../../state/actions";
 import type { GraphSession } from "../../state/session";
@@ -23,9 +25,14 @@ export function SelectedPath({ session }: { session: GraphSession }) {
           aria-current={one === node ? "location" : undefined}
           onClick={() => void selectNode(one.id)}
         >
-          {one.kind === "collection" ? t("diff.calls", { count: one.children }) : labelOf(one, all[index - 1]).text}
+          {one.kind === "collection" ? t("diff.calls", { count: one.children }) : crumb(one, all[index - 1])}
         </button>
       ))}
     </nav>
   );
+}
+
+function crumb(node: Node, parent: Node | undefined): string {
+  const { text, backward } = labelOf(node, parent);
+  return marked(text, backward);
 }

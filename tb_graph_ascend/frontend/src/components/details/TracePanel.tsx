@@ -26,6 +26,7 @@ export function TracePanel({ details: { node } }: { details: NodeDetails }) {
   }
   return (
     <div className="scroll trace">
+      {finding !== null && hops.length > 1 && <p className="muted trace-told">{t("trace.told")}</p>}
       <ol>
         {hops.map((hop, index) => (
           <TraceHop key={hop.node} hop={hop} found={finding !== null && index === hops.length - 1} />
@@ -74,6 +75,7 @@ function TraceHop({ hop, found }: { hop: PlacedHop; found: boolean }) {
   );
 }
 
-function linkText(t: TFunction, { link, value }: PlacedHop): string {
-  return t(`trace.${link}`, { value: value ?? "" });
+function linkText(t: TFunction, { link, value, exact }: PlacedHop): string {
+  // Equal values are a sign and no record: the sentence says which of the two it is.
+  return t(link === "input" && !exact ? "trace.inputGuess" : `trace.${link}`, { value: value ?? "" });
 }

@@ -11,6 +11,7 @@ import { FailureNotice } from "../parts/FailureNotice";
 import { ProfileStrip } from "../profile/ProfileStrip";
 import { DiffPane } from "./DiffPane";
 import { DiffTools } from "./DiffTools";
+import { PairMissing } from "./PairMissing";
 
 export function DiffArea() {
   const { t } = useTranslation();
@@ -23,20 +24,14 @@ export function DiffArea() {
 }
 
 function PairView({ session }: { session: GraphSession }) {
-  const { t } = useTranslation();
   const diff = useDiff(session);
   const graphed = useBoxes(({ module }) => module !== null);
   if (session.pair.status === "failed") return <PairFailed session={session} />;
+  if (session.pair.status === "missing") return <PairMissing session={session} />;
   const { db, step, rank } = diff.place;
   return (
     <>
       {diff.error !== null && <FailureNotice error={diff.error} retry={() => diff.retry()} />}
-      {session.pair.status === "missing" && (
-        <p className="banner">
-          {t("graph.missing")}
-          {session.pair.error !== null && `: ${session.pair.error}`}
-        </p>
-      )}
       <ProfileStrip key={`profile ${db} ${step} ${rank}`} diff={diff} />
       <DiffTools session={session} />
       {graphed ? <BoxPane session={session} /> : <DiffPane key={`${db} ${step} ${rank}`} session={session} />}

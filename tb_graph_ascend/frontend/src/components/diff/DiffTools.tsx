@@ -1,6 +1,6 @@
 /* Buttons over the rows: where one is, expand, collapse, the way from the cause, higher rows. */
 
-import { ChevronsDownUp, ChevronsUpDown, PanelLeftClose, PanelLeftOpen, Route, Workflow, ZoomIn, ZoomOut } from "lucide-react";
+import { AArrowDown, AArrowUp, ChevronsDownUp, ChevronsUpDown, type LucideIcon, PanelLeftClose, PanelLeftOpen, Route, Workflow } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
 import { useDiff } from "../../hooks/useDiff";
@@ -31,21 +31,26 @@ export function DiffTools({ session }: { session: GraphSession }) {
       >
         <Workflow aria-hidden size={14} /> {t("boxes.show")}
       </button>
-      {session.comparison && (
-        <button
-          type="button"
-          className={diff.way ? "button small active" : "button small"}
-          aria-pressed={diff.way !== null}
-          title={t("diff.wayHelp")}
-          onClick={() => press("g")}
-        >
-          <Route aria-hidden size={14} /> {t("diff.way")}
-        </button>
+      {/* The graph has tools of its own; these are of the rows. */}
+      {!graphed && (
+        <>
+          {session.comparison && (
+            <button
+              type="button"
+              className={diff.way ? "button small active" : "button small"}
+              aria-pressed={diff.way !== null}
+              title={t("diff.wayHelp")}
+              onClick={() => press("g")}
+            >
+              <Route aria-hidden size={14} /> {t("diff.way")}
+            </button>
+          )}
+          <Tool label={t("graph.expandAll")} word={t("graph.expand")} icon={ChevronsUpDown} run={() => press("e")} />
+          <Tool label={t("graph.collapseAll")} word={t("graph.collapse")} icon={ChevronsDownUp} run={() => press("c")} />
+          <Tool label={t("diff.lower")} icon={AArrowDown} run={() => diff.pane?.zoom(1 / ZOOM_STEP)} />
+          <Tool label={t("diff.higher")} icon={AArrowUp} run={() => diff.pane?.zoom(ZOOM_STEP)} />
+        </>
       )}
-      <Tool label={t("graph.expandAll")} icon={ChevronsUpDown} run={() => press("e")} />
-      <Tool label={t("graph.collapseAll")} icon={ChevronsDownUp} run={() => press("c")} />
-      <Tool label={t("diff.lower")} icon={ZoomOut} run={() => diff.pane?.zoom(1 / ZOOM_STEP)} />
-      <Tool label={t("diff.higher")} icon={ZoomIn} run={() => diff.pane?.zoom(ZOOM_STEP)} />
     </div>
   );
 }
@@ -59,14 +64,17 @@ function ListsButton() {
 
 interface ToolProps {
   label: string;
-  icon: typeof ZoomIn;
+  /** Stands beside the icon where there is room. */
+  word?: string;
+  icon: LucideIcon;
   run: () => void;
 }
 
-function Tool({ label, icon: Icon, run }: ToolProps) {
+function Tool({ label, word, icon: Icon, run }: ToolProps) {
   return (
     <button type="button" className="icon" aria-label={label} title={label} onClick={run}>
       <Icon aria-hidden size={16} />
+      {word !== undefined && <span className="tool-word">{word}</span>}
     </button>
   );
 }

@@ -1,11 +1,13 @@
 /* What the colours mean, with the counts of the pair on screen, and the overflow switch. */
 
 import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 
 import { nodesQuery } from "../../api/queries";
 import { OVERFLOW_SCORE } from "../../graph/appearance";
 import { rampFill } from "../../graph/ramp";
+import { useAnswer } from "../../hooks/useAnswer";
 import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
 import { listNodes } from "../../state/listing";
 import { useApp } from "../../state/store";
@@ -35,10 +37,18 @@ export function Legend() {
   );
 }
 
+/** The counts alone, for a header without room for the rest. */
+export function LegendCounts() {
+  const { data } = useDatabase();
+  return data?.comparison ? (
+    <div className="legend counts">
+      <Counts />
+    </div>
+  ) : null;
+}
+
 function ScoreLegend() {
   const { t } = useTranslation();
-  const pair = useCurrentPair();
-  const unmatched = (pair?.unmatched_problem ?? 0) + (pair?.unmatched_benchmark ?? 0);
   return (
     <>
       <span className="legend-ramp" title={t("legend.scoreHelp")}>
@@ -46,14 +56,47 @@ function ScoreLegend() {
         <span className="ramp" role="img" aria-label={t("legend.score")} style={{ backgroundImage: RAMP }} />
         <span>1</span>
       </span>
-      <button type="button" className="legend-count link" title={t("notes.listThem")} onClick={() => listNodes("divergent")}>
-        {t("legend.divergent", { count: pair?.divergent ?? 0 })}
-      </button>
-      <button type="button" className="legend-count link minor" title={t("notes.listThem")} onClick={() => listNodes("unmatched")}>
-        <i className="swatch hatched" aria-hidden />
-        {t("legend.unmatchedCount", { count: unmatched })}
-      </button>
+      <Counts />
     </>
+  );
+}
+
+/** How many nodes of the step and rank on screen differ or have no partner; a narrow header has room for the numbers alone. */
+function Counts() {
+  const { t } = useTranslation();
+  const pair = useCurrentPair();
+  const threshold = useAnswer().data?.threshold;
+  if (!pair) return null;
+  if (pair.status !== "ok") return <span className="legend-count">{t("notes.notCompared")}</span>;
+  const { divergent, unmatched_problem: ours, unmatched_benchmark: theirs } = pair;
+  return (
+    <>
+      <Count query="divergent" text={t("legend.divergent", { count: divergent })} number={divergent} help={t("legend.divergentHelp", { threshold })}>
+        <i className="swatch" aria-hidden style={{ background: rampFill(1) }} />
+      </Count>
+      <Count query="unmatched" text={t("legend.unmatchedCount", { count: ours + theirs })} number={ours + theirs} help={t("legend.unmatchedHelp")}>
+        <i className="swatch hatched" aria-hidden />
+      </Count>
+    </>
+  );
+}
+
+interface CountProps {
+  query: string;
+  text: string;
+  number: number;
+  help: string;
+  /** The mark that stands before it. */
+  children: ReactNode;
+}
+
+function Count({ query, text, number, help, children }: CountProps) {
+  return (
+    <button type="button" className="legend-count link" aria-label={text} title={`${text}\n${help}`} onClick={() => listNodes(query)}>
+      {children}
+      <span className="in-words">{text}</span>
+      <span className="in-numbers">{number}</span>
+    </button>
   );
 }
 

@@ -2,10 +2,12 @@
 
 import { useTranslation } from "react-i18next";
 
+import { BACK } from "../../graph/called";
 import { OVERFLOW_SCORE } from "../../graph/appearance";
 import { rampFill } from "../../graph/ramp";
 
 const RAILS = ["flow-in", "flow-out", "rail-bad", "rail"] as const;
+const MARKS = { backward: BACK, repeats: "× 3", call: "#7" };
 const LEVELS = ["critical", "high", "medium"] as const;
 
 export function LegendKeys() {
@@ -32,6 +34,12 @@ export function LegendKeys() {
         </dt>
         <dd>{t("legend.rails.hatched")}</dd>
       </div>
+      {Object.entries(MARKS).map(([name, mark]) => (
+        <div key={name}>
+          <dt aria-hidden>{mark}</dt>
+          <dd>{t(`legend.marks.${name}`)}</dd>
+        </div>
+      ))}
     </dl>
   );
 }

@@ -85,6 +85,7 @@ function sideText(row: DiffRow, side: RowSide | null, t: TFunction): string {
   if (row.kind === "collection") return t("diff.calls", { count: row.children });
   const parts = [titleOf(row, side), side.call === null || row.fold !== 0 ? "" : `#${side.call}`];
   if (row.fold !== 0) parts.push(`× ${Math.abs(row.fold)}`);
+  if (row.direction === "backward") parts.push(t("direction.backward"));
   return parts.filter(Boolean).join(" ");
 }
 

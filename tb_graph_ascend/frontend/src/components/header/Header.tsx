@@ -10,7 +10,7 @@ import { usePreferences } from "../../state/preferences";
 import { useApp } from "../../state/store";
 import { useTrends } from "../../state/trends";
 import { DatabaseChoice } from "./DatabaseChoice";
-import { Legend } from "../diff/Legend";
+import { Legend, LegendCounts } from "../diff/Legend";
 import { Popup } from "../parts/Popup";
 import { RankStrip } from "../ranks/RankStrip";
 import { PairChoice } from "./PairChoice";
@@ -42,7 +42,7 @@ export function Header({ databases }: { databases: Databases }) {
         <>
           <PairChoice />
           <SearchBox />
-          {!compact && <Legend />}
+          {compact ? <LegendCounts /> : <Legend />}
         </>
       )}
       <div className="header-tools">

@@ -9,12 +9,12 @@ import { scoreText } from "../../text/numbers";
 import { useDatabase } from "../../hooks/useDatabase";
 import { kindText } from "../../i18n/reason";
 import { openPlace, placeOf } from "../../state/actions";
-import { callText, ranksText } from "../../state/causes";
+import { callText, causeScoreText, ranksText } from "../../state/causes";
 import { useApp } from "../../state/store";
 import { ReasonList } from "../parts/ReasonList";
 import { ScoreChip } from "../parts/ScoreChip";
 import { SourceLine } from "../parts/SourceLine";
-import { Propagated } from "./Propagated";
+import { LedBack } from "./LedBack";
 
 export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
   const { t } = useTranslation();
@@ -37,7 +37,7 @@ export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
             {module !== null && <span className="node-path">{module}&nbsp;›&nbsp;</span>}
             <span className="node-tail">{callText(t, cause)}</span>
           </span>
-          <ScoreChip score={finding.score} />
+          <ScoreChip score={finding.score} title={causeScoreText(t, cause)} />
         </span>
         <span className="finding-meta">
           {number === 1 && <span className="tag start">{t("findings.startHere")}</span>}
@@ -55,7 +55,7 @@ export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
         <SourceLine stack={cause.stack} />
       </button>
       {places > 1 && <Places cause={cause} />}
-      {finding.propagated_to > 0 && <Propagated finding={finding} />}
+      <LedBack cause={cause} />
     </li>
   );
 }
@@ -77,6 +77,11 @@ function Places({ cause }: { cause: Cause }) {
               <button type="button" className="row-button" onClick={() => void openPlace(place)}>
                 {t("findings.place", { step: place.step, rank: place.rank })}
               </button>
+              {place.led_back !== null && place.divergent > 0 && (
+                <span className="muted">
+                  {t("findings.ledBackShort", { count: place.led_back, divergent: place.divergent })}
+                </span>
+              )}
             </li>
           ))}
           {hidden > 0 && <li className="muted">{t("findings.more", { count: hidden })}</li>}

@@ -14,6 +14,7 @@ import { FailureNotice } from "../parts/FailureNotice";
 import { ReasonList } from "../parts/ReasonList";
 import { CauseCard } from "./CauseCard";
 import { NotCompared } from "./NotCompared";
+import { OtherDivergent } from "./OtherDivergent";
 
 /** Cards rendered before "more" is asked for. */
 const FIRST_CARDS = 50;
@@ -40,6 +41,7 @@ export function CauseList() {
         ) : (
           <p className="message">{noCauseText(t, answer.data)}</p>
         )}
+        {causes.length > 0 && <OtherDivergent answer={answer.data} />}
         {causes.length > 0 && <NotCompared coverage={answer.data.coverage} />}
       </div>
     </>
@@ -51,7 +53,8 @@ function noCauseText(t: TFunction, { since, certain, coverage, divergent, thresh
   const unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark;
   if (since) return t("certainty.sinceCauses");
   if (!certain) return t("certainty.why", { unmatched });
-  if (divergent > 0) return t("certainty.worst", { count: divergent, threshold, worst: scoreText(worst) });
+  const over = coverage.pairs > 1 ? t("answer.over", { pairs: coverage.pairs }) : "";
+  if (divergent > 0) return t("certainty.worst", { count: divergent, over, threshold, worst: scoreText(worst) });
   return t(worst === null ? "answer.nothingCompared" : "findings.none", { threshold });
 }
 

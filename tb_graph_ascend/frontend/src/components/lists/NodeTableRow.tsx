@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 
 import type { NodeRow } from "../../api/types";
 import { isUnmatched } from "../../graph/appearance";
+import { BACK } from "../../graph/called";
 import { useDatabase } from "../../hooks/useDatabase";
 import { matchText } from "../../i18n/reason";
 import { pickNode } from "../../state/actions";
@@ -50,7 +51,7 @@ export function NodeTableRow({ row, index, active, places, style, choose }: Prop
         </span>
         {node.direction === "backward" && (
           <span className="muted" role="img" aria-label={t("direction.backward")} title={t("direction.backward")}>
-            ↩
+            {BACK}
           </span>
         )}
       </span>

@@ -13,7 +13,15 @@ import { toggleTerm } from "../../state/queryterms";
 import { type TableOrder, useApp } from "../../state/store";
 
 const SCOPES = ["pair", "rank", "all"] as const;
-const TERMS = ["unmatched", "divergent", "backward", "kind:api", "verdict:error", "overflow"] as const;
+/** What a chip puts into the query, which is one language for all, by what the chip is called. */
+const TERMS = {
+  unmatched: "unmatched",
+  divergent: "divergent",
+  backward: "backward",
+  api: "kind:api",
+  error: "verdict:error",
+  overflow: "overflow",
+} as const;
 const SORTS = ["order", "score", "introduced", "name"] as const;
 const FORMS = {
   csv: "text/csv",
@@ -78,15 +86,16 @@ function Terms() {
   const set = useApp((state) => state.set);
   return (
     <div className="terms" role="group" aria-label={t("lists.terms")}>
-      {TERMS.map((term) => (
+      {(Object.keys(TERMS) as (keyof typeof TERMS)[]).map((name) => [name, TERMS[name]] as const).map(([name, term]) => (
         <button
           key={term}
           type="button"
           className="term"
+          title={term}
           aria-pressed={query.split(/\s+/).includes(term)}
           onClick={() => set({ query: toggleTerm(query, term) })}
         >
-          {term}
+          {t(`lists.term.${name}`)}
         </button>
       ))}
     </div>

@@ -3,12 +3,16 @@
 import { useTranslation } from "react-i18next";
 
 import type { UnknownWord } from "../../api/types";
+import { useNothingHere } from "../../hooks/useDatabase";
 import { useApp } from "../../state/store";
 
 export function NothingFits({ words }: { words: readonly UnknownWord[] }) {
   const { t } = useTranslation();
   const query = useApp((state) => state.query);
   const set = useApp((state) => state.set);
+  const scope = useApp((state) => state.table.scope);
+  const nothing = useNothingHere();
+  if (nothing !== null && scope === "pair") return <p className="message">{nothing}</p>;
   if (words.length === 0) return <p className="message">{t("search.none")}</p>;
   return (
     <div className="message">

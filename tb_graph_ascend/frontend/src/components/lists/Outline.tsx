@@ -4,6 +4,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useRef, useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
 
+import { useNothingHere } from "../../hooks/useDatabase";
 import { useSession } from "../../hooks/useSession";
 import { guarded, selectNode } from "../../state/actions";
 import type { OutlineView } from "../../state/outline";
@@ -18,6 +19,8 @@ const TYPING_MS = 700;
 export function Outline() {
   const { t } = useTranslation();
   const session = useSession();
+  const nothing = useNothingHere();
+  if (nothing !== null) return <p className="message">{nothing}</p>;
   if (!session) return <p className="message">{t("loading")}</p>;
   const { db, step, rank } = session.diff.place;
   return <OutlineTree key={`${db} ${step} ${rank}`} outline={session.outline} comparison={session.comparison} />;

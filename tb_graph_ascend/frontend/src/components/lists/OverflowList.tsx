@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 import type { Side } from "../../api/types";
 import { OVERFLOW_SCORE } from "../../graph/appearance";
 import { inkFill, rampFill } from "../../graph/ramp";
-import { useDatabase } from "../../hooks/useDatabase";
+import { useDatabase, useNothingHere } from "../../hooks/useDatabase";
 import { LevelKeys } from "../diff/LegendKeys";
 import { NodeRows } from "./NodeRows";
 import { SideFilter } from "./SideFilter";
@@ -15,7 +15,9 @@ export function OverflowList() {
   const { t } = useTranslation();
   const { data } = useDatabase();
   const [side, setSide] = useState<Side | "">("problem");
+  const nothing = useNothingHere();
   if (!data) return <p className="message">{t("loading")}</p>;
+  if (nothing !== null) return <p className="message">{nothing}</p>;
   if (!data.overflow_checked) {
     return (
       <div className="message">

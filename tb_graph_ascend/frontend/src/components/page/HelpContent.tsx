@@ -2,6 +2,7 @@
 
 import { useTranslation } from "react-i18next";
 
+import { BoxKeys } from "../boxes/BoxKeys";
 import { LegendKeys, LevelKeys } from "../diff/LegendKeys";
 
 const GROUPS = {
@@ -72,6 +73,10 @@ export function HelpContent() {
       <section>
         <h3>{t("help.rails")}</h3>
         <LegendKeys />
+      </section>
+      <section>
+        <h3>{t("help.boxes")}</h3>
+        <BoxKeys comparison />
       </section>
       <section>
         <h3>{t("help.levels")}</h3>

@@ -11,7 +11,6 @@ export function NodeName({ node, full = false }: { node: Node; full?: boolean })
     <span className="node-name" title={node.name}>
       {tail > 0 && <span className="node-path cut-front"><bdi>{text.slice(0, tail)}</bdi></span>}
       <span className="node-tail">{text.slice(tail)}</span>
-      {!full && node.direction === "backward" && <span className="tag">backward</span>}
     </span>
   );
 }

@@ -131,7 +131,8 @@ function stepsText({ steps, onset }: Strip, t: Translate): string {
   return t(onset === null ? "strip.steps" : "strip.onset", facts);
 }
 
-/** `rank 5 begins at 58 %; ranks 0–4, 6–7 differ from 76 % on`; empty where all begin together, or none does. */
+/** `rank 5 begins at 58 % of the step; ranks 0–4, 6–7 are first different at 76 % of the step`; empty where all
+ * begin together, or none does. */
 function onsetText(strip: Strip, t: Translate): string {
   if (earliestRow(strip) < 0) return "";
   const [first, ...others] = strip.rows.filter((row) => row.first !== null);
