@@ -18,7 +18,6 @@ from sqlalchemy import (
     Connection,
     Engine,
     Row,
-    func,
     select,
 )
 
@@ -328,29 +327,8 @@ class ResultDatabase:
         folders = {row.id: row.dump_dir for row in self.graphs}
         return Path(folders[graph_id]) if folders.get(graph_id) else None
 
-    def led_back(self, ids: Sequence[int]) -> dict[int, int]:
-        """How many divergent nodes the file lays to each of these, which count where they diverge.
-
-        All are of the step and rank of their cause; a cause without any is left out.
-        """
-        counts: dict[int, int] = {}
-        for part in self._stored.by_volume(ids):
-            counts |= self._laid_to(*part)
-        return counts
-
-    def _laid_to(self, engine: Engine, ids: Sequence[int]) -> dict[int, int]:
-        counts: dict[int, int] = {}
-        with engine.connect() as connection:
-            for start in range(0, len(ids), _MOST_PARAMETERS):
-                named = node.c.source.in_(ids[start : start + _MOST_PARAMETERS])
-                divergent = (node.c.score > self.threshold) & node.c.kind.in_(("module", "api"))
-                laid = select(node.c.source, func.count()).where(named, divergent)
-                rows = connection.execute(laid.group_by(node.c.source))
-                counts |= {row[0]: row[1] for row in rows}
-        return counts
-
     def beginnings(self, step: int, rank: int) -> dict[int, float | None]:
-        """The nodes of a pair that the diagnosis names, with their scores.
+        """The nodes of a pair that the diagnosis names, with their scores, best suspect first.
 
         None where the cause is told, and scored, at another step and rank.
         """

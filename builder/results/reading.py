@@ -78,13 +78,6 @@ class Results(Protocol):
     def findings(self, step: int | None = None, rank: int | None = None) -> Findings:
         """Where the problem run begins to differ, best suspect first."""
 
-    def led_back(self, ids: Sequence[int]) -> dict[int, int] | None:
-        """How many divergent nodes the file lays to each of these, which count where they diverge.
-
-        All are of the step and rank of their cause; a cause without any is left out. None of a file
-        that lays no node to another.
-        """
-
     def side_nodes(self, step: int, rank: int) -> Sequence[SideNodes]:
         """All nodes of a pair as columns, problem first, as the file has them: without patches."""
 

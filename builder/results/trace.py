@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isfinite
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -108,6 +110,20 @@ _FLOW = (
 )
 
 
+# Ways are looked for while a person waits, each turn costs some queries, and of the samples no way
+# to a cause takes more than a few.
+_MOST_TURNS = 40
+
+
+@dataclass(slots=True)
+class _Step:
+    """A node on the way, and where one may go on from it, as far as that was not tried."""
+
+    node: _Node
+    hop: Hop
+    ways: Iterator[tuple[_Node, Hop]] | None = None
+
+
 class _Tracer:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -117,18 +133,25 @@ class _Tracer:
         self._has_flow = tables.fetchone() is not None
 
     def trace(self, start: int) -> Trace:
-        here = self._node(start)
-        step, rank, differs = here.step, here.rank, self._differs(here)
-        hops = [_hop(here, "start")]
-        seen = {here.id}
-        while (finding := self._finding(here.id)) is None:
-            following = next(self._ways(here, seen), None)
-            if following is None:
-                break
-            here, hop = following
-            seen.add(here.id)
-            hops.append(hop)
-        return Trace(step, rank, finding, differs, hops)
+        """The best way first; where it ends without a cause, back to the next best, some times."""
+        node = self._node(start)
+        way = [_Step(node, _hop(node, "start"))]
+        seen = {node.id}
+        ended: list[Hop] = []
+        finding, turns = None, 0
+        while way and (finding := self._finding(way[-1].node.id)) is None and turns < _MOST_TURNS:
+            here = way[-1]
+            here.ways = here.ways or self._ways(here.node, seen)
+            following = next(here.ways, None)
+            if following is not None:
+                way.append(_Step(*following))
+                seen.add(following[0].id)
+                continue
+            ended = ended or [step.hop for step in way]
+            turns += 1
+            way.pop()
+        hops = ended if finding is None else [step.hop for step in way]
+        return Trace(node.step, node.rank, finding, self._differs(node), hops)
 
     def _ways(self, here: _Node, seen: set[int]) -> Iterator[tuple[_Node, Hop]]:
         """Where a difference may have come from, the best way first."""
@@ -163,7 +186,8 @@ class _Tracer:
             if (told := self._recorded_maker(record)) is not None:
                 maker = self._node(told[0])
                 yield maker, _hop(maker, "input", value, told[1], exact=True)
-            elif numbers[0] is not None:
+            elif all(isinstance(number, float) and isfinite(number) for number in numbers):
+                # NaN and infinity are everywhere once they are somewhere: equal ones tell nothing.
                 wanted = (here.graph, *numbers, here.order, sketch)
                 made = self._connection.execute(_MAKERS, wanted).fetchone()
                 if made is not None:

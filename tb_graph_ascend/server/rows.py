@@ -6,7 +6,8 @@ from typing import Annotated
 
 import msgspec
 
-from tb_graph_ascend.server.graphs import Offset
+from builder.results.records import NodeList
+from tb_graph_ascend.server.graphs import Limit, Offset
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 from tb_graph_ascend.view.diff.boxes import ModuleGraph, graph_of
@@ -14,6 +15,7 @@ from tb_graph_ascend.view.diff.index import Wanted
 from tb_graph_ascend.view.diff.openness import PATTERN
 from tb_graph_ascend.view.diff.outline import OutlineWindow, OutlineWish, outline_of
 from tb_graph_ascend.view.diff.profile import Profile
+from tb_graph_ascend.view.diff.shares import DivergentShares, divergent_nodes, shares_of
 from tb_graph_ascend.view.diff.window import RowWindow, window_of, with_outputs
 
 _Id = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -64,8 +66,16 @@ class OutlineQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 200
 
 
+class DivergentQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of which cause, by its node; left out means those that go back to none."""
+
+    cause: _Id | None = None
+    offset: Offset = 0
+    limit: Limit = 200
+
+
 def resource(place: Workplace) -> Resource:
-    """Routes of `/api/databases/<db>/pairs/<step>/<rank>`: rows, profile, outline."""
+    """Routes of `/api/databases/<db>/pairs/<step>/<rank>`: rows, profile, outline, divergent."""
     routes = Resource("rows")
 
     @routes.route(f"{_PAIR}/rows", query=RowQuery, answer=RowWindow)
@@ -93,6 +103,19 @@ def resource(place: Workplace) -> Resource:
     def profile(db: str, step: int, rank: int) -> Profile:
         """The whole pair as a strip over execution order."""
         return place.library.profile(place.open(db), step, rank)
+
+    @routes.route(f"{_PAIR}/shares", answer=DivergentShares)
+    def shares(db: str, step: int, rank: int) -> DivergentShares:
+        """How many divergent nodes of a pair go back to each cause there, and to none."""
+        return shares_of(place.library.diff(place.open(db), step, rank))
+
+    @routes.route(f"{_PAIR}/divergent", query=DivergentQuery, answer=NodeList)
+    def divergent(db: str, step: int, rank: int, query: DivergentQuery) -> NodeList:
+        """A page of the divergent nodes of a pair that go back to one cause, or to none."""
+        opened = place.open(db)
+        ids = divergent_nodes(place.library.diff(opened, step, rank), query.cause)
+        page = ids[query.offset : query.offset + query.limit].tolist()
+        return NodeList(len(ids), query.offset, opened.database.nodes_by_id(page))
 
     @routes.route(f"{_PAIR}/outline", query=OutlineQuery, answer=OutlineWindow)
     def outline(db: str, step: int, rank: int, query: OutlineQuery) -> OutlineWindow:

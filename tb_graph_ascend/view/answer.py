@@ -5,8 +5,7 @@ One cause that is on many ranks and steps is one record, however many findings n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -22,26 +21,18 @@ MOST_PLACES = 100
 
 
 class CausePlace(msgspec.Struct, frozen=True):
-    """A step and rank that a cause is on, and its node there.
-
-    Of the `divergent` nodes of that step and rank the file lays `led_back` to this one, itself
-    included; null where the file lays no node to another.
-    """
+    """A step and rank that a cause is on, and its node there."""
 
     step: int
     rank: int
     node: int
-    divergent: Count
-    led_back: Count | None
 
 
 class Cause(msgspec.Struct, frozen=True):
     """What begins to differ.
 
     `finding` is the best of those that name it, `places` the first of all `place_count`. `module`
-    is None at the top level, `stack` is of the problem run, else of the benchmark. `divergent` and
-    `led_back` are those of all its places together, each step and rank counted once; `later` counts
-    the divergent nodes of its ranks in the steps after its last.
+    is None at the top level, `stack` is of the problem run, else of the benchmark.
     """
 
     finding: Finding
@@ -54,9 +45,6 @@ class Cause(msgspec.Struct, frozen=True):
     step_count: Count
     place_count: Count
     places: list[CausePlace]
-    divergent: Count
-    led_back: Count | None
-    later: Count
 
 
 class FailedPair(msgspec.Struct, frozen=True):
@@ -120,10 +108,8 @@ def answer(database: Results) -> Answer:
         groups.setdefault((finding.node.name, finding.kind), []).append(finding)
     shown = list(groups.values())[:MOST_CAUSES]
     modules = modules_of(database, [group[0].node for group in shown])
-    laid = database.led_back([n for group in shown for f in group for n in _nodes(f)])
-    here = _Divergent({(p.step, p.rank): p.divergent for p in pairs}, laid)
     return Answer(
-        causes=[_cause(database, group, modules, here) for group in shown],
+        causes=[_cause(database, group, modules) for group in shown],
         cause_count=len(groups),
         certain=certain,
         worst=max((pair.worst for pair in pairs if pair.worst is not None), default=None),
@@ -143,53 +129,27 @@ def since_mapping(database: Results, index: DiffIndex, step: int, rank: int) -> 
     return Since(step, rank, node, module, call_number(node.name))
 
 
-@dataclass(frozen=True, slots=True)
-class _Divergent:
-    """Divergent nodes: how many each step and rank has, and how many the file lays to each node."""
-
-    of_pair: Mapping[tuple[int, int], int]
-    laid: Mapping[int, int] | None
-
-    def place(self, step: int, rank: int, node: int) -> CausePlace:
-        led_back = None if self.laid is None else self.laid.get(node, 0)
-        return CausePlace(step, rank, node, self.of_pair.get((step, rank), 0), led_back)
-
-    def after(self, step: int, ranks: Collection[int]) -> int:
-        return sum(n for (s, rank), n in self.of_pair.items() if s > step and rank in ranks)
-
-
-def _cause(
-    database: Results, group: Sequence[Finding], modules: dict[int, str], here: _Divergent
-) -> Cause:
+def _cause(database: Results, group: Sequence[Finding], modules: dict[int, str]) -> Cause:
     first = group[0]
-    places = [here.place(*place) for finding in group for place in _places(finding)]
+    places = [place for finding in group for place in _places(finding)]
     stack = database.details(first.node.id).stack
-    ranks = sorted({place.rank for place in places})
-    last = max(place.step for place in places)
     return Cause(
         finding=first,
         module=modules.get(first.node.id),
         call=call_number(first.node.name),
         stack=stack.problem or stack.benchmark,
-        ranks=ranks,
+        ranks=sorted({place.rank for place in places}),
         first_step=min(place.step for place in places),
-        last_step=last,
+        last_step=max(place.step for place in places),
         step_count=len({place.step for place in places}),
         place_count=len(places),
         places=places[:MOST_PLACES],
-        divergent=sum({(p.step, p.rank): p.divergent for p in places}.values()),
-        led_back=None if here.laid is None else sum(place.led_back or 0 for place in places),
-        later=here.after(last, ranks),
     )
 
 
-def _places(finding: Finding) -> list[tuple[int, int, int]]:
-    repeats = [(place.step, place.rank, place.node) for place in finding.places]
-    return [(finding.step, finding.rank, finding.node.id), *repeats]
-
-
-def _nodes(finding: Finding) -> list[int]:
-    return [node for _, _, node in _places(finding)]
+def _places(finding: Finding) -> list[CausePlace]:
+    repeats = [CausePlace(place.step, place.rank, place.node) for place in finding.places]
+    return [CausePlace(finding.step, finding.rank, finding.node.id), *repeats]
 
 
 def _coverage(pairs: Sequence[Pair]) -> Coverage:

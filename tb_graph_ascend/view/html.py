@@ -31,7 +31,6 @@ class _Place:
     name: str
     score: float | None
     reasons: list[str]
-    led_back: str
     details: NodeDetails
 
 
@@ -49,7 +48,6 @@ def html_report(path: Path, top: int = SHOWN) -> str:
                 name=finding.node.name,
                 score=finding.score,
                 reasons=[worded(reason) for reason in finding.reasons],
-                led_back=_led_back(said, finding.node.id),
                 details=database.details(finding.node.id),
             )
             for finding in (database.findings().findings[:top] if said.causes else ())
@@ -58,15 +56,6 @@ def html_report(path: Path, top: int = SHOWN) -> str:
     finally:
         database.close()
     return _render(diagnosis, places, picture, _nothing_named(diagnosis, said))
-
-
-def _led_back(said: Answer, node: int) -> str:
-    """How many divergent nodes go back to a node, in the words and numbers of the page."""
-    places = (place for cause in said.causes for place in cause.places if place.node == node)
-    place = next(places, None)
-    if place is None or place.led_back is None or not place.divergent:
-        return ""
-    return WORDS["en"].led_back.format(count=place.led_back, divergent=place.divergent)
 
 
 def _nothing_named(diagnosis: Diagnosis, said: Answer) -> str:
@@ -160,8 +149,7 @@ figure svg { width: 100%; height: auto; border: 1px solid var(--line); border-ra
 <h2>{{ place.number }}. <code>{{ place.name }}</code>
 <span class="score{{ ' dark' if (place.score or 0) > 0.6 else '' }}"
  style="background: {{ place.score | red }}">{{ place.score | short }}</span></h2>
-<p class="quiet">step {{ place.step }}, rank {{ place.rank }}
-{% if place.led_back %}– {{ place.led_back }}{% endif %}</p>
+<p class="quiet">step {{ place.step }}, rank {{ place.rank }}</p>
 {% for reason in place.reasons %}<p>{{ reason }}</p>
 {% endfor %}
 <details><summary>Values</summary>

@@ -16,7 +16,8 @@ from builder.results.reading import Results
 from builder.results.records import Node, Reason, Summary
 from builder.results.stack_frames import model_frame
 from tb_graph_ascend.view.answer import Answer, Cause
-from tb_graph_ascend.view.diff.index import Wanted, diff_index
+from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
+from tb_graph_ascend.view.diff.shares import DivergentShares, shares_of
 from tb_graph_ascend.view.diff.window import DiffRow, RowSide, window_of
 from tb_graph_ascend.view.slide_words import WORDS, Language, SlideWords
 
@@ -44,9 +45,11 @@ def slide(
     `reason` is what differs in words of that language; without it, it is told in English.
     """
     words, summary = WORDS[language], database.summary()
-    parts = [*_frame(), *_title(said, words, reason), *_legend(summary, words)]
-    if said.causes:
-        parts += _rows(_around(database, said.causes[0]), summary, words)
+    index = _index_of_first(database, said)
+    share = None if index is None else shares_of(index)
+    parts = [*_frame(), *_title(said, words, reason, share), *_legend(summary, words)]
+    if index is not None:
+        parts += _rows(_around(index, said.causes[0]), summary, words)
     return (
         f'<svg{_NAMESPACE} width="{WIDTH}" height="{HEIGHT}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="{_SANS}">{"".join(parts)}</svg>'
@@ -86,10 +89,17 @@ def headline(said: Answer, words: SlideWords) -> str:
     return words.not_named if said.divergent else words.nothing
 
 
-def _around(database: Results, cause: Cause) -> list[DiffRow]:
+def _index_of_first(database: Results, said: Answer) -> DiffIndex | None:
+    """The step and rank of the first cause."""
+    if not said.causes:
+        return None
+    finding = said.causes[0].finding
+    return diff_index(database, finding.step, finding.rank)
+
+
+def _around(index: DiffIndex, cause: Cause) -> list[DiffRow]:
     """The rows of the interface around the cause, with all that is open for it."""
-    finding = cause.finding
-    index, node = diff_index(database, finding.step, finding.rank), finding.node.id
+    node = cause.finding.node.id
     window = window_of(index, Wanted("", (node,), None), 0, 1, node)
     wanted = Wanted(window.opened, (node,), None)
     first = min((window.found or 0) - _MOST_ROWS // 2, window.total - _MOST_ROWS)
@@ -101,7 +111,9 @@ def _frame() -> Iterator[str]:
     yield f'<rect width="16" height="{HEIGHT}" fill="{_ACCENT}"/>'
 
 
-def _title(said: Answer, words: SlideWords, reason: str | None) -> Iterator[str]:
+def _title(
+    said: Answer, words: SlideWords, reason: str | None, share: DivergentShares | None
+) -> Iterator[str]:
     if not said.causes:
         coverage = said.coverage
         unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark
@@ -127,9 +139,9 @@ def _title(said: Answer, words: SlideWords, reason: str | None) -> Iterator[str]
     if cause.place_count > 1:
         seen = words.seen.format(ranks=len(cause.ranks), step=cause.first_step)
         where += f" · {seen}"
-    if cause.divergent and cause.led_back is not None:
-        led = words.led_back.format(count=cause.led_back, divergent=cause.divergent)
-        where += f" · {led}"
+    if share is not None and share.divergent:
+        count = next((one.count for one in share.causes if one.node == finding.node.id), 0)
+        where += f" · {words.led_back.format(count=count, divergent=share.divergent)}"
     yield _text(_MARGIN, 172, where, _Style(30, colour=_QUIET, most=96))
     if reason is None:
         reason = worded(finding.reasons[0]) if finding.reasons else finding.kind

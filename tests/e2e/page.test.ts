@@ -64,7 +64,7 @@ describe("language, theme, keys", () => {
     on(
       "tensor",
       async (page) => {
-        await page.getByRole("tab", { name: "起因" }).waitFor();
+        await page.getByRole("tab", { name: "起因", exact: true }).waitFor();
         await page.getByRole("button", { name: "Switch to English" }).click();
         await page.getByRole("tab", { name: "Causes" }).waitFor();
         await page.reload();

@@ -222,9 +222,6 @@ class MsprobeDatabase:
         findings = [_finding(place, row, self.node(row[0])) for place, row in enumerate(kept, 1)]
         return Findings(findings, THRESHOLD)
 
-    def led_back(self, ids: Sequence[int]) -> None:
-        """Such a file lays nothing to a node."""
-
     def side_nodes(self, step: int, rank: int) -> list[SideNodes]:
         """The nodes of both sides as lists, searches and rows need them."""
         nodes = self._stored.load(step, rank).nodes.values()

@@ -15,6 +15,7 @@ from builder.results.side_nodes import SideNodes
 from tb_graph_ascend.view.certainty import names_beginnings
 from tb_graph_ascend.view.diff.first_divergent import first_divergent
 from tb_graph_ascend.view.diff.folds import Runs, repeated
+from tb_graph_ascend.view.diff.led_back import led_back
 from tb_graph_ascend.view.diff.merge import MergedRows, merge
 from tb_graph_ascend.view.diff.modules import ModuleTree, module_tree
 from tb_graph_ascend.view.diff.openness import parse_openness
@@ -61,6 +62,7 @@ class DiffIndex:
     words: RowWords
     runs: Runs
     read_flow: FlowReader
+    threshold: float | None
     cause_scores: Mapping[int, float | None] = field(default_factory=dict)
     _lists: OrderedDict[Wanted, OpenList] = field(default_factory=OrderedDict)
 
@@ -83,6 +85,17 @@ class DiffIndex:
     def profile(self) -> Profile:
         """The strip over all rows."""
         return profile_of(self.rows, self.words)
+
+    @cached_property
+    def led_back(self) -> Ints:
+        """By row the row of the cause here that it goes back to; NOTHING for none."""
+        if self.threshold is None:
+            return np.full(len(self.rows), NOTHING, dtype=np.int64)
+        return led_back(self.rows, self.words, self.edges, self.threshold)
+
+    def divergent_of(self, cause: int) -> Ints:
+        """The divergent rows that go back to a cause's row; with NOTHING those that go to none."""
+        return np.flatnonzero(self.words.divergent & (self.led_back == cause))
 
     @cached_property
     def modules(self) -> ModuleTree:
@@ -130,7 +143,7 @@ def index_of(
     """Merge two sides; either may be empty. `threshold` is None where nothing was compared."""
     rows = merge(problem, benchmark)
     words = words_of(rows, causes, threshold)
-    return DiffIndex(rows, words, repeated(rows, words), read_flow)
+    return DiffIndex(rows, words, repeated(rows, words), read_flow, threshold)
 
 
 def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
@@ -150,4 +163,4 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
         causes = results.beginnings(step, rank) if names_beginnings(results) else {}
     words = words_of(rows, list(causes), threshold)
     runs = repeated(rows, words)
-    return DiffIndex(rows, words, runs, lambda: results.flows(step, rank), causes)
+    return DiffIndex(rows, words, runs, lambda: results.flows(step, rank), threshold, causes)

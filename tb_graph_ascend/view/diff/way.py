@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from builder.results.node_words import Bools, Ints
+from builder.results.node_words import Bools
 from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.rails import Edges
+from tb_graph_ascend.view.diff.reach import Links, links_of, reached
 
 
 def off_the_way(rows: MergedRows, edges: Edges, cause: int, target: int) -> Bools:
     """Which rows are neither on a way from the cause to the target nor above one that is."""
-    ahead = _reached(edges.producer, edges.consumer, _inside(rows, cause), len(rows))
-    back = _reached(edges.consumer, edges.producer, _inside(rows, target), len(rows))
+    ahead = _reached(links_of(edges.producer, edges.consumer, len(rows)), _inside(rows, cause))
+    back = _reached(links_of(edges.consumer, edges.producer, len(rows)), _inside(rows, target))
     on = (ahead & back) | _inside(rows, cause) | _inside(rows, target)
     above = rows.below(on.astype(np.int64)) > 0
     return np.asarray(~(on | above))
@@ -24,17 +25,8 @@ def _inside(rows: MergedRows, row: int) -> Bools:
     return inside
 
 
-def _reached(source: Ints, target: Ints, start: Bools, count: int) -> Bools:
-    """All that can be reached along edges, the start included."""
-    order = np.argsort(source, kind="stable")
-    heads = np.searchsorted(source[order], np.arange(count + 1)).tolist()
-    targets = target[order].tolist()
-    reached = start.tolist()
-    pending = [row for row, begun in enumerate(reached) if begun]
-    while pending:
-        row = pending.pop()
-        for following in targets[heads[row] : heads[row + 1]]:
-            if not reached[following]:
-                reached[following] = True
-                pending.append(following)
-    return np.array(reached, dtype=bool)
+def _reached(links: Links, start: Bools) -> Bools:
+    """All rows that can be reached along links, the start included."""
+    flags = np.zeros(len(start), dtype=bool)
+    flags[list(reached(links, np.flatnonzero(start).tolist(), [True] * len(start)))] = True
+    return flags

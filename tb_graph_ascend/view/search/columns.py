@@ -132,7 +132,5 @@ class PairColumns:
             return np.zeros(len(self.id), dtype=bool)
         if show == "divergent":
             return np.asarray(self.score > threshold)
-        if show == "led_back":
-            return np.asarray((self.source >= 0) & (self.score > threshold))
         views = (self.kind == KINDS.index("root")) | (self.kind == KINDS.index("collection"))
         return np.asarray(~self.matched & ~views)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from builder.results.records import Direction, Kind, Side, Verdict
 
-Show = Literal["divergent", "overflow", "unmatched", "led_back"]
+Show = Literal["divergent", "overflow", "unmatched"]
 Sort = Literal["order", "score", "introduced", "name", "overflow"]
 
 

@@ -180,8 +180,6 @@ class Listed:
                 return np.asarray(columns.direction[self.rows] == DIRECTIONS.index(state))
             case "matched":
                 return np.asarray(columns.matched[self.rows])
-            case "traced":
-                return np.asarray(columns.source[self.rows] >= 0)
             case "overflow":
                 return self._either(columns.overflow >= 0)
             case "divergent" | "unmatched":

@@ -16,7 +16,7 @@ from builder.errors import ExpressionError
 
 NumberColumn = Literal["score", "input", "introduced"]
 Operator = Literal["<", "<=", ">", ">=", "="]
-State = Literal["forward", "backward", "matched", "unmatched", "divergent", "traced", "overflow"]
+State = Literal["forward", "backward", "matched", "unmatched", "divergent", "overflow"]
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "side": ("problem", "benchmark"),

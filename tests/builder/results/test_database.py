@@ -68,7 +68,7 @@ def test_unknown_things_are_named(database: ResultDatabase) -> None:
 
 FILTERS = st.builds(
     NodeFilter,
-    show=st.sampled_from([None, "divergent", "overflow", "unmatched", "propagated"]),
+    show=st.sampled_from([None, "divergent", "overflow", "unmatched"]),
     side=st.sampled_from([None, "problem", "benchmark"]),
     direction=st.sampled_from([None, "forward", "backward"]),
     kind=st.sampled_from([None, "module", "api", "collection", "root"]),
@@ -100,7 +100,6 @@ def fits(node: Node, wanted: NodeFilter) -> bool:
         "divergent": node.score is not None and node.score > 0.25,
         "overflow": node.overflow is not None,
         "unmatched": node.match is None and node.kind not in ("root", "collection"),
-        "propagated": node.source is not None and node.source != node.id,
     }[wanted.show]
     return plain and scored and named and shown
 

@@ -94,7 +94,7 @@ QUESTIONS: dict[str, Callable[[Results], object]] = {
     "flow": lambda r: r.flow(_node(r, GELU)),
     "across": lambda r: r.across(_node(r, REDUCE)),
     "across roots": lambda r: r.across(r.pair(0, 0).problem.root.id),  # type: ignore[union-attr]
-    "followers": lambda r: r.followers([f.node.id for f in r.findings().findings]),
+    "beginnings": lambda r: [r.beginnings(p.step, p.rank) for p in r.summary().pairs],
     "answer": answer,
 }
 

@@ -163,11 +163,19 @@ def test_node_list_filters_and_sorts(statistics: Site) -> None:
     assert {(n["kind"], n["side"]) for n in mine["nodes"]} == {("module", "benchmark")}
 
 
-def test_propagated_nodes_point_to_their_source(statistics: Site) -> None:
-    source = statistics.get("/findings")["findings"][0]["node"]["id"]
-    carried = statistics.get("/pairs/0/0/nodes", show="propagated", source=source, limit=2000)
-    assert carried["total"] > 10
-    assert {node["source"] for node in carried["nodes"]} == {source}
+def test_divergent_nodes_are_shared_out_among_the_causes(statistics: Site) -> None:
+    shares = statistics.get("/pairs/0/0/shares")
+    (own,) = shares["causes"]
+    divergent = statistics.get("/pairs/0/0/nodes", show="divergent", limit=2000)
+    assert shares["divergent"] == divergent["total"] == own["count"] + shares["others"]
+    listed = statistics.get("/pairs/0/0/divergent", cause=own["node"], limit=2000)
+    others = statistics.get("/pairs/0/0/divergent", limit=2000)
+    assert (listed["total"], others["total"]) == (own["count"], shares["others"])
+    assert own["count"] > 10
+    ids = {node["id"] for node in listed["nodes"] + others["nodes"]}
+    assert ids == {node["id"] for node in divergent["nodes"]}
+    no_cause = divergent["nodes"][-1]["id"]
+    assert statistics.get("/pairs/0/0/divergent", cause=no_cause)["nodes"] == []
 
 
 def test_single_graph_has_no_benchmark(site_of: Callable[..., Site]) -> None:

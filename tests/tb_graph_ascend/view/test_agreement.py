@@ -16,13 +16,11 @@ from builder.results.records import Pair
 from tb_graph_ascend.view.answer import Answer, answer
 from tb_graph_ascend.view.certainty import compared_pairs
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
+from tb_graph_ascend.view.diff.shares import divergent_nodes, shares_of
 from tb_graph_ascend.view.diff.window import window_of
 from tb_graph_ascend.view.diff.words import WORDS
 from tb_graph_ascend.view.html import html_report
 from tb_graph_ascend.view.rank_strip import rank_strip
-from tb_graph_ascend.view.search.node_filter import NodeFilter
-from tb_graph_ascend.view.search.node_index import pair_index
-from tb_graph_ascend.view.search.query import parse_query
 from tb_graph_ascend.view.slide import headline, slide
 from tb_graph_ascend.view.slide_words import WORDS as SLIDE
 from tests.tb_graph_ascend.view.ports import LAYERS, port
@@ -107,40 +105,26 @@ def _list_and_rows(database: Results, rows: dict[tuple[int, int], DiffIndex]) ->
 
 
 def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffIndex]) -> None:
-    """Of the divergent nodes beside the legend each cause has what its list and its rows have.
+    """The divergent nodes beside the legend are those of the causes there and those of none.
 
-    What the answer adds up is the sum of what its places say, and no node goes back to two.
+    A node that goes back to a cause has a way that leads there.
     """
-    counted: dict[tuple[int, int], int] = {}
-    for cause in said.causes:
-        for place in cause.places:
-            pair = place.step, place.rank
-            index = rows[pair]
-            sources = index.rows.problem.source[np.maximum(index.rows.ours, 0)]
-            laid = index.words.divergent & (sources == place.node)
-            listed = pair_index(database, *pair).select(
-                NodeFilter("led_back", source=place.node), database.patches, database.threshold
-            )
-            assert place.led_back == int(laid.sum()) == len(listed)
-            assert place.divergent == int(index.words.divergent.sum())
-            counted[pair] = counted.get(pair, 0) + (place.led_back or 0)
-        assert cause.led_back == sum(place.led_back or 0 for place in cause.places)
-        apart = {(place.step, place.rank): place.divergent for place in cause.places}
-        assert cause.divergent == sum(apart.values())
-    for pair, count in counted.items():
-        divergent, rest = (
-            len(_asked(database, pair, text)) for text in ("divergent", "divergent -traced")
-        )
-        assert divergent == int(rows[pair].words.divergent.sum())
-        # What remains goes back to no node at all, or to one that a listed cause explains.
-        assert count + rest <= divergent
-
-
-def _asked(database: Results, pair: tuple[int, int], text: str) -> list[int]:
-    terms = parse_query(text)
-    index = pair_index(database, *pair)
-    ids, _ = index.query(terms, NodeFilter(), database.patches, database.threshold)
-    return ids.tolist()
+    for pair in _compared(database):
+        index = rows[pair.step, pair.rank]
+        shares = shares_of(index)
+        places = [place for cause in said.causes for place in cause.places]
+        here = {p.node for p in places if (p.step, p.rank) == (pair.step, pair.rank)}
+        assert {share.node for share in shares.causes} == here
+        assert shares.divergent == pair.divergent
+        assert sum(share.count for share in shares.causes) + shares.others == pair.divergent
+        listed = [divergent_nodes(index, share.node).tolist() for share in shares.causes]
+        others = divergent_nodes(index, None).tolist()
+        assert [len(nodes) for nodes in listed] == [share.count for share in shares.causes]
+        assert len(others) == shares.others
+        divergent = index.rows.key[index.words.divergent].tolist()
+        assert sorted(sum(listed, others)) == sorted(divergent)
+        for nodes in listed:
+            assert all(database.trace(node).finding is not None for node in nodes[::7])
 
 
 def _scores_of_causes(said: Answer, rows: dict[tuple[int, int], DiffIndex]) -> None:

@@ -11,6 +11,7 @@ import type {
   Children,
   Database,
   Databases,
+  DivergentShares,
   Dumps,
   Failure,
   Flow,
@@ -201,6 +202,10 @@ export const api = {
       signal ? { signal } : {},
     ),
   buildWish: (db: string) => request<BuildWish>(address(`${database(db)}/build`)),
+  shares: (db: string, step: number, rank: number) =>
+    request<DivergentShares>(address(`${pair(db, step, rank)}/shares`)),
+  divergent: (db: string, step: number, rank: number, query: { cause?: number; limit: number }) =>
+    request<NodeList>(address(`${pair(db, step, rank)}/divergent`, query)),
   proposals: (db: string, step: number, rank: number) =>
     request<Proposals>(address(`${pair(db, step, rank)}/proposals`)),
   boxes: (db: string, step: number, rank: number, module: number, open: readonly number[]) =>

@@ -265,6 +265,25 @@ export interface components {
             mapped: number | null;
         };
         /**
+         * DivergentShares
+         * @description The divergent nodes of a step and rank: those of each cause there, and those of none.
+         *
+         *         Together they are all.
+         */
+        DivergentShares: {
+            divergent: number;
+            causes: components["schemas"]["CauseShare"][];
+            others: number;
+        };
+        /**
+         * CauseShare
+         * @description How many divergent nodes go back to a cause, by its node; itself included.
+         */
+        CauseShare: {
+            node: number;
+            count: number;
+        };
+        /**
          * Dumps
          * @description The dumps below the log folders, and where results may go.
          */
@@ -1028,9 +1047,7 @@ export interface components {
          * @description What begins to differ.
          *
          *         `finding` is the best of those that name it, `places` the first of all `place_count`. `module`
-         *         is None at the top level, `stack` is of the problem run, else of the benchmark. `divergent` and
-         *         `led_back` are those of all its places together, each step and rank counted once; `later` counts
-         *         the divergent nodes of its ranks in the steps after its last.
+         *         is None at the top level, `stack` is of the problem run, else of the benchmark.
          */
         Cause: {
             finding: components["schemas"]["Finding"];
@@ -1043,23 +1060,15 @@ export interface components {
             step_count: number;
             place_count: number;
             places: components["schemas"]["CausePlace"][];
-            divergent: number;
-            led_back: number | null;
-            later: number;
         };
         /**
          * CausePlace
          * @description A step and rank that a cause is on, and its node there.
-         *
-         *         Of the `divergent` nodes of that step and rank the file lays `led_back` to this one, itself
-         *         included; null where the file lays no node to another.
          */
         CausePlace: {
             step: number;
             rank: number;
             node: number;
-            divergent: number;
-            led_back: number | null;
         };
         /**
          * Coverage
@@ -1309,6 +1318,8 @@ export type DatabaseAnswer = components['schemas']['DatabaseAnswer'];
 export type Pair = components['schemas']['Pair'];
 export type Databases = components['schemas']['Databases'];
 export type DatabaseEntry = components['schemas']['DatabaseEntry'];
+export type DivergentShares = components['schemas']['DivergentShares'];
+export type CauseShare = components['schemas']['CauseShare'];
 export type Dumps = components['schemas']['Dumps'];
 export type DumpEntry = components['schemas']['DumpEntry'];
 export type Failure = components['schemas']['Failure'];

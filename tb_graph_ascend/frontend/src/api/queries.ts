@@ -4,6 +4,8 @@ import { QueryClient, keepPreviousData, queryOptions } from "@tanstack/react-que
 
 import { RequestError, api, type NodeQuery } from "./client";
 
+/** Nodes that a card unfolds to. */
+const MOST_LISTED = 100;
 /** With the two seconds for which the server remembers its scan, a new file is seen within five. */
 const REFRESH_MS = 2500;
 
@@ -67,6 +69,15 @@ export const countQuery = (db: string, step: number, rank: number, q: string) =>
   queryOptions({
     queryKey: ["db", db, "count", step, rank, q],
     queryFn: () => api.table(db, { step, rank, q, scope: "pair", sort: "order", descending: false }, 0, 1),
+  });
+
+export const sharesQuery = (db: string, step: number, rank: number) =>
+  queryOptions({ queryKey: ["db", db, "shares", step, rank], queryFn: () => api.shares(db, step, rank) });
+
+export const divergentQuery = (db: string, step: number, rank: number, cause: number | null) =>
+  queryOptions({
+    queryKey: ["db", db, "divergent", step, rank, cause],
+    queryFn: () => api.divergent(db, step, rank, { ...(cause === null ? {} : { cause }), limit: MOST_LISTED }),
   });
 
 export const acrossQuery = (db: string, node: number) =>

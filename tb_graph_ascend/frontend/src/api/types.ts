@@ -20,6 +20,7 @@ export type {
   DatabaseEntry,
   Databases,
   DiffRow,
+  DivergentShares,
   DumpEntry,
   Dumps,
   FailedPair,

@@ -2,7 +2,7 @@
 
 import type { TFunction } from "i18next";
 
-import type { Cause } from "../api/types";
+import type { Cause, DivergentShares } from "../api/types";
 import { marked } from "../graph/called";
 import { type Frame, parseFrame } from "../text/frames";
 import { kindText, reasonText } from "../i18n/reason";
@@ -33,12 +33,11 @@ export function ranksText(t: TFunction, { ranks, first_step: step }: Cause): str
   return t("findings.ranks", { count: ranks.length, ranks: listed, step });
 }
 
-/** How many of the divergent nodes of its steps and ranks go back to it; null where nothing tells. */
-export function ledBackText(t: TFunction, cause: Cause): string | null {
-  const { led_back: count, divergent, place_count: places, later } = cause;
-  if (count === null || divergent === 0) return null;
-  const told = t(places > 1 ? "answer.ledBackIn" : "answer.ledBack", { count, divergent, places });
-  return later === 0 ? told : t("answer.andLater", { told, later });
+/** How many of the divergent nodes of the step and rank on screen go back to it; null where it is not on them. */
+export function ledBackText(t: TFunction, { places }: Cause, shares: DivergentShares | undefined): string | null {
+  const share = shares?.causes.find((one) => places.some(({ node }) => node === one.node));
+  if (!share || shares?.divergent === 0) return null;
+  return t("answer.ledBack", { count: share.count, divergent: shares?.divergent });
 }
 
 /** Where a framework speaks, not the model; a model's own package counts as the model. */

@@ -6,9 +6,6 @@ import { useApp } from "./store";
 /** Calls that both runs make and of which no value could be compared. */
 export const WITHOUT_VALUES = "matched -score>=0 kind:api";
 
-/** Nodes that diverge and of which the file does not tell why. */
-export const UNTRACED = "divergent -traced";
-
 /** List what a count speaks of: of the step and rank on screen, unless it is of all. */
 export function listNodes(query: string, scope: Scope = "pair"): void {
   const { table, set } = useApp.getState();

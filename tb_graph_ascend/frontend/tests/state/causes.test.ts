@@ -25,16 +25,15 @@ describe("modelFrame", () => {
 
 describe("ledBackText", () => {
   const { t } = createI18n();
-  const cause = { led_back: 50, divergent: 101, later: 0, place_count: 1 } as Cause;
-  it("says of how many divergent nodes, of which places, and how many diverge later", () => {
-    expect(ledBackText(t, cause)).toBe("50 of 101 divergent nodes go back to it");
-    expect(ledBackText(t, { ...cause, place_count: 2, later: 346 })).toBe(
-      "50 of 101 divergent nodes in its 2 places go back to it; 346 more diverge in later steps",
-    );
+  const cause = { places: [{ step: 0, rank: 0, node: 7 }, { step: 0, rank: 1, node: 70 }] } as Cause;
+  const shares = { divergent: 101, causes: [{ node: 70, count: 50 }], others: 51 };
+  it("says of how many divergent nodes on screen, wherever the cause is", () => {
+    expect(ledBackText(t, cause, shares)).toBe("50 of 101 divergent nodes here go back to it");
   });
-  it("says nothing where the file does not tell, or nothing diverges", () => {
-    expect(ledBackText(t, { ...cause, led_back: null })).toBeNull();
-    expect(ledBackText(t, { ...cause, led_back: 0, divergent: 0 })).toBeNull();
+  it("says nothing where the cause is not on screen, or nothing diverges", () => {
+    expect(ledBackText(t, cause, { ...shares, causes: [] })).toBeNull();
+    expect(ledBackText(t, cause, undefined)).toBeNull();
+    expect(ledBackText(t, cause, { divergent: 0, causes: [{ node: 7, count: 0 }], others: 0 })).toBeNull();
   });
 });
 

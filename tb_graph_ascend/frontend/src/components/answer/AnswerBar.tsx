@@ -8,6 +8,7 @@ import type { Answer, Cause } from "../../api/types";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useHandOn } from "../../hooks/useHandOn";
+import { useShares } from "../../hooks/useShares";
 import { showCause } from "../../state/actions";
 import { callText, causeScoreText, causeText, ledBackText, ranksText } from "../../state/causes";
 import { useApp } from "../../state/store";
@@ -36,6 +37,7 @@ function Causes({ answer }: { answer: Answer }) {
   const { t } = useTranslation();
   const { causes, cause_count: count } = answer;
   const [number, setNumber] = useState(0);
+  const shares = useShares();
   const selected = useApp((state) => state.selected);
   // Whoever goes to a place of a cause is told of that cause; elsewhere the one shown stays.
   const [followed, setFollowed] = useState<number | null>(null);
@@ -46,6 +48,7 @@ function Causes({ answer }: { answer: Answer }) {
   }
   const cause = causes[Math.min(number, causes.length - 1)];
   if (!cause) return null;
+  const ledBack = ledBackText(t, cause, shares);
   return (
     <section className={answer.changed_pairs > 0 ? "answer stale" : "answer"} aria-label={t("answer.label")}>
       <div className="answer-main">
@@ -67,7 +70,8 @@ function Causes({ answer }: { answer: Answer }) {
           <Tools cause={cause} first={number === 0} />
         </div>
         <p className="muted" title={t("notes.ledBackHelp", { threshold: answer.threshold })}>
-          {[t("answer.causes", { count }), ledBackText(t, cause)].filter(Boolean).join(" · ")}
+          {t("answer.causes", { count })}
+          {ledBack !== null && <span className="wide-only"> · {ledBack}</span>}
         </p>
       </div>
     </section>

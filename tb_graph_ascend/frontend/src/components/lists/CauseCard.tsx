@@ -7,9 +7,10 @@ import { useTranslation } from "react-i18next";
 import type { Cause } from "../../api/types";
 import { scoreText } from "../../text/numbers";
 import { useDatabase } from "../../hooks/useDatabase";
+import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
 import { openPlace, placeOf } from "../../state/actions";
-import { callText, causeScoreText, ranksText } from "../../state/causes";
+import { callText, causeScoreText, ledBackText, ranksText } from "../../state/causes";
 import { useApp } from "../../state/store";
 import { ReasonList } from "../parts/ReasonList";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -55,9 +56,17 @@ export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
         <SourceLine stack={cause.stack} />
       </button>
       {places > 1 && <Places cause={cause} />}
-      <LedBack cause={cause} />
+      <OwnShare cause={cause} />
     </li>
   );
+}
+
+function OwnShare({ cause }: { cause: Cause }) {
+  const { t } = useTranslation();
+  const shares = useShares();
+  const text = ledBackText(t, cause, shares);
+  const own = cause.places.find(({ node }) => shares?.causes.some((share) => share.node === node));
+  return text !== null && own ? <LedBack cause={own.node} text={text} /> : null;
 }
 
 function Places({ cause }: { cause: Cause }) {
@@ -77,11 +86,6 @@ function Places({ cause }: { cause: Cause }) {
               <button type="button" className="row-button" onClick={() => void openPlace(place)}>
                 {t("findings.place", { step: place.step, rank: place.rank })}
               </button>
-              {place.led_back !== null && place.divergent > 0 && (
-                <span className="muted">
-                  {t("findings.ledBackShort", { count: place.led_back, divergent: place.divergent })}
-                </span>
-              )}
             </li>
           ))}
           {hidden > 0 && <li className="muted">{t("findings.more", { count: hidden })}</li>}

@@ -41,7 +41,7 @@ export function CauseList() {
         ) : (
           <p className="message">{noCauseText(t, answer.data)}</p>
         )}
-        {causes.length > 0 && <OtherDivergent answer={answer.data} />}
+        {causes.length > 0 && <OtherDivergent />}
         {causes.length > 0 && <NotCompared coverage={answer.data.coverage} />}
       </div>
     </>

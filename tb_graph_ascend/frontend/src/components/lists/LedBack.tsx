@@ -1,53 +1,53 @@
-/* The divergent nodes that go back to a cause in one step and rank, loaded when unfolded: those of the
- * step and rank on screen where it is on them, else of its first. */
+/* The divergent nodes of the step and rank on screen that go back to a cause, or to none, loaded when unfolded. */
 
 import { useQuery } from "@tanstack/react-query";
 import { ChevronRight } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { nodesQuery } from "../../api/queries";
-import type { Cause, CausePlace } from "../../api/types";
-import { goTo } from "../../state/actions";
+import { divergentQuery } from "../../api/queries";
+import { selectNode } from "../../state/actions";
 import { useApp } from "../../state/store";
 import { NodeName } from "../parts/NodeName";
 import { ScoreChip } from "../parts/ScoreChip";
 
-const SHOWN = 100;
+interface Props {
+  /** The node of the cause; null for those that go back to none. */
+  cause: number | null;
+  text: string;
+}
 
-export function LedBack({ cause }: { cause: Cause }) {
-  const { t } = useTranslation();
+export function LedBack({ cause, text }: Props) {
   const [open, setOpen] = useState(false);
-  const step = useApp((state) => state.step);
-  const rank = useApp((state) => state.rank);
-  const place = cause.places.find((one) => one.step === step && one.rank === rank) ?? cause.places[0];
-  if (!place?.led_back) return null;
-  const told = t("answer.ledBack", { count: place.led_back, divergent: place.divergent });
   return (
     <div className="propagated">
       <button type="button" className="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
         <ChevronRight aria-hidden size={13} />
-        {cause.place_count > 1 ? t("findings.ledBackAt", { told, step: place.step, rank: place.rank }) : told}
+        {text}
       </button>
-      {open && <Nodes place={place} />}
+      {open && <Nodes cause={cause} />}
     </div>
   );
 }
 
-function Nodes({ place: { step, rank, node } }: { place: CausePlace }) {
+function Nodes({ cause }: { cause: number | null }) {
   const { t } = useTranslation();
-  const { db } = useApp.getState();
-  const query = { show: "led_back", source: node, sort: "order", limit: SHOWN };
-  const { data, error } = useQuery({ ...nodesQuery(db ?? "", step, rank, query), enabled: db !== null });
+  const db = useApp((state) => state.db);
+  const step = useApp((state) => state.step);
+  const rank = useApp((state) => state.rank);
+  const { data, error } = useQuery({
+    ...divergentQuery(db ?? "", step ?? 0, rank ?? 0, cause),
+    enabled: db !== null && step !== null && rank !== null,
+  });
   if (error) return <p className="message">{error.message}</p>;
   if (!data) return <p className="message">{t("loading")}</p>;
   return (
     <ul>
-      {data.nodes.map((one) => (
-        <li key={one.id}>
-          <button type="button" className="row-button" onClick={() => void goTo({ step, rank, node: one.id })}>
-            <NodeName node={one} />
-            <ScoreChip score={one.score} />
+      {data.nodes.map((node) => (
+        <li key={node.id}>
+          <button type="button" className="row-button" onClick={() => void selectNode(node.id)}>
+            <NodeName node={node} />
+            <ScoreChip score={node.score} />
           </button>
         </li>
       ))}
