@@ -79,6 +79,11 @@ def _node(results: Results, name: str, step: int = 0, rank: int = 1) -> int:
     return int(id_)
 
 
+def _beginnings(results: Results, step: int, rank: int) -> list[tuple[str, float | None]]:
+    begins = results.beginnings(step, rank)
+    return [(results.node(node).name, score) for node, score in begins.items()]
+
+
 KINDS: dict[str, Any] = {LINEAR: "module", GELU: "api", REDUCE: "api"}
 QUESTIONS: dict[str, Callable[[Results], object]] = {
     "summary": lambda r: {**msgspec.to_builtins(r.summary()), "created": None},
@@ -94,7 +99,7 @@ QUESTIONS: dict[str, Callable[[Results], object]] = {
     "flow": lambda r: r.flow(_node(r, GELU)),
     "across": lambda r: r.across(_node(r, REDUCE)),
     "across roots": lambda r: r.across(r.pair(0, 0).problem.root.id),  # type: ignore[union-attr]
-    "beginnings": lambda r: [r.beginnings(p.step, p.rank) for p in r.summary().pairs],
+    "beginnings": lambda r: [_beginnings(r, p.step, p.rank) for p in r.summary().pairs],
     "answer": answer,
 }
 
