@@ -153,7 +153,19 @@ def _named_by(opened: OpenDatabase) -> dict[str, str]:
         "benchmark": summary.benchmark,
         "layer_mapping": options.get("layer_mapping"),
     }
-    return {name: path for name, path in paths.items() if isinstance(path, str) and path}
+    given = {name: path for name, path in paths.items() if isinstance(path, str) and path}
+    return {name: _found(path, opened.file.path) for name, path in given.items()}
+
+
+def _found(path: str, result: Path) -> str:
+    """A path as it is, or where it is relative and not here, as seen from a folder above the file.
+
+    A comparison is built in one folder and served from another: `-tp problem -o graph_output`.
+    """
+    if Path(path).is_absolute() or Path(path).exists():
+        return path
+    seen = (folder / path for folder in result.resolve().parents)
+    return next((os.fspath(one) for one in seen if one.exists()), path)
 
 
 def _wish(opened: OpenDatabase, logdirs: LogDirs) -> BuildWish:

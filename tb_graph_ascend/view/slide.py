@@ -196,7 +196,7 @@ def _titled(row: DiffRow, side: RowSide, words: SlideWords) -> str:
     if row.kind == "collection":
         return words.calls.format(count=row.children)
     if row.fold:
-        return f"{side.title} … {row.until}  × {abs(row.fold)}"
+        return f"{side.title} … {side.until}  × {abs(row.fold)}"
     back = "  ↩" if row.direction == "backward" else ""
     return side.title + (f" #{side.call}" if side.call is not None else "") + back
 

@@ -4,7 +4,7 @@ import type { DiffRow, RowWindow } from "../src/api/types";
 
 export function row(change: Partial<DiffRow> = {}): DiffRow {
   const key = change.key ?? 1;
-  const side = { id: key, name: `Torch.op.${key}.forward`, title: "op", detail: "Torch", call: key, overflow: null, overflow_below: null, output: null };
+  const side = { id: key, name: `Torch.op.${key}.forward`, title: "op", detail: "Torch", call: key, overflow: null, overflow_below: null, until: "", output: null };
   return {
     key,
     at: key,
@@ -13,7 +13,6 @@ export function row(change: Partial<DiffRow> = {}): DiffRow {
     children: 0,
     open: false,
     fold: 0,
-    until: "",
     kind: "api",
     direction: "forward",
     micro_step: 0,

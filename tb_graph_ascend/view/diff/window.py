@@ -39,7 +39,8 @@ _CALL = re.compile(r"(\w+)\.(.+)\.(\d+)\.(?:forward|backward)$")
 class RowSide(msgspec.Struct, frozen=True, gc=False):
     """What one side of a row says: its title below its parent, class or family, number of call.
 
-    `overflow_below` is the worst level of what is below it. `output` is the first that a call of a
+    Of a row that stands for repeats `until` is the title of the last. `overflow_below` is the worst
+    level of what is below it. `output` is the first that a call of a
     single graph puts out; rows of a comparison show scores in its place.
     """
 
@@ -50,6 +51,7 @@ class RowSide(msgspec.Struct, frozen=True, gc=False):
     call: int | None
     overflow: Overflow | None
     overflow_below: Overflow | None
+    until: str = ""
     output: FirstOutput | None = None
 
 
@@ -57,9 +59,9 @@ class DiffRow(msgspec.Struct, frozen=True, gc=False):
     """One row: a matched pair, or what one side alone has.
 
     `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
-    a row as such, n for one that stands for n repeats up to `until`, −n for the head of n that are
-    unfolded. `inside` says that the word is that of something below. `score` of a cause without a
-    partner is that of what it hands on.
+    a row as such, n for one that stands for n repeats, −n for the head of n that are unfolded.
+    `inside` says that the word is that of something below. `score` of a cause without a partner is
+    that of what it hands on.
     """
 
     key: int
@@ -69,7 +71,6 @@ class DiffRow(msgspec.Struct, frozen=True, gc=False):
     children: Count
     open: bool
     fold: int
-    until: str
     kind: Kind
     direction: Direction | None
     micro_step: int
@@ -187,12 +188,11 @@ def row_at(index: DiffIndex, visible: VisibleRows, place: int) -> DiffRow:
         children=int(rows.children[row]),
         open=fold < 0 or (fold == 0 and bool(rows.children[row] and visible.is_open[row])),
         fold=fold,
-        until=_title(side, _own(side, rows, until), rows, until)[0] if fold else "",
         kind=_word(KINDS, side.kind[at]) or "module",
         direction=_word(DIRECTIONS, side.direction[at]),
         micro_step=int(side.micro_step[at]),
-        problem=_side(rows.problem, ours, rows, row),
-        benchmark=_side(rows.benchmark, theirs, rows, row),
+        problem=_side(rows.problem, ours, rows, row, until),
+        benchmark=_side(rows.benchmark, theirs, rows, row, until),
         word=WORDS[words.word[row]],
         inside=bool(words.causes_below[row]) and not words.cause[row],
         score=_own_score(index, row),
@@ -244,13 +244,14 @@ def _worst(score: Floats, below: Floats, row: int, until: int, fold: int) -> flo
     return _number(known.max()) if len(known) else None
 
 
-def _side(side: SideNodes, at: int, rows: MergedRows, row: int) -> RowSide | None:
+def _side(side: SideNodes, at: int, rows: MergedRows, row: int, until: int) -> RowSide | None:
     if at < 0:
         return None
     title, detail, call = _title(side, at, rows, row)
     below = rows.overflow_below(side is rows.problem)[row]
     own, worst = _word(LEVELS, side.overflow[at]), _word(LEVELS, below)
-    return RowSide(int(side.id[at]), side.names[at], title, detail, call, own, worst)
+    end = _title(side, _own(side, rows, until), rows, until)[0] if until != row else ""
+    return RowSide(int(side.id[at]), side.names[at], title, detail, call, own, worst, end)
 
 
 def _title(side: SideNodes, at: int, rows: MergedRows, row: int) -> tuple[str, str, int | None]:

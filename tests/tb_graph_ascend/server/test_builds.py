@@ -15,6 +15,7 @@ from typing import IO, Any, get_args
 import pytest
 from flask.testing import FlaskClient
 
+import builder
 from builder.work.phases import Phase
 from tb_graph_ascend.server import Settings, build_jobs, create_app
 from tests.tb_graph_ascend.conftest import Site
@@ -302,6 +303,24 @@ def test_dumps_that_a_result_names_may_lie_anywhere(
     assert site.client.post("/api/builds", json=other).status_code == 400
     job = start(site.client, **sides, result=site.db)
     assert finished(site.client, job["id"])["state"] == "done"
+
+
+def test_dumps_named_from_another_folder_are_found_above_the_result(
+    samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for side in ("problem", "bench"):
+        shutil.copytree(samples / "statistics" / side, tmp_path / "job" / side)
+    monkeypatch.chdir(tmp_path / "job")
+    options = builder.BuildOptions(workers=1)
+    builder.build(Path("problem"), Path("bench"), Path("graph_output"), options)
+    monkeypatch.chdir(tmp_path)
+    client = create_app([tmp_path / "job" / "graph_output"]).test_client()
+    (entry,) = client.get("/api/databases").json["databases"]  # type: ignore[index]
+    wish = client.get(f"/api/databases/{entry['id']}/build").json
+    assert wish is not None
+    assert (wish["problem"], wish["outside"]) == (str(tmp_path / "job" / "problem"), [])
+    sides = {"problem": wish["problem"], "benchmark": wish["benchmark"], "result": entry["id"]}
+    assert finished(client, start(client, **sides)["id"])["state"] == "done"
 
 
 def test_dumps_that_are_gone_leave_a_command(

@@ -433,8 +433,7 @@ export interface components {
          * @description One row: a matched pair, or what one side alone has.
          *
          *         `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
-         *         a row as such, n for one that stands for n repeats up to `until`, −n for the head of n that are
-         *         unfolded. `inside` says that the word is that of something below. `score` of a cause without a
+         *         a row as such, n for one that stands for n repeats, −n for the head of n that are unfolded. `inside` says that the word is that of something below. `score` of a cause without a
          *         partner is that of what it hands on.
          */
         DiffRow: {
@@ -445,7 +444,6 @@ export interface components {
             children: number;
             open: boolean;
             fold: number;
-            until: string;
             /** @enum {unknown} */
             kind: "api" | "collection" | "module" | "root";
             direction: ("backward" | "forward") | null;
@@ -468,7 +466,8 @@ export interface components {
          * RowSide
          * @description What one side of a row says: its title below its parent, class or family, number of call.
          *
-         *         `overflow_below` is the worst level of what is below it. `output` is the first that a call of a
+         *         Of a row that stands for repeats `until` is the title of the last. `overflow_below` is the worst
+         *         level of what is below it. `output` is the first that a call of a
          *         single graph puts out; rows of a comparison show scores in its place.
          */
         RowSide: {
@@ -479,6 +478,8 @@ export interface components {
             call: number | null;
             overflow: ("critical" | "high" | "medium") | null;
             overflow_below: ("critical" | "high" | "medium") | null;
+            /** @default  */
+            until: string;
             /** @default null */
             output: components["schemas"]["FirstOutput"] | null;
         };

@@ -3,7 +3,7 @@
 import type { DiffRow, Node, Reason, RowSide, Side } from "../api/types";
 import { isMappable } from "./appearance";
 import { calledAs, marked } from "./called";
-import { foldTitle, titleOf } from "./words";
+import { titleOf } from "./words";
 
 /** A node without a partner that was picked, or is being dragged. */
 export interface Held {
@@ -29,7 +29,7 @@ export function heldOf(row: DiffRow): Held | null {
   const node = problem ?? benchmark;
   if (!node || (problem && benchmark) || fold < 0 || !isMappable(kind)) return null;
   const side = problem ? "problem" : "benchmark";
-  const label = fold > 0 ? `${foldTitle(node.title, row.until)} × ${fold}` : labelOf(row, node);
+  const label = fold > 0 ? `${titleOf(row, node)} × ${fold}` : labelOf(row, node);
   return { id: node.id, label, side, kind, direction, fold };
 }
 

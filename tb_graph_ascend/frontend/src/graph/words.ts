@@ -13,7 +13,7 @@ export function foldTitle(from: string, until: string): string {
 
 export function titleOf(row: DiffRow, side: RowSide): string {
   if (row.fold === 0) return side.title;
-  return side.title === row.until ? side.title : foldTitle(side.title, row.until);
+  return side.until === "" || side.title === side.until ? side.title : foldTitle(side.title, side.until);
 }
 
 export function scoreText(score: number | null): string {

@@ -70,7 +70,7 @@ export const formsEn = {
     manualMapping: "Manual mapping file",
     start: "Build",
     cancel: "Cancel the build",
-    outside: "These paths are not there any more: {{paths}}. Where they are, this command does the same:",
+    outside: "Not found from where the server runs, nor from a folder above the result: {{paths}}. Where they are, this command does the same:",
     lost: "The server was started anew and knows nothing of this build any more; start it again.",
     noDumps: "No dumps were found below the log folders.",
     contents: "{{steps}}, {{ranks}}",

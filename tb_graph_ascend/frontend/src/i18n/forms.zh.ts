@@ -72,7 +72,7 @@ export const formsZh: typeof formsEn = {
     manualMapping: "手动映射文件",
     start: "开始构建",
     cancel: "取消构建",
-    outside: "以下路径已不存在：{{paths}}。在有这些路径的机器上，此命令效果相同：",
+    outside: "从服务器所在目录与结果文件的上级目录都没有找到：{{paths}}。在这些路径所在之处，此命令的作用相同：",
     lost: "服务已重新启动，不再知道这次构建；请重新开始。",
     noDumps: "日志目录下没有找到采集数据。",
     contents: "{{steps}}，{{ranks}}",

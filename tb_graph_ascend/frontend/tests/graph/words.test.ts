@@ -15,9 +15,9 @@ describe("titles of folds", () => {
   });
 
   it("are those of rows that stand for repeats", () => {
-    const side = { id: 1, name: "Module.layers.0.Block.forward.0", title: "layers.0", detail: "Block", call: null, overflow: null, overflow_below: null, output: null };
-    expect(titleOf(row({ fold: 3, until: "layers.2" }), side)).toBe("layers.0–2");
-    expect(titleOf(row({ fold: 3, until: "layers.0" }), side)).toBe("layers.0");
+    const side = { id: 1, name: "Module.layers.0.Block.forward.0", title: "layers.0", detail: "Block", call: null, overflow: null, overflow_below: null, until: "", output: null };
+    expect(titleOf(row({ fold: 3 }), { ...side, until: "layers.2" })).toBe("layers.0–2");
+    expect(titleOf(row({ fold: 3 }), { ...side, until: "layers.0" })).toBe("layers.0");
     expect(titleOf(row(), side)).toBe("layers.0");
   });
 });

@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builder.results.flow_cells import NO_FLOW
 from tb_graph_ascend.view.diff.folds import repeated
+from tb_graph_ascend.view.diff.index import Wanted, index_of
 from tb_graph_ascend.view.diff.merge import MergedRows, merge
 from tb_graph_ascend.view.diff.openness import parse_openness
 from tb_graph_ascend.view.diff.rails import Edges, rails_of
 from tb_graph_ascend.view.diff.visible import Shown, VisibleRows, visible_rows
 from tb_graph_ascend.view.diff.way import off_the_way
+from tb_graph_ascend.view.diff.window import window_of
 from tb_graph_ascend.view.diff.words import WORDS, words_of
 from tests.tb_graph_ascend.view.diff.sides import Entry, both, names
 
@@ -112,6 +115,15 @@ def test_repeats_become_one_row_and_split_where_one_differs() -> None:
         "Module.layers.5.Block.forward.0",
     ]
     assert visible.fold.tolist() == [0, 4, 0, 5]
+
+
+def test_a_fold_is_called_by_the_names_of_each_side() -> None:
+    ours = model(3)
+    theirs = [e._replace(match=None, name=e.name.replace("layers", "h")) for e in ours]
+    index = index_of(*both(ours, theirs), [], 0.25, lambda: [NO_FLOW, NO_FLOW])
+    row = window_of(index, Wanted(), 0, 9, None).rows[1]
+    sides = [(side.title, side.until) for side in (row.problem, row.benchmark) if side]
+    assert (row.fold, sides) == (3, [("layers.0", "layers.2"), ("h.0", "h.2")])
 
 
 def test_an_unfolded_run_has_a_head_and_all_its_rows_below() -> None:
