@@ -143,8 +143,8 @@ FIELDS = (
         "names",
         "[]",
         "Full names or parts of names: only entries whose name contains one of them; at level mix "
-        "a module that matches brings everything that runs inside it. In MindSpore at level L2 kernels by name, "
-        "by kind, or as `name-regex(…)`.",
+        "a module that matches brings everything that runs inside it. In MindSpore at level "
+        "L2 kernels by name, by kind, or as `name-regex(…)`.",
         sections=VALUE_TASKS,
     ),
     Field(
