@@ -93,7 +93,7 @@ class _Kernels(TorchDispatchMode):
     """
 
     def __init__(self, trace: Trace, call: ModuleCall, stack: int, node: int | None = None) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._trace, self._call, self._stack, self._node = trace, call, stack, node
 
     def __torch_dispatch__(
