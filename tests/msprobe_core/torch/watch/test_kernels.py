@@ -131,7 +131,7 @@ def test_kernels_are_compared_and_drawn_below_their_call(debugger: Make, tmp_pat
     options = BuildOptions(workers=1)
     result = builder.build(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "out", options)
     assert all(o.unmatched_problem == o.unmatched_benchmark == 0 for o in result.outcomes)
-    assert result.findings[0].name == "Tensor.__mul__.0.forward"
+    assert result.findings[0].name == "Aten.mul.0.forward"
 
 
 def test_torch_npu_dumps_the_kernels_itself_call_by_call(
