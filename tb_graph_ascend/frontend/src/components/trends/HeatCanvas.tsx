@@ -9,7 +9,7 @@ import { useTranslation } from "react-i18next";
 import { type TrendHeat, trendHeatQuery } from "../../api/trends";
 import { ABSENT, LEAST, bytesOf, columnOf, paletteOf, pixelsOf, valueOf } from "../../graph/heatpaint";
 import { usePreferences } from "../../state/preferences";
-import { drawnFirst, seriesOf, toggled, useTrends } from "../../state/trends";
+import { drawnFirst, rowPressed, seriesOf, useTrends } from "../../state/trends";
 import { HeatNames } from "./HeatNames";
 import { heatColours } from "./colours";
 
@@ -41,11 +41,7 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
   const act = useCallback(
     (at: number): void => {
       const of = data?.rows[at - data.offset];
-      if (of === undefined) return;
-      if (of.target === null || (of.open && of.leaves > 1)) {
-        const rest = open.filter((name) => name !== of.name);
-        set({ open: rest.length < open.length ? rest : [...open, of.name] });
-      } else set({ chosen: toggled(chosen, seriesOf(kind, of.target)) });
+      if (of !== undefined) set(rowPressed(of, { kind, open, chosen }));
     },
     [data, open, chosen, kind, set],
   );

@@ -5,9 +5,9 @@ import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { type TrendRow, trendTilesQuery } from "../../api/trends";
+import { trendTilesQuery } from "../../api/trends";
 import { moved, rangeOf } from "../../graph/smalllines";
-import { drawnFirst, seriesOf, toggled, useTrends } from "../../state/trends";
+import { drawnFirst, rowPressed, seriesOf, useTrends } from "../../state/trends";
 import { MultiplesTable } from "./MultiplesTable";
 import { Tile } from "./Tile";
 
@@ -46,10 +46,6 @@ export function Multiples({ run, kind, open, marks }: Props) {
   if (data.total === 0) return <p className="muted pad">{t("trends.empty")}</p>;
   if (table) return <MultiplesTable tiles={data.tiles} steps={data.steps} more={data.total - data.tiles.length} />;
   const current = Math.min(cursor, data.total - 1);
-  const act = (row: TrendRow): void => {
-    if (row.target !== null) set({ chosen: toggled(chosen, seriesOf(kind, row.target)) });
-    else set({ open: row.open ? open.filter((name) => name !== row.name) : [...open, row.name] });
-  };
   const pressed = (event: KeyboardEvent): void => {
     const to = moved(event.key, current, columns, data.total);
     if (to === null) return;
@@ -84,7 +80,7 @@ export function Multiples({ run, kind, open, marks }: Props) {
                   moving.current = false;
                   button.focus();
                 }}
-                act={() => act(tile.row)}
+                act={() => set(rowPressed(tile.row, { kind, open, chosen }))}
                 point={(step) => {
                   if (series !== null) set({ step: step ?? null, chosen: drawnFirst(chosen, series) });
                 }}
