@@ -9,7 +9,7 @@ import msgspec
 _Step = Annotated[int, msgspec.Meta(ge=0, le=2**32)]
 _Name = Annotated[str, msgspec.Meta(max_length=1000)]
 _Columns = Annotated[int, msgspec.Meta(ge=1, le=4000)]
-_Rows = Annotated[int, msgspec.Meta(ge=1, le=500)]
+_Rows = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 _Offset = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
 Statistic = Literal["norm", "mean", "min", "max", "nans", "infs", "zeros", "size"]
 

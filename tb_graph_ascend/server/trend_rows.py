@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from builder.series.heat import (
     HeatRow,
@@ -109,4 +110,13 @@ def _row_message(row: HeatRow) -> TrendRow:
 
 
 def _by_name(names: Sequence[str], values: Values) -> Lines:
-    return dict(zip(names, map(finite_numbers, values), strict=True))
+    return dict(zip(names, map(finite_numbers, _rounded(values)), strict=True))
+
+
+def _rounded(values: Values) -> NDArray[np.float64]:
+    """Six digits of each, which are written in half the letters of a float32's own."""
+    wide = values.astype(np.float64)
+    with np.errstate(all="ignore"):
+        unit = 10.0 ** (5 - np.floor(np.log10(np.abs(wide))))
+        found: NDArray[np.float64] = np.round(wide * unit) / unit
+    return np.where(np.isfinite(found), found, wide)  # of 0 and of what is no number, itself

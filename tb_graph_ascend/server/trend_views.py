@@ -6,13 +6,14 @@ import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from builder.series.heat import DRAWN
 from builder.series.next_dump import checkpoint_before, dump_configuration
 from builder.series.parting import compare_runs
-from builder.series.pieces import Values
 from builder.series.run import Key, TrendRun
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.library import Library
@@ -56,11 +57,8 @@ class Trends:
                 f"no trends {token[:100]!r} below the log folders", "reload the list of runs"
             )
         with self._lock:
-            run = self._runs.pop(folder.path, None)
-            if run is None:
-                run = TrendRun(folder.path)
-            else:
-                run.refresh()
+            known = self._runs.pop(folder.path, None)
+            run = TrendRun(folder.path) if known is None else known.refreshed()
             self._runs[folder.path] = run
             while len(self._runs) > _MOST_OPEN:
                 self._runs.pop(next(iter(self._runs)))
@@ -186,8 +184,10 @@ def _first_open(names: Sequence[str]) -> list[str]:
     return opened
 
 
-def finite_numbers(values: Values) -> list[float | None]:
+def finite_numbers(values: NDArray[np.floating[Any]]) -> list[float | None]:
     """The numbers, null where one is not finite."""
+    if np.isfinite(values).all():
+        return cast(list[float | None], values.tolist())
     return [_finite(value) for value in values.tolist()]
 
 
