@@ -111,18 +111,17 @@ class Expected(Gradients):
         forward = set(self.rows(node.forward)) if node.forward is not None else set()
         flowing = [r for r in floats if r not in forward]
         is_parameter = node.entry is not None and node.entry.kind == "parameters_grad"
-        walked = self._random_walk(node, row, flowing) if is_parameter else 0.0
-        came = self._guessed(floats, row, walked)
+        walked = self._random_walk(node, row, flowing)
+        came = self._guessed(floats, row, walked if is_parameter else 0.0)
         came += self.gated(list(forward), flowing) if gates_elements(node) else 0.0
-        return Expectation(came, self._cancelled(node, row, flowing), told=False)
+        return Expectation(came, self._cancelled(row, flowing, walked), told=False)
 
-    def _cancelled(self, node: TreeNode, row: int, flowing: list[int]) -> float:
-        """The rounding of a gradient, which sums what may cancel."""
+    def _cancelled(self, row: int, flowing: list[int], walked: float) -> float:
+        """The rounding of a gradient, which sums what may cancel, `walked` at random."""
         reaching = max((self.norm[r] for r in flowing), default=0.0)
         size = max((self.size[r] for r in flowing), default=0.0)
         terms = SUMMED if self.size[row] < size else 1.0
-        walked = SUMMED * self._random_walk(node, row, flowing)
-        return max(self.noise[row], self.unit[row] * max(terms * reaching, walked))
+        return max(self.noise[row], self.unit[row] * max(terms * reaching, SUMMED * walked))
 
     def _random_walk(self, node: TreeNode, row: int, flowing: list[int]) -> float:
         """The norm that a parameter's gradient would have, were its terms of random signs."""

@@ -12,7 +12,7 @@ from builder.diagnosis.excess import Expected
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
-from builder.diagnosis.structure import Change, Changes, scope_of
+from builder.diagnosis.structure import Change, Changes, is_in, scope_of
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.step_phases import phase_of
@@ -69,13 +69,15 @@ class Naming:
     def _moved_forward(self, node: TreeNode, excess: Excess) -> Finding | None:
         """What moved the value on which a gradient goes back moves the gradient as well."""
         from_there = excess.makers.ours if excess.makers is not None else None
-        if excess.way != "moved" or from_there is None or from_there.forward is None:
+        if excess.way != "moved" or from_there is None:
+            return None
+        if node.forward is None or from_there.forward is None:
             return None
         return next(
             (
                 finding
                 for maker, reader, finding in self._moves
-                if _is_within(maker, node.forward) and _is_within(reader, from_there.forward)
+                if is_in(maker, node.forward) and is_in(reader, from_there.forward)
             ),
             None,
         )
@@ -226,10 +228,3 @@ class Naming:
     def _keys(self, rows: list[int]) -> frozenset[Hashable]:
         values = self.facts.problem_values(rows)
         return self.flows[0].prints.keys(self.ledger.fingerprints(values))
-
-
-def _is_within(node: TreeNode | None, outer: TreeNode | None) -> bool:
-    """Whether a node is another one or lies inside it."""
-    while node is not None and node is not outer:
-        node = node.parent
-    return node is not None

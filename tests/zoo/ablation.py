@@ -72,7 +72,7 @@ def _without(names: str) -> dict[str, tuple[int, gains.Gain]]:
     return {name: entry for name, entry in gains.REGISTRY.items() if name not in left_out}
 
 
-def _rounding(self: excess.Expected, node: TreeNode, row: int, flowing: list[int]) -> float:
+def _rounding(self: excess.Expected, row: int, flowing: list[int], walked: float) -> float:
     return self.noise[row]
 
 
