@@ -102,7 +102,7 @@ def _bench(number: int, setup: Setup) -> _Bench:
 
 def _load(name: FrameworkName) -> Framework:
     if name == "mindspore":
-        from msprobe.acc_check.mindspore.framework import MindSpore
+        from msprobe.acc_check.mindspore.mindspore_framework import MindSpore
 
         return MindSpore()
     from msprobe.acc_check.pytorch import PYTORCH

@@ -23,7 +23,7 @@ torch = pytest.importorskip("torch", reason="the reference is PyTorch's")
 
 @pytest.fixture(scope="session")
 def framework(ms: Thing) -> Thing:
-    from msprobe.acc_check.mindspore.framework import MindSpore
+    from msprobe.acc_check.mindspore.mindspore_framework import MindSpore
 
     torch.set_num_threads(1)
     return MindSpore()

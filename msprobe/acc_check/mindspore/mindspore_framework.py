@@ -29,13 +29,13 @@ from msprobe.acc_check.framework import (  # noqa: E402
     Words,
 )
 from msprobe.acc_check.inputs import Inputs  # noqa: E402
-from msprobe.acc_check.mindspore.device_run import Function, run_on_device  # noqa: E402
-from msprobe.acc_check.mindspore.devices import (  # noqa: E402
+from msprobe.acc_check.mindspore.device_choice import (  # noqa: E402
     compile_operators,
     is_of_mindspore,
     open_pair,
 )
-from msprobe.acc_check.mindspore.functions import find_function, make_primitive  # noqa: E402
+from msprobe.acc_check.mindspore.device_functions import find_function, make_primitive  # noqa: E402
+from msprobe.acc_check.mindspore.device_run import Function, run_on_device  # noqa: E402
 from msprobe.acc_check.mindspore.meanings import meaning_of  # noqa: E402
 from msprobe.acc_check.mindspore.primitives import primitive_of  # noqa: E402
 from msprobe.acc_check.mindspore.words import Meaning  # noqa: E402
