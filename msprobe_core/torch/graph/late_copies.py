@@ -120,7 +120,8 @@ def _elements(node: Node) -> int:
 
 def _first_of_end(graph: Graph) -> Node:
     """Where records go: before a graph's inputs are overwritten, and before its output."""
-    return next(node for node in graph.nodes if node.op == "output" or _overwrites(node))
+    nodes: Iterable[Node] = graph.nodes
+    return next(node for node in nodes if node.op == "output" or _overwrites(node))
 
 
 def _overwrites(node: Node) -> bool:
