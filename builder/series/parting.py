@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.series.moves import moved_alone
+from builder.series.rerouted import at_steps, rerouted
 from builder.series.run import Key, TrendRun
 from msprobe_core.format.series import KINDS
 
@@ -63,7 +64,9 @@ def compare_runs(problem: TrendRun, benchmark: TrendRun) -> Divergence:
     keys, steps, a, b = aligned(problem, benchmark)
     if not keys or not len(steps):
         return Divergence("nothing")
-    return first_divergence(keys, steps, a, b)
+    other = rerouted(problem, benchmark, keys, steps)
+    a[other.aside] = b[other.aside] = -np.inf
+    return first_divergence(keys, steps, a, b, other.kept)
 
 
 def aligned(
@@ -72,10 +75,8 @@ def aligned(
     """The targets of both in the order of a step, their steps, and [step][target] of each run."""
     theirs = {target.key for target in benchmark.targets}
     keys = [t.key for t in problem.targets if t.key in theirs and t.kind in _COMPARED]
-    first, a = problem.table(keys)
-    second, b = benchmark.table(keys)
-    steps = np.intersect1d(first, second)
-    a, b = a[np.searchsorted(first, steps)], b[np.searchsorted(second, steps)]
+    steps = np.intersect1d(problem.steps, benchmark.steps)
+    a, b = (at_steps(run.table(keys), steps) for run in (problem, benchmark))
     columns = [i for i, (kind, _) in enumerate(keys) if kind in _AT_TIMES_ZERO]
     for values in (a, b):
         values[:, columns] = np.where(values[:, columns] == 0, -np.inf, values[:, columns])
@@ -83,9 +84,16 @@ def aligned(
 
 
 def first_divergence(
-    keys: Sequence[Key], steps: NDArray[np.int64], a: Floats, b: Floats
+    keys: Sequence[Key],
+    steps: NDArray[np.int64],
+    a: Floats,
+    b: Floats,
+    noise: NDArray[np.bool_] | None = None,
 ) -> Divergence:
-    """Where [step][target] of two runs part; -inf is a value that was not measured."""
+    """Where [step][target] of two runs part; -inf is a value that was not measured.
+
+    `noise`: where a difference is known to be none of a fault.
+    """
     delta = octaves_apart(a, b)
     if not (delta > 0).any():
         return Divergence("equal", steps=len(steps))
@@ -102,7 +110,8 @@ def first_divergence(
         usual = _band(y[max(0, at - WINDOW) : at])
         band = usual + rise
         left = (y[at : at + HOLD] > band).all(0) | (y[at] > usual + leap)
-        found = np.flatnonzero(left | moved[at])
+        parted = left | moved[at]
+        found = np.flatnonzero(parted if noise is None else parted & ~noise[at])
         if len(found):
             lead = found[0]
             return _parts(keys, steps, at, found, float(band[lead]), float(delta[at, lead]))
