@@ -33,6 +33,9 @@ _WITH_UPDATE = 10.1
 """log2 of units, one octave above what six sound pairs of `tests/trend_cases/pairs.py` reach: 3.8
 for outputs and 4.7 for weights that stay moved, 9.1 for the sum of a gradient's move and its own
 update's that stays moved."""
+_LEAST_MOVE = 2.0**-5
+"""Octaves (2 %). Where noise is so small that less is much, its level tells a fault; while it grows
+up to there, moves are larger than those of the steps before, too."""
 _HANDED_ON = 4.0
 """An optimizer hands on what a gradient moves by, divided among averages, and not more but where
 these nearly cancel: an update that moves four times as far as its gradient has another cause."""
@@ -53,12 +56,14 @@ def moved_alone(keys: Sequence[Key], a: Floats, b: Floats) -> Mask:
     with np.errstate(all="ignore"):
         leaps, stays = np.log2(away / units), np.log2(staying / units)
     found: Mask = stays > np.asarray([_STAYING.get(kind, np.inf) for kind, _ in keys])
+    found &= staying >= _LEAST_MOVE
     place = {key: i for i, key in enumerate(keys)}
     for name, at in ((name, i) for (kind, name), i in place.items() if kind == "grad"):
         update = place.get(("ratio", name))
         if update is not None:
             together = leaps[:, at] + stays[:, update] > _WITH_UPDATE
-            found[:, at] |= together & (staying[:, update] <= _HANDED_ON * away[:, at])
+            together &= staying[:, update] <= _HANDED_ON * away[:, at]
+            found[:, at] |= together & (away[:, at] >= _LEAST_MOVE)
     return found
 
 

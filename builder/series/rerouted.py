@@ -25,19 +25,31 @@ _OUTPUTS = frozenset({"actv", "actv_grad"})
 @dataclass(frozen=True, slots=True)
 class Rerouted:
     """[step][target]: `aside` cannot be compared; `kept` is noise, but what is left of it counts as
-    noise of the steps that follow.
+    noise of the steps that follow. `elements`: [step], how many an output has, the median.
     """
 
     aside: Mask
     kept: Mask
+    elements: Values
+
+
+_USUAL_ELEMENTS = 1024.0
+"""Where no outputs are followed: those of a small layer, which are the most careful guess."""
+
+
+def no_other_tokens(shape: tuple[int, ...]) -> Rerouted:
+    """What holds where nothing is known of sizes."""
+    nowhere = np.zeros(shape, dtype=bool)
+    return Rerouted(nowhere, nowhere, np.full(shape[0], _USUAL_ELEMENTS, dtype=np.float32))
 
 
 def rerouted(problem: TrendRun, benchmark: TrendRun, keys: Sequence[Key], steps: Steps) -> Rerouted:
     """What is of other tokens; a step whose first output has another size is another batch."""
-    aside, kept = (np.zeros((len(steps), len(keys)), dtype=bool) for _ in range(2))
+    shape = (len(steps), len(keys))
     outputs = [i for i, (kind, _) in enumerate(keys) if kind in _OUTPUTS]
     if not outputs:
-        return Rerouted(aside, kept)
+        return no_other_tokens(shape)
+    aside, kept = (np.zeros(shape, dtype=bool) for _ in range(2))
     chosen = [keys[i] for i in outputs]
     mine, theirs = (at_steps(run.table(chosen, "size"), steps) for run in (problem, benchmark))
     other = (mine != theirs) & np.isfinite(mine) & np.isfinite(theirs)
@@ -50,7 +62,16 @@ def rerouted(problem: TrendRun, benchmark: TrendRun, keys: Sequence[Key], steps:
             affected = aside if key[0] == "grad" else kept
             for module in (module for module in around if _is_inside(owner, module)):
                 affected[:, column] |= around[module]
-    return Rerouted(aside, kept)
+    return Rerouted(aside, kept, _elements(mine))
+
+
+def _elements(sizes: Values) -> Values:
+    """The median of what is known of each step."""
+    known = np.isfinite(sizes)
+    ordered = np.sort(np.where(known, sizes, np.inf), axis=1)
+    middle = ordered[np.arange(len(sizes)), np.maximum(known.sum(1) - 1, 0) // 2]
+    found: Values = np.where(known.any(1), middle, np.float32(_USUAL_ELEMENTS))
+    return found
 
 
 def _around(outputs: Sequence[Key], other: Mask) -> dict[str, Mask]:
