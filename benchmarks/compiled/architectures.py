@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from benchmarks.models.sizes import COMMON, DECODER, DISTIL, GPT2, WIDTH, WORDS
 from msprobe.compile_check import Case
 
-_WORDS, _WIDTH, _LENGTH, _IMAGE = 64, 32, 8, 16
+_LENGTH, _IMAGE = 8, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def _transformers(kind: str, **settings: object) -> Callable[[], nn.Module]:
     def make() -> nn.Module:
         import transformers
 
-        given = {"vocab_size": _WORDS, "bos_token_id": 0, "eos_token_id": 1, "use_cache": False}
+        given = {"vocab_size": WORDS, "bos_token_id": 0, "eos_token_id": 1, "use_cache": False}
         config = transformers.AutoConfig.for_model(kind, **{**given, **settings})
         return transformers.AutoModel.from_config(config)
 
@@ -70,7 +71,7 @@ def _diffusers(kind: str, **settings: object) -> Callable[[], nn.Module]:
 
 
 def _ids(_: torch.dtype) -> dict[str, Any]:
-    return {"input_ids": torch.arange(2 * _LENGTH).reshape(2, _LENGTH) * 7 % _WORDS}
+    return {"input_ids": torch.arange(2 * _LENGTH).reshape(2, _LENGTH) * 7 % WORDS}
 
 
 def _translated(dtype: torch.dtype) -> dict[str, Any]:
@@ -90,17 +91,8 @@ def _noisy(dtype: torch.dtype) -> dict[str, Any]:
     return {"sample": _image(_IMAGE).to(dtype), "timestep": torch.tensor([3, 40])}
 
 
-_COMMON = {
-    "hidden_size": _WIDTH,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 2 * _WIDTH,
-}
-_DECODER = {**_COMMON, "num_key_value_heads": 2}
-_T5 = {"d_model": _WIDTH, "d_ff": 64, "d_kv": 8, "num_layers": 1, "num_heads": 4}
-_GPT2 = {"n_embd": _WIDTH, "n_layer": 2, "n_head": 4, "n_positions": 32}
-_DISTIL = {"dim": _WIDTH, "hidden_dim": 64, "n_layers": 2, "n_heads": 4}
-_VIT = {"img_size": _IMAGE, "patch_size": 8, "embed_dim": _WIDTH, "depth": 2, "num_heads": 4}
+_T5 = {"d_model": WIDTH, "d_ff": 64, "d_kv": 8, "num_layers": 1, "num_heads": 4}
+_VIT = {"img_size": _IMAGE, "patch_size": 8, "embed_dim": WIDTH, "depth": 2, "num_heads": 4}
 _NEXT = {"depths": (1, 1, 1, 1), "dims": (8, 8, 16, 16)}
 _UNET = {
     "sample_size": _IMAGE,
@@ -113,16 +105,16 @@ _UNET = {
 _AUTOENCODER = {"block_out_channels": (8,), "norm_num_groups": 4, "sample_size": _IMAGE}
 
 ARCHITECTURES = (
-    Architecture("GPT-2", "transformers", _transformers("gpt2", **_GPT2), _ids),
-    Architecture("BERT", "transformers", _transformers("bert", **_COMMON), _ids),
-    Architecture("DistilBERT", "transformers", _transformers("distilbert", **_DISTIL), _ids),
-    Architecture("Llama", "transformers", _transformers("llama", **_DECODER), _ids),
-    Architecture("Qwen2", "transformers", _transformers("qwen2", **_DECODER), _ids),
+    Architecture("GPT-2", "transformers", _transformers("gpt2", **GPT2), _ids),
+    Architecture("BERT", "transformers", _transformers("bert", **COMMON), _ids),
+    Architecture("DistilBERT", "transformers", _transformers("distilbert", **DISTIL), _ids),
+    Architecture("Llama", "transformers", _transformers("llama", **DECODER), _ids),
+    Architecture("Qwen2", "transformers", _transformers("qwen2", **DECODER), _ids),
     Architecture("T5", "transformers", _transformers("t5", **_T5), _translated),
     Architecture(
         "ViT",
         "transformers",
-        _transformers("vit", image_size=_IMAGE, patch_size=8, **_COMMON),
+        _transformers("vit", image_size=_IMAGE, patch_size=8, **COMMON),
         _pixels("pixel_values"),
     ),
     Architecture("ResNet", "timm", _basic_blocks, _pixels("x")),

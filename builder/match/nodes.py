@@ -109,6 +109,7 @@ class _Matcher:
             self._descend([(problem.root, benchmark.root)])
             self._pair_translated()
         self._match_backward()
+        self._match_kernels()
         self._match_recomputed()
         self._match_gradients()
         _explain_unmatched(self.matching)
@@ -288,6 +289,13 @@ class _Matcher:
         if ours is None or theirs is None or not set(ours) & set(theirs):
             return None
         return [(ours.get(name, []), theirs.get(name, [])) for name in {**ours, **theirs}]
+
+    def _match_kernels(self) -> None:
+        """Match what ran below matched calls: no module is there that would lead to it."""
+        for node in self.matching.problem.in_order:
+            partner = self.matching.partner.get(node)
+            if node.kind == "api" and node.children and partner is not None:
+                self._match_calls(node.children, partner.children, [])
 
     def _match_backward(self) -> None:
         matching = self.matching

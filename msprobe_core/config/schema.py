@@ -56,8 +56,9 @@ FIELDS = (
         "choice",
         '"L1"',
         "`L0` records modules, `L1` records API calls, `mix` both, `debug` only what "
-        "`debugger.save` is given, into debug.json. `L2` has MindSpore dump the kernels of its "
-        "static graph (see howto/mindspore.md); PyTorch has no such level.",
+        "`debugger.save` is given, into debug.json. `L2` records what `list` names as mix does, "
+        "and below each call the kernels that it runs (see formats.md); MindSpore dumps those of "
+        "its static graph (see howto/mindspore.md).",
         choices=("L0", "L1", "mix", "debug", "L2"),
     ),
     Field(
@@ -142,8 +143,8 @@ FIELDS = (
         "names",
         "[]",
         "Full names or parts of names: only entries whose name contains one of them; at level mix "
-        "a module that matches brings everything that runs inside it. At level L2 kernels by name, "
-        "by kind, or as `name-regex(…)`.",
+        "a module that matches brings everything that runs inside it. In MindSpore at level "
+        "L2 kernels by name, by kind, or as `name-regex(…)`.",
         sections=VALUE_TASKS,
     ),
     Field(
