@@ -68,9 +68,7 @@ def _print_shares(task: str, verdicts: Sequence[Verdict]) -> None:
     known = [v.compared / (v.compared + v.set_aside) for v in sound if v.compared]
     if known:
         aside = sum(v.set_aside for v in sound) / sum(v.compared + v.set_aside for v in sound)
-        print(
-            f"{task}: values set aside in sound pairs, {aside:.1%}; compared, least {min(known):.0%}"
-        )
+        print(f"{task}: in sound pairs {aside:.1%} set aside, compared at least {min(known):.0%}")
     for most in (1, 3):
         right = sum(1 for v in faults if v.place is not None and v.place <= most)
         print(f"{task}: {right} of {len(faults)} faults named in the first {most}")
