@@ -126,7 +126,7 @@ cluster: venv  ## units over Ray, a bucket and the files for schedulers; install
 
 $(MINDSPORE_VENV)/installed: pyproject.toml | build
 	$(PYTHON) -m venv $(MINDSPORE_VENV)
-	$(MINDSPORE_VENV)/bin/pip install --quiet $(patsubst %,'%',$(MINDSPORE)) pytest hypothesis isal
+	$(MINDSPORE_VENV)/bin/pip install --quiet $(patsubst %,'%',$(MINDSPORE)) $(TORCH) pytest hypothesis isal
 	$(MINDSPORE_VENV)/bin/pip install --quiet --editable .
 	touch $@
 

@@ -45,6 +45,12 @@ SENTENCES = {
     "runs were fed different data",
     "integers_differ": "{value} holds other integers: the two runs were fed different data",
     "parameter_differs": "{value} differs (score {score:.2f}) before the step computes anything",
+    "rewritten": "the optimizer left other parameters in step {step} than are read here; the "
+    "benchmark run reads what its optimizer left",
+    "rewritten_on": "the optimizer left other parameters in step {step} than are read here on rank "
+    "{ranks} ({coordinates}); the benchmark run reads what its optimizer left",
+    "rewritten_there": "the benchmark run reads other parameters here than its optimizer left in "
+    "step {step}; this run reads what its optimizer left",
     "optimizer": "all gradients of step {step} agree, so the optimizer's update is what differs",
     "drift": "{value} differs (score {score:.2f}); the difference grows over many calls, most of "
     "all here",

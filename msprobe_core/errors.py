@@ -9,6 +9,9 @@ WriteError is none of his: the disk is full, or gone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class DumperError(Exception):
     """A mistake in the use of the dumper; the text names it and the next thing to do."""
@@ -35,3 +38,10 @@ class UnsupportedError(DumperError):
 
 class LifecycleError(DumperError):
     """A call that has no meaning at this moment, such as `start` without the model it needs."""
+
+
+def nearest(name: object, known: Iterable[str], otherwise: str = "") -> str:
+    """What a name probably meant; where nothing is near, `otherwise` or all that is known."""
+    names = list(known)
+    near = get_close_matches(str(name), names, 1)
+    return f"did you mean {near[0]!r}?" if near else otherwise or f"known: {', '.join(names)}"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import subprocess
 import sys
 import time
@@ -18,9 +17,9 @@ import torch
 
 from benchmarks.compiled.architectures import ARCHITECTURES, Architecture
 from benchmarks.compiled.check import Outcome, check
+from benchmarks.page_table import measured_with_torch, put_table
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-_START, _END = "<!-- compiled models -->", "<!-- end of compiled models -->"
 _LONGEST = 1800  # seconds: inductor takes a minute or two for one of these on one core
 
 
@@ -45,7 +44,9 @@ def main() -> int:
             kept[key] = _in_its_process(architecture.name, dtype)
             _keep(options.kept, key, kept[key])
             print(f"{key}: {kept[key]} ({time.monotonic() - begun:.0f} s)", flush=True)
-    _write(options.page, kept)
+    rows = [_row(architecture, kept) for architecture in ARCHITECTURES]
+    head = f"{measured_with_torch()}."
+    put_table(options.page, "compiled models", head, ["model", *DTYPES], rows)
     return 0 if kept and all(outcome.is_good for outcome in kept.values()) else 1
 
 
@@ -84,25 +85,6 @@ def _keep(file: Path, key: str, outcome: Outcome) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps({"key": key, **asdict(outcome)}) + "\n")
-
-
-def _write(page: Path, kept: dict[str, Outcome]) -> None:
-    text = page.read_text(encoding="utf-8")
-    before, found, rest = text.partition(_START)
-    _, ended, after = rest.partition(_END)
-    if not found or not ended:
-        raise SystemExit(f"{page}: has no {_START} … {_END}; add them where the table belongs")
-    table = "\n".join(
-        [
-            f"Measured on {time.strftime('%Y-%m-%d')} with torch {torch.__version__} on "
-            f"Python {platform.python_version()}.",
-            "",
-            f"| model | {' | '.join(DTYPES)} |",
-            "|" + "---|" * (len(DTYPES) + 1),
-            *(_row(architecture, kept) for architecture in ARCHITECTURES),
-        ]
-    )
-    page.write_text(f"{before}{_START}\n{table}\n{_END}{after}", encoding="utf-8")
 
 
 def _row(architecture: Architecture, kept: dict[str, Outcome]) -> str:

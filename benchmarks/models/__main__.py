@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import platform
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import torch
 
 from benchmarks.models.architectures import architectures
 from benchmarks.models.check import Outcome, check
+from benchmarks.page_table import measured_with_torch, put_table
 
 LEVELS = {
     "L0": ("L0", "statistics"),
@@ -20,7 +19,6 @@ LEVELS = {
     "mix": ("mix", "statistics"),
     "mix, tensor": ("mix", "tensor"),
 }
-_START, _END = "<!-- models -->", "<!-- end of models -->"
 
 
 def main() -> int:
@@ -41,7 +39,7 @@ def main() -> int:
                 print(f"{architecture.name}, {title}: {line}", file=sys.stderr)
         rows.append(f"| {architecture.name} | {' | '.join(cells)} |")
         print(rows[-1], flush=True)
-    _write(options.file, rows)
+    put_table(options.file, "models", f"{measured_with_torch()}.", ["model", *LEVELS], rows)
     return 0 if good else 1
 
 
@@ -52,26 +50,6 @@ def told(outcome: Outcome) -> str:
     absent = f", {outcome.absent} null" if outcome.absent else ""
     values = f", {outcome.values:,} values" if outcome.values else ""
     return f"{step}{values}{wrong}{absent}{', errors' if outcome.errors else ''}"
-
-
-def _write(page: Path, rows: list[str]) -> None:
-    text = page.read_text(encoding="utf-8")
-    before, found, rest = text.partition(_START)
-    _, ended, after = rest.partition(_END)
-    if not found or not ended:
-        raise SystemExit(f"{page}: has no {_START} … {_END}; add them where the table belongs")
-    titles = " | ".join(LEVELS)
-    table = "\n".join(
-        [
-            f"Measured on {time.strftime('%Y-%m-%d')} with torch {torch.__version__} on "
-            f"Python {platform.python_version()}.",
-            "",
-            f"| model | {titles} |",
-            "|" + "---|" * (len(LEVELS) + 1),
-            *rows,
-        ]
-    )
-    page.write_text(f"{before}{_START}\n{table}\n{_END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

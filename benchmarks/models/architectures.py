@@ -12,7 +12,9 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor, nn
 
-_WORDS, _WIDTH, _LENGTH, _CLASSES = 64, 32, 12, 5
+from benchmarks.models.sizes import COMMON, DECODER, DISTIL, GPT2, WIDTH, WORDS
+
+_LENGTH, _CLASSES = 12, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,9 @@ def architectures() -> list[Architecture]:
 class Recurrent(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.embed = nn.Embedding(_WORDS, _WIDTH)
-        self.lstm = nn.LSTM(_WIDTH, _WIDTH, num_layers=2, batch_first=True)
-        self.cell, self.head = nn.LSTMCell(_WIDTH, _WIDTH), nn.Linear(_WIDTH, _WORDS)
+        self.embed = nn.Embedding(WORDS, WIDTH)
+        self.lstm = nn.LSTM(WIDTH, WIDTH, num_layers=2, batch_first=True)
+        self.cell, self.head = nn.LSTMCell(WIDTH, WIDTH), nn.Linear(WIDTH, WORDS)
 
     def forward(self, ids: Tensor) -> Tensor:
         hidden, (last, _) = self.lstm(self.embed(ids))
@@ -61,8 +63,8 @@ class Convolutions(nn.Module):
 class Experts(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.router = nn.Linear(_WIDTH, 4)
-        self.experts = nn.ModuleList(nn.Linear(_WIDTH, _WIDTH) for _ in range(4))
+        self.router = nn.Linear(WIDTH, 4)
+        self.experts = nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(4))
         self.drop = nn.Dropout(0.0)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -72,12 +74,12 @@ class Experts(nn.Module):
 
 
 def _ids() -> Tensor:
-    return torch.arange(2 * _LENGTH).reshape(2, _LENGTH) % _WORDS
+    return torch.arange(2 * _LENGTH).reshape(2, _LENGTH) % WORDS
 
 
 def _encoder() -> nn.Module:
-    layer = nn.TransformerEncoderLayer(_WIDTH, 4, 2 * _WIDTH, dropout=0.0, batch_first=True)
-    return nn.Sequential(nn.Embedding(_WORDS, _WIDTH), nn.TransformerEncoder(layer, 2))
+    layer = nn.TransformerEncoderLayer(WIDTH, 4, 2 * WIDTH, dropout=0.0, batch_first=True)
+    return nn.Sequential(nn.Embedding(WORDS, WIDTH), nn.TransformerEncoder(layer, 2))
 
 
 def _experts_loss(model: nn.Module) -> Tensor:
@@ -91,7 +93,7 @@ def _pretrained(kind: str, **settings: int) -> Callable[[], nn.Module]:
 
         special = {"bos_token_id": 0, "eos_token_id": 1}
         config = transformers.AutoConfig.for_model(
-            kind, **{"vocab_size": _WORDS, **special, **settings}
+            kind, **{"vocab_size": WORDS, **special, **settings}
         )
         return transformers.AutoModel.from_config(config, attn_implementation="eager")
 
@@ -112,16 +114,7 @@ def _seen(model: nn.Module) -> Tensor:
     return model(pixel_values=images).last_hidden_state.square().mean()  # type: ignore[no-any-return]
 
 
-_COMMON = {
-    "hidden_size": _WIDTH,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 2 * _WIDTH,
-}
-_DECODER = {**_COMMON, "num_key_value_heads": 2}
-_T5 = {"d_model": _WIDTH, "d_ff": 64, "d_kv": 8, "num_layers": 2, "num_heads": 4}
-_GPT2 = {"n_embd": _WIDTH, "n_layer": 2, "n_head": 4, "n_positions": 32}
-_DISTIL = {"dim": _WIDTH, "hidden_dim": 64, "n_layers": 2, "n_heads": 4}
+_T5 = {"d_model": WIDTH, "d_ff": 64, "d_kv": 8, "num_layers": 2, "num_heads": 4}
 
 _ALL = [
     Architecture("LSTM and a cell", Recurrent, lambda m: m(_ids())),
@@ -133,15 +126,15 @@ _ALL = [
     Architecture("encoder of torch", _encoder, lambda m: m(_ids()).square().mean()),
     Architecture(
         "experts",
-        lambda: nn.Sequential(nn.Embedding(_WORDS, _WIDTH), Experts()),
+        lambda: nn.Sequential(nn.Embedding(WORDS, WIDTH), Experts()),
         _experts_loss,
     ),
-    Architecture("GPT-2", _pretrained("gpt2", **_GPT2), _hidden, True),
-    Architecture("BERT", _pretrained("bert", **_COMMON), _hidden, True),
-    Architecture("DistilBERT", _pretrained("distilbert", **_DISTIL), _hidden, True),
-    Architecture("Llama", _pretrained("llama", **_DECODER), _hidden, True),
-    Architecture("Qwen2", _pretrained("qwen2", **_DECODER), _hidden, True),
-    Architecture("Mixtral", _pretrained("mixtral", num_local_experts=4, **_DECODER), _hidden, True),
+    Architecture("GPT-2", _pretrained("gpt2", **GPT2), _hidden, True),
+    Architecture("BERT", _pretrained("bert", **COMMON), _hidden, True),
+    Architecture("DistilBERT", _pretrained("distilbert", **DISTIL), _hidden, True),
+    Architecture("Llama", _pretrained("llama", **DECODER), _hidden, True),
+    Architecture("Qwen2", _pretrained("qwen2", **DECODER), _hidden, True),
+    Architecture("Mixtral", _pretrained("mixtral", num_local_experts=4, **DECODER), _hidden, True),
     Architecture("T5", _pretrained("t5", **_T5), _translated, True),
-    Architecture("ViT", _pretrained("vit", image_size=16, patch_size=4, **_COMMON), _seen, True),
+    Architecture("ViT", _pretrained("vit", image_size=16, patch_size=4, **COMMON), _seen, True),
 ]

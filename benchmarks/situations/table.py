@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import platform
-import time
 from pathlib import Path
 
-import torch
-
+from benchmarks.page_table import measured_with_torch, put_table
 from benchmarks.situations.outcomes import Result, is_good
 from benchmarks.situations.run import SPECS
 from benchmarks.situations.situation import SITUATIONS, Situation
 
-_START, _END = "<!-- situations -->", "<!-- end of situations -->"
+_TITLES = ("family", "situation", "differs", "left", "broken", "records", "without numbers")
 _MOST_WITHOUT = 0.02
 
 
@@ -32,20 +29,8 @@ def row(situation: Situation, result: Result) -> str:
 
 def write_table(page: Path, results: list[tuple[Situation, Result]]) -> None:
     """Put the table between its marks. Raises SystemExit where the page has none."""
-    text = page.read_text(encoding="utf-8")
-    before, started, rest = text.partition(_START)
-    _, ended, after = rest.partition(_END)
-    if not (started and ended):
-        raise SystemExit(f"{page}: no {_START} … {_END}")
     rows = [row(*each) for each in results]
-    lines = [
-        _summary(results),
-        "",
-        "| family | situation | differs | left | broken | records | without numbers |",
-        "|---|---|---|---|---|---|---|",
-        *rows,
-    ]
-    page.write_text(f"{before}{_START}\n{chr(10).join(lines)}\n{_END}{after}", encoding="utf-8")
+    put_table(page, "situations", _summary(results), _TITLES, rows)
 
 
 def _summary(results: list[tuple[Situation, Result]]) -> str:
@@ -59,8 +44,7 @@ def _summary(results: list[tuple[Situation, Result]]) -> str:
     )
     good = sum(is_good(result) for _, result in run)
     return (
-        f"Measured on {time.strftime('%Y-%m-%d')} with torch {torch.__version__} on Python "
-        f"{platform.python_version()}: {len(run)} of {len(SITUATIONS)} situations were run, "
+        f"{measured_with_torch()}: {len(run)} of {len(SITUATIONS)} situations were run, "
         f"{good} of them left no trace at all "
         f"{len(SPECS)} levels and tasks; {missing:,} of {records:,} records without numbers that "
         f"have no reason for it ({missing / max(records, 1):.2%}; at most {_MOST_WITHOUT:.0%})."

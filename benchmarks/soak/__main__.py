@@ -12,11 +12,11 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
+from benchmarks.page_table import put_table
 from benchmarks.soak import faults, hostile_files, hostile_requests, kills, viewers
 from benchmarks.soak.outcome import Outcome
 
 _Trial = Callable[[Path], "Outcome | list[Outcome]"]
-_START, _END = "<!-- {} -->", "<!-- end of {} -->"
 
 
 def trials(part: str, quick: bool) -> list[_Trial]:
@@ -67,22 +67,10 @@ def main() -> int:
 
 
 def _write(file: Path, part: str, outcomes: list[Outcome]) -> None:
-    start, end = _START.format(part), _END.format(part)
-    text = file.read_text(encoding="utf-8")
-    before, _, rest = text.partition(start)
-    _, _, after = rest.partition(end)
     rows = [f"| {o.name} | {o.tried:,} | {len(o.lost)} | {o.seen} |" for o in outcomes]
     when = datetime.now().astimezone().date().isoformat()
-    table = [
-        start,
-        f"Measured on {when} with Python {platform.python_version()} on {_cores()} cores.",
-        "",
-        "| tried | trials | lost | seen |",
-        "|---|---|---|---|",
-        *rows,
-        end,
-    ]
-    file.write_text(before + "\n".join(table) + after, encoding="utf-8")
+    head = f"Measured on {when} with Python {platform.python_version()} on {_cores()} cores."
+    put_table(file, part, head, ("tried", "trials", "lost", "seen"), rows)
 
 
 def _cores() -> int:

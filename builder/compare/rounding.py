@@ -54,7 +54,7 @@ def forgive_rounding(
     norm, count = reduced
     with np.errstate(invalid="ignore"):
         rounding = (size < count) & (distance <= REDUCTION * limit * norm)
-    return np.asarray(np.where(rounding & (error > limit), limit, error))
+    return _held(error, limit, rounding)
 
 
 def underflow(spacing: Floats, size: Floats) -> Floats:
@@ -71,8 +71,8 @@ def forgive_underflow(
 ) -> Floats:
     """Errors set to at most the tolerance where the spacing of numbers near zero explains them."""
     with np.errstate(invalid="ignore"):
-        lost = (error > limit) & np.isfinite(error) & (distance <= underflow(spacing, size))
-    return np.asarray(np.where(lost, limit, error))
+        lost = np.isfinite(error) & (distance <= underflow(spacing, size))
+    return _held(error, limit, lost)
 
 
 def forgive_moved_tokens(
@@ -94,8 +94,13 @@ def forgive_moved_tokens(
     behind = [phase_of(node) != "forward" for node in matching.problem.in_order]
     with np.errstate(invalid="ignore"):
         explained = distance <= _MOVED * np.sqrt(2 * share) * norm
-        moved = np.array(behind, dtype=bool)[nodes] & explained & (error > limit)
-    return np.asarray(np.where(moved & np.isfinite(error), limit, error))
+    moved = np.array(behind, dtype=bool)[nodes] & explained
+    return _held(error, limit, moved & np.isfinite(error))
+
+
+def _held(error: Floats, limit: Floats, explained: NDArray[np.bool_]) -> Floats:
+    """Errors set to at most the tolerance in the rows that something explains."""
+    return np.asarray(np.where(explained & (error > limit), limit, error))
 
 
 def statistical_distance(problem: Statistics, benchmark: Statistics) -> Floats:

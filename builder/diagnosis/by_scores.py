@@ -253,7 +253,7 @@ class _Walk:
 
         Behind a finding only what no recorded value leads to from it.
         """
-        drifted = [n for n in nodes if self._has_drifted(n)]
+        drifted = [n for n in nodes if n not in self.ledger.source and self._has_drifted(n)]
         if self.ledger.findings:
             drifted = [n for n in drifted if self._is_apart_from_findings(n)]
         if drifted:
@@ -283,7 +283,7 @@ class _Walk:
         return not any(self.facts.divergent(node).arguments for node in ours)
 
     def _is_apart_from_findings(self, node: TreeNode) -> bool:
-        if phase_of(node) != "forward" or node in self.ledger.source:
+        if phase_of(node) != "forward":
             return False
         return not may_follow_a_finding(self.facts, self.ledger, node)
 
@@ -296,8 +296,10 @@ class _Walk:
             return False  # other elements differ by as much as they like
         # Gradients take the rounding of two passes along.
         most = (2.0 if phase_of(node) == "forward" else 3.0) * self.facts.threshold
+        if (self.facts.scores(node)[0] or 0.0) <= most:
+            return False
         outputs = self.facts.divergent(node).outputs
         prints = self.ledger.fingerprints(self.facts.problem_values(outputs))
-        if (self.facts.scores(node)[0] or 0.0) <= most or prints <= self.ledger.rounding:
+        if prints <= self.ledger.rounding:
             return False
         return not self.facts.hands_on_distance(node)

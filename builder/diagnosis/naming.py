@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from math import inf
 
 import numpy as np
 
 from builder.diagnosis.call_operands import ESTIMATED
-from builder.diagnosis.edges import Edges, Excess
-from builder.diagnosis.excess import Expected
+from builder.diagnosis.edges import Edges
+from builder.diagnosis.excess import Excess, Expected
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
-from builder.diagnosis.structure import Change, Changes, scope_of
+from builder.diagnosis.structure import Change, Changes, is_in, scope_of
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.step_phases import phase_of
@@ -20,6 +21,8 @@ from builder.match.tree import TreeNode
 from builder.reasons import Reason
 
 _FURTHEST = 2 * ESTIMATED
+# Behind a finding a guess has to be exceeded by so much: twice what a call alone is named from.
+BEHIND = 6.0
 
 
 class Naming:
@@ -69,13 +72,15 @@ class Naming:
     def _moved_forward(self, node: TreeNode, excess: Excess) -> Finding | None:
         """What moved the value on which a gradient goes back moves the gradient as well."""
         from_there = excess.makers.ours if excess.makers is not None else None
-        if excess.way != "moved" or from_there is None or from_there.forward is None:
+        if excess.way != "moved" or from_there is None:
+            return None
+        if node.forward is None or from_there.forward is None:
             return None
         return next(
             (
                 finding
                 for maker, reader, finding in self._moves
-                if _is_within(maker, node.forward) and _is_within(reader, from_there.forward)
+                if is_in(maker, node.forward) and is_in(reader, from_there.forward)
             ),
             None,
         )
@@ -108,9 +113,9 @@ class Naming:
             reason = {"code": "elements_moved", "value": key, "maker": maker.name}
         elif excess.way == "outside" and phase_of(node) == "forward" and is_data:
             reason = self.facts.score_reason("batch_differs", [row])
-        elif (latest := self.ledger.latest()) is not None and not excess.told:
+        elif (latest := self._explains(excess)) is not None:
             return latest
-        elif (silent := self.edges.silent_maker(node, row)) is not None:
+        elif (silent := self.edges.returned.silent_maker(node, row)) is not None:
             said: Reason = {"code": "handed_on", "value": key, "reader": node.name}
             finding = self.ledger.open(silent, "introduced", said)
             finding.inherits = self._keys([row])
@@ -120,6 +125,11 @@ class Naming:
         finding = self.ledger.open(node, "input_differs", reason)
         finding.inherits = self._keys([row])
         return self._with_evidence(finding, excess)
+
+    def _explains(self, excess: Excess) -> Finding | None:
+        """The latest finding, where it may have led to a value on ways that nobody recorded."""
+        stands_out = excess.way == "outside" and BEHIND < excess.times < inf
+        return None if excess.told or stands_out else self.ledger.latest()
 
     def _owner(self, node: TreeNode, row: int) -> TreeNode | None:
         """The module around a call whose parameter the call reads."""
@@ -226,10 +236,3 @@ class Naming:
     def _keys(self, rows: list[int]) -> frozenset[Hashable]:
         values = self.facts.problem_values(rows)
         return self.flows[0].prints.keys(self.ledger.fingerprints(values))
-
-
-def _is_within(node: TreeNode | None, outer: TreeNode | None) -> bool:
-    """Whether a node is another one or lies inside it."""
-    while node is not None and node is not outer:
-        node = node.parent
-    return node is not None

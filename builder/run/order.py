@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from builder.diagnosis.causes import Place, by_cause
 from builder.diagnosis.communication import Discord, Link, link
+from builder.run.rewritten import is_rewritten, with_rewritten
 from builder.work.outcome import PairOutcome, StoredFinding
 
 # What a step inherits from the one before it: its weights, and what was computed from them.
@@ -118,7 +119,7 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
     listed: list[StoredFinding] = []
     previous: PairOutcome | None = None
     let_pass: frozenset[Hashable] = frozenset()
-    for outcome in outcomes:
+    for outcome in with_rewritten(outcomes):
         significant = [f for f in outcome.findings if not _is_rounding(f, let_pass)]
         late = previous.late if previous is not None else None
         if significant and not listed and late is not None and not _is_fed(significant[0]):
@@ -127,9 +128,10 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
                 replace(late, score=significant[0].score, introduced=significant[0].score)
             )
         for finding in outcome.findings:
-            if listed and listed[0].step < outcome.step and _is_inherited(finding):
-                count = listed[0].propagated_to + finding.propagated_to + 1
-                listed[0] = replace(listed[0], propagated_to=count)
+            cause = _explained_by(finding, listed)
+            if cause is not None:
+                count = listed[cause].propagated_to + finding.propagated_to + 1
+                listed[cause] = replace(listed[cause], propagated_to=count)
             elif not _is_rounding(finding, let_pass):
                 told = _with_optimizer(finding, previous)
                 if outcome.frameworks is not None and _is_one_update(listed, told):
@@ -140,6 +142,14 @@ def _of_rank(outcomes: Sequence[PairOutcome]) -> list[StoredFinding]:
         inherited = (f.inherits for f in outcome.findings if _is_rounding(f, let_pass))
         previous, let_pass = outcome, outcome.tolerated.union(*inherited)
     return listed
+
+
+def _explained_by(finding: StoredFinding, listed: Sequence[StoredFinding]) -> int | None:
+    """The place of the finding of an earlier step that explains another one."""
+    if is_rewritten(finding):  # the same again, and not what the step before left
+        return next((at for at, known in enumerate(listed) if is_rewritten(known)), None)
+    first = listed[0].step if listed else finding.step
+    return 0 if first < finding.step and _is_inherited(finding) else None
 
 
 def _is_rounding(finding: StoredFinding, let_pass: frozenset[Hashable]) -> bool:
@@ -172,6 +182,8 @@ def _is_one_update(listed: list[StoredFinding], finding: StoredFinding) -> bool:
 
 def _with_optimizer(finding: StoredFinding, previous: PairOutcome | None) -> StoredFinding:
     if finding.kind != "parameter_differs" or previous is None or not previous.gradients_agree:
+        return finding
+    if is_rewritten(finding):
         return finding
     return replace(
         finding, reasons=[*finding.reasons, {"code": "optimizer", "step": previous.step}]

@@ -29,6 +29,10 @@ LEAST, MOST = -24.0, 2.0
 ABSENT, BROKEN = 0, 255
 _FIRST, _LAST = 1, 254
 Cells = NDArray[np.uint8]
+_DISTANCE = np.abs(2 * np.arange(256, dtype=np.int16) - (_FIRST + _LAST))
+"""How far a byte lies from the middle of the scale, in halves; what is no number is farther than
+any, what was not measured nearer."""
+_DISTANCE[ABSENT], _DISTANCE[BROKEN] = -1, 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +88,12 @@ def one_run_cells(values: Values, absolute: bool = False) -> Cells:
     """Bytes of [target][column]: octaves from each row's median, or from 1 where `absolute`."""
     with np.errstate(all="ignore"):
         # float32 has 250 times the resolution of a byte over eight octaves
-        octaves = np.log2(np.abs(values.astype(np.float32, copy=False)))
-        octaves[~np.isfinite(octaves)] = np.nan
-        middle = 0.0 if absolute else _medians(octaves)[:, None]
-        share = (octaves - middle + RANGE) / (2 * RANGE)
+        share = np.log2(np.abs(values.astype(np.float32, copy=False)))
+        share[~np.isfinite(share)] = np.nan
+        if not absolute:
+            share -= _medians(share)[:, None]
+        share += RANGE
+        share /= 2 * RANGE
     return _as_bytes(share, values)
 
 
@@ -161,10 +167,7 @@ def _visible(branch: _Branch, opened: frozenset[str]) -> list[_Branch]:
 
 def _farthest(cells: Cells) -> Cells:
     """Of several rows the byte that lies farthest from the middle, column by column."""
-    middle = (_FIRST + _LAST) / 2
-    distance = np.where(cells == ABSENT, -1.0, np.abs(cells.astype(np.float32) - middle))
-    distance = np.where(cells == BROKEN, 1000.0, distance)
-    chosen = distance.argmax(0)
+    chosen = _DISTANCE[cells].argmax(0)
     found: Cells = cells[chosen, np.arange(cells.shape[1])]
     return found
 
@@ -184,9 +187,12 @@ def _medians(values: Values) -> Values:
 
 
 def _as_bytes(share: NDArray[np.floating[Any]], values: Values) -> Cells:
-    with np.errstate(all="ignore"):
-        scaled = np.clip(share, 0, 1) * (_LAST - _FIRST) + _FIRST
-    cells: Cells = np.nan_to_num(np.rint(scaled), nan=_FIRST).astype(np.uint8)
-    cells[np.isnan(values) | (values == np.inf)] = BROKEN
+    """Bytes of shares of the scale, which are used up; what is no number is its least end."""
+    share *= _LAST - _FIRST
+    share += _FIRST + 0.5  # so that cutting off rounds
+    np.clip(share, _FIRST, _LAST, out=share)
+    share[np.isnan(share)] = _FIRST
+    cells: Cells = share.astype(np.uint8)
+    cells[~np.isfinite(values)] = BROKEN
     cells[values == -np.inf] = ABSENT
     return cells

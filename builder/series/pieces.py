@@ -127,37 +127,42 @@ class Segment:
         return self.directory / str(SegmentName(what, self.first, self.last))
 
 
+@dataclass(frozen=True, eq=False)
 class LogTail:
-    """The records of a log so far; `follow` reads what was appended since."""
+    """The records of a log up to a moment; `read` is how many bytes they are."""
 
-    def __init__(self, path: Path, first: int) -> None:
-        self.path, self.first = path, first
-        self._numbers: list[int] = []
-        self._tables: list[Values] = []
-        self._read = 0
+    path: Path
+    first: int
+    numbers: tuple[int, ...] = ()
+    tables: tuple[Values, ...] = ()
+    read: int = 0
 
-    def follow(self) -> None:
-        """Read on; a record that is not whole yet is left for the next time."""
+    def followed(self) -> LogTail:
+        """With what was appended since; a record that is not whole yet is left for the next time.
+
+        Itself where nothing was.
+        """
         with self.path.open("rb") as file:
-            file.seek(self._read)
+            file.seek(self.read)
             content = file.read()
-        at = 0
+        numbers, tables, at = list(self.numbers), list(self.tables), 0
         while (record := _record(content, at)) is not None:
             step, table, at = record
-            self._numbers.append(step)
-            self._tables.append(table)
-        self._read += at
-
-    def __len__(self) -> int:
-        return len(self._numbers)
+            numbers.append(step)
+            tables.append(table)
+        return (
+            LogTail(self.path, self.first, tuple(numbers), tuple(tables), self.read + at)
+            if at
+            else self
+        )
 
     @property
     def steps(self) -> Steps:
-        return np.asarray(self._numbers, dtype=np.int64)
+        return np.asarray(self.numbers, dtype=np.int64)
 
     def values(self, statistic: int, columns: Columns) -> Values:
-        found = np.full((len(columns), len(self)), -np.inf, dtype=np.float32)
-        for index, table in enumerate(self._tables):
+        found = np.full((len(columns), len(self.tables)), -np.inf, dtype=np.float32)
+        for index, table in enumerate(self.tables):
             known = (columns >= 0) & (columns < table.shape[1])
             chosen = columns[known]
             there = table[_SIZE, chosen] > 0

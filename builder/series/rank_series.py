@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from msprobe_core.format.series import (
     STEPS,
     TARGETS_FILE,
     TrendTarget,
+    attempt_folder,
+    log_name,
     parse_attempt,
     parse_log,
     parse_segment,
@@ -32,24 +35,27 @@ _TRIES = 3
 
 
 class Attempt:
-    """One start of the training on one rank."""
+    """One start of the training on one rank, as it was at one moment."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.targets: list[TrendTarget] = []
         self.pieces: list[Piece] = []
+        self._told = 0
+        self._names: frozenset[str] = frozenset()
+        # Turned files never change, so that all moments share what is known of them.
         self._segments: dict[tuple[int, bool], Segment] = {}
         self._tails: dict[int, LogTail] = {}
 
-    def refresh(self) -> None:
-        """See what was written since. Raises OSError."""
+    def refreshed(self) -> Attempt:
+        """The attempt as it is now; itself where nothing was written since. Raises OSError."""
         for attempt in range(_TRIES):
             try:
                 return self._look()
             except FileNotFoundError:
                 if attempt == _TRIES - 1:
                     raise
-        return None
+        return self
 
     def alerts(self) -> list[Alert]:
         """The alerts so far; a line that is still being written is left out."""
@@ -59,26 +65,40 @@ class Attempt:
         with path.open(encoding="utf-8") as file:
             return [Alert.of(json.loads(line)) for line in file if line.endswith("\n")]
 
-    def _look(self) -> None:
-        names = [path.name for path in self.directory.iterdir()]
+    def _look(self) -> Attempt:
+        names = frozenset(path.name for path in self.directory.iterdir())
         found = [name for name in map(parse_segment, names) if name is not None]
         full = {name.first for name in found if name.what == STEPS}
         # Numbers are written first, the full segment last: in between the log is still there.
         logs = {first for first in map(parse_log, names) if first is not None} - full
-        pieces: dict[int, Piece] = {}
-        for name in found:
-            if name.what == NUMBERS and name.first not in logs:
-                pieces[name.first] = self._segment(name.first, name.last, name.first in full)
-        for first in logs:
-            tail = self._tails.setdefault(
-                first, LogTail(self.directory / f"log-{first:08d}", first)
-            )
-            tail.follow()
-            pieces[first] = tail
-        self._tails = {first: tail for first, tail in self._tails.items() if first in logs}
-        with (self.directory / TARGETS_FILE).open(encoding="utf-8") as file:
-            self.targets = parse_targets(list(file))
-        self.pieces = [pieces[first] for first in sorted(pieces)]
+        tails = {first: self._tail(first).followed() for first in logs}
+        told, targets = self._targets()
+        if names == self._names and told == self._told and tails == self._tails:
+            return self
+        later = copy(self)
+        later._names, later._tails, later._told, later.targets = names, tails, told, targets
+        pieces: dict[int, Piece] = {
+            name.first: self._segment(name.first, name.last, name.first in full)
+            for name in found
+            if name.what == NUMBERS and name.first not in logs
+        }
+        pieces.update(tails)
+        later.pieces = [pieces[first] for first in sorted(pieces)]
+        return later
+
+    def _targets(self) -> tuple[int, list[TrendTarget]]:
+        """How many bytes of their file were read, and the targets; it only grows."""
+        with (self.directory / TARGETS_FILE).open("rb") as file:
+            file.seek(self._told)
+            content = file.read()
+        whole = content[: content.rfind(b"\n") + 1]
+        if not whole:
+            return self._told, self.targets
+        new = parse_targets(whole.decode().splitlines(keepends=True))
+        return self._told + len(whole), [*self.targets, *new]
+
+    def _tail(self, first: int) -> LogTail:
+        return self._tails.get(first) or LogTail(self.directory / log_name(first), first)
 
     def _segment(self, first: int, last: int, full: bool) -> Segment:
         key = (first, full)
@@ -99,36 +119,50 @@ class Stretch:
 
 
 class RankSeries:
-    """All attempts of a rank as one series."""
+    """All attempts of a rank as one series, as it was at one moment."""
 
     def __init__(self, rank: int, directory: Path) -> None:
         self.rank, self.directory = rank, directory
         self.targets: list[TrendTarget] = []
+        self.steps: Steps = np.zeros(0, dtype=np.int64)
+        """The numbers of all steps that can be shown one by one, ascending."""
         self._attempts: dict[int, Attempt] = {}
         self._stretches: list[Stretch] = []
-        self._columns: dict[int, dict[tuple[str, str], int]] = {}
+        self._columns: dict[Path, dict[tuple[str, str], int]] = {}
 
-    def refresh(self) -> None:
-        """See what was written since."""
+    def refreshed(self) -> RankSeries:
+        """The series as it is now; itself where nothing was written since. Raises OSError."""
         numbers = [parse_attempt(path.name) for path in self.directory.iterdir()]
-        for number in sorted(number for number in numbers if number is not None):
-            if number not in self._attempts:
-                self._attempts[number] = Attempt(self.directory / f"a{number}")
-        for attempt in self._attempts.values():
-            attempt.refresh()
-        self._stretches = _in_force(list(self._attempts.values()))
+        attempts = {
+            number: self._attempt(number).refreshed()
+            for number in sorted(number for number in numbers if number is not None)
+        }
+        if attempts == self._attempts:
+            return self
+        later = copy(self)
+        later._attempts = attempts
+        later._stretches = _in_force(list(attempts.values()))
+        parts = [stretch.piece.steps[: stretch.keep] for stretch in later._stretches]
+        later.steps = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        known = [attempt.targets for attempt in self._attempts.values()]
+        if [attempt.targets for attempt in attempts.values()] != known:
+            later._merge_targets()
+        return later
+
+    def has(self, key: tuple[str, str]) -> bool:
+        """Whether any attempt has measured a target."""
+        return any(key in columns for columns in self._columns.values())
+
+    def _attempt(self, number: int) -> Attempt:
+        return self._attempts.get(number) or Attempt(self.directory / attempt_folder(number))
+
+    def _merge_targets(self) -> None:
         merged = {t.key: t for attempt in self._attempts.values() for t in attempt.targets}
         self.targets = sorted(merged.values(), key=lambda target: target.order)
         self._columns = {
-            id(attempt): {target.key: column for column, target in enumerate(attempt.targets)}
+            attempt.directory: {target.key: column for column, target in enumerate(attempt.targets)}
             for attempt in self._attempts.values()
         }
-
-    @property
-    def steps(self) -> Steps:
-        """The numbers of all steps that can be shown one by one, ascending."""
-        parts = [stretch.piece.steps[: stretch.keep] for stretch in self._stretches]
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     def alerts(self) -> list[Alert]:
         """The alerts of the steps that count."""
@@ -175,7 +209,7 @@ class RankSeries:
             attempt: np.asarray([known.get(key, -1) for key in keys], dtype=np.intp)
             for attempt, known in self._columns.items()
         }
-        found = [(stretch, columns[id(stretch.attempt)]) for stretch in self._stretches]
+        found = [(stretch, columns[stretch.attempt.directory]) for stretch in self._stretches]
         for stretch, chosen in found:
             stretch.piece.expect(number, chosen, level)
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,14 @@ from builder.errors import InputError
 from builder.series.pieces import Steps, Values
 from builder.series.rank_series import RankSeries
 from msprobe_core.format.alerts import Alert
-from msprobe_core.format.series import LEVELS, RUN_FILE, VERSION, TrendTarget, parse_rank
+from msprobe_core.format.series import (
+    LEVELS,
+    RUN_FILE,
+    VERSION,
+    TrendTarget,
+    parse_rank,
+    rank_folder,
+)
 
 Key = tuple[str, str]
 _ENOUGH = 0.75
@@ -37,7 +45,7 @@ class Heat:
 
 
 class TrendRun:
-    """The trends below a folder; `refresh` sees what was written since.
+    """The trends below a folder as they were at one moment; `refreshed` is as they are now.
 
     A target that several ranks wrote is shown from the first of them unless a rank is named.
     Raises TrendError.
@@ -45,39 +53,55 @@ class TrendRun:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._started = _start_of(path)
         self.facts = _facts(path)
         self.ranks: dict[int, RankSeries] = {}
         self.targets: list[TrendTarget] = []
+        self.steps: Steps = np.zeros(0, dtype=np.int64)
+        """The steps of all ranks, ascending."""
         self._home: dict[Key, int] = {}
-        self.refresh()
+        self._look()
 
-    def refresh(self) -> None:
-        """See what was written since. Raises TrendError."""
+    def refreshed(self) -> TrendRun:
+        """The run as it is now; this one stays as it is for those who read it. Raises TrendError.
+
+        Where the training was started since, all is read anew: what was there may be gone.
+        """
+        if _start_of(self.path) != self._started:
+            return TrendRun(self.path)
+        later = copy(self)
+        later._look()
+        return later
+
+    def _look(self) -> None:
+        known = self.ranks
         try:
-            for folder in self.path.iterdir():
-                rank = parse_rank(folder.name)
-                if rank is not None and rank not in self.ranks:
-                    self.ranks[rank] = RankSeries(rank, folder)
-            self.ranks = dict(sorted(self.ranks.items()))
-            for series in self.ranks.values():
-                series.refresh()
+            numbers = [parse_rank(path.name) for path in self.path.iterdir()]
+            self.ranks = {
+                rank: (
+                    known.get(rank) or RankSeries(rank, self.path / rank_folder(rank))
+                ).refreshed()
+                for rank in sorted(number for number in numbers if number is not None)
+            }
         except (OSError, ValueError) as error:
             raise TrendError(
                 f"{self.path}: {error}", "copy the folder again, or remove the broken attempt"
             ) from error
+        if self.ranks == known:
+            return
+        parts = [series.steps for series in self.ranks.values()]
+        self.steps = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+        if [s.targets for s in self.ranks.values()] != [s.targets for s in known.values()]:
+            self._merge_targets()
+
+    def _merge_targets(self) -> None:
         found = {t.key: (rank, t) for rank, s in reversed(self.ranks.items()) for t in s.targets}
         self._home = {key: rank for key, (rank, _) in found.items()}
         self.targets = sorted((t for _, t in found.values()), key=lambda target: target.order)
 
-    @property
-    def steps(self) -> Steps:
-        """The steps of all ranks, ascending."""
-        parts = [series.steps for series in self.ranks.values()]
-        return np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
-
     def ranks_of(self, key: Key) -> list[int]:
         """The ranks that wrote a target."""
-        return [r for r, s in self.ranks.items() if any(t.key == key for t in s.targets)]
+        return [rank for rank, series in self.ranks.items() if series.has(key)]
 
     def line(
         self, key: Key, statistic: str = "norm", rank: int | None = None
@@ -110,9 +134,11 @@ class TrendRun:
         steps = self.steps
         low, high = between or ((int(steps[0]), int(steps[-1])) if len(steps) else (0, 0))
         inside = steps[(steps >= low) & (steps <= high)]
-        edges = inside[np.linspace(0, len(inside), min(columns, len(inside)) + 1).astype(int)[:-1]]
-        values = np.full((len(keys), len(edges)), -np.inf, dtype=np.float32)
         level = max((n for n in LEVELS if len(inside) / n >= columns * _ENOUGH), default=1)
+        # No more columns than groups: one without any would look as if nothing had been measured.
+        count = min(columns, len(inside) // level)
+        edges = inside[np.linspace(0, len(inside), count + 1).astype(int)[:-1]]
+        values = np.full((len(keys), len(edges)), -np.inf, dtype=np.float32)
         for series, chosen in self._by_rank(keys):
             wanted = [keys[i] for i in chosen]
             at, found = _grouped(series, wanted, statistic, level)
@@ -161,6 +187,15 @@ def is_run(folder: Path) -> bool:
     except TrendError:
         return False
     return True
+
+
+def _start_of(path: Path) -> tuple[int, int] | None:
+    """Changes when a training is started in the folder, and `run.json` written with it."""
+    try:
+        state = (path / RUN_FILE).stat()
+    except OSError:  # `_facts` says what is wrong
+        return None
+    return state.st_mtime_ns, state.st_ino
 
 
 def _facts(path: Path) -> Mapping[str, Any]:

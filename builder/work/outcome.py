@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from builder.diagnosis.causes import Place
 from builder.diagnosis.communication import Message
+from builder.flow.weights import WeightPrints
 from builder.reasons import Reason
 
 
@@ -36,6 +37,16 @@ class StoredFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class Reader:
+    """A node of the problem side that reads weights: its id, name, place in a step and score."""
+
+    node: int
+    name: str
+    sort_key: tuple[int, int]
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class RuleState:
     """Whether a layer mapping's rule fitted a module, and whether it led to one."""
 
@@ -55,9 +66,10 @@ class PairOutcome:
     are of if there are two; `unfit` are the rules of a user for calls that fit none; `broken` the
     files of values that cannot be read; `ties` are the names of
     the calls in which rounding decided what was picked; `late` and `tolerated` are
-    for the next step to look at; `graphs` and `messages` stand in the order problem, benchmark. Of
+    for the next step to look at; `graphs`, `messages` and `weights` (by `readers`) stand in the
+    order problem, benchmark. Of
     merged ranks: the layouts of both sides, how many values were compared, of these by bounds and
-    by an assumed layout, and how many set aside by reason.
+    by an assumed layout, how many set aside by reason, and where each rank of the problem stands.
     """
 
     step: int
@@ -85,9 +97,12 @@ class PairOutcome:
     tolerated: frozenset[Hashable] = frozenset()
     graphs: tuple[int, ...] = ()
     messages: tuple[tuple[Message, ...], ...] = ()
+    readers: tuple[Reader, ...] = ()
+    weights: tuple[WeightPrints, ...] = ()
     layouts: tuple[str, str] | None = None
     values: Mapping[str, int] = field(default_factory=dict)
     set_aside: Mapping[str, int] = field(default_factory=dict)
+    coordinates: Mapping[int, str] = field(default_factory=dict)
 
 
 def decided_ties(outcomes: Iterable[PairOutcome]) -> list[Reason]:

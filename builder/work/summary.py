@@ -13,14 +13,22 @@ from builder.compare.score import THRESHOLD
 from builder.diagnosis.causes import source_line
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.finding import Finding
+from builder.flow.weights import (
+    WeightPrints,
+    Weights,
+    prints_of,
+    weights_of_dump,
+    weights_of_run,
+)
 from builder.judge.verdict import Judgement
 from builder.match.frameworks.words import unfit_rules
 from builder.match.nodes import Matching, MatchRules
+from builder.match.step_phases import phase_key
 from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import named_values
 from builder.reasons import Reason
 from builder.work.merged import MergedMatch
-from builder.work.outcome import PairOutcome, RuleState, StoredFinding
+from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding
 from builder.work.pair import ComparedPair, PairResult
 
 
@@ -82,8 +90,46 @@ def outcome_of(
         tolerated=result.walked.tolerated,
         graphs=(problem.graph, benchmark.graph),
         messages=() if plan.is_merged else (_messages(problem), _messages(benchmark)),
+        **_handed_weights(result.pair, problem),
         **_merged_facts(result.pair.merged),
     )
+
+
+class _HandedWeights(TypedDict, total=False):
+    readers: tuple[Reader, ...]
+    weights: tuple[WeightPrints, ...]
+
+
+def _handed_weights(pair: ComparedPair, problem: Numbered) -> _HandedWeights:
+    """The weights of both sides by the problem's nodes that read them; nothing without updates."""
+    comparison, rank = pair.comparison, pair.plan.rank
+    assert comparison is not None
+    matching = comparison.matching
+    if pair.merged is not None:
+        sides = [weights_of_run(run) for run in (pair.merged.problem, pair.merged.benchmark)]
+    else:
+        sides = [weights_of_dump(t.dump, rank) for t in (matching.problem, matching.benchmark)]
+    if not all(sides):
+        return {}
+    nodes = [matching.problem.by_name.get(name) for name in _reader_names(sides[0])]
+    listed = [node for node in nodes if node is not None]
+    at = {node: place for place, node in enumerate(listed)}
+    scores = np.nan_to_num(comparison.node_score).tolist()
+    ours = {node.name: place for node, place in at.items()}
+    theirs = {
+        other.name: at[node] for node in listed if (other := matching.partner.get(node)) is not None
+    }
+    return {
+        "readers": tuple(
+            Reader(problem.id_of(n), n.name, phase_key(n, n.exec_order), scores[n.exec_order])
+            for n in listed
+        ),
+        "weights": (prints_of(sides[0], ours), prints_of(sides[1], theirs)),
+    }
+
+
+def _reader_names(weights: Weights) -> list[str]:
+    return list(dict.fromkeys(weight.reader for weight in weights.values()))
 
 
 def _broken_files(comparison: Comparison) -> tuple[str, ...]:
@@ -116,12 +162,13 @@ class _MergedFacts(TypedDict, total=False):
     layouts: tuple[str, str]
     values: dict[str, int]
     set_aside: dict[str, int]
+    coordinates: dict[int, str]
 
 
 def _merged_facts(merged: MergedMatch | None) -> _MergedFacts:
     if merged is None:
         return {}
-    resolution = merged.resolution
+    resolution, layout = merged.resolution, merged.problem.layout
     return {
         "layouts": (str(merged.problem.layout), str(merged.benchmark.layout)),
         "values": {
@@ -131,6 +178,7 @@ def _merged_facts(merged: MergedMatch | None) -> _MergedFacts:
             "told": len(resolution.told),
         },
         "set_aside": dict(resolution.set_aside),
+        "coordinates": {rank: layout.describe(rank) for rank in sorted(layout.places)},
     }
 
 

@@ -99,4 +99,5 @@ def _shifted(outcome: PairOutcome, graph: int, node: int) -> PairOutcome:
         late=None if outcome.late is None else finding(outcome.late),
         graphs=tuple(number + graph for number in outcome.graphs),
         messages=tuple(tuple(map(message, side)) for side in outcome.messages),
+        readers=tuple(replace(reader, node=reader.node + node) for reader in outcome.readers),
     )

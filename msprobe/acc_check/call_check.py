@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import torch
 
 from msprobe.acc_check import chance, ties
-from msprobe.acc_check.functions import Function, find_function
+from msprobe.acc_check.framework import Framework, Operator, Pair, Place, Results, Watch, Words
 from msprobe.acc_check.inputs import Inputs, Source, make_inputs
 from msprobe.acc_check.judge import (
     Judgement,
@@ -24,28 +24,15 @@ from msprobe.acc_check.judge import (
 )
 from msprobe.acc_check.measures import measure
 from msprobe.acc_check.plan import Call
+from msprobe.acc_check.pytorch import PYTORCH
 from msprobe.acc_check.rounding import CountTerms, RandomRounding, Rounding
 from msprobe.acc_check.rows import BLANK, CallRow, ValueRow
-from msprobe.acc_check.run import Place, Results, run
 from msprobe.acc_check.tolerance import COARSE, Deviation, call_format, unit
 from msprobe.acc_check.values import NotReproducible
 
 _WIDE = Place(wide=True)
 _NARROW = (torch.bfloat16, torch.float16)
 _NOT_THERE = ("not implemented for", "is not implemented", "not supported")
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """What is compared: `reference` None means float64 on the CPU.
-
-    `shortens` are the units that the device rounds matrix and convolution inputs to in float32.
-    """
-
-    device: Place
-    reference: Place | None = None
-    shortens: tuple[float, float] = (0.0, 0.0)
-    seed: int = 1234
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +45,27 @@ class Checked:
     reference: Results | None = None
 
 
-def check_call(call: Call, source: Source, pair: Pair) -> Checked:
+def check_call(call: Call, source: Source, pair: Pair, framework: Framework = PYTORCH) -> Checked:
     """Never raises for what a call does; every outcome is a row."""
     if call.skip is not None:
         return _skipped(call, call.skip)
     try:
-        function = find_function(call.prefix, call.api)
+        operator = framework.find(call)
         inputs = make_inputs(call, source)
     except NotReproducible as reason:
         return _skipped(call, str(reason))
-    return _Run(call, function, inputs, pair).checked()
+    return _Run(call, operator, inputs, pair).checked()
 
 
 class _Run:
     """One call, run on both sides."""
 
-    def __init__(self, call: Call, function: Function, inputs: Inputs, pair: Pair) -> None:
-        self._call, self._function, self._inputs, self._pair = call, function, inputs, pair
+    def __init__(self, call: Call, operator: Operator, inputs: Inputs, pair: Pair) -> None:
+        self._call, self._operator, self._inputs, self._pair = call, operator, inputs, pair
+
+    @cached_property
+    def _words(self) -> Words:
+        return self._operator.words(self._inputs)
 
     def checked(self) -> Checked:
         counter = CountTerms()
@@ -94,9 +85,9 @@ class _Run:
             values = list(self._judge(device, reference, deviation))
         return Checked(_call_row(self._call, values), self._inputs, device, reference)
 
-    def _on(self, place: Place, watch: Any = None) -> Results:  # noqa: ANN401 - a run's Watch
-        torch.manual_seed(self._pair.seed)
-        return run(self._function, self._call.api, self._inputs, place, watch)
+    def _on(self, place: Place, watch: Watch | None = None, draw: int = 0) -> Results:
+        torch.manual_seed(self._pair.seed + draw)
+        return self._operator.run(self._inputs, place, watch)
 
     def _on_device(self) -> tuple[Results, Place]:
         """Under autocast where the recorded formats say that the call ran so."""
@@ -126,6 +117,7 @@ class _Run:
         if place.autocast is not None:
             dtypes.append(place.autocast)
         shape = call_format(dtypes, shortens=self._pair.shortens)
+        shape = replace(shape, exponential=self._pair.exponential)
         if place.autocast is not None:
             shape = replace(shape, add=shape.store)  # autocast rounds the inputs, too
 
@@ -161,8 +153,8 @@ class _Run:
         if not (device.dtype.is_floating_point or device.dtype.is_complex):
             return self._integers(kind, device, reference)
         exact = getattr(deviation.exact, kind)[path]
-        args, kwargs = self._inputs.args, self._inputs.kwargs
-        if kind == "outputs" and ties.is_unordered(self._call.api, args, kwargs):
+        words = self._words
+        if kind == "outputs" and ties.is_unordered(words.api, words.args, words.kwargs):
             device, reference, exact = (each.sort().values for each in (device, reference, exact))
         twice = self._pair.reference is not None
         for level in range(COARSE + 1):
@@ -173,16 +165,14 @@ class _Run:
         return rounded_between(judged, device.dtype) if level == COARSE else judged
 
     def _integers(self, kind: str, device: torch.Tensor, reference: torch.Tensor) -> Judgement:
-        if kind == "outputs" and device.dtype != torch.bool and ties.chooses(self._call.api):
-            args, kwargs = self._inputs.args, self._inputs.kwargs
-            return ties.judge_positions(self._call.api, args, kwargs, device, reference)
+        words = self._words
+        if kind == "outputs" and device.dtype != torch.bool and ties.chooses(words.api):
+            return ties.judge_positions(words.api, words.args, words.kwargs, device, reference)
         return judge_integers(device, reference)
 
     def _judge_chance(self, device: Results, exact: Results) -> Iterator[ValueRow]:
-        draws = [exact]
-        for number in range(1, chance.REFERENCE_DRAWS):
-            torch.manual_seed(self._pair.seed + number)
-            draws.append(run(self._function, self._call.api, self._inputs, _WIDE))
+        others = range(1, chance.REFERENCE_DRAWS)
+        draws = [exact, *(self._on(_WIDE, draw=number) for number in others)]
         for kind, direction, label in _KINDS[:2]:
             for path, ours in getattr(device, kind).items():
                 name = f"{self._call.name}.{direction}.{label}.{path}"
@@ -195,10 +185,11 @@ class _Run:
             return form
         if not isinstance(device, torch.Tensor):
             return Judgement("pass", "drawn at random")
-        if kind == "outputs" and chance.is_dropout(self._call.api):
+        words = self._words
+        if kind == "outputs" and chance.is_dropout(words.api):
             epsilon = 2 * unit(device.dtype)
-            return chance.judge_dropout(device, self._inputs.args, self._inputs.kwargs, epsilon)
-        return chance.judge_draw(self._call.api, device, references)
+            return chance.judge_dropout(device, words.args, words.kwargs, epsilon)
+        return chance.judge_draw(words.api, device, references)
 
     # --- calls that cannot be compared -----------------------------------------------------------
 

@@ -8,8 +8,7 @@ from importlib import import_module, util
 import torch
 
 from builder.errors import InputError
-from msprobe.acc_check.call_check import Pair
-from msprobe.acc_check.run import Place
+from msprobe.acc_check.framework import Pair, Place
 
 _TF32, _HF32 = 2.0**-11, 2.0**-12
 _COMPILED = "compile"
@@ -26,7 +25,7 @@ def choose_pair(devices: Sequence[str], number: int, reference: str, seed: int) 
     """
     device = _place(devices[number % len(devices)]) if devices else Place(_first())
     other = None if reference == _EXACT else _place(reference)
-    return Pair(device, other, _shortened(device.device), seed)
+    return Pair(device, other, _shortened(device.device), seed=seed)
 
 
 def describe(pair: Pair) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from msprobe.acc_check.call_check import Checked
-from msprobe.acc_check.run import Results
+from msprobe.acc_check.framework import Results
 
 
 def save_error_data(checked: Checked, folder: Path) -> None:

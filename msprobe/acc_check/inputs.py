@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from msprobe.acc_check.draw import draw
@@ -30,6 +31,13 @@ class Inputs:
     expected: tuple[torch.dtype | None, ...]
     is_recorded: bool
 
+    def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """All tensors among the arguments, each by where it stands: `0`, `1.2`, `weight`."""
+        for number, arg in enumerate(self.args):
+            yield from _tensors(arg, str(number))
+        for key, value in self.kwargs.items():
+            yield from _tensors(value, key)
+
 
 class Source:
     """Makes tensors of specifications: reads them from a folder or draws them with a seed."""
@@ -48,7 +56,7 @@ class Source:
             return draw(spec, self._seed + zlib.crc32(place.encode()))
         if spec.file is None:
             raise NotReproducible(f"{place}: the dump names no file for it")
-        return _load(self._folder / spec.file)
+        return _load(self._folder / spec.file, spec)
 
 
 def make_inputs(call: Call, source: Source) -> Inputs:
@@ -59,12 +67,15 @@ def make_inputs(call: Call, source: Source) -> Inputs:
     assert isinstance(kwargs, dict)
     forward = f"{call.name}.forward.input"
 
-    def tensor(spec: TensorSpec, place: str) -> torch.Tensor:
-        made = source.tensor(spec, place)
-        return made.requires_grad_(spec.requires_grad and _differentiable(spec.dtype))
-
     gradients, expected = [], _specs(decode(call.forward.get("output")))
     recorded = None if call.backward is None else decode(call.backward.get("input"))
+    wanted = _wanted(call, len(_specs([args, kwargs], tensors_only=True)))
+
+    def tensor(spec: TensorSpec, place: str) -> torch.Tensor:
+        made = source.tensor(spec, place)
+        needs = next(wanted) if spec.requires_grad is None else spec.requires_grad
+        return made.requires_grad_(needs and _differentiable(spec.dtype))
+
     if isinstance(recorded, list):
         gradients = [
             None if spec is None else source.tensor(spec, f"{call.name}.backward.input.{number}")
@@ -91,8 +102,31 @@ def map_tree(tree: Tree, change: Callable[[TensorSpec, str], object], path: str)
     return tree
 
 
-def _specs(tree: Tree) -> list[TensorSpec | None]:
-    return list(_walk_specs(tree))
+def _tensors(tree: Tree, path: str) -> Iterator[tuple[str, torch.Tensor]]:
+    if isinstance(tree, torch.Tensor):
+        yield path, tree
+    elif isinstance(tree, list):
+        for number, each in enumerate(tree):
+            yield from _tensors(each, f"{path}.{number}")
+    elif isinstance(tree, dict):
+        for key, each in tree.items():
+            yield from _tensors(each, f"{path}.{key}")
+
+
+def _wanted(call: Call, tensors: int) -> Iterator[bool]:
+    """Whether each tensor needs a gradient, where its record does not say: those that got one.
+
+    A backward entry holds the gradients of all tensors of the call in their order, null where there
+    was none; one of another length, or of the reverse order, tells that any may have one.
+    """
+    sent = call.backward.get("output") if call.backward is not None else None
+    if call.backward is None or not isinstance(sent, list) or len(sent) != tensors:
+        return iter([call.backward is not None] * tensors)
+    return iter([gradient is not None for gradient in sent])
+
+
+def _specs(tree: Tree, *, tensors_only: bool = False) -> list[TensorSpec | None]:
+    return [spec for spec in _walk_specs(tree) if spec is not None or not tensors_only]
 
 
 def _walk_specs(tree: Tree) -> Iterator[TensorSpec | None]:
@@ -110,8 +144,11 @@ def _differentiable(dtype: torch.dtype) -> bool:
     return dtype.is_floating_point or dtype.is_complex
 
 
-def _load(path: Path) -> torch.Tensor:
+def _load(path: Path, spec: TensorSpec) -> torch.Tensor:
+    """What a file holds; a format that NumPy cannot name stands in it as float32."""
     try:
+        if path.suffix == ".npy":
+            return torch.from_numpy(np.load(path, allow_pickle=False)).to(spec.dtype)
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise NotReproducible(f"{path}: missing; dump again with task tensor") from None

@@ -9,17 +9,26 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from builder.dump.json_files import read_json
 from builder.errors import DumpError
 from msprobe_core.format import TENSOR_DIR
-from msprobe_core.format.names import EntryName, NameSyntaxError, parse_entry
+from msprobe_core.format.names import COMMUNICATION, EntryName, NameSyntaxError, parse_entry
 
 Record = Mapping[str, object]
 _DECODER = msgspec.json.Decoder(dict[str, object])
-_FRAMEWORKS = ("pytorch", "pt")
+TENSORS = ("torch.Tensor", "mindspore.Tensor")
+"""The types that a dump gives its tensors, PyTorch's and MindSpore's."""
+FrameworkName = Literal["pytorch", "mindspore"]
+_FRAMEWORKS: Mapping[object, FrameworkName] = {
+    "pytorch": "pytorch",
+    "pt": "pytorch",
+    "mindspore": "mindspore",
+    "ms": "mindspore",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,7 @@ class Plan:
 
     calls: tuple[Call, ...]
     tensors: Path | None
+    framework: FrameworkName = "pytorch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +65,19 @@ class Selection:
 
 
 def read_plan(dump: Path, selection: Selection | None = None) -> Plan:
-    """Read dump.json of level L1 or mix; raises DumpError if it is none of PyTorch."""
+    """Read dump.json of level L1 or mix; raises DumpError if it is of no framework known here."""
     content = read_json(dump, _DECODER)
-    framework = content.get("framework")
-    if framework not in _FRAMEWORKS:
-        raise DumpError(f"{dump}: framework is {framework!r}", "give a dump.json of PyTorch")
+    written = content.get("framework")
+    framework = _FRAMEWORKS.get(written) if isinstance(written, str) else None
+    if framework is None:
+        hint = "give a dump.json of PyTorch or MindSpore"
+        raise DumpError(f"{dump}: framework is {written!r}", hint)
     data = content.get("data")
     if not isinstance(data, Mapping):
         raise DumpError(f"{dump}: has no data", "give a dump.json of level L1 or mix")
     calls = tuple(_selected(_calls(data), selection or Selection()))
-    return Plan(calls, dump.parent / TENSOR_DIR if content.get("dump_data_dir") else None)
+    tensors = dump.parent / TENSOR_DIR if content.get("dump_data_dir") else None
+    return Plan(calls, tensors, framework)
 
 
 def find_call(plan: Plan, name: str) -> Call:
@@ -109,7 +122,8 @@ def _name(entry: EntryName) -> str:
 
 
 _BY_PREFIX = {
-    "Distributed": "communication needs the other ranks; it is not run alone",
+    **dict.fromkeys(COMMUNICATION, "communication needs the other ranks; it is not run alone"),
+    "Jit": "compiled code is no function that can be found by its name",
     "MindSpeed": "MindSpeed's functions need its own set-up; they are not run alone",
     "Triton": "a Triton kernel is no function that can be found by its name",
 }
@@ -153,7 +167,7 @@ _FORM_KEYS = ("type", "dtype", "shape", "requires_grad")
 
 def _without_numbers(value: object) -> object:
     if isinstance(value, Mapping):
-        tensor = value.get("type") == "torch.Tensor"
+        tensor = value.get("type") in TENSORS
         kept = _FORM_KEYS if tensor else tuple(value)
         return {key: _without_numbers(value.get(key)) for key in kept}
     if isinstance(value, list):

@@ -35,6 +35,9 @@ class Format:
     Below `normal` the format of results has no smaller units: what is stored there is off by
     `store · normal`, however small it is (gradual underflow; N. Higham, Accuracy and Stability of
     Numerical Algorithms, 2.2).
+
+    `exponential` is how far, relative to them, exponentials may lie of a device that approximates
+    them by more than the format rounds.
     """
 
     store: float
@@ -42,6 +45,7 @@ class Format:
     matrix: float = 0.0
     convolution: float = 0.0
     normal: float = 0.0
+    exponential: float = 0.0
 
 
 @dataclass(slots=True)
@@ -114,6 +118,9 @@ class RandomRounding(TorchDispatchMode):
         result = func(*new_args, **new_kwargs)
         if not _floats(result) and not func._schema.is_mutable:
             return func(*args, **kwargs)  # a comparison rounds nothing
+        approximate = self._rounding.format.exponential
+        if approximate and name in _EXPONENTIALS and isinstance(result, torch.Tensor):
+            return self._perturbation(approximate).applied(result, in_place=func._schema.is_mutable)
         return result
 
     def _terms(self, func: Operator, name: str, inputs: Sequence[torch.Tensor]) -> int:
@@ -198,6 +205,12 @@ class _Perturbation:
         self._stored = stored
         self._scalar = scalar
         self._given = given
+
+    def applied(self, result: torch.Tensor, *, in_place: bool) -> torch.Tensor:
+        """A result of which each element is off by itself, as of an approximation."""
+        noise = torch.rand(result.shape, generator=self._generator, dtype=torch.float64)
+        factor = noise.mul_(2 * self._unit).add_(1 - self._unit)
+        return result.mul_(factor) if in_place else result * factor
 
     def arguments(self, func: Operator, args: Tree, kwargs: Tree) -> tuple[Tree, Tree]:
         written = _written(func, args, kwargs)
@@ -293,6 +306,8 @@ _EXACT = frozenset(
     "isclose copysign clone copy lift_fresh cat stack index_select index gather slice_backward "
     "select_backward embedding constant_pad_nd".split()
 )
+# What consists of one exponential; other operators are taken apart into these.
+_EXPONENTIALS = frozenset("exp exp2 expm1 sigmoid tanh".split())
 # Operators that devices compute in several kernels, or that add into memory of the call's format.
 _ROUND_BETWEEN = frozenset(
     "index_add scatter_add scatter_reduce index_put embedding_dense_backward embedding_backward "

@@ -2,45 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from msprobe.acc_check.framework import Place, Results, Watch
 from msprobe.acc_check.functions import Function, changes_arguments
 from msprobe.acc_check.inputs import Inputs, Tree
 
 _LARGEST_STATISTICS = 1 << 16
 _WIDE = {torch.complex32: torch.complex128, torch.complex64: torch.complex128}
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where and how a call runs: `wide` means in float64, whatever the format of its inputs."""
-
-    device: str = "cpu"
-    wide: bool = False
-    compiled: bool = False
-    autocast: torch.dtype | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """What a run gave, on the CPU: outputs by their position, changed inputs by theirs, gradients.
-
-    `gradients` has one element for each tensor among the inputs, None where there is none.
-    `drew` says that the call took random numbers.
-    """
-
-    outputs: dict[str, Any]
-    changed: dict[str, torch.Tensor]
-    gradients: dict[str, torch.Tensor | None]
-    drew: bool
-
-
-Watch = Callable[[set[int]], AbstractContextManager[object]]
 
 
 def run(
@@ -68,7 +42,7 @@ def run(
         and (tensor._version != versions[path] or copies.differs(path, tensor))
     }
     return Results(
-        outputs={path: _home(leaf) for path, leaf in _paths(output)},
+        outputs={path: _home(leaf) for path, leaf in leaf_paths(output)},
         changed=changed,
         gradients={path: None if g is None else _home(g) for path, g in gradients.items()},
         drew=not torch.equal(before, torch.get_rng_state()),
@@ -113,7 +87,7 @@ class _Copies:
         if tensor.requires_grad or tensor.numel() > _LARGEST_STATISTICS or _is_float8(tensor):
             return False
         before, now = self._moved(self._given[path]), tensor.detach()
-        return not bool(((now == before) | ((now != now) & (before != before))).all())  # noqa: PLR0124
+        return not same_numbers(before, now)
 
     def storages(self) -> set[int]:
         """The addresses of what was given: everything else is computed."""
@@ -167,6 +141,11 @@ def widened(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype.is_floating_point else _WIDE.get(dtype, dtype)
 
 
+def same_numbers(before: torch.Tensor, now: torch.Tensor) -> bool:
+    """Whether two tensors of one shape hold the same; NaN is NaN."""
+    return bool(((now == before) | ((now != now) & (before != before))).all())  # noqa: PLR0124
+
+
 def _is_float8(tensor: torch.Tensor) -> bool:
     return tensor.dtype.is_floating_point and tensor.dtype.itemsize == 1
 
@@ -202,19 +181,20 @@ def _autocast(place: Place) -> AbstractContextManager[object]:
     return torch.autocast(torch.device(place.device).type, place.autocast)
 
 
-def _paths(value: object, path: str = "") -> Iterator[tuple[str, Any]]:
+def leaf_paths(value: object, path: str = "") -> Iterator[tuple[str, Any]]:
+    """What is in tuples, lists and dicts, each by where it stands."""
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
         for number, each in enumerate(value):
-            yield from _paths(each, f"{path}.{number}" if path else str(number))
+            yield from leaf_paths(each, f"{path}.{number}" if path else str(number))
     elif isinstance(value, dict):
         for key, each in value.items():
-            yield from _paths(each, f"{path}.{key}" if path else str(key))
+            yield from leaf_paths(each, f"{path}.{key}" if path else str(key))
     elif value is not None:
         yield path or "0", value
 
 
 def _leaves(value: object) -> list[Any]:
-    return [leaf for _, leaf in _paths(value)]
+    return [leaf for _, leaf in leaf_paths(value)]
 
 
 def _home(value: Any) -> Any:  # noqa: ANN401 - outputs may be anything

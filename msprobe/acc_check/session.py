@@ -94,6 +94,7 @@ def _setup(options: Options, plan: Plan, error_data: Path | None) -> Setup:
         tensors=plan.tensors,
         error_data=error_data,
         jit_compile=options.jit_compile,
+        framework=plan.framework,
     )
 
 

@@ -5,7 +5,7 @@ Where elements are equal any of them may be named, so what stands at the named p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -39,7 +39,7 @@ def chooses(api: str) -> bool:
 
 def judge_positions(
     api: str,
-    args: list[Any],
+    args: Sequence[Any],
     kwargs: Mapping[str, Any],
     device: torch.Tensor,
     reference: torch.Tensor,
@@ -63,16 +63,16 @@ def judge_positions(
     return Judgement("pass", "equal elements are chosen in another order")
 
 
-def is_unordered(api: str, args: list[Any], kwargs: Mapping[str, Any]) -> bool:
+def is_unordered(api: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """Whether the call leaves the order of its results open (`topk(sorted=False)`)."""
     return api == "topk" and not _is_sorted(api, args, kwargs)
 
 
-def _is_sorted(api: str, args: list[Any], kwargs: Mapping[str, Any]) -> bool:
+def _is_sorted(api: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     return api != "topk" or bool(kwargs.get("sorted", args[4] if len(args) > 4 else True))
 
 
-def _dim(api: str, args: list[Any], kwargs: Mapping[str, Any]) -> int | None:
+def _dim(api: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int | None:
     position, default = _DIMENSION[api]
     dim = kwargs.get("dim", args[position] if len(args) > position else default)
     return dim if isinstance(dim, int) else None

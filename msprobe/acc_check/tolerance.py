@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import torch
 
+from msprobe.acc_check.framework import Results
 from msprobe.acc_check.rounding import Format, Rounding
-from msprobe.acc_check.run import Results
 
 FACTOR = 4.0
 COARSE = 4  # the last level

@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from msprobe.acc_check.plan import TENSORS
+
 
 class NotReproducible(Exception):  # noqa: N818 - an outcome: the call becomes a row with its reason
     """A call that the dump does not hold enough of; the text says what is missing."""
@@ -19,7 +21,10 @@ class NotReproducible(Exception):  # noqa: N818 - an outcome: the call becomes a
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """What the dump says of a tensor; the statistics are None where it has none."""
+    """What the dump says of a tensor; the statistics are None where it has none.
+
+    `requires_grad` is None where the dump does not say, as those of MindSpore.
+    """
 
     dtype: torch.dtype
     shape: tuple[int, ...]
@@ -27,7 +32,7 @@ class TensorSpec:
     minimum: float | None = None
     mean: float | None = None
     norm: float | None = None
-    requires_grad: bool = False
+    requires_grad: bool | None = False
     file: str | None = None
     nan_count: int = 0
     inf_count: int = 0
@@ -40,7 +45,7 @@ def decode(record: object) -> object:
     if not isinstance(record, Mapping):
         return record
     kind = record.get("type")
-    if kind == "torch.Tensor" or (kind is None and "dtype" in record and "shape" in record):
+    if kind in TENSORS or (kind is None and "dtype" in record and "shape" in record):
         return _tensor(record)
     if isinstance(kind, str) and "value" in record:
         return _scalar(kind, record["value"])
@@ -58,11 +63,16 @@ def _tensor(record: Mapping[str, object]) -> TensorSpec:
         minimum=_number(record.get("Min")),
         mean=_number(record.get("Mean")),
         norm=_number(record.get("Norm")),
-        requires_grad=bool(record.get("requires_grad")),
+        requires_grad=_requires_grad(record),
         file=name if isinstance(name, str) else None,
         nan_count=_count(record.get("nan_count")),
         inf_count=_count(record.get("inf_count")),
     )
+
+
+def _requires_grad(record: Mapping[str, object]) -> bool | None:
+    said = record.get("requires_grad")
+    return None if said is None and record.get("type") == TENSORS[1] else bool(said)
 
 
 def _number(value: object) -> float | None:
@@ -79,7 +89,8 @@ def _count(value: object) -> int:
 
 
 def _dtype(name: object) -> torch.dtype:
-    dtype = getattr(torch, str(name).rpartition(".")[2], None)
+    # MindSpore's are those of PyTorch in other letters: Float32, BFloat16, Bool.
+    dtype = getattr(torch, str(name).rpartition(".")[2].lower(), None)
     if not isinstance(dtype, torch.dtype):
         raise NotReproducible(f"this torch has no format {name}")
     return dtype
@@ -115,6 +126,7 @@ _SCALARS: dict[str, Callable[[Any], object]] = {
     "ellipsis": lambda _: ...,
     "torch.Size": lambda value: torch.Size([size or 0 for size in _integers(value)]),
     "torch.dtype": _dtype,
+    "mindspore.dtype": _dtype,
     "torch.device": lambda value: torch.device(str(value)),
     "torch.memory_format": _memory_format,
 }

@@ -7,10 +7,16 @@ import warnings
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from msprobe.acc_check.plan import Call
+from builder.errors import InputError
+from msprobe.acc_check.plan import Call, FrameworkName
 from msprobe.acc_check.rows import BLANK, CallRow
 from msprobe.acc_check.standards import Standard
+
+if TYPE_CHECKING:
+    from msprobe.acc_check.framework import Framework, Pair
+    from msprobe.acc_check.inputs import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +30,7 @@ class Setup:
     tensors: Path | None = None
     error_data: Path | None = None
     jit_compile: bool = False
+    framework: FrameworkName = "pytorch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +52,19 @@ def work(connection: Connection, number: int, setup: Setup) -> None:
     """Answer each call with its row until the connection closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us ends us
     warnings.simplefilter("ignore")  # torch's advice on single operators is not for the user
-    import torch
-
-    from builder.errors import InputError
-    from msprobe.acc_check.devices import choose_pair, describe, set_jit
-    from msprobe.acc_check.inputs import Source
-
-    torch.set_num_threads(1)
     try:
-        pair = choose_pair(setup.devices, number, setup.reference, setup.seed)
+        bench = _bench(number, setup)
     except InputError as error:
         connection.send(Refused(error.message, error.hint))
         return
-    if setup.jit_compile:
-        set_jit(jit_compile=True)
-    source = Source(setup.tensors, setup.seed)
-    _row(_WARM_UP, Source(None, setup.seed), pair, replace(setup, error_data=None))
-    connection.send(Ready(describe(pair)))
+    connection.send(Ready(bench.framework.describe(bench.pair)))
     while True:
         try:
             call = connection.recv()
         except EOFError:
             return
         try:
-            row = _row(call, source, pair, setup)
+            row = _row(call, bench, setup)
         except Exception as error:  # one call that we cannot judge must not take others with it
             said = " ".join(str(error).split())
             reason = f"it could not be judged: {type(error).__name__}: {said}; please report this"
@@ -76,27 +72,59 @@ def work(connection: Connection, number: int, setup: Setup) -> None:
         connection.send(row)
 
 
-# Torch loads its matrix library, its autograd engine and more with the first call.
-_TENSOR = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [64, 64]}
-_GIVEN = {**_TENSOR, "Max": 1.0, "Min": -1.0, "requires_grad": True}
-_WARM_UP = Call(
-    "Functional.linear.0",
-    "Functional",
-    "linear",
-    {"input_args": [_GIVEN, _GIVEN], "input_kwargs": {}, "output": [_TENSOR]},
-    {"input": [_GIVEN], "output": []},
-)
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """What a worker checks its calls with."""
+
+    framework: Framework
+    source: Source
+    pair: Pair
 
 
-def _row(call: Call, source: object, pair: object, setup: Setup) -> CallRow:
-    from msprobe.acc_check.call_check import Pair, check_call, verdicts
+def _bench(number: int, setup: Setup) -> _Bench:
+    """Load the framework, choose the devices and run a first call; raises InputError."""
+    try:
+        import torch
+
+        from msprobe.acc_check.inputs import Source
+
+        framework = _load(setup.framework)
+    except ImportError as error:
+        raise _missing(error) from None
+    torch.set_num_threads(1)
+    pair = framework.choose_pair(setup.devices, number, setup.reference, setup.seed)
+    if setup.jit_compile:
+        framework.compile_operators()
+    drawn = _Bench(framework, Source(None, setup.seed), pair)
+    _row(framework.warm_up, drawn, replace(setup, error_data=None))
+    return replace(drawn, source=Source(setup.tensors, setup.seed))
+
+
+def _load(name: FrameworkName) -> Framework:
+    if name == "mindspore":
+        from msprobe.acc_check.mindspore.mindspore_framework import MindSpore
+
+        return MindSpore()
+    from msprobe.acc_check.pytorch import PYTORCH
+
+    return PYTORCH
+
+
+def _missing(error: ImportError) -> InputError:
+    if error.name == "torch":
+        return InputError(
+            "acc_check needs PyTorch, which computes the reference for any framework",
+            "pip install torch; that for the CPU is enough",
+        )
+    return InputError(str(error), "run acc_check where the framework of the dump is installed")
+
+
+def _row(call: Call, bench: _Bench, setup: Setup) -> CallRow:
+    from msprobe.acc_check.call_check import check_call, verdicts
     from msprobe.acc_check.error_data import save_error_data
-    from msprobe.acc_check.inputs import Source
     from msprobe.acc_check.standards import by_standard
 
-    assert isinstance(source, Source)
-    assert isinstance(pair, Pair)
-    checked = check_call(call, source, pair)
+    checked = check_call(call, bench.source, bench.pair, bench.framework)
     row = checked.row
     if row.values:
         values = [by_standard(value, setup.standard) for value in row.values]

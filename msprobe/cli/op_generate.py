@@ -36,11 +36,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Exit:
     """Write the script and say how to run it."""
+    from builder.errors import InputError
     from msprobe.acc_check.inputs import Source
     from msprobe.acc_check.plan import find_call, read_plan
     from msprobe.acc_check.reproduction import write_script
 
     plan = read_plan(options.api_info_file)
+    if plan.framework != "pytorch":
+        raise InputError(
+            f"{options.api_info_file}: scripts are written of calls of PyTorch only",
+            "check the calls of this dump with acc_check; -save_error_data keeps their data",
+        )
     call = find_call(plan, options.name)
     source = Source(plan.tensors, options.seed)
     for path in write_script(call, source, options.out, options.seed):

@@ -96,8 +96,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _without_framework(arguments: Sequence[str]) -> Sequence[str]:
     # Until 2025 the framework came before the command: msprobe -f pytorch run_ut …
-    former = tuple(arguments[:2]) in (("-f", "pytorch"), ("--framework", "pytorch"))
-    return arguments[2:] if former else arguments
+    # The dump says which it is.
+    former = len(arguments) > 1 and arguments[0] in ("-f", "--framework")
+    return arguments[2:] if former and arguments[1] in ("pytorch", "mindspore") else arguments
 
 
 def _tolerate_any_path() -> None:

@@ -205,7 +205,7 @@ class Service:
         return config.slice if part is None else (*config.slice, part)
 
     def _check_model(self, model: object, token_range: list[int] | None) -> None:
-        if model is None and self.config.records_modules:
+        if model is None and self.config.records_modules and not self.config.records_kernels:
             raise LifecycleError(
                 f"level {self.config.level!r} records modules; call start(model=…) or set level L1"
             )

@@ -14,7 +14,7 @@ class Selection:
     def __init__(self, config: Config) -> None:
         self._scope = config.scope
         self._list = config.list + _loaded_only(config)
-        self._expands = config.level == "mix" or bool(_loaded_only(config))
+        self._expands = config.level in ("mix", "L2") or bool(_loaded_only(config))
         self.only_abnormal = config.task == "overflow_check"
         self._inside_scope = not config.scope
         self.values = config.task != "structure"

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import TypeVar
 
@@ -63,6 +64,11 @@ class Trace:
     def closed(self) -> bool:
         """Whether nothing is recorded any more: the step has ended, or its disk has failed."""
         return self._ended or self._output.failed
+
+    @property
+    def directory(self) -> Path:
+        """Where the step is written."""
+        return self._output.directory
 
     def report(self, where: str, error: BaseException) -> None:
         """Note what recording could not do; it never reaches the user's step."""

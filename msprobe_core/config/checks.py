@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from pathlib import Path
 
 from msprobe_core.config.schema import Field
 from msprobe_core.config.slices import Slice
-from msprobe_core.errors import ConfigError
+from msprobe_core.errors import ConfigError, nearest
 
 _RANGE = re.compile(r"(\d+)-(\d+)", re.ASCII)
 
@@ -23,9 +22,7 @@ def refuse_unknown(place: str, key: object, known: Iterable[str]) -> None:
     names = list(known)
     if key in names:
         return
-    near = get_close_matches(str(key), names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
-    raise ConfigError(f"{place}: unknown key {key!r}", hint)
+    raise ConfigError(f"{place}: unknown key {key!r}", nearest(key, names))
 
 
 def check_value(place: str, field: Field, value: object) -> object:

@@ -23,18 +23,12 @@ _TASKS_ELSEWHERE = {
 def refuse_unsupported(place: str, raw: dict[str, Any], of_kernels: bool = False) -> None:
     """Raise ConfigError for tasks and levels that this dumper does not have, saying why.
 
-    `of_kernels` tells that its framework dumps kernels (level L2).
+    `of_kernels` tells that its framework dumps the kernels of a static graph (level L2).
     """
     task, level = raw.get("task"), raw.get("level")
     if isinstance(task, str) and task in _TASKS_ELSEWHERE:
         why, instead = _TASKS_ELSEWHERE[task]
         raise ConfigError(f"{place}: task is {task!r}; {why}", instead)
-    if level == "L2" and not of_kernels:
-        raise ConfigError(
-            f"{place}: level is 'L2'; kernel dumps need an Ascend NPU with torch_npu, which this "
-            "process does not have",
-            "choose L0, L1, mix or debug",
-        )
     if task == EXCEPTION_DUMP and not (of_kernels and level == "L2"):
         why = "it is for level L2" if of_kernels else "it exists for MindSpore only"
         raise ConfigError(f"{place}: task is {task!r}; {why}", "choose overflow_check")
@@ -50,14 +44,14 @@ def refuse_impossible(
     keys = set(explicit)
     for problem in (
         _scope(config),
-        _name_lists(config),
+        _name_lists(config, of_kernels),
         _asynchronous(config),
         _benchmark(config, keys),
         _format_of_files(config, of_kernels),
         _data_mode(config),
         _debug_level(config),
         _graph_mode(config),
-        _kernels(config),
+        _kernels(config) if of_kernels else _kernels_of_calls(config),
     ):
         if problem:
             what, mend = problem
@@ -81,10 +75,10 @@ def _scope(config: Config) -> Conflict | None:
     return None
 
 
-def _name_lists(config: Config) -> Conflict | None:
+def _name_lists(config: Config, of_kernels: bool) -> Conflict | None:
     for key in ("list", "tensor_list"):
         for name in getattr(config, key):
-            if name.startswith("name-regex(") and config.level != "L2":
+            if name.startswith("name-regex(") and not (of_kernels and config.level == "L2"):
                 return (
                     f"{key} has {name!r}; expressions exist for MindSpore static graphs only",
                     "write a part of the name, such as 'relu'",
@@ -126,8 +120,7 @@ def _format_of_files(config: Config, of_kernels: bool) -> Conflict | None:
             "remove it",
         )
     return (
-        f"file_format is {config.file_format!r}; it belongs to kernel dumps (level L2), which need "
-        "an Ascend NPU",
+        f"file_format is {config.file_format!r}; it belongs to MindSpore's kernel dumps (level L2)",
         "remove it: tensors are saved as .pt",
     )
 
@@ -143,7 +136,7 @@ def _graph_mode(config: Config) -> Conflict | None:
         return None
     wrong = {
         "task": config.task != "statistics",
-        "level": config.level == "debug",
+        "level": config.level in ("debug", "L2"),
         "scope": bool(config.scope),
         "summary_mode": config.summary_mode != "statistics",
         "tensor_list": bool(config.tensor_list),
@@ -174,6 +167,16 @@ def _debug_level(config: Config) -> Conflict | None:
     if config.task in ("structure", "overflow_check"):
         return f"level debug has no task {config.task!r}", "choose statistics or tensor"
     return None
+
+
+def _kernels_of_calls(config: Config) -> Conflict | None:
+    """The kernels below all calls of a step would be many times the calls: some must be named."""
+    if config.level != "L2" or config.list:
+        return None
+    return (
+        "level is 'L2' without list",
+        "name the calls or modules whose kernels to record, as they are in dump.json",
+    )
 
 
 def _kernels(config: Config) -> Conflict | None:

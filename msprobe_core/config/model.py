@@ -23,6 +23,7 @@ class Config:
     level: str = "L1"
     capture: str = "eager"
     graph_points: str = "late"
+    grad_inputs: bool = False
     async_dump: bool = False
     dump_enable: bool | None = None
     extra_info: bool = True
@@ -47,10 +48,15 @@ class Config:
 
     @property
     def records_modules(self) -> bool:
-        """Whether module entries are written (levels L0 and mix)."""
-        return self.level in ("L0", "mix")
+        """Whether module entries are written (levels L0, mix, and L2 for what `list` names)."""
+        return self.level in ("L0", "mix", "L2")
 
     @property
     def records_calls(self) -> bool:
-        """Whether API entries are written (levels L1 and mix)."""
-        return self.level in ("L1", "mix")
+        """Whether API entries are written (levels L1, mix, and L2 for what `list` names)."""
+        return self.level in ("L1", "mix", "L2")
+
+    @property
+    def records_kernels(self) -> bool:
+        """Whether the kernels below API entries are written (level L2)."""
+        return self.level == "L2"

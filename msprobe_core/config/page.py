@@ -83,7 +83,7 @@ Each object in `take`:
 
 _ELSEWHERE = """
 ## Not here
-* Level `L2` (kernel dumps) and the task `exception_dump` are for MindSpore's static graph only.
+* The task `exception_dump` is for MindSpore's static graph only.
 * The tasks `acc_check`, `free_benchmark` and `nan_analyze` belong to other tools.
 """
 

@@ -56,8 +56,9 @@ FIELDS = (
         "choice",
         '"L1"',
         "`L0` records modules, `L1` records API calls, `mix` both, `debug` only what "
-        "`debugger.save` is given, into debug.json. `L2` has MindSpore dump the kernels of its "
-        "static graph (see howto/mindspore.md); PyTorch has no such level.",
+        "`debugger.save` is given, into debug.json. `L2` records what `list` names as mix does, "
+        "and below each call the kernels that it runs (see formats.md); MindSpore dumps those of "
+        "its static graph (see howto/mindspore.md).",
         choices=("L0", "L1", "mix", "debug", "L2"),
     ),
     Field(
@@ -76,6 +77,13 @@ FIELDS = (
         "Where `capture` graph records what inductor compiles: `late` when all of its passes are "
         "over, so none of them sees a record; `hooks` in the traced code, as for other backends.",
         choices=("late", "hooks"),
+    ),
+    Field(
+        "grad_inputs",
+        "bool",
+        "false",
+        "Whether `capture` graph records the gradients that modules send to their inputs. For that "
+        "a module gets a view of each input, and sums of gradients are taken in another order.",
     ),
     Field(
         "async_dump",
@@ -142,8 +150,8 @@ FIELDS = (
         "names",
         "[]",
         "Full names or parts of names: only entries whose name contains one of them; at level mix "
-        "a module that matches brings everything that runs inside it. At level L2 kernels by name, "
-        "by kind, or as `name-regex(…)`.",
+        "a module that matches brings everything that runs inside it. In MindSpore at level "
+        "L2 kernels by name, by kind, or as `name-regex(…)`.",
         sections=VALUE_TASKS,
     ),
     Field(

@@ -9,38 +9,35 @@ import msgspec
 _Step = Annotated[int, msgspec.Meta(ge=0, le=2**32)]
 _Name = Annotated[str, msgspec.Meta(max_length=1000)]
 _Columns = Annotated[int, msgspec.Meta(ge=1, le=4000)]
-_Rows = Annotated[int, msgspec.Meta(ge=1, le=500)]
+_Rows = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 _Offset = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
 Statistic = Literal["norm", "mean", "min", "max", "nans", "infs", "zeros", "size"]
 
 
-class HeatQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RowsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which rows and steps: `open` names the open modules, separated by commas."""
 
     kind: _Name
     statistic: Statistic = "norm"
     first: _Step | None = None
     last: _Step | None = None
-    columns: _Columns = 1200
     open: Annotated[str, msgspec.Meta(max_length=20_000)] = ""
     offset: _Offset = 0
     limit: _Rows = 100
     other: _Name | None = None
+
+
+class HeatQuery(RowsQuery, frozen=True, forbid_unknown_fields=True):
+    """Rows of the heat map, and how many columns they have at most."""
+
+    columns: _Columns = 1200
     absolute: bool = False
 
 
-class TilesQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which rows and steps, and how many points a small line has at most."""
+class TilesQuery(RowsQuery, frozen=True, forbid_unknown_fields=True):
+    """Rows as small lines, and how many points each has at most."""
 
-    kind: _Name
-    statistic: Statistic = "norm"
-    first: _Step | None = None
-    last: _Step | None = None
     points: _Columns = 160
-    open: Annotated[str, msgspec.Meta(max_length=20_000)] = ""
-    offset: _Offset = 0
-    limit: _Rows = 60
-    other: _Name | None = None
 
 
 class LineQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

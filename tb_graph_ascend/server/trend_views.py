@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from builder.series.heat import (
-    DRAWN,
-    HeatRow,
-    cells_of,
-    heat_rows,
-    keys_of,
-    leaves_of,
-    one_run_cells,
-    ordered_names,
-    two_run_cells,
-)
+from builder.series.heat import DRAWN
 from builder.series.next_dump import checkpoint_before, dump_configuration
 from builder.series.parting import compare_runs
-from builder.series.pieces import Steps, Values
 from builder.series.run import Key, TrendRun
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.library import Library
@@ -33,15 +23,12 @@ from tb_graph_ascend.server.trend_messages import (
     TrendCell,
     TrendComparison,
     TrendEntry,
-    TrendHeat,
     TrendKind,
     TrendLine,
     TrendList,
     TrendParting,
-    TrendRow,
     TrendSummary,
 )
-from tb_graph_ascend.server.trend_queries import HeatQuery
 
 _MOST_OPEN = 8
 _MOST_COMPARISONS = 8
@@ -70,11 +57,8 @@ class Trends:
                 f"no trends {token[:100]!r} below the log folders", "reload the list of runs"
             )
         with self._lock:
-            run = self._runs.pop(folder.path, None)
-            if run is None:
-                run = TrendRun(folder.path)
-            else:
-                run.refresh()
+            known = self._runs.pop(folder.path, None)
+            run = TrendRun(folder.path) if known is None else known.refreshed()
             self._runs[folder.path] = run
             while len(self._runs) > _MOST_OPEN:
                 self._runs.pop(next(iter(self._runs)))
@@ -114,53 +98,6 @@ def summary(run: TrendRun, token: str, path: str) -> TrendSummary:
         scalars=[target.key for target in run.targets if target.kind not in DRAWN],
         opened=_first_open([t.name for t in run.targets if t.kind in DRAWN]),
     )
-
-
-def heat(run: TrendRun, other: TrendRun | None, query: HeatQuery) -> TrendHeat:
-    """A page of the rows of a kind's heat map."""
-    names = ordered_names(run, query.kind)
-    rows = heat_rows(names, frozenset(query.open.split(",")) - {""})
-    page = rows[query.offset : query.offset + query.limit]
-    leaves = leaves_of(page)  # what other rows are drawn from is not read
-    keys = keys_of(query.kind, [names[leaf] for leaf in leaves])
-    low, high = window_of(run, query.first, query.last)
-    drawn = run.heat(keys, query.statistic, (low, high), query.columns)
-    if other is None:
-        cells = one_run_cells(drawn.values, query.absolute)
-    else:
-        theirs = values_at_columns(other, keys, query.statistic, drawn.steps, high)
-        cells = two_run_cells(drawn.values, theirs)
-    shown = [row_message(row) for row in page]
-    packed = base64.b64encode(cells_of(page, leaves, cells).tobytes()).decode("ascii")
-    return TrendHeat(len(rows), query.offset, shown, drawn.steps.tolist(), packed)
-
-
-def window_of(run: TrendRun, first: int | None, last: int | None) -> tuple[int, int]:
-    """The steps that are meant: those asked for, else all."""
-    steps = run.steps
-    low = first if first is not None else int(steps[0]) if len(steps) else 0
-    return low, last if last is not None else int(steps[-1]) if len(steps) else 0
-
-
-def row_message(row: HeatRow) -> TrendRow:
-    """A row as it is sent."""
-    return TrendRow(row.name, row.depth, len(row.leaves), row.is_open, row.target)
-
-
-def values_at_columns(
-    other: TrendRun, keys: Sequence[Key], statistic: str, edges: Steps, last: int
-) -> Values:
-    """The largest values of the other run in the columns of the first, whatever its own steps."""
-    known = {target.key for target in other.targets}
-    values = np.full((len(keys), len(edges)), -np.inf, dtype=np.float32)
-    rows = [i for i, key in enumerate(keys) if key in known]
-    if not len(edges) or not rows:
-        return values
-    found = other.heat([keys[i] for i in rows], statistic, (int(edges[0]), last), len(edges))
-    column = np.clip(np.searchsorted(edges, found.steps, side="right") - 1, 0, None)
-    for at, into in enumerate(column.tolist()):
-        values[rows, into] = np.maximum(values[rows, into], found.values[:, at])
-    return values
 
 
 def line(
@@ -247,8 +184,10 @@ def _first_open(names: Sequence[str]) -> list[str]:
     return opened
 
 
-def finite_numbers(values: Values) -> list[float | None]:
+def finite_numbers(values: NDArray[np.floating[Any]]) -> list[float | None]:
     """The numbers, null where one is not finite."""
+    if np.isfinite(values).all():
+        return cast(list[float | None], values.tolist())
     return [_finite(value) for value in values.tolist()]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_graph_ascend.server import trend_views
+from tb_graph_ascend.server import trend_rows, trend_views
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.trend_messages import (
     TrendAlerts,
@@ -23,7 +23,6 @@ from tb_graph_ascend.server.trend_queries import (
     ScalarsQuery,
     TilesQuery,
 )
-from tb_graph_ascend.server.trend_tiles import trend_tiles_of
 from tb_graph_ascend.server.workplace import Workplace
 
 
@@ -46,13 +45,13 @@ def resource(place: Workplace) -> Resource:
     def trend_heat(run: str, query: HeatQuery) -> TrendHeat:
         """Modules by steps, each cell coloured by how far its value lies from its usual one."""
         other = None if query.other is None else trends.open(query.other)
-        return trend_views.heat(trends.open(run), other, query)
+        return trend_rows.heat(trends.open(run), other, query)
 
     @routes.route("/trends/<run>/tiles", query=TilesQuery, answer=TrendTiles)
     def trend_tiles(run: str, query: TilesQuery) -> TrendTiles:
         """The rows of the heat map as small lines."""
         other = None if query.other is None else trends.open(query.other)
-        return trend_tiles_of(trends.open(run), other, query)
+        return trend_rows.tiles(trends.open(run), other, query)
 
     @routes.route("/trends/<run>/line", query=LineQuery, answer=TrendLine)
     def trend_line(run: str, query: LineQuery) -> TrendLine:

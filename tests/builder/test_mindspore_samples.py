@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 import builder
 from builder import BuildOptions, BuildResult
+from tests.builder.result_rows import rows
 
 Build = Callable[..., BuildResult]
 # The labels are int32 in MindSpore; PyTorch's program makes them long itself.
@@ -25,14 +25,6 @@ def build(mindspore_dumps: Path, tmp_path: Path) -> Build:
         return builder.build(*dumps, tmp_path, chosen)
 
     return run
-
-
-def rows(result: BuildResult, query: str) -> list[tuple[object, ...]]:
-    connection = sqlite3.connect(result.path)
-    try:
-        return connection.execute(query).fetchall()
-    finally:
-        connection.close()
 
 
 def matched_modules(result: BuildResult) -> dict[object, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 import builder
 from builder import BuildOptions, BuildResult
+from tests.builder.result_rows import rows
 
 Build = Callable[..., BuildResult]
 EXTRA_CALL = ("Tensor.__mul__.0.forward", "Module.layers.1.mlp.MLP.forward.0")
@@ -23,13 +23,6 @@ def build(samples: Path, tmp_path: Path) -> Build:
         return builder.build(samples / problem, theirs, tmp_path, chosen)
 
     return run
-
-
-def rows(result: BuildResult, query: str, *arguments: object) -> list[tuple[object, ...]]:
-    with sqlite3.connect(result.path) as connection:
-        found = connection.execute(query, arguments).fetchall()
-    connection.close()
-    return found
 
 
 @pytest.mark.parametrize("sample", ["statistics", "ranks", "tensor", "md5"])

@@ -31,7 +31,7 @@ class Fault:
     seeded: Seeded
     module: str
     calls: tuple[str, ...]
-    model: type[Language] | type[Masked] = Language
+    model: Callable[[], Language] = Language
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from tests.msprobe_core.torch.graph.models import Language
+
 
 class MaskedAttention(nn.Module):
     def __init__(self, width: int) -> None:
@@ -36,16 +38,6 @@ class Layer(nn.Module):
         return out
 
 
-class Masked(nn.Module):
-    def __init__(self, width: int = 32, layers: int = 2, words: int = 64) -> None:
-        super().__init__()
-        self.embed = nn.Embedding(words, width)
-        self.layers = nn.ModuleList(Layer(width) for _ in range(layers))
-        self.head = nn.Linear(width, words)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        x = self.embed(ids)
-        for layer in self.layers:
-            x = layer(x)
-        out: Tensor = self.head(x)
-        return out
+class Masked(Language):
+    def __init__(self) -> None:
+        super().__init__(make_layer=lambda width, _: Layer(width), bias=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import tarfile
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 
 import builder
 from builder import BuildOptions, BuildResult
+from tests.builder.result_rows import rows
 from tests.cross_framework.pairs import FAULTS, IN_SAMPLE, SAMPLE, SOUND, Pair
 
 ANEW = os.environ.get("CROSS_FRAMEWORK")
@@ -43,14 +43,6 @@ def compared(
     sides = [dumps / "mindspore" / pair.problem, dumps / "pytorch" / pair.benchmark]
     chosen = BuildOptions(workers=1, **options)  # type: ignore[arg-type]
     return builder.build(*(sides[::-1] if turned else sides), out, chosen)
-
-
-def rows(result: BuildResult, query: str) -> list[tuple[object, ...]]:
-    connection = sqlite3.connect(result.path)
-    try:
-        return connection.execute(query).fetchall()
-    finally:
-        connection.close()
 
 
 @pytest.mark.parametrize("pair", chosen(SOUND), ids=lambda pair: pair.problem)

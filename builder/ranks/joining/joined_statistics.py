@@ -80,10 +80,12 @@ def _bounds(least: Floats, most: Floats, axis: AxisLayout) -> tuple[Floats, Floa
         return least[..., 0], most[..., 0]
     if axis.kind == "S":
         return _union_of(least), _union_of(most)
-    low, high = least[1].sum(-1), most[0].sum(-1)
     norm = most[2].sum(-1)
-    # What the others cannot take away from the largest part.
-    left = (least[2] - (norm[..., None] - most[2])).max(-1)
+    with np.errstate(invalid="ignore"):  # inf - inf: infinite parts bound nothing
+        low, high = least[1].sum(-1), most[0].sum(-1)
+        # What the others cannot take away from the largest part.
+        left = (least[2] - (norm[..., None] - most[2])).max(-1)
+    left = np.where(np.isinf(norm), 0.0, left)
     share = axis.size if axis.kind == "A" else 1
     lower = np.stack((low, low, np.maximum(0.0, left)))
     return lower / share, np.stack((high, high, norm)) / share

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from msprobe.pytorch.monitor.known_names import nearest
-from msprobe_core.errors import ConfigError
+from msprobe_core.errors import ConfigError, nearest
 from msprobe_core.report import say
 
 FOLDER, FILE = "anomaly_detected", "anomaly.json"

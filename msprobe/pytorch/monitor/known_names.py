@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
+from msprobe_core.errors import nearest
 from msprobe_core.report import say
-
-
-def nearest(name: object, known: Sequence[str]) -> str:
-    """What was probably meant, or all there is."""
-    near = get_close_matches(str(name), known, 1)
-    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
 
 
 def say_unknown(

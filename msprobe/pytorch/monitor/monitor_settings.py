@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from msprobe.pytorch.monitor.alert_rules import Rule, read_rules
-from msprobe.pytorch.monitor.known_names import nearest, say_unknown
+from msprobe.pytorch.monitor.known_names import say_unknown
 from msprobe.pytorch.monitor.statistics import OPS
-from msprobe_core.errors import ConfigError
+from msprobe_core.errors import ConfigError, nearest
 from msprobe_core.report import say
 
 _LAST = 10**8

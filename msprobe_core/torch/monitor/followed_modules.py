@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 
 import torch
 from torch import nn
 
-from msprobe_core.errors import ConfigError
+from msprobe_core.errors import ConfigError, nearest
 
 Activations = str | Sequence[str] | None
 """`blocks`, `all`, names of modules, or None for no activations at all."""
@@ -52,11 +51,8 @@ def selected_modules(modules: Mapping[str, nn.Module], activations: Activations)
     wanted = [activations] if isinstance(activations, str) else list(activations)
     for name in wanted:
         if name not in modules:
-            near = get_close_matches(name, ["blocks", "all", *modules], 1)
-            raise ConfigError(
-                f"activations: the model has no module {name!r}",
-                f"did you mean {near[0]!r}?" if near else "give names of model.named_modules()",
-            )
+            hint = nearest(name, ["blocks", "all", *modules], "give names of model.named_modules()")
+            raise ConfigError(f"activations: the model has no module {name!r}", hint)
     return wanted
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
-from msprobe_core.errors import ConfigError
+from msprobe_core.errors import ConfigError, nearest
 from msprobe_core.format.series import TENSOR_KINDS
 from msprobe_core.torch.monitor.followed_modules import Activations
 
@@ -37,8 +36,7 @@ class Settings:
     def __post_init__(self) -> None:
         for name, steps in self.every.items():
             if name not in _INTERVALS:
-                near = get_close_matches(str(name), _INTERVALS, 1)
-                hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(_INTERVALS)}"
+                hint = nearest(name, _INTERVALS)
                 raise ConfigError(f"every: there is no {name!r} to be measured", hint)
             _check_count(f"every[{name!r}]", steps)
         _check_count("keep", self.keep)

@@ -25,9 +25,11 @@ from msprobe_core.torch.watch.custom_functions import CustomApis, CustomCalls
 from msprobe_core.torch.watch.gradients import GradientWatch
 from msprobe_core.torch.watch.graft import Graft
 from msprobe_core.torch.watch.isolation import Isolation
+from msprobe_core.torch.watch.kernels import KernelCalls
 from msprobe_core.torch.watch.model_modules import Model
 from msprobe_core.torch.watch.modules import ModuleWatch
 from msprobe_core.torch.watch.npu_functions import NpuFunctions
+from msprobe_core.torch.watch.npu_kernels import npu_kernels
 from msprobe_core.torch.watch.other_threads import OtherThreads
 from msprobe_core.torch.watch.regions import RegionWatch
 from msprobe_core.torch.watch.replaced_functions import ReplacedFunctions
@@ -195,4 +197,7 @@ class Capture:
     def _call_mode(self, config: Config) -> CallMode:
         named = namer(config.custom_op_namespaces, config.risk_level)
         sites = call_sites(config.risk_level)
-        return CallMode(self._trace, sites, self._threads, self._gradients, self._regions, named)
+        given = (self._trace, sites, self._threads, self._gradients, self._regions, named)
+        if config.records_kernels:
+            return KernelCalls(*given, own=npu_kernels(self._trace.directory))
+        return CallMode(*given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,9 +87,36 @@ def test_a_reader_follows_a_writer(tmp_path: Path) -> None:
     for step in range(2 * SEGMENT + 3):
         writer.write(step, table([step]))
         if step % 37 == 0 or step % SEGMENT in (0, 1, SEGMENT - 1):
-            run.refresh()
+            run = run.refreshed()
             assert run.line(FIRST)[1].tolist() == list(range(step + 1))
     writer.close()
+
+
+def test_a_reader_keeps_its_moment_while_another_goes_on(tmp_path: Path) -> None:
+    write_run(tmp_path, {})
+    writer = SeriesWriter(tmp_path, 0)
+    writer.add_targets(targets(2)[:1])
+    writer.write(0, table([1]))
+    early = TrendRun(tmp_path)
+    writer.add_targets(targets(2)[1:])
+    for step in range(1, SEGMENT + 3):
+        writer.write(step, table([1, 1]))
+    writer.close()
+    late = early.refreshed()
+    for run, steps, count in ((early, 1, 1), (late, SEGMENT + 3, 2)):
+        assert (len(run.steps), len(run.line(FIRST)[0]), len(run.targets)) == (steps, steps, count)
+    assert late.refreshed().targets is late.targets
+
+
+def test_a_training_that_was_started_anew_in_its_folder_is_read_anew(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    write_steps(run, np.ones((SEGMENT + 9, 2)), range(SEGMENT + 9))
+    early = TrendRun(run)
+    shutil.rmtree(run)
+    write_steps(run, np.full((5, 1), 2.0), range(5))
+    late = early.refreshed()
+    assert late.line(FIRST)[1].tolist() == [2.0] * 5
+    assert len(late.targets) == 1
 
 
 def test_a_restart_takes_over_from_its_first_step(tmp_path: Path) -> None:
@@ -129,6 +157,7 @@ def test_a_column_of_the_heat_map_is_the_largest_of_its_steps(
     opened = TrendRun(run)
     heat = opened.heat([t.key for t in opened.targets], columns=columns)
     assert len(heat.steps) <= columns
+    assert np.isfinite(heat.values).all()  # all was measured
     assert heat.values.max(1).tolist() == values.astype(np.float32).max(0).tolist()
     if columns >= steps:
         assert (heat.values == values.astype(np.float32).T).all()

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import torch
 
-from msprobe.acc_check import call_check
-from msprobe.acc_check.call_check import Checked, Pair, check_call
+from msprobe.acc_check.call_check import Checked, check_call
+from msprobe.acc_check.framework import Operator, Pair, Place, Results, Watch
 from msprobe.acc_check.inputs import Inputs, Source
 from msprobe.acc_check.plan import Call, read_plan
-from msprobe.acc_check.run import Place, Results, Watch, run
+from msprobe.acc_check.pytorch import PYTORCH, PyTorch, TorchOperator
+from msprobe.acc_check.run import run
 
 Function = Callable[..., Any]
 Fault = Callable[[Function], Function]
@@ -85,13 +85,18 @@ def checked(made: Call, fault: Fault | None = None, seed: int = 0, **pair: Any) 
     if fault is None:
         return check_call(made, source, Pair(Place(), seed=seed, **pair))
 
-    def run_with_fault(
-        function: Function, api: str, inputs: Inputs, place: Place, watch: Watch | None = None
-    ) -> Results:
-        return run(function if place.wide else fault(function), api, inputs, place, watch)
+    class Faulty(TorchOperator):
+        def run(self, inputs: Inputs, place: Place, watch: Watch | None = None) -> Results:
+            function = self.function if place.wide else fault(self.function)
+            return run(function, self.api, inputs, place, watch)
 
-    with mock.patch.object(call_check, "run", run_with_fault):
-        return check_call(made, source, Pair(Place(), seed=seed, **pair))
+    class WithFault(PyTorch):
+        def find(self, call: Call) -> Operator:
+            found = PYTORCH.find(call)
+            assert isinstance(found, TorchOperator)
+            return Faulty(found.function, found.api)
+
+    return check_call(made, source, Pair(Place(), seed=seed, **pair), WithFault())
 
 
 def verdicts(made: Call, fault: Fault | None = None, seed: int = 0) -> tuple[str, str]:

@@ -20,7 +20,7 @@ def broken(api: str) -> Call:
 
 
 def fragile_work(connection: Connection, number: int, setup: Setup) -> None:
-    with mock.patch("msprobe.acc_check.call_check.find_function", _find):
+    with mock.patch("msprobe.acc_check.pytorch.find_function", _find):
         work(connection, number, setup)
 
 

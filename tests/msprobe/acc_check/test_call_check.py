@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from msprobe.acc_check.run import Place
+from msprobe.acc_check.framework import Place
 from tests.msprobe.acc_check.calls import (
     Function,
     call,

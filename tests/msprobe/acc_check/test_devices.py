@@ -17,10 +17,10 @@ import torch
 
 from builder.errors import InputError
 from msprobe.acc_check import devices
-from msprobe.acc_check.call_check import Pair, check_call
+from msprobe.acc_check.call_check import check_call
 from msprobe.acc_check.devices import choose_pair, describe
+from msprobe.acc_check.framework import Pair, Place
 from msprobe.acc_check.inputs import Source
-from msprobe.acc_check.run import Place
 from tests.conftest import ROOT
 from tests.msprobe.acc_check.calls import call, checked
 

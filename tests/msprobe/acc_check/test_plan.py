@@ -74,7 +74,7 @@ def test_tensor_folder_lies_beside_the_file_whatever_was_recorded(tmp_path: Path
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ('{"framework": "mindspore", "data": {}}', "framework is 'mindspore'"),
+        ('{"framework": "jax", "data": {}}', "framework is 'jax'"),
         ('{"data": {}}', "framework is None"),
         ('{"framework": "pytorch"}', "has no data"),
         ('{"framework": "pyt', "broken or truncated JSON"),

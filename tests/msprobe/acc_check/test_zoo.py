@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from torch import multiprocessing
 
-from msprobe.acc_check.call_check import Pair, check_call
+from msprobe.acc_check.call_check import check_call
+from msprobe.acc_check.framework import Pair, Place
 from msprobe.acc_check.inputs import Source
 from msprobe.acc_check.plan import Selection, read_plan
-from msprobe.acc_check.run import Place
 from tests.msprobe.acc_check.calls import why
 from tests.zoo.controls import Setting
 from tests.zoo.models import ARCHITECTURES

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -199,3 +200,16 @@ def test_a_dump_with_nothing_to_check_is_no_success(run: Run, tmp_path: Path, co
     (tmp_path / "dump.json").write_text(json.dumps({**head, "data": data}))
     words = ("-api_info", tmp_path / "dump.json", "-o", tmp_path / "out", "-d", "cpu")
     assert run("acc_check", *words).code == 5
+
+
+def test_calls_of_mindspore_need_mindspore(run: Run, mindspore_dumps: Path, tmp_path: Path) -> None:
+    (dump,) = (mindspore_dumps / "small" / "mix-statistics").rglob("dump.json")
+    if find_spec("mindspore") is not None:
+        pytest.skip("MindSpore is installed here")
+    answer = run("acc_check", "-api_info", dump, "-o", tmp_path / "out")
+    assert (answer.code, answer.err.count("\n")) == (1, 1)
+    assert "needs MindSpore, which is not installed: pip install" in answer.err
+    assert not (tmp_path / "out").exists()
+    script = run("op_generate", "-i", dump, "-n", "Mint.add.0", "-o", tmp_path / "script.py")
+    assert (script.code, script.err.count("\n")) == (1, 1)
+    assert "scripts are written of calls of PyTorch only" in script.err

@@ -79,7 +79,7 @@ MISTAKES: dict[str, tuple[dict[str, Any] | str, str]] = {
         {"level": "L0", "statistics": {"scope": ["Tensor.add.0.forward", "Tensor.add.1.forward"]}},
         "level L0 takes module names only",
     ),
-    "L2": ({"level": "L2"}, "need an Ascend NPU"),
+    "L2": ({"level": "L2"}, "L2' without list"),
     "acc_check": ({"task": "acc_check"}, "another tool"),
     "exception_dump": ({"task": "exception_dump"}, "MindSpore only"),
     "async md5": (

@@ -16,34 +16,30 @@ import type {
   TrendTiles,
 } from "./messages";
 
-export type { TrendAlert, TrendCell, TrendHeat, TrendLine, TrendParting, TrendRow, TrendSummary, TrendTile } from "./messages";
+export type { TrendAlert, TrendCell, TrendHeat, TrendLine, TrendParting, TrendRow, TrendSummary, TrendTile, TrendTiles } from "./messages";
 
 export const STATISTICS = ["norm", "mean", "min", "max"] as const;
 export type Statistic = (typeof STATISTICS)[number];
 
-export interface HeatWish {
+/** Which rows and steps. */
+interface RowsWish {
   kind: string;
   statistic: Statistic;
   first: number | null;
   last: number | null;
-  columns: number;
   open: string;
   offset: number;
   limit: number;
   other: string | null;
+}
+
+export interface HeatWish extends RowsWish {
+  columns: number;
   absolute: boolean;
 }
 
-export interface TilesWish {
-  kind: string;
-  statistic: Statistic;
-  first: number | null;
-  last: number | null;
+export interface TilesWish extends RowsWish {
   points: number;
-  open: string;
-  offset: number;
-  limit: number;
-  other: string | null;
 }
 
 const REFRESH_MS = 5000;

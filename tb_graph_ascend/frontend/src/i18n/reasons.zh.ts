@@ -40,6 +40,10 @@ export const reasonsZh: Record<string, string> = {
   batch_differs: "送入模型的 {{value}} 不同（分数 {{score, score}}）：两次运行的数据不同",
   integers_differ: "{{value}} 中的整数不同：两次运行的数据不同",
   parameter_differs: "{{value}} 在本步计算开始之前就已不同（分数 {{score, score}}）",
+  rewritten: "此处读取的参数不是优化器在第 {{step}} 步留下的参数；标杆侧读取的就是其优化器留下的参数",
+  rewritten_on:
+    "rank {{ranks}}（{{coordinates}}）在此处读取的参数不是优化器在第 {{step}} 步留下的参数；标杆侧读取的就是其优化器留下的参数",
+  rewritten_there: "标杆侧在此处读取的参数不是其优化器在第 {{step}} 步留下的参数；问题侧读取的就是其优化器留下的参数",
   optimizer: "第 {{step}} 步的所有梯度都一致，因此差异来自优化器的更新",
   nonfinite_made: "由有限的输入在 {{value}} 中产生了 {{state}}",
   argument_differs: "参数 {{value}} 在问题侧为 {{problem}}，在标杆侧为 {{benchmark}}",

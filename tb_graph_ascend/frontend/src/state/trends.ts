@@ -57,6 +57,15 @@ export function drawnFirst(chosen: readonly string[], series: string): string[] 
   return [series, ...chosen.filter((one) => one !== series)].slice(0, MOST_CHOSEN);
 }
 
+/** What pressing a row changes: a module opens or closes, a series is drawn or taken away. */
+export function rowPressed(
+  row: { name: string; target: string | null },
+  { kind, open, chosen }: { kind: string; open: readonly string[]; chosen: readonly string[] },
+): Partial<TrendPlace> {
+  if (row.target !== null) return { chosen: toggled(chosen, seriesOf(kind, row.target)) };
+  return { open: open.includes(row.name) ? open.filter((name) => name !== row.name) : [...open, row.name] };
+}
+
 /** The series of a row and a kind, and back. */
 export const seriesOf = (kind: string, name: string): string => `${kind}/${name}`;
 

@@ -89,6 +89,16 @@ beforeEach(() => {
   useApp.getState().set({ db: "db", step: null, rank: null, session: null, selected: null, failure: null });
 });
 
+/** Causes on rank 0 and on rank 1 of the pair that is open, with nothing left to be answered. */
+async function causesOfTwoRanks(): Promise<Cause[]> {
+  const done = openPair(1, 0);
+  request(1).answer(pairOf(1));
+  await done;
+  const places = [0, 1].map((rank) => ({ step: 1, rank, node: rank === 0 ? 9 : 5 }));
+  server.waiting = [];
+  return [{ places }] as unknown as Cause[];
+}
+
 describe("a switch of step", () => {
   it("shows header and rows together, once the answer is there", async () => {
     const done = openPair(3, 0);
@@ -202,12 +212,7 @@ describe("a selection", () => {
   });
 
   it("steps through causes of several ranks as fast as the key is pressed", async () => {
-    const done = openPair(1, 0);
-    request(1).answer(pairOf(1));
-    await done;
-    const places = [0, 1].map((rank) => ({ step: 1, rank, node: rank === 0 ? 9 : 5 }));
-    const causes = [{ places }] as unknown as Cause[];
-    server.waiting = [];
+    const causes = await causesOfTwoRanks();
     for (const direction of [1, 1, -1, 1, 1] as const) void stepCause(causes, direction);
     for (const { rank, answer } of server.waiting) answer(pairOf(1, rank));
     await settle();
@@ -217,12 +222,7 @@ describe("a selection", () => {
   });
 
   it("goes on from the place asked for last, also when an earlier way there has just ended", async () => {
-    const done = openPair(1, 0);
-    request(1).answer(pairOf(1));
-    await done;
-    const places = [0, 1].map((rank) => ({ step: 1, rank, node: rank === 0 ? 9 : 5 }));
-    const causes = [{ places }] as unknown as Cause[];
-    server.waiting = [];
+    const causes = await causesOfTwoRanks();
     // To the first place, to the second and back to the first: the way there is asked for twice.
     for (const direction of [1, -1, 1] as const) void stepCause(causes, direction);
     server.waiting[0]?.answer(pairOf(1, 1));

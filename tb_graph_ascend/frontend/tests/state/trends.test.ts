@@ -1,7 +1,7 @@
 /* What is looked at in the trends, as an address and back. */
 import { describe, expect, it } from "vitest";
 
-import { NOWHERE, type TrendPlace, drawnFirst, fromTrendQuery, partsOf, seriesOf, toTrendQuery, toggled } from "../../src/state/trends";
+import { NOWHERE, type TrendPlace, drawnFirst, fromTrendQuery, partsOf, rowPressed, seriesOf, toTrendQuery, toggled } from "../../src/state/trends";
 
 const PLACE: TrendPlace = {
   run: "abc",
@@ -49,6 +49,14 @@ describe("the chosen series", () => {
   it("are drawn once, the one that was pointed at in front", () => {
     expect(drawnFirst(["a", "b"], "b")).toEqual(["b", "a"]);
     expect(drawnFirst(["a", "b", "c", "d", "e", "f", "g", "h"], "x")).toHaveLength(8);
+  });
+
+  it("come and go with their row; a module opens and closes", () => {
+    const place = { kind: "grad", open: ["layers"], chosen: ["grad/a"] };
+    expect(rowPressed({ name: "a", target: "a" }, place)).toEqual({ chosen: [] });
+    expect(rowPressed({ name: "b", target: "b" }, place)).toEqual({ chosen: ["grad/b", "grad/a"] });
+    expect(rowPressed({ name: "layers", target: null }, place)).toEqual({ open: [] });
+    expect(rowPressed({ name: "layers.0", target: null }, place)).toEqual({ open: ["layers", "layers.0"] });
   });
 
   it("have a kind and a name, whatever is in the name", () => {

@@ -146,6 +146,25 @@ def test_a_whole_lies_within_its_bounds(
     assert np.isnan(exceeded[2, 0])
 
 
+@given(_layouts(), st.integers(0, 1000), st.sampled_from((np.inf, -np.inf)))
+def test_infinite_parts_bound_nothing(
+    layout: tuple[tuple[Join, ...], tuple[int, ...]], seed: int, infinite: float
+) -> None:
+    joins, shape = layout
+    whole = np.random.default_rng(seed).normal(size=shape)
+    parts = _parts(whole, joins, seed)
+    overflown = [part.copy() for part in parts]
+    for part in overflown[:2]:
+        part.flat[0] = infinite
+        infinite = -infinite
+    table = np.array([_statistics(part) for part in overflown]).T.reshape(4, 1, -1)
+    axes = [AxisLayout(a, j.size, j.kind, j.dim) for a, j in zip(_AXES, joins, strict=False)]
+    least, most = bounds(table, axes)
+    # What overflowed in the parts may be anything in the whole, also finite.
+    assert not least[2, 0] > np.linalg.norm(whole) or any(join.kind in "RSD" for join in joins)
+    assert not most[2, 0] < np.inf or any(join.kind == "R" for join in joins)
+
+
 @given(st.lists(st.sampled_from((1, 2, 3)), min_size=3, max_size=3), st.integers(0, 2))
 def test_the_true_cut_is_among_the_candidates(sizes: list[int], dim: int) -> None:
     local = (4, 5, 6)

@@ -8,26 +8,15 @@ import numpy as np
 import pytest
 
 from builder.dump.reader import Dump
-from builder.dump.values import Record, Values
+from builder.dump.values import Values
 from builder.ranks.assembly.assemble import assemble
 from builder.ranks.joining.parts import RunValues
 from builder.ranks.joining.roles import roles_of
 from builder.ranks.layout.coordinates import Place, RunLayout
+from tests.builder.ranks.joining.records import made_record
 
 _ALONE = RunLayout({}, {0: Place(0, {})})
 _MODULE = "Module.fc.Linear.forward.0"
-
-
-def _record(number: float) -> Record:
-    return Record(
-        type="torch.Tensor",
-        dtype="torch.float16",
-        shape=(4, 2),
-        Max=number,
-        Min=0.0,
-        Mean=number / 2,
-        Norm=number,
-    )
 
 
 def _run(calls: dict[str, float], parent: str | None = None) -> RunValues:
@@ -39,7 +28,7 @@ def _run(calls: dict[str, float], parent: str | None = None) -> RunValues:
     for name, cells in entries.items():
         ranges[name] = (len(values.keys), len(values.keys) + len(cells))
         values.keys += cells
-        values.records += map(_record, cells.values())
+        values.records += [made_record(each, "torch.float16") for each in cells.values()]
     parents: dict[str, str | None] = {**dict.fromkeys(entries), **dict.fromkeys(calls, parent)}
     dump = Dump(Path("d"), "statistics", "mix", "pytorch", values, ranges, parents, {}, {}, [])
     return RunValues(assemble({0: dump}, _ALONE, 1, join=True))

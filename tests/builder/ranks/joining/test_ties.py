@@ -5,28 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from builder.dump.reader import Dump, Parallel, ParameterLayout
-from builder.dump.values import Record, Values
+from builder.dump.values import Values
 from builder.ranks.assembly.assemble import assemble
 from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.joining.ties import join_gradients, tied_names
 from builder.ranks.layout.coordinates import Place, RunLayout
+from tests.builder.ranks.joining.records import made_record
 
 _EMBEDDING, _HEAD = "Module.embedding.Embedding", "Module.head.Linear"
 _PIPELINE = RunLayout({"pp": 2}, {rank: Place(rank, {"pp": rank}) for rank in (0, 1)})
 _ALONE = RunLayout({}, {0: Place(0, {})})
 _TIES = {"embedding.weight": "embedding.weight", "head.weight": "embedding.weight"}
-
-
-def _record(number: float) -> Record:
-    return Record(
-        type="torch.Tensor",
-        dtype="torch.float32",
-        shape=(4, 2),
-        Max=number,
-        Min=0.0,
-        Mean=number / 2,
-        Norm=number,
-    )
 
 
 def _dump(
@@ -38,8 +27,8 @@ def _dump(
         for name, key in (("forward.0", "parameters"), ("parameters_grad.0", "parameters_grad")):
             ranges[f"{owner}.{name}"] = (len(values.keys), len(values.keys) + 1)
             values.keys.append(f"{key}.weight")
-            values.records.append(_record(number))
-    step = {"parameters": {name: _record(1.0) for name in updated}}
+            values.records.append(made_record(number, "torch.float32"))
+    step = {"parameters": {name: made_record(1.0, "torch.float32") for name in updated}}
     optimizer = {"Optimizer.SGD.step.0": step} if updated else {}
     return Dump(
         Path("d"),

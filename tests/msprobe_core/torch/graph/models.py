@@ -51,11 +51,19 @@ class Block(nn.Module):
 
 
 class Language(nn.Module):
-    def __init__(self, width: int = 32, heads: int = 2, layers: int = 2, words: int = 64) -> None:
+    def __init__(
+        self,
+        width: int = 32,
+        heads: int = 2,
+        layers: int = 2,
+        words: int = 64,
+        make_layer: Callable[[int, int], nn.Module] = Block,
+        bias: bool = False,
+    ) -> None:
         super().__init__()
         self.embed = nn.Embedding(words, width)
-        self.layers = nn.ModuleList(Block(width, heads) for _ in range(layers))
-        self.head = nn.Linear(width, words, bias=False)
+        self.layers = nn.ModuleList(make_layer(width, heads) for _ in range(layers))
+        self.head = nn.Linear(width, words, bias=bias)
 
     def forward(self, ids: Tensor) -> Tensor:
         x = self.embed(ids)

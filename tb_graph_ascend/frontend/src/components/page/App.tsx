@@ -47,12 +47,12 @@ export function App() {
   if (databases.isError && !databases.data) {
     return <FailureNotice error={databases.error} retry={() => void databases.refetch()} whole />;
   }
-  if (!databases.data) return <p className="splash">{t("loading")}</p>;
+  if (!databases.data && trends === null) return <p className="splash">{t("loading")}</p>;
   return (
     <div className="app">
-      <Header databases={databases.data} />
+      {databases.data ? <Header databases={databases.data} /> : <header className="header" />}
       <FailureBanner />
-      {trends === null ? <Content databases={databases.data} /> : <TrendsArea run={trends} />}
+      {trends !== null ? <TrendsArea run={trends} /> : databases.data && <Content databases={databases.data} />}
       <Dialogs />
       <Notice />
     </div>

@@ -9,7 +9,7 @@ import { useTranslation } from "react-i18next";
 import { type TrendHeat, trendHeatQuery } from "../../api/trends";
 import { ABSENT, LEAST, bytesOf, columnOf, paletteOf, pixelsOf, valueOf } from "../../graph/heatpaint";
 import { usePreferences } from "../../state/preferences";
-import { drawnFirst, seriesOf, toggled, useTrends } from "../../state/trends";
+import { drawnFirst, rowPressed, seriesOf, useTrends } from "../../state/trends";
 import { HeatNames } from "./HeatNames";
 import { heatColours } from "./colours";
 
@@ -28,8 +28,8 @@ interface Props {
 export function HeatCanvas({ run, kind, open, marks }: Props) {
   const { t } = useTranslation();
   const { other, statistic, first, last, absolute, step, chosen, set } = useTrends();
-  const [top, setTop] = useState(0);
-  const offset = Math.max(0, Math.floor(top / ROW_PX / PAGE) * PAGE - PAGE);
+  const [page, setPage] = useState(0);
+  const offset = Math.max(0, (page - 1) * PAGE);
   const wish = {
     ...{ kind, statistic, first, last, other, absolute, offset },
     ...{ columns: MOST_COLUMNS, open: open.join(","), limit: AHEAD },
@@ -37,17 +37,13 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
   const { data } = useQuery(trendHeatQuery(run, wish));
   const cells = useMemo(() => (data ? bytesOf(data.cells) : new Uint8Array()), [data]);
   const [cursor, setCursor] = useState(0);
-  // The same functions as long as rows and lines are the same: a step does not draw the names anew.
+  // The same functions as long as the rows are the same: neither step nor line draws the names anew.
   const act = useCallback(
     (at: number): void => {
       const of = data?.rows[at - data.offset];
-      if (of === undefined) return;
-      if (of.target === null || (of.open && of.leaves > 1)) {
-        const rest = open.filter((name) => name !== of.name);
-        set({ open: rest.length < open.length ? rest : [...open, of.name] });
-      } else set({ chosen: toggled(chosen, seriesOf(kind, of.target)) });
+      if (of !== undefined) set(rowPressed(of, { kind, open, chosen: useTrends.getState().chosen }));
     },
-    [data, open, chosen, kind, set],
+    [data, open, kind, set],
   );
   const press = useCallback(
     (at: number): void => {
@@ -92,7 +88,7 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
     <div
       className="trend-heat"
       title={t("trends.heatKeys")}
-      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+      onScroll={(event) => setPage(Math.floor(event.currentTarget.scrollTop / ROW_PX / PAGE))}
     >
       <div className="trend-space" style={{ height: data.total * ROW_PX }}>
         <HeatNames

@@ -21,26 +21,42 @@ export const HeatNames = memo(function HeatNames({ rows, offset, cursor, kind, c
   return (
     <ul className="trend-names" style={{ top }}>
       {rows.map((of, index) => (
-        <li key={`${of.name}${of.target ?? ""}${String(index)}`}>
-          <button
-            type="button"
-            className={nameClass(of, chosen, kind, offset + index === cursor)}
-            style={{ paddingInlineStart: 4 + of.depth * 10 }}
-            title={of.name}
-            aria-expanded={of.leaves > 1 || of.open ? of.open : undefined}
-            onClick={() => act(offset + index)}
-          >
-            {of.leaves > 1 && (of.open ? <ChevronDown aria-hidden size={11} /> : <ChevronRight aria-hidden size={11} />)}
-            {of.name.slice(of.name.lastIndexOf(".") + 1)}
-            {of.leaves > 1 && !of.open && <span className="muted"> {of.leaves}</span>}
-          </button>
-        </li>
+        <HeatName
+          key={`${of.name}${of.target ?? ""}${String(offset + index)}`}
+          {...{ of, act }}
+          at={offset + index}
+          drawn={of.target !== null && chosen.includes(seriesOf(kind, of.target))}
+          current={offset + index === cursor}
+        />
       ))}
     </ul>
   );
 });
 
-function nameClass(of: TrendRow, chosen: readonly string[], kind: string, current: boolean): string {
-  const drawn = of.target !== null && chosen.includes(seriesOf(kind, of.target));
-  return ["trend-name", drawn ? "drawn" : "", current ? "current" : ""].filter(Boolean).join(" ");
+interface NameProps {
+  of: TrendRow;
+  at: number;
+  drawn: boolean;
+  current: boolean;
+  act: (row: number) => void;
 }
+
+/** One of them, drawn anew when something of its own changes. */
+const HeatName = memo(function HeatName({ of, at, drawn, current, act }: NameProps) {
+  return (
+    <li>
+      <button
+        type="button"
+        className={["trend-name", drawn ? "drawn" : "", current ? "current" : ""].filter(Boolean).join(" ")}
+        style={{ paddingInlineStart: 4 + of.depth * 10 }}
+        title={of.name}
+        aria-expanded={of.leaves > 1 || of.open ? of.open : undefined}
+        onClick={() => act(at)}
+      >
+        {of.leaves > 1 && (of.open ? <ChevronDown aria-hidden size={11} /> : <ChevronRight aria-hidden size={11} />)}
+        {of.name.slice(of.name.lastIndexOf(".") + 1)}
+        {of.leaves > 1 && !of.open && <span className="muted"> {of.leaves}</span>}
+      </button>
+    </li>
+  );
+});

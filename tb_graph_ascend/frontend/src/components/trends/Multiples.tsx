@@ -1,22 +1,25 @@
 /* Small multiples: the rows of the heat map as small lines, so that the odd one is seen by its shape.
- * Only a page around what is in view is asked for. */
+ * Only a page around what is in view is asked for, and only what is in view and little more is drawn. */
 
 import { useQuery } from "@tanstack/react-query";
-import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { type TrendRow, trendTilesQuery } from "../../api/trends";
+import { type TrendRow, type TrendTiles, trendTilesQuery } from "../../api/trends";
 import { moved, rangeOf } from "../../graph/smalllines";
-import { drawnFirst, seriesOf, toggled, useTrends } from "../../state/trends";
+import { drawnFirst, rowPressed, seriesOf, useTrends } from "../../state/trends";
 import { MultiplesTable } from "./MultiplesTable";
 import { Tile } from "./Tile";
 
 const TILE_PX = 96;
 const TILE_WIDTH_PX = 190;
+/** Tiles are asked for by so many: as many such pages as are drawn, and as many again. */
 const PAGE = 60;
-const AHEAD = 180;
-/** Rows of the table at once. */
+/** Rows of tiles that are drawn above and below those in view. */
+const BEYOND = 2;
+/** Rows of the table at once, and the most that the server gives. */
 const LISTED = 500;
+const MOST = 1000;
 const POINTS = 160;
 
 interface Props {
@@ -26,39 +29,80 @@ interface Props {
   marks: readonly number[];
 }
 
-export function Multiples({ run, kind, open, marks }: Props) {
+export function Multiples(props: Props) {
   const { t } = useTranslation();
-  const { other, statistic, first, last, absolute, chosen, table, set } = useTrends();
-  const [columns, frame] = useColumns();
-  const [top, setTop] = useState(0);
-  const [cursor, setCursor] = useState(0);
-  const moving = useRef(false);
-  const inView = Math.floor(top / TILE_PX) * columns;
-  const offset = Math.max(0, Math.floor(inView / PAGE) * PAGE - PAGE);
-  const from = offset - (offset % columns);
-  const wish = { kind, statistic, first, last, other, open: open.join(","), points: POINTS, offset: from, limit: table ? LISTED : AHEAD };
-  const { data } = useQuery(trendTilesQuery(run, wish));
-  const shared = useMemo(
-    () => (absolute && data ? rangeOf(data.tiles.flatMap(({ values, other: beside }) => [values, beside])) : null),
-    [absolute, data],
-  );
+  const { other, statistic, first, last, table } = useTrends();
+  const [asked, setAsked] = useState({ offset: 0, limit: 2 * PAGE });
+  const look = useCallback((from: number, count: number): void => {
+    const size = Math.min(MOST / 2, Math.ceil(count / PAGE) * PAGE);
+    const offset = Math.floor(from / size) * size;
+    setAsked((now) => (now.offset === offset && now.limit === 2 * size ? now : { offset, limit: 2 * size }));
+  }, []);
+  const { run, kind, open } = props;
+  const rows = { kind, statistic, first, last, other, open: open.join(","), points: POINTS };
+  const { data } = useQuery(trendTilesQuery(run, { ...rows, ...(table ? { offset: 0, limit: LISTED } : asked) }));
   if (!data) return <p className="splash">{t("loading")}</p>;
   if (data.total === 0) return <p className="muted pad">{t("trends.empty")}</p>;
   if (table) return <MultiplesTable tiles={data.tiles} steps={data.steps} more={data.total - data.tiles.length} />;
+  return <Grid {...props} data={data} look={look} />;
+}
+
+interface GridProps extends Props {
+  data: TrendTiles;
+  /** Called with the first tile that is drawn, and how many are. */
+  look: (from: number, count: number) => void;
+}
+
+function Grid({ kind, open, marks, data, look }: GridProps) {
+  const { t } = useTranslation();
+  const { absolute, chosen, set } = useTrends();
+  const frame = useRef<HTMLDivElement>(null);
+  const { columns, high } = useSize(frame);
+  const [row, setRow] = useState(0);
+  const [cursor, setCursor] = useState(0);
+  const moving = useRef(false);
   const current = Math.min(cursor, data.total - 1);
-  const act = (row: TrendRow): void => {
-    if (row.target !== null) set({ chosen: toggled(chosen, seriesOf(kind, row.target)) });
-    else set({ open: row.open ? open.filter((name) => name !== row.name) : [...open, row.name] });
-  };
+  const shared = useMemo(
+    () => (absolute ? rangeOf(data.tiles.flatMap(({ values, other }) => [values, other])) : null),
+    [absolute, data],
+  );
+  const from = Math.max(0, row - BEYOND) * columns;
+  const to = Math.min(data.total, (row + high + BEYOND) * columns);
+  // Of the answer before, while the next one is on its way, what is in view.
+  const begin = Math.max(from, Math.ceil(data.offset / columns) * columns);
+  const tiles = data.tiles.slice(begin - data.offset, Math.max(begin, to) - data.offset);
+  // A tile that is not drawn takes no key, so that another one does.
+  const stop = current >= begin && current < begin + tiles.length ? current : Math.max(begin, row * columns);
+  const scrolled = (): void => setRow(Math.floor((frame.current?.scrollTop ?? 0) / TILE_PX));
+  useEffect(() => look(from, (high + 2 * BEYOND) * columns), [look, from, high, columns]);
+  useLayoutEffect(() => {
+    const tile = moving.current && stop === current ? frame.current?.querySelector<HTMLElement>(".trend-tile.current") : null;
+    if (!tile) return;
+    moving.current = false;
+    tile.focus({ preventScroll: true });
+  });
+  const act = useCallback(
+    (of: TrendRow): void => set(rowPressed(of, { kind, open, chosen: useTrends.getState().chosen })),
+    [kind, open, set],
+  );
+  const point = useCallback(
+    ({ target }: TrendRow, step: number | undefined): void => {
+      if (target === null) return;
+      set({ step: step ?? null, chosen: drawnFirst(useTrends.getState().chosen, seriesOf(kind, target)) });
+    },
+    [kind, set],
+  );
   const pressed = (event: KeyboardEvent): void => {
-    const to = moved(event.key, current, columns, data.total);
+    const to = moved(event.key, stop, columns, data.total);
     if (to === null) return;
     moving.current = true;
     setCursor(to);
+    if (frame.current) bringIntoView(frame.current, Math.floor(to / columns) * TILE_PX);
+    scrolled();
     event.preventDefault();
   };
   return (
-    <div className="trend-multiples" ref={frame} title={t("trends.tileKeys")} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+    <div className="trend-multiples" ref={frame} title={t("trends.tileKeys")} onScroll={scrolled}>
       <div
         role="toolbar"
         aria-label={t("trends.multiplesOf", { kind: t(`trends.kinds.${kind as "grad"}`), count: data.total })}
@@ -68,48 +112,43 @@ export function Multiples({ run, kind, open, marks }: Props) {
       >
         <div
           className="trend-tiles"
-          style={{ top: (data.offset / columns) * TILE_PX, gridTemplateColumns: `repeat(${String(columns)}, minmax(0, 1fr))` }}
+          style={{ top: (begin / columns) * TILE_PX, gridTemplateColumns: `repeat(${String(columns)}, minmax(0, 1fr))` }}
         >
-          {data.tiles.map((tile, index) => {
-            const place = data.offset + index;
-            const series = tile.row.target === null ? null : seriesOf(kind, tile.row.target);
-            return (
-              <Tile
-                key={`${tile.row.name}${tile.row.target ?? ""}${String(place)}`}
-                {...{ tile, shared, marks, steps: data.steps }}
-                drawn={series !== null && chosen.includes(series)}
-                current={place === current}
-                ref={(button) => {
-                  if (place !== current || !moving.current || button === null) return;
-                  moving.current = false;
-                  button.focus();
-                }}
-                act={() => act(tile.row)}
-                point={(step) => {
-                  if (series !== null) set({ step: step ?? null, chosen: drawnFirst(chosen, series) });
-                }}
-                focused={() => setCursor(place)}
-              />
-            );
-          })}
+          {tiles.map((tile, index) => (
+            <Tile
+              key={`${tile.row.name}${tile.row.target ?? ""}${String(begin + index)}`}
+              {...{ tile, shared, marks, act, point, steps: data.steps, at: begin + index, focused: setCursor }}
+              drawn={tile.row.target !== null && chosen.includes(seriesOf(kind, tile.row.target))}
+              current={begin + index === stop}
+            />
+          ))}
         </div>
       </div>
     </div>
   );
 }
 
-/** How many tiles stand beside each other in the frame that the reference is given to. */
-function useColumns(): [number, (place: HTMLDivElement | null) => void] {
-  const [columns, setColumns] = useState(1);
-  const watch = useRef<ResizeObserver | null>(null);
-  useEffect(() => () => watch.current?.disconnect(), []);
-  const frame = useCallback((place: HTMLDivElement | null) => {
-    watch.current?.disconnect();
-    if (place === null) return;
-    const measure = (): void => setColumns(Math.max(1, Math.floor(place.clientWidth / TILE_WIDTH_PX)));
-    watch.current = new ResizeObserver(measure);
-    watch.current.observe(place);
+/** Scroll as little as shows a row of tiles whole. */
+function bringIntoView(frame: HTMLElement, top: number): void {
+  const least = top + TILE_PX - frame.clientHeight;
+  frame.scrollTop = Math.min(top, Math.max(least, frame.scrollTop));
+}
+
+/** How many tiles stand beside each other in a frame, and in how many rows one sees them. */
+function useSize(frame: RefObject<HTMLDivElement | null>): { columns: number; high: number } {
+  const [size, setSize] = useState({ columns: 1, high: 1 });
+  useLayoutEffect(() => {
+    const place = frame.current;
+    if (place === null) return undefined;
+    const measure = (): void => {
+      const columns = Math.max(1, Math.floor(place.clientWidth / TILE_WIDTH_PX));
+      const high = Math.ceil(place.clientHeight / TILE_PX) + 1;
+      setSize((now) => (now.columns === columns && now.high === high ? now : { columns, high }));
+    };
+    const watch = new ResizeObserver(measure);
+    watch.observe(place);
     measure();
-  }, []);
-  return [columns, frame];
+    return () => watch.disconnect();
+  }, [frame]);
+  return size;
 }

@@ -1,10 +1,10 @@
 /* The trends of a training: scalars on top, the heat map, and beside it alerts, the cell and lines. */
 
 import { useQueries, useQuery } from "@tanstack/react-query";
-import { Suspense, lazy, useEffect } from "react";
+import { Suspense, lazy, useCallback, useEffect, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 
-import { trendAlertsQuery, trendLineQuery, trendScalarsQuery, trendSummaryQuery } from "../../api/trends";
+import { type TrendLine, trendAlertsQuery, trendLineQuery, trendScalarsQuery, trendSummaryQuery } from "../../api/trends";
 import { partsOf, useTrends } from "../../state/trends";
 import { FailureNotice } from "../parts/FailureNotice";
 import { AlertList } from "./AlertList";
@@ -19,31 +19,34 @@ import { colourName } from "./linecolours";
 const TrendPlot = lazy(() => import(/* webpackChunkName: "trendplot" */ "./TrendPlot"));
 
 const SCALARS = ["loss", "grad_norm", "lr"];
+const NONE: readonly string[] = [];
 
 export function TrendsArea({ run }: { run: string }) {
   const { t } = useTranslation();
   const { kind, open, step, other, table, multiples, chosen, set } = useTrends();
   const summary = useQuery(trendSummaryQuery(run));
-  const alerts = useQuery(trendAlertsQuery(run)).data?.alerts ?? [];
-  const kinds = summary.data?.kinds ?? [];
-  const shown = kinds.find((one) => one.kind === kind)?.kind ?? kinds[0]?.kind ?? null;
+  const found = useQuery(trendAlertsQuery(run)).data;
+  const alerts = useMemo(() => found?.alerts ?? [], [found]);
+  const marks = useMemo(() => alerts.map((alert) => alert.step), [alerts]);
+  const choose = useCallback((at: number): void => set({ step: at }), [set]);
+  const kinds = summary.data?.kinds;
+  // What the address says is asked for before the answer that says which there are.
+  const shown = kinds ? (kinds.find((one) => one.kind === kind)?.kind ?? kinds[0]?.kind ?? null) : kind;
   useEffect(() => {
     if (summary.data && open === null) set({ open: summary.data.opened });
   }, [summary.data, open, set]);
   if (summary.isError) {
     return <FailureNotice error={summary.error} retry={() => void summary.refetch()} whole />;
   }
-  if (!summary.data) return <p className="splash">{t("loading")}</p>;
-  const marks = alerts.map((alert) => alert.step);
+  if (!summary.data && (kind === null || open === null)) return <p className="splash">{t("loading")}</p>;
   const Rows = multiples ? Multiples : HeatCanvas;
-  const choose = (at: number): void => set({ step: at });
   return (
     <main className="trends">
-      <TrendTools summary={summary.data} kind={shown} />
+      {summary.data ? <TrendTools summary={summary.data} kind={shown} /> : <div className="trend-tools" />}
       {other !== null && <Parting run={run} other={other} />}
       <Scalars run={run} marks={marks} choose={choose} />
       <div className="trend-columns">
-        {shown !== null && <Rows run={run} kind={shown} open={open ?? []} marks={marks} />}
+        {shown !== null && <Rows run={run} kind={shown} open={open ?? NONE} marks={marks} />}
         <aside className="trend-side" aria-label={t("trends.alerts")}>
           <AlertList alerts={alerts} />
           <section aria-label={t("trends.lines")}>
@@ -69,25 +72,33 @@ interface PlotsProps {
 function Scalars({ run, marks, choose }: PlotsProps) {
   const { t } = useTranslation();
   const { step, other } = useTrends();
-  const own = useQuery(trendScalarsQuery(run)).data?.lines ?? [];
-  const theirs = useQuery({ ...trendScalarsQuery(other ?? run), enabled: other !== null }).data?.lines ?? [];
+  const own = useQuery(trendScalarsQuery(run)).data?.lines;
+  const beside = useQuery({ ...trendScalarsQuery(other ?? run), enabled: other !== null }).data?.lines;
+  const theirs = other === null ? undefined : beside;
+  // The same lines as long as the answers are: a step only moves a mark in what is drawn.
+  const figures = useMemo(
+    () => SCALARS.map((kind) => ({ kind, lines: linesOf(own, kind), others: linesOf(theirs, kind) })),
+    [own, theirs],
+  );
   return (
     <section className="trend-scalars" aria-label={t("trends.scalars")}>
-      {SCALARS.map((kind) => {
-        const lines = own.filter((line) => line.kind === kind && line.steps.length > 0).slice(0, 3);
-        const others = other === null ? [] : theirs.filter((line) => line.kind === kind).slice(0, 3);
-        if (lines.length === 0) return null;
-        return (
+      {figures
+        .filter(({ lines }) => lines.length > 0)
+        .map(({ kind, lines, others }) => (
           <figure key={kind}>
             <figcaption>{lines.map(({ name }) => name).join(", ")}</figcaption>
             <Suspense fallback={null}>
-              <TrendPlot label={kind} lines={lines} others={others} log={kind !== "lr"} {...{ marks, step, choose }} />
+              <TrendPlot label={kind} log={kind !== "lr"} {...{ lines, others, marks, step, choose }} />
             </Suspense>
           </figure>
-        );
-      })}
+        ))}
     </section>
   );
+}
+
+/** The first three lines of a kind that have any step. */
+function linesOf(lines: readonly TrendLine[] | undefined, kind: string): TrendLine[] {
+  return (lines ?? []).filter((line) => line.kind === kind && line.steps.length > 0).slice(0, 3);
 }
 
 function Lines({ run, marks, choose }: PlotsProps) {

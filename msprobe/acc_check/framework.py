@@ -1,0 +1,105 @@
+"""What the check of a call asks of the framework that recorded it; all else is the same for any.
+
+Numbers cross this border as tensors of PyTorch on the CPU: inputs are drawn or read as such, a run
+on a device hands its results back as such, and the reference in float64, its random rounding and
+every verdict are PyTorch's. So a framework is four things: how its functions are found, how one
+runs on its devices, which those are, and what each function is called in PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+from msprobe.acc_check.inputs import Inputs
+from msprobe.acc_check.plan import Call
+
+Watch = Callable[[set[int]], AbstractContextManager[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where and how a call runs: `wide` means in float64, whatever the format of its inputs."""
+
+    device: str = "cpu"
+    wide: bool = False
+    compiled: bool = False
+    autocast: torch.dtype | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What is compared: `reference` None means float64 on the CPU.
+
+    `shortens` are the units that the device rounds matrix and convolution inputs to in float32,
+    `exponential` is how far its exponentials may lie, relative to them, if it approximates them.
+    """
+
+    device: Place
+    reference: Place | None = None
+    shortens: tuple[float, float] = (0.0, 0.0)
+    exponential: float = 0.0
+    seed: int = 1234
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What a run gave, on the CPU: outputs by their position, changed inputs by theirs, gradients.
+
+    `gradients` has one element for each tensor among the inputs, None where there is none.
+    `drew` says that the call took random numbers.
+    """
+
+    outputs: dict[str, Any]
+    changed: dict[str, torch.Tensor]
+    gradients: dict[str, torch.Tensor | None]
+    drew: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A call in PyTorch's words: what is known of its ties and its random numbers goes by them."""
+
+    api: str
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+
+
+class Operator(Protocol):
+    """The function that a recorded call names."""
+
+    def run(self, inputs: Inputs, place: Place, watch: Watch | None = None) -> Results:
+        """Run once, on copies; `watch` gets the storages of the inputs of a run in float64.
+
+        Raises whatever the call raises.
+        """
+
+    def words(self, inputs: Inputs) -> Words:
+        """The call as PyTorch would write it."""
+
+
+class Framework(Protocol):
+    """One of PyTorch and MindSpore; made in the process that runs the calls."""
+
+    warm_up: Call
+    """A call that makes the framework load what it loads with the first one."""
+
+    def find(self, call: Call) -> Operator:
+        """The operator of a call; raises NotReproducible where there is none, or no reference."""
+
+    def choose_pair(self, devices: Sequence[str], number: int, reference: str, seed: int) -> Pair:
+        """The pair of worker `number`; devices are given out in turn.
+
+        Without any it is the first accelerator, on a machine that has none the CPU. Raises
+        InputError for a device that is not there.
+        """
+
+    def describe(self, pair: Pair) -> str:
+        """One line: what is compared with what."""
+
+    def compile_operators(self) -> None:
+        """What -j does; raises InputError where the device knows no such thing."""

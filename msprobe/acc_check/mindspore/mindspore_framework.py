@@ -1,0 +1,126 @@
+"""MindSpore, as the check of its calls asks for it: its devices against PyTorch on the CPU.
+
+The reference is PyTorch's and not MindSpore's own in float64, so that a formula that is wrong in
+every format is found as well, and calls that MindSpore has no kernel for on the CPU have one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from msprobe_core.mindspore.requirements import check_requirements
+
+check_requirements()
+os.environ.setdefault("GLOG_v", "4")  # what a call logs while it fails is told by its exception
+
+import mindspore  # noqa: E402
+
+from msprobe.acc_check.framework import (  # noqa: E402
+    Operator,
+    Pair,
+    Place,
+    Results,
+    Watch,
+    Words,
+)
+from msprobe.acc_check.inputs import Inputs  # noqa: E402
+from msprobe.acc_check.mindspore.device_choice import (  # noqa: E402
+    compile_operators,
+    is_of_mindspore,
+    open_pair,
+)
+from msprobe.acc_check.mindspore.device_functions import find_function, make_primitive  # noqa: E402
+from msprobe.acc_check.mindspore.device_run import Function, run_on_device  # noqa: E402
+from msprobe.acc_check.mindspore.meanings import meaning_of  # noqa: E402
+from msprobe.acc_check.mindspore.primitives import primitive_of  # noqa: E402
+from msprobe.acc_check.mindspore.words import Meaning  # noqa: E402
+from msprobe.acc_check.plan import Call  # noqa: E402
+from msprobe.acc_check.run import run  # noqa: E402
+
+_TENSOR = {"type": "mindspore.Tensor", "dtype": "Float32", "shape": [64, 64]}
+_NO_KERNEL = ("unregistered", "Not found op", "Create kernelmod for op", "Unsupported op [")
+_GIVEN = {**_TENSOR, "Max": 1.0, "Min": -1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class MindSporeOperator:
+    """A function of MindSpore's, and what computes the same in PyTorch."""
+
+    function: Function
+    meaning: Meaning
+
+    def run(self, inputs: Inputs, place: Place, watch: Watch | None = None) -> Results:
+        if is_of_mindspore(place):
+            return self._on_device(inputs)
+        reference = run(self._in_torch(inputs), self.meaning.api, inputs, place, watch)
+        return _with_zeros(reference, inputs)
+
+    def _on_device(self, inputs: Inputs) -> Results:
+        """Raises NotImplementedError for a missing kernel, else RuntimeError without a trace."""
+        try:
+            return run_on_device(self.function, inputs, seed=torch.initial_seed())
+        except Exception as error:  # MindSpore raises what it likes, with the trace of its own code
+            said = str(error).partition("\n---")[0].strip()
+            if any(words in said for words in _NO_KERNEL):
+                raise NotImplementedError(said) from error
+            raise RuntimeError(f"{type(error).__name__}: {said}") from error
+
+    def words(self, inputs: Inputs) -> Words:
+        return self.meaning.words(inputs.args, inputs.kwargs)
+
+    def _in_torch(self, inputs: Inputs) -> Function:
+        """With the results that were recorded.
+
+        Some calls of MindSpore give the largest elements where PyTorch's give their positions too.
+        """
+
+        def reference(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+            result = self.meaning.function(*args, **kwargs)
+            both = isinstance(result, tuple) and len(result) == 2
+            return result[0] if both and len(inputs.expected) == 1 else result
+
+        return reference
+
+
+class MindSpore:
+    """A `Framework`."""
+
+    warm_up = Call(
+        "Mint.matmul.0",
+        "Mint",
+        "matmul",
+        {"input_args": [_GIVEN, _GIVEN], "input_kwargs": {}, "output": [_TENSOR]},
+        {"input": [_GIVEN], "output": [_GIVEN, _GIVEN]},
+    )
+
+    def find(self, call: Call) -> Operator:
+        if call.prefix == "Primitive":
+            primitive = primitive_of(call)
+            return MindSporeOperator(make_primitive(primitive), primitive.meaning)
+        function = find_function(call.prefix, call.api)
+        return MindSporeOperator(function, meaning_of(call.prefix, call.api))
+
+    def choose_pair(self, devices: Sequence[str], number: int, reference: str, seed: int) -> Pair:
+        return open_pair(devices, number, reference, seed)
+
+    def describe(self, pair: Pair) -> str:
+        kind = "float64" if pair.reference is None else "the call's own format"
+        ours = f"{pair.device.device} of MindSpore {mindspore.__version__}"
+        return f"{ours} against PyTorch {torch.__version__} on the CPU in {kind}"
+
+    def compile_operators(self) -> None:
+        compile_operators()
+
+
+def _with_zeros(results: Results, inputs: Inputs) -> Results:
+    """With zeros for inputs that nothing depends on, as MindSpore gives them."""
+    gradients = dict(results.gradients)
+    for path, tensor in inputs.tensors():
+        if tensor.requires_grad and gradients.get(path) is None and path in gradients:
+            gradients[path] = torch.zeros_like(tensor, requires_grad=False)
+    return replace(results, gradients=gradients)

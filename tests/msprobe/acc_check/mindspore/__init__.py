@@ -1,0 +1,1 @@
+"""The pre-check of MindSpore's calls, where MindSpore is not needed."""
