@@ -23,7 +23,7 @@ from builder.match.renaming import find_renaming, modules_of
 from builder.match.rollout_mapping import RolloutMapping
 from builder.match.tokens import Readers, call_names, call_tokens, pass_tokens, readers_of
 from builder.match.tree import Tree, TreeNode, subtree
-from builder.match.updated_parameters import OPTIMIZER, parted_by_parameter
+from builder.match.updated_parameters import OPTIMIZER, parted_by_parameter, renamed_parameter
 
 MatchReason = Literal["name", "path", "aligned", "crosswise", "fuzzy", "mapping", "manual"]
 ModuleMapping = LayerMapping | CellMapping | RolloutMapping
@@ -293,11 +293,24 @@ class _Matcher:
         """The calls of an optimizer parted by the parameter that they update, if that is known."""
         if not left or not right or {_parent(left[0]), _parent(right[0])} != {OPTIMIZER}:
             return None
-        ours = parted_by_parameter(left, self.matching.problem)
+        own = parted_by_parameter(left, self.matching.problem)
         theirs = parted_by_parameter(right, self.matching.benchmark)
-        if ours is None or theirs is None or not set(ours) & set(theirs):
+        if own is None or theirs is None:
+            return None
+        renamed = self._partner_paths()
+        ours = {renamed_parameter(name, renamed): calls for name, calls in own.items()}
+        if len(ours) < len(own) or not set(ours) & set(theirs):
             return None
         return [(ours.get(name, []), theirs.get(name, [])) for name in {**ours, **theirs}]
+
+    def _partner_paths(self) -> dict[str, str]:
+        """By the path of each module that has a partner so far the path that it has there."""
+        pairs = (
+            (node.entry, partner.entry)
+            for node in self.matching.problem.in_order
+            if node.kind == "module" and (partner := self.matching.partner.get(node)) is not None
+        )
+        return {ours.path: theirs.path for ours, theirs in pairs if ours and theirs}
 
     def _match_kernels(self) -> None:
         """Match what ran below matched calls: no module is there that would lead to it."""

@@ -7,7 +7,7 @@ the one with which an optimizer begins each parameter to the next of that name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from builder.dump.reader import Dump
 from builder.dump.values import Record
@@ -25,6 +25,19 @@ def parted_by_parameter(calls: Sequence[TreeNode], tree: Tree) -> dict[str, list
             return None
         parted.setdefault(name, []).append(call)
     return parted
+
+
+def renamed_parameter(name: str, paths: Mapping[str, str]) -> str:
+    """A parameter as the other run calls it, by the nearest module around it that has a partner.
+
+    >>> renamed_parameter("units.0.up.weight", {"units.0": "stages.0", "up": "down"})
+    'stages.0.up.weight'
+    """
+    module, _, rest = name.rpartition(".")
+    while module and module not in paths:
+        module, _, last = module.rpartition(".")
+        rest = f"{last}.{rest}"
+    return f"{paths[module]}.{rest}" if module else name
 
 
 def parameters_of(calls: Sequence[TreeNode], tree: Tree) -> list[str | None]:

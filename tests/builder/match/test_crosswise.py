@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.dump.reader import read_dump
-from builder.match.nodes import match_trees
+from builder.match.manual_file import MappedPair
+from builder.match.nodes import MatchRules, match_trees
 from builder.match.tree import Tree, build_tree
+from builder.match.updated_parameters import renamed_parameter
 from tests.builder.dumps import forward, tensor, write_dump
 
 BLOCK = "Module.block.Block.forward.0"
@@ -75,11 +77,11 @@ def test_any_order_of_calls_that_tell_themselves_apart_is_found(data: st.DataObj
     assert len(partners(ours, theirs)) == size
 
 
-def optimizer_tree(folder: Path, order: list[str]) -> Tree:
+def optimizer_tree(folder: Path, order: list[str], modules: tuple[str, ...] = ()) -> Tree:
     """A plain optimizer: a product and a sum for each parameter."""
     norms = {name: 2.0 + n for n, name in enumerate(sorted({"a", "b", "c", *order}))}
-    data: dict[str, object] = {}
-    construct: dict[str, str | None] = {"optimizer": None}
+    data: dict[str, object] = {name: forward([tensor()], [tensor()]) for name in modules}
+    construct: dict[str, str | None] = {**dict.fromkeys(modules), "optimizer": None}
     for n, name in enumerate(order):
         decay, step = f"Tensor.mul_.{n}.forward", f"Tensor.add_.{n}.forward"
         data[decay] = forward([tensor(9.0), 0.9], [tensor(8.0)])
@@ -101,6 +103,29 @@ def test_an_optimizer_that_goes_another_way_pairs_by_parameter(tmp_path: Path) -
         "Tensor.mul_.2.forward": "Tensor.mul_.0.forward",
         "Tensor.add_.2.forward": "Tensor.add_.0.forward",
     }
+
+
+def test_an_optimizer_of_renamed_modules_pairs_by_what_their_parameters_are_called_there(
+    tmp_path: Path,
+) -> None:
+    ours = optimizer_tree(tmp_path / "p", ["units.0.w", "out.w"], ("Module.units.0.Mix.forward.0",))
+    theirs = optimizer_tree(
+        tmp_path / "b", ["out.w", "stages.0.w"], ("Module.stages.0.Mix.forward.0",)
+    )
+    pair = MappedPair("Module.units.0.Mix.forward.0", "Module.stages.0.Mix.forward.0", True)
+    found = match_trees(ours, theirs, MatchRules(manual=[pair]))
+    adds = [ours.by_name[f"Tensor.add_.{n}.forward"] for n in (0, 1)]
+    assert [found.partner[call].name for call in adds] == [
+        "Tensor.add_.1.forward",
+        "Tensor.add_.0.forward",
+    ]
+
+
+def test_a_parameter_is_called_by_the_nearest_module_that_has_a_partner() -> None:
+    paths = {"units.0": "stages.0", "units.0.up": "stages.0.wide", "up": "down"}
+    assert renamed_parameter("units.0.up.weight", paths) == "stages.0.wide.weight"
+    assert renamed_parameter("units.0.norm.inner.bias", paths) == "stages.0.norm.inner.bias"
+    assert renamed_parameter("units.1.up.weight", paths) == "units.1.up.weight"
 
 
 def test_another_class_at_the_same_path_is_a_partner_and_says_so(tmp_path: Path) -> None:
