@@ -57,7 +57,7 @@ export function BuildForm() {
           </p>
         </>
       )}
-      {dumps.data.dumps.length === 0 && <p className="warning">{t("build.noDumps")}</p>}
+      {dumps.data.dumps.length === 0 && wish.problem === "" && <p className="warning">{t("build.noDumps")}</p>}
       <fieldset disabled={running}>
         <DumpChoice
           label={t("side.problem")}
