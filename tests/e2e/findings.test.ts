@@ -55,7 +55,7 @@ describe("causes", () => {
       await expect.poll(() => numbers(others)).toEqual([divergent - back, divergent]);
       await others.click();
       await expect.poll(() => page.locator(".propagated li").count()).toBe(divergent);
-      await page.getByRole("button", { name: `${divergent} divergent` }).click();
+      await page.getByRole("button", { name: `${divergent} divergent`, exact: true }).click();
       await expect.poll(() => count(page)).toBe(`${divergent} nodes`);
     }));
 

@@ -49,4 +49,7 @@ def divergent_nodes(index: DiffIndex, cause: int | None) -> Ints:
         row = int(index.rows.rows_of(np.array([cause], dtype=np.int64))[0])
         if row == NOTHING or not index.words.cause[row]:
             return np.empty(0, dtype=np.int64)
-    return np.asarray(index.rows.key[index.divergent_of(row)])
+    found = index.divergent_of(row)
+    # Calls end before the modules around them; what diverges has a node of the problem.
+    order = index.rows.problem.order[index.rows.ours[found]] if len(found) else found
+    return np.asarray(index.rows.key[found[np.argsort(order, kind="stable")]])
