@@ -15,8 +15,9 @@ from math import sqrt
 
 import numpy as np
 
+from builder.diagnosis import sketched_sums
 from builder.diagnosis.element_calls import api_name
-from builder.diagnosis.excess import FORMS, Excess, Expected, excess_over
+from builder.diagnosis.excess import Excess, Expected, excess_over
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.moved_values import NEAR
 from builder.diagnosis.structure import is_in
@@ -81,27 +82,8 @@ class ReturnedGradients:
     def _of_sum(self, row: int, parts: Sequence[int]) -> Excess | None:
         """Where the benchmark's parts add up: the problem's have to but for rounding."""
         known = self._known
-        if any(known.size[part] != known.size[row] for part in parts):
-            return None
-        ours, theirs = (self._missing(side, row, parts) for side in (0, 1))
-        if ours is None or theirs is None:
-            return None
         rounding = sum(known.noise[r] + known.uncertain(r) for r in (row, *parts))
-        if theirs > FORMS * rounding:
-            return None
-        came = max(0.0, known.distance[row] - ours)
-        return excess_over(ours, rounding + theirs, row, came=came, told=True)
-
-    def _missing(self, side: int, row: int, parts: Sequence[int]) -> float | None:
-        """How far the gradients of one side are from adding up: their sketches tell."""
-        sketches = self._facts.comparison.columns[side].sketches
-        if sketches is None:
-            return None
-        whole = self._facts.value_pair(row)[side]
-        values = [self._facts.value_pair(part)[side] for part in parts]
-        missing = sketches[whole] - sketches[values].sum(axis=0)
-        apart = float(np.sqrt(np.mean(missing**2)))
-        return apart if np.isfinite(apart) else None
+        return sketched_sums.of_sum(known, row, parts, rounding)
 
     def _of_moved(self, row: int, parts: Sequence[int]) -> Excess | None:
         """Where the benchmark's parts stand beside each other: as far apart as they together."""
