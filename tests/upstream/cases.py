@@ -75,7 +75,8 @@ BUGS = (
     Release(_QUANTIZERS, "1.8.0", "1.14.0", "function:vector_quantize_pytorch.FSQ:levels=8,6,5",
             "the bounds of even levels"),
     Release(_QUANTIZERS, "1.20.0", "1.22.0",
-            "function:vector_quantize_pytorch.VectorQuantize:dim=16:codebook_size=32",
+            "function:vector_quantize_pytorch.VectorQuantize:dim=16:codebook_size=32:"
+            "learnable_codebook=True:ema_update=False",
             "the direction of a rotation"),
     Release(_QUANTIZERS, "1.17.0", "1.20.0",
             "function:vector_quantize_pytorch.LFQ:dim=16:codebook_size=16",
