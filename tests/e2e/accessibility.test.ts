@@ -67,6 +67,7 @@ const SCREENS: Record<string, (page: Page) => Promise<void>> = {
     await page.locator(".boxes-frame .box").first().waitFor();
   },
   "hovered box": (page) => page.locator(".box").first().hover(),
+  "graph legend": (page) => page.locator(".boxes-tools .menu > button").click(),
 };
 
 describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
@@ -97,6 +98,7 @@ async function otherPages(): Promise<Record<string, [string, string]>> {
     "pair gone": [await addressOf(places.standalone, "ranks", "&step=99&rank=0"), ".gone"],
     proposals: [await addressOf(places.standalone, "renamed", "&list=mapping"), ".proposals"],
     joined: [await addressOf(places.standalone, "joined"), "canvas.diff-canvas"],
+    missing: [await addressOf(places.standalone, "renamed", "&step=1&rank=0"), ".pair-failed.missing"],
     failed: [await addressOf(places.standalone, "failed", "&step=1&rank=1"), ".pair-failed"],
     "few shared": [await addressOf(places.standalone, "ported"), ".answer.partly"],
     single: [await addressOf(places.standalone, "single"), ".boxes-frame"],

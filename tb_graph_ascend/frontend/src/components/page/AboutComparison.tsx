@@ -11,7 +11,9 @@ export function AboutComparison() {
   const { t } = useTranslation();
   const { data } = useDatabase();
   return (
-    <div className="scroll about">
+    // What is longer than its room is scrolled by keys, too.
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <div className="scroll about" tabIndex={0}>
       <p className="muted">{t("details.none")}</p>
       {data && <Facts database={data} />}
     </div>
