@@ -1,8 +1,8 @@
 """How far one element can move the norm of a gradient.
 
 Rounding puts an element that is nearly zero on the other side of a ReLU's kink (or of a maximum's
-tie): its gradient comes or goes, while the output hardly changes. One element g_i of a gradient g
-moves log2 |g| by g_i^2 / (2 ln 2 |g|^2); the largest element bounds it.
+tie): its gradient comes or goes, while the output hardly changes. Without an element that has the
+share s = g_i^2 / |g|^2, log2 |g| is less by -log2(1 - s) / 2; the largest element bounds it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from builder.series.run import Key, TrendRun
 Floats = NDArray[np.float64]
 
 BACKWARD = frozenset({"actv_grad", "grad", "grad_norm"})
-_OCTAVES = 1 / (2 * np.log(2))
+_MOST = 0.75
+"""A share that halves the norm; where one element is nearly all, nothing could be told of it."""
 _UNKNOWN = 16 / 1024
 """The share of an element of four sigma in a small layer; where no outputs are followed."""
 
@@ -37,8 +38,8 @@ def largest_kinks(run: TrendRun, keys: Sequence[Key], steps: Steps) -> Floats:
     for column, key in enumerate(keys):
         if key[0] in BACKWARD:
             place = by_module.get(module_of(key) or "")
-            share = usual if place is None else np.fmax(shares[:, place], 0)
-            found[:, column] = _OCTAVES * np.where(np.isfinite(share), share, usual)
+            share = usual if place is None else shares[:, place]
+            found[:, column] = -np.log2(1 - np.where(share > 0, share, usual)) / 2
     return found
 
 
@@ -50,7 +51,7 @@ def _largest_shares(run: TrendRun, keys: Sequence[Key], steps: Steps) -> Floats:
     with np.errstate(all="ignore"):
         shares: Floats = np.fmax(low**2, high**2) / norm**2
     shares[~np.isfinite(shares)] = np.nan
-    return np.minimum(shares, 1.0)
+    return np.minimum(shares, _MOST)
 
 
 def _medians(shares: Floats) -> Floats:
