@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import inf
 
 from builder.compare.comparison import Comparison
+from builder.diagnosis import sketched_sums
 from builder.diagnosis.element_calls import api_name
 from builder.diagnosis.excess import NO_EXCESS, Excess, excess_over
 from builder.diagnosis.facts import Facts
@@ -284,6 +285,9 @@ class _Attribution:
             picks = api_name(node) in (*CHOOSING, "max", "min")
             blind = picks or any(known.distance[r] > 0 for r in read)
             return NO_EXCESS if blind else Excess(inf, row)
+        added_up = sketched_sums.of_call(known, node, row)
+        if added_up is not None:
+            return added_up
         may = known.expected(node, row)
         came = may.came
         if any(known.hidden[r] for r in known.inputs(node)):

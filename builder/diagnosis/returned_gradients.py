@@ -15,8 +15,9 @@ from math import sqrt
 
 import numpy as np
 
+from builder.diagnosis import sketched_sums
 from builder.diagnosis.element_calls import api_name
-from builder.diagnosis.excess import FORMS, Excess, Expected, excess_over
+from builder.diagnosis.excess import Excess, Expected, excess_over
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.moved_values import NEAR
 from builder.diagnosis.structure import is_in
@@ -63,9 +64,7 @@ class ReturnedGradients:
         return min(known, key=lambda one: one.times) if complete else None
 
     def _of_value(self, node: TreeNode, value: int, row: int, inside: bool) -> Excess | None:
-        readers = self._readers_of(value)
-        if inside:
-            readers = [(reader, size) for reader, size in readers if is_in(reader, node)]
+        readers = self._readers_of(value, node, inside)
         if not readers:
             return None
         given = [self._gradients_of(reader, size, value, node) for reader, size in readers]
@@ -81,27 +80,8 @@ class ReturnedGradients:
     def _of_sum(self, row: int, parts: Sequence[int]) -> Excess | None:
         """Where the benchmark's parts add up: the problem's have to but for rounding."""
         known = self._known
-        if any(known.size[part] != known.size[row] for part in parts):
-            return None
-        ours, theirs = (self._missing(side, row, parts) for side in (0, 1))
-        if ours is None or theirs is None:
-            return None
         rounding = sum(known.noise[r] + known.uncertain(r) for r in (row, *parts))
-        if theirs > FORMS * rounding:
-            return None
-        came = max(0.0, known.distance[row] - ours)
-        return excess_over(ours, rounding + theirs, row, came=came, told=True)
-
-    def _missing(self, side: int, row: int, parts: Sequence[int]) -> float | None:
-        """How far the gradients of one side are from adding up: their sketches tell."""
-        sketches = self._facts.comparison.columns[side].sketches
-        if sketches is None:
-            return None
-        whole = self._facts.value_pair(row)[side]
-        values = [self._facts.value_pair(part)[side] for part in parts]
-        missing = sketches[whole] - sketches[values].sum(axis=0)
-        apart = float(np.sqrt(np.mean(missing**2)))
-        return apart if np.isfinite(apart) else None
+        return sketched_sums.of_sum(known, row, parts, rounding)
 
     def _of_moved(self, row: int, parts: Sequence[int]) -> Excess | None:
         """Where the benchmark's parts stand beside each other: as far apart as they together."""
@@ -148,7 +128,8 @@ class ReturnedGradients:
         alike = [
             r for r in known.outputs(forward) if known.theirs[r].shape == known.theirs[row].shape
         ]
-        backs = list({reader.backward for r in alike for reader, _ in self._readers_of(r)})
+        readers = (reader for r in alike for reader, _ in self._readers_of(r, forward))
+        backs = list({reader.backward for reader in readers})
         if len(backs) != 1 or backs[0] not in self._matching.partner:
             return None
         return None if known.outputs(backs[0]) else backs[0]
@@ -175,24 +156,33 @@ class ReturnedGradients:
                 return sorted(alike, key=known.distance.__getitem__, reverse=True)
         return []
 
-    def _readers_of(self, row: int) -> list[tuple[TreeNode, float]]:
-        number = self._flow.prints.numbers[self._facts.value_pair(row)[0]]
-        return [] if number == NO_PRINT else self._readers.get(number, [])
-
-    @cached_property
-    def _readers(self) -> dict[int, list[tuple[TreeNode, float]]]:
-        """The calls of the problem's forward pass that read a value, by its fingerprint.
+    def _readers_of(
+        self, row: int, node: TreeNode, inside: bool = False
+    ) -> list[tuple[TreeNode, float]]:
+        """The calls that read what a node put out, or with `inside` those in it that read a value.
 
         Each with how many elements of it it reads: it may have been cut and moved since.
         """
-        flow, matching = self._flow, self._matching
+        number = self._flow.prints.numbers[self._facts.value_pair(row)[0]]
+        if number == NO_PRINT:
+            return []
+        # A call that changes nothing reads and puts out the same numbers.
+        return [
+            (reader, size)
+            for reader, maker, size in self._readers.get(number, ())
+            if (is_in(reader, node) if inside else is_in(maker, node))
+        ]
+
+    @cached_property
+    def _readers(self) -> dict[int, list[tuple[TreeNode, TreeNode, float]]]:
+        """The calls of the forward pass that read a value, with its maker, by its fingerprint."""
+        flow, nodes = self._flow, self._matching.problem.in_order
         sizes = self._facts.comparison.columns[0].statistics.size.tolist()
-        found: dict[int, list[tuple[TreeNode, float]]] = defaultdict(list)
-        for value, consumer, output in zip(
-            flow.value.tolist(), flow.consumer.tolist(), flow.output.tolist()
-        ):
-            reader = matching.problem.in_order[consumer]
+        found: dict[int, list[tuple[TreeNode, TreeNode, float]]] = defaultdict(list)
+        columns = (flow.value, flow.consumer, flow.producer, flow.output)
+        for value, consumer, producer, output in zip(*(each.tolist() for each in columns)):
+            reader = nodes[consumer]
             if reader.direction == "forward" and reader.kind == "api":
                 number = flow.prints.numbers[value if output == NOWHERE else output]
-                found[number].append((reader, sizes[value]))
+                found[number].append((reader, nodes[producer], sizes[value]))
         return found

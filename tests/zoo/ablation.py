@@ -28,6 +28,7 @@ from builder.diagnosis import (
     moved_values,
     naming,
     returned_gradients,
+    sketched_sums,
     structure,
 )
 from builder.diagnosis.walk import walk
@@ -97,6 +98,7 @@ PARTS: dict[str, list[Part]] = {
     "gains of contractions": [(gains, "REGISTRY", _without(_CONTRACTIONS))],
     "gains of gradients": [(gradient_gains, "REGISTRY", {})],
     "gradients that are added up": [(returned_gradients.ReturnedGradients, "_least", _nothing)],
+    "sums that sketches tell": [(sketched_sums, "of_sum", _nothing)],
     "values that nobody recorded moving": [(moved_values.MovedValues, "maker", _nothing)],
     "gradients of parameters as their call put them out": [
         (gradients.Gradients, "_handed_on", _zero)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import builder
 from msprobe.pytorch import PrecisionDebugger
@@ -27,9 +30,12 @@ class Paths(nn.Module):
         self.first, self.second = nn.Linear(16, 16), nn.Linear(16, 16)
         self.early, self.between, self.turn = early, between, turn
 
+    def add(self, one: Tensor, other: Tensor) -> Tensor:
+        return torch.add(one, other)
+
     def forward(self, x: Tensor) -> Tensor:
         hidden = self.between(self.first(self.early(torch.sin(x))))
-        both = torch.add(torch.sin(hidden), torch.tanh(hidden))
+        both = self.add(torch.sin(hidden), torch.tanh(hidden))
         with torch._C.DisableTorchFunction():
             front, back = self.second(both).chunk(2, dim=-1)
             turned = self.turn(torch.cat((-back, front), dim=-1))
@@ -73,6 +79,29 @@ def test_a_gradient_that_is_not_the_sum_of_its_parts_is_named_behind_a_larger_fa
 
 def test_gradients_that_add_up_are_none(tmp_path: Path) -> None:
     assert found(tmp_path, early=half_as_much_again) == ["Tensor.__mul__.0.forward"]
+
+
+class WrongSums(TorchDispatchMode):
+    """A kernel below the recorded call that adds up a tenth too much."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        made = func(*args, **(kwargs or {}))
+        return made.mul_(1.1) if func is torch.ops.aten.add.Tensor else made
+
+
+def test_a_sum_that_is_a_little_off_is_named_behind_a_larger_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = iter((WrongSums(), nullcontext()))  # the problem runs first
+
+    def add(self: Paths, one: Tensor, other: Tensor) -> Tensor:
+        with next(kernels):
+            return torch.add(one, other)
+
+    monkeypatch.setattr(Paths, "add", add)
+    assert "Torch.add.0.forward" in found(tmp_path, early=half_as_much_again)
 
 
 @pytest.mark.parametrize("turn", [lambda x: x.roll(1, -1), lambda x: x.abs()])
