@@ -10,21 +10,21 @@ from __future__ import annotations
 from math import inf
 
 from builder.compare.comparison import Comparison
-from builder.diagnosis.edges import NO_EXCESS, Excess, excess_over
+from builder.diagnosis import sketched_sums
 from builder.diagnosis.element_calls import api_name
+from builder.diagnosis.excess import NO_EXCESS, Excess, excess_over
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.gains import CHOOSING
-from builder.diagnosis.naming import Naming
+from builder.diagnosis.naming import BEHIND, Naming
 from builder.diagnosis.nonfinite import open_nonfinite, unmatched_makes_nonfinite
 from builder.diagnosis.walked import Walked
 from builder.flow.feeding import Flow
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
-# A call that computes as in the other run is named from this excess on, and behind a finding, where
-# bounds to first order are stretched, from twice that.
-_PLAIN, _BEHIND = 3.0, 6.0
+# A call that computes as in the other run is named from this excess on.
+_PLAIN = 3.0
 # A call that is not as in the other run has a cause already: any excess will do.
 _CHANGED = 1.0
 # A choice among inputs that are further apart than this may well be another one.
@@ -212,11 +212,10 @@ class _Attribution:
             return None
         said = self.naming.said_already(node, worst)
         if said is not None or cause is not None:
-            if said is None and worst.times > (_PLAIN if worst.told else inf):
-                return self.naming.open_edge(node, worst)
             # Behind NaN there is no distance to tell a second fault by.
-            measured = worst.way == "changed" and worst.times < inf
-            if said is None and measured and worst.times > _BEHIND:
+            guessed = worst.way in ("changed", "outside") and worst.times < inf
+            limit = _PLAIN if worst.told else BEHIND if guessed else inf
+            if said is None and worst.times > limit:
                 return self.naming.open_edge(node, worst)
             if said is not None:
                 self.ledger.carry(cause or said, node)
@@ -248,7 +247,7 @@ class _Attribution:
         arguments = self.changes.arguments(node)
         if arguments and cause is None and self._chose_otherwise(node):
             worst = Excess(inf, self.known.outputs(node)[0])
-        if cause is not None and worst.times <= (_PLAIN if worst.told else _BEHIND):
+        if cause is not None and worst.times <= (_PLAIN if worst.told else BEHIND):
             return None
         if cause is not None and _is_gradient(node) and not worst.told:
             return None  # it may add up with that of another call of its parameter
@@ -286,6 +285,9 @@ class _Attribution:
             picks = api_name(node) in (*CHOOSING, "max", "min")
             blind = picks or any(known.distance[r] > 0 for r in read)
             return NO_EXCESS if blind else Excess(inf, row)
+        added_up = sketched_sums.of_call(known, node, row)
+        if added_up is not None:
+            return added_up
         may = known.expected(node, row)
         came = may.came
         if any(known.hidden[r] for r in known.inputs(node)):

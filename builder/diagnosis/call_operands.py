@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isfinite, sqrt
 
 from builder.diagnosis.distances import Distances
-from builder.diagnosis.element_calls import api_name, picks_elements
+from builder.diagnosis.element_calls import api_name, picks_elements, takes_extremes
 from builder.diagnosis.gains import CHOOSING, Operand, Result
 from builder.dump.values import Record
 from builder.match.tree import TreeNode
@@ -82,7 +82,8 @@ class CallOperands(Distances):
             return True
         if node.direction == "forward":
             return api_name(node) in CHOOSING
-        return picks_elements(node) and any(self.distance[r] > 0 for r in read)
+        ranks = picks_elements(node) and not takes_extremes(node)
+        return ranks and any(self.distance[r] > 0 for r in read)
 
     def together(self, rows: list[int]) -> float:
         """The share by which a value is apart that is computed from some rows to first order."""

@@ -17,11 +17,13 @@ _MOVING = frozenset(
     "copy sort topk max min amax amin maximum minimum max_pool1d max_pool2d max_pool3d relu "
     "clamp clamp_min clamp_max clip threshold".split()
 )
-# Calls whose gradient goes to the elements that were largest or smallest.
-_PICKING = frozenset(
-    "max min amax amin topk sort median kthvalue cummax cummin max_pool1d max_pool2d max_pool3d "
+# Calls whose gradient goes to the largest or smallest element of a window.
+_EXTREME = frozenset(
+    "max min amax amin max_pool1d max_pool2d max_pool3d "
     "adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d fractional_max_pool2d".split()
 )
+# Calls whose gradient goes to the elements that a comparison picked.
+_PICKING = _EXTREME | frozenset("topk sort median kthvalue cummax cummin".split())
 # Calls whose gradient passes where an element lay on one side of a bound.
 _GATING = frozenset(
     "relu relu6 leaky_relu prelu rrelu threshold hardtanh hardshrink softshrink hardswish "
@@ -42,6 +44,11 @@ def picks_elements(node: TreeNode) -> bool:
 def gates_elements(node: TreeNode) -> bool:
     """Whether the gradient of a call passes by the sign of what the call read."""
     return api_name(node) in _GATING
+
+
+def takes_extremes(node: TreeNode) -> bool:
+    """Whether a call takes the largest or smallest element of each of its windows."""
+    return api_name(node) in _EXTREME
 
 
 def api_name(node: TreeNode) -> str:

@@ -4,16 +4,66 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, isfinite, sqrt
+from typing import Literal
 
 from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.distances import CARRIED, SUMMED
-from builder.diagnosis.element_calls import api_name, gates_elements
+from builder.diagnosis.element_calls import api_name
 from builder.diagnosis.gains import REDUCING, gains_of
 from builder.diagnosis.gradients import Gradients
+from builder.flow.feeding import NOWHERE
 from builder.match.tree import TreeNode
 
 # What a call of which nothing is known makes of the shares by which its inputs are apart.
 UNKNOWN = 4.0
+# Put out by partners and moved since; by a call that one run alone makes; by two that are no
+# partners; by none that is recorded.
+Way = Literal["moved", "changed", "rewired", "outside"]
+# What is within so many roundings of another value may be its rounding.
+FORMS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Makers:
+    """The nodes that put out both sides of a value, and the value pair's indices there."""
+
+    ours: TreeNode | None
+    theirs: TreeNode | None
+    outputs: tuple[int, int] = (NOWHERE, NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """How many times further apart a value is than expected; `came` is what its inputs explain.
+
+    `told` says that a bound told what to expect, and not a guess.
+    """
+
+    times: float
+    row: int
+    way: Way = "outside"
+    makers: Makers | None = None
+    came: float = 0.0
+    told: bool = False
+
+
+NO_EXCESS = Excess(0.0, -1)
+
+
+def excess_over(
+    distance: float,
+    expected: float,
+    row: int,
+    way: Way = "moved",
+    makers: Makers | None = None,
+    came: float = 0.0,
+    told: bool = False,
+) -> Excess:
+    """The excess of a distance over what is expected; none over what anything may follow from."""
+    if expected == inf or distance == 0:
+        return NO_EXCESS
+    times = distance / expected if expected > 0 else inf
+    return Excess(times, row, way, makers, came, told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +163,7 @@ class Expected(Gradients):
         is_parameter = node.entry is not None and node.entry.kind == "parameters_grad"
         walked = self._random_walk(node, row, flowing)
         came = self._guessed(floats, row, walked if is_parameter else 0.0)
-        came += self.gated(list(forward), flowing) if gates_elements(node) else 0.0
+        came += self.gated(node, list(forward), flowing)
         return Expectation(came, self._cancelled(row, flowing, walked), told=False)
 
     def _cancelled(self, row: int, flowing: list[int], walked: float) -> float:

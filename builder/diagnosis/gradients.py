@@ -6,7 +6,7 @@ from math import sqrt
 
 from builder.diagnosis.call_operands import ESTIMATED, CallOperands, Told
 from builder.diagnosis.distances import CARRIED
-from builder.diagnosis.element_calls import api_name, gates_elements
+from builder.diagnosis.element_calls import api_name, gates_elements, takes_extremes
 from builder.diagnosis.gains import MOVING, REDUCING, Operand
 from builder.diagnosis.gradient_gains import Backward, GradientGains, gradient_gains
 from builder.match.tree import TreeNode
@@ -121,8 +121,7 @@ class Gradients(CallOperands):
         if name in REDUCING or name in MOVING:
             others = [r for n, r in enumerate(told.rows) if n != of]
             total = max(total, self.in_step([*flows, *others], row))
-        gate = self.gated(self.tensor_rows(call), flows) if gates_elements(call) else 0.0
-        return total + gate
+        return total + self.gated(call, self.tensor_rows(call), flows)
 
     def _gains(
         self, name: str, told: Told, result: Operand, flow: Operand, of: int, row: int
@@ -130,14 +129,20 @@ class Gradients(CallOperands):
         given = Backward(told.operands, told.factors, result, flow, of, self.result(row))
         return gradient_gains(name, given)
 
-    def gated(self, decided: list[int], flowing: list[int]) -> float:
-        """What passes through other elements: √e of it where a share e decides, and one element."""
+    def gated(self, call: TreeNode, decided: list[int], flowing: list[int]) -> float:
+        """What passes through other elements: √e of it where a share e decides, and one element.
+
+        Where it goes to the extremes of windows, what leaves one element reaches another.
+        """
+        if not gates_elements(call) and not takes_extremes(call):
+            return 0.0
         share = max((self.share[r] for r in decided), default=0.0)
         if share == 0:
             return 0.0
         reaching = max((self.norm[r] for r in flowing), default=0.0)
         peak = max((self.peak[r] for r in flowing), default=0.0)
-        return ESTIMATED * sqrt(min(1.0, share)) * reaching + peak
+        passed = ESTIMATED * sqrt(min(1.0, share)) * reaching + peak
+        return sqrt(2.0) * passed if takes_extremes(call) else passed
 
     @property
     def _calls(self) -> dict[tuple[str, str | None], list[TreeNode]]:

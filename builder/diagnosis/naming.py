@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from math import inf
 
 import numpy as np
 
 from builder.diagnosis.call_operands import ESTIMATED
-from builder.diagnosis.edges import Edges, Excess
-from builder.diagnosis.excess import Expected
+from builder.diagnosis.edges import Edges
+from builder.diagnosis.excess import Excess, Expected
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
@@ -20,6 +21,8 @@ from builder.match.tree import TreeNode
 from builder.reasons import Reason
 
 _FURTHEST = 2 * ESTIMATED
+# Behind a finding a guess has to be exceeded by so much: twice what a call alone is named from.
+BEHIND = 6.0
 
 
 class Naming:
@@ -110,9 +113,9 @@ class Naming:
             reason = {"code": "elements_moved", "value": key, "maker": maker.name}
         elif excess.way == "outside" and phase_of(node) == "forward" and is_data:
             reason = self.facts.score_reason("batch_differs", [row])
-        elif (latest := self.ledger.latest()) is not None and not excess.told:
+        elif (latest := self._explains(excess)) is not None:
             return latest
-        elif (silent := self.edges.silent_maker(node, row)) is not None:
+        elif (silent := self.edges.returned.silent_maker(node, row)) is not None:
             said: Reason = {"code": "handed_on", "value": key, "reader": node.name}
             finding = self.ledger.open(silent, "introduced", said)
             finding.inherits = self._keys([row])
@@ -122,6 +125,11 @@ class Naming:
         finding = self.ledger.open(node, "input_differs", reason)
         finding.inherits = self._keys([row])
         return self._with_evidence(finding, excess)
+
+    def _explains(self, excess: Excess) -> Finding | None:
+        """The latest finding, where it may have led to a value on ways that nobody recorded."""
+        stands_out = excess.way == "outside" and BEHIND < excess.times < inf
+        return None if excess.told or stands_out else self.ledger.latest()
 
     def _owner(self, node: TreeNode, row: int) -> TreeNode | None:
         """The module around a call whose parameter the call reads."""

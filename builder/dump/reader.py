@@ -25,6 +25,7 @@ from builder.dump.values import (
     collect_loose,
     collect_saved,
     collect_values,
+    mark_not_finite,
 )
 from builder.errors import DumpError
 from msprobe_core.format import (
@@ -186,6 +187,8 @@ def read_dump(path: Path) -> Dump:
     parents, micro_steps = _read_construct(path / CONSTRUCT_FILE, names)
     stacks, frames = _read_stacks(path / STACK_FILE, names)
     head, values, ranges = _read_values(file, bool(parents))
+    if not parents and head.framework == "pytorch" and head.task == "statistics":
+        mark_not_finite(values.records)
     ranges = {names.get(name, name): place for name, place in ranges.items()}
     return Dump(
         path=path,

@@ -100,6 +100,25 @@ def collect_loose(entries: Mapping[str, object]) -> tuple[Values, Ranges]:
     return values, _ranges(entries, starts)
 
 
+def mark_not_finite(records: list[Record]) -> None:
+    """Give values of captured graphs the NaN that mindstudio-probe writes as null, in place.
+
+    It does so where an extreme, the mean or the norm is not finite; of its dumps only these have
+    no `requires_grad`.
+    """
+    for record in records:
+        if record.requires_grad is None and _is_blank(record):
+            record.Max = record.Min = record.Mean = record.Norm = float("nan")
+
+
+def _is_blank(record: Record) -> bool:
+    """Whether a tensor of numbers with a point has elements and no statistics at all."""
+    statistics = (record.Max, record.Min, record.Mean, record.Norm)
+    has_elements = record.shape is not None and 0 not in record.shape
+    is_float = "float" in (record.dtype or "")
+    return is_float and has_elements and statistics == (None,) * 4 and record.md5 is None
+
+
 def share_texts(records: list[Record]) -> None:
     """Have one object for each type, dtype and shape of some records, in place.
 

@@ -101,6 +101,7 @@ class _Matcher:
         problem, benchmark = self.matching.problem, self.matching.benchmark
         self._descend(self._pair_manually(), below_manual=True)
         self.matching.pair(problem.root, benchmark.root, "name")
+        self._match_updates()
         if _is_flat(problem) or _is_flat(benchmark):
             # Without modules on a side, the calls alone carry the order.
             self._match_calls(_calls(problem), _calls(benchmark), [])
@@ -114,6 +115,14 @@ class _Matcher:
         self._match_gradients()
         _explain_unmatched(self.matching)
         return self.matching
+
+    def _match_updates(self) -> None:
+        """Pair what an optimizer did to a parameter by its name: each layout has its own order."""
+        for node in self.matching.problem.in_order:
+            if node.entry is not None and node.entry.prefix == "Optimizer":
+                partner = self.matching.benchmark.by_name.get(node.name)
+                if partner is not None:
+                    self.matching.pair(node, partner, "name")
 
     def _descend(self, pending: list[_Pair], below_manual: bool = False) -> None:
         while pending:

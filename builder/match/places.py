@@ -3,7 +3,9 @@
 The path of a module names those around it. Nothing in a name tells in which module a call ran:
 calls stand where the other run has calls of their name, and else where their neighbours stand.
 Entries are listed when they end, so a call that the end of a module follows ran in it, if nothing
-better is known, and any other one beside the entry before it.
+better is known, and any other one beside the entry before it. Where modules are listed before those
+inside them, entries are listed when they begin, as in mindstudio-probe's captured graphs: a call
+that follows the beginning of a module ran in it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from collections.abc import Iterable, Mapping
 from builder.dump.reader import Dump
 from msprobe_core.format import Direction, EntryName, NameSyntaxError, module_entry, parse_entry
 
+_ROOT = "__root__"
+"""The path of the model itself, where it has an entry."""
 Parents = dict[str, str | None]
 _Modules = Mapping[tuple[str, Direction], tuple[str, int]]
 """By path and direction of a module: its class, and how often it was called."""
@@ -58,14 +62,27 @@ def _place_calls(parents: Parents, entries: Mapping[str, EntryName], told: bool)
     """Place calls by their neighbours; `told` says that the other run has placed most of them."""
     order = list(entries)
     before: dict[Direction, str | None] = {}
+    begins = _are_listed_when_they_begin(parents, order)
     for index, name in enumerate(order):
         entry = entries[name]
-        if name not in parents and entry.kind == "api":
+        if begins and entry.kind == "module":
+            before[entry.direction] = name
+            continue
+        if name not in parents and entry.kind == "api" and begins:
+            parents[name] = before.get(entry.direction)
+        elif name not in parents and entry.kind == "api":
             after = entries[order[index + 1]] if index + 1 < len(order) else None
             ends = not told and after is not None and after.kind == "module"
             inside = ends and after is not None and after.direction == entry.direction
             parents[name] = order[index + 1] if inside else before.get(entry.direction)
         before[entry.direction] = parents.get(name)
+
+
+def _are_listed_when_they_begin(parents: Parents, order: list[str]) -> bool:
+    """Whether modules stand before those inside them, as most of their places say."""
+    at = {name: index for index, name in enumerate(order)}
+    inner = [(name, around) for name, around in parents.items() if around in at and name in at]
+    return 2 * sum(at[around] < at[name] for name, around in inner if around) > len(inner)
 
 
 def _valueless(dump: Dump, other: Dump) -> dict[str, Parents]:
@@ -108,7 +125,8 @@ def _module_around(entry: EntryName, modules: _Modules) -> str | None:
     mine = modules[entry.path, entry.direction][1]
     path = entry.path
     while path:
-        path = path.rpartition(".")[0]
+        outer = path.rpartition(".")[0]
+        path = outer or (_ROOT if path != _ROOT else "")
         around = modules.get((path, entry.direction))
         if around is not None:
             kind, count = around

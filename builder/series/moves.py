@@ -33,6 +33,12 @@ _WITH_UPDATE = 10.1
 """log2 of units, one octave above what six sound pairs of `tests/trend_cases/pairs.py` reach: 3.8
 for outputs and 4.7 for weights that stay moved, 9.1 for the sum of a gradient's move and its own
 update's that stays moved."""
+_LEAST_MOVE = 2.0**-5
+"""Octaves (2 %). Where noise is so small that less is much, its level tells a fault; while it grows
+up to there, moves are larger than those of the steps before, too."""
+_HANDED_ON = 4.0
+"""An optimizer hands on what a gradient moves by, divided among averages, and not more but where
+these nearly cancel: an update that moves four times as far as its gradient has another cause."""
 _FEWEST_BEFORE = 4
 """Targets of a step that are enough for a median; the first ones are held against the last step."""
 
@@ -46,14 +52,18 @@ def moved_alone(keys: Sequence[Key], a: Floats, b: Floats) -> Mask:
     moves[1:] = np.abs(np.diff(ratio, axis=0))
     units = _usual(moves)
     units *= _storm(moves / units)
+    away, staying = _away(ratio, 1), _away(ratio, STAYS)
     with np.errstate(all="ignore"):
-        leaps, stays = np.log2(moves / units), np.log2(_staying(ratio) / units)
+        leaps, stays = np.log2(away / units), np.log2(staying / units)
     found: Mask = stays > np.asarray([_STAYING.get(kind, np.inf) for kind, _ in keys])
+    found &= staying >= _LEAST_MOVE
     place = {key: i for i, key in enumerate(keys)}
     for name, at in ((name, i) for (kind, name), i in place.items() if kind == "grad"):
         update = place.get(("ratio", name))
         if update is not None:
-            found[:, at] |= leaps[:, at] + stays[:, update] > _WITH_UPDATE
+            together = leaps[:, at] + stays[:, update] > _WITH_UPDATE
+            together &= staying[:, update] <= _HANDED_ON * away[:, at]
+            found[:, at] |= together & (away[:, at] >= _LEAST_MOVE)
     return found
 
 
@@ -95,20 +105,20 @@ def _medians(rows: Floats) -> Floats:
     return np.where(count > 0, middle, 1.0)
 
 
-def _staying(ratio: Floats) -> Floats:
-    """The least distance of four steps from the two before them; 0 where they lie on both sides.
+def _away(ratio: Floats, count: int) -> Floats:
+    """The least distance of so many steps from the two before them; 0 where they lie on both sides.
 
     Two, since behind a single value that was thrown out the next ones are moved against it.
     """
     found = np.zeros_like(ratio)
-    steps = len(ratio) - BEFORE - STAYS + 1
+    steps = len(ratio) - BEFORE - count + 1
     if steps < 1:
         return found
     apart = np.stack(
         [
             ratio[BEFORE + k : BEFORE + k + steps] - ratio[base : base + steps]
             for base in range(BEFORE)
-            for k in range(STAYS)
+            for k in range(count)
         ]
     )
     one_sided = np.abs(np.sign(apart).sum(0)) == len(apart)

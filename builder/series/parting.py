@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.series.moves import moved_alone
+from builder.series.rerouted import Rerouted, at_steps, no_other_tokens, rerouted
 from builder.series.run import Key, TrendRun
 from msprobe_core.format.series import KINDS
 
@@ -31,6 +32,11 @@ _RISE, _LEAP, _RISE_OF_AVERAGES = 3.0, 5.0, 6.0
 """Octaves above the largest so far, for four steps and for one. Six sound pairs of
 `tests/trend_cases/pairs.py` (weights off by 1e-6 and 1e-4 of themselves, 230 steps) rose by 2.6 and
 3.6 at most; averages over many steps, whose four steps are hardly more than one, by 4.3."""
+_BACKWARD = frozenset({"actv_grad", "grad", "grad_norm"})
+_KINK = 16 * 0.72
+"""Octaves by which one element of an output moves the norm of all, times how many there are, if its
+square is 16 times the mean (four sigma): d log2 |x| = x_i^2 / (2 ln 2 |x|^2). Rounding puts an
+element on the other side of a ReLU's kink; the gradient jumps by so much, the output does not."""
 _AVERAGES = frozenset({"exp_avg", "exp_avg_sq", "ratio"})
 _AT_TIMES_ZERO = frozenset({"ratio"})
 """An update below the resolution of its weight is 0 in one run and not in the other."""
@@ -63,7 +69,7 @@ def compare_runs(problem: TrendRun, benchmark: TrendRun) -> Divergence:
     keys, steps, a, b = aligned(problem, benchmark)
     if not keys or not len(steps):
         return Divergence("nothing")
-    return first_divergence(keys, steps, a, b)
+    return first_divergence(keys, steps, a, b, rerouted(problem, benchmark, keys, steps))
 
 
 def aligned(
@@ -72,10 +78,8 @@ def aligned(
     """The targets of both in the order of a step, their steps, and [step][target] of each run."""
     theirs = {target.key for target in benchmark.targets}
     keys = [t.key for t in problem.targets if t.key in theirs and t.kind in _COMPARED]
-    first, a = problem.table(keys)
-    second, b = benchmark.table(keys)
-    steps = np.intersect1d(first, second)
-    a, b = a[np.searchsorted(first, steps)], b[np.searchsorted(second, steps)]
+    steps = np.intersect1d(problem.steps, benchmark.steps)
+    a, b = (at_steps(run.table(keys), steps) for run in (problem, benchmark))
     columns = [i for i, (kind, _) in enumerate(keys) if kind in _AT_TIMES_ZERO]
     for values in (a, b):
         values[:, columns] = np.where(values[:, columns] == 0, -np.inf, values[:, columns])
@@ -83,7 +87,11 @@ def aligned(
 
 
 def first_divergence(
-    keys: Sequence[Key], steps: NDArray[np.int64], a: Floats, b: Floats
+    keys: Sequence[Key],
+    steps: NDArray[np.int64],
+    a: Floats,
+    b: Floats,
+    other: Rerouted | None = None,
 ) -> Divergence:
     """Where [step][target] of two runs part; -inf is a value that was not measured."""
     delta = octaves_apart(a, b)
@@ -93,20 +101,66 @@ def first_divergence(
     if first > 0:
         found = np.flatnonzero(delta[first] > 0)
         return _parts(keys, steps, first, found, 0.0, float(delta[first, found[0]]))
-    y = np.log2(np.maximum(delta, 2.0**_FLOOR))
-    averaged = np.asarray([kind in _AVERAGES for kind, _ in keys])
-    rise = np.where(averaged, _RISE_OF_AVERAGES, _RISE)
-    leap = np.where(averaged, np.inf, _LEAP)
-    moved = moved_alone(keys, a, b)
+    rules = _Rules.of(keys, delta, moved_alone(keys, a, b), other or no_other_tokens(a.shape))
+    carried = 0.0
     for at in range(SETTLE, len(steps) - HOLD + 1):
-        usual = _band(y[max(0, at - WINDOW) : at])
-        band = usual + rise
-        left = (y[at : at + HOLD] > band).all(0) | (y[at] > usual + leap)
-        found = np.flatnonzero(left | moved[at])
+        left, usual, carried = rules.judge(at, carried)
+        found = np.flatnonzero(left)
         if len(found):
             lead = found[0]
-            return _parts(keys, steps, at, found, float(band[lead]), float(delta[at, lead]))
+            band = float(usual[lead] + rules.rise[lead])
+            return _parts(keys, steps, at, found, band, float(delta[at, lead]))
     return Divergence("noise", delta=float(delta.max()), steps=len(steps))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What a step is judged by, each [step][target] or [target]."""
+
+    y: Floats
+    """log2 of delta."""
+    past: Floats
+    """The same as far as it makes bands."""
+    moved: NDArray[np.bool_]
+    excused: NDArray[np.bool_]
+    rise: Floats
+    leap: Floats
+    weights: NDArray[np.intp]
+    """The targets by which a step reaches the next one."""
+
+    @classmethod
+    def of(
+        cls, keys: Sequence[Key], delta: Floats, moved: NDArray[np.bool_], other: Rerouted
+    ) -> _Rules:
+        y = np.log2(np.maximum(delta, 2.0**_FLOOR))
+        kinds = np.asarray([kind for kind, _ in keys])
+        averaged = np.isin(kinds, sorted(_AVERAGES))
+        kinks = np.isin(kinds, sorted(_BACKWARD)) & (delta < _KINK / other.elements[:, None])
+        weights = np.flatnonzero(kinds == "param")
+        return cls(
+            y,
+            np.where(other.aside, _FLOOR, y),
+            moved & ~other.aside,
+            other.aside | other.kept | kinks,
+            np.where(averaged, _RISE_OF_AVERAGES, _RISE),
+            np.where(averaged, np.inf, _LEAP),
+            weights if len(weights) else np.arange(len(keys)),
+        )
+
+    def judge(self, at: int, carried: float) -> tuple[NDArray[np.bool_], Floats, float]:
+        """Which targets part, their bands, and how far weights have left theirs.
+
+        A target counts as far as it leaves its band farther than what comes before it in the step,
+        and than the weights did in the step before.
+        """
+        usual = _band(self.past[max(0, at - WINDOW) : at])
+        excess = self.y[at] - usual
+        before = np.maximum.accumulate(np.concatenate([[carried], excess[:-1]]))
+        expected = usual + before
+        left = (self.y[at : at + HOLD] > expected + self.rise).all(0)
+        left |= self.y[at] > expected + self.leap
+        left |= self.moved[at]
+        return left & ~self.excused[at], expected, max(0.0, float(excess[self.weights].max()))
 
 
 def octaves_apart(a: Floats, b: Floats) -> Floats:

@@ -23,6 +23,7 @@ class Config:
     level: str = "L1"
     capture: str = "eager"
     graph_points: str = "late"
+    grad_inputs: bool = False
     async_dump: bool = False
     dump_enable: bool | None = None
     extra_info: bool = True

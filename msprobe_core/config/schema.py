@@ -79,6 +79,13 @@ FIELDS = (
         choices=("late", "hooks"),
     ),
     Field(
+        "grad_inputs",
+        "bool",
+        "false",
+        "Whether `capture` graph records the gradients that modules send to their inputs. For that "
+        "a module gets a view of each input, and sums of gradients are taken in another order.",
+    ),
+    Field(
         "async_dump",
         "bool",
         "false",

@@ -67,7 +67,8 @@ def _print_shares(task: str, verdicts: Sequence[Verdict]) -> None:
     print(f"\n{task}: {silent} of {len(sound)} sound pairs silent")
     known = [v.compared / (v.compared + v.set_aside) for v in sound if v.compared]
     if known:
-        print(f"{task}: values compared in sound pairs, least {min(known):.0%}")
+        aside = sum(v.set_aside for v in sound) / sum(v.compared + v.set_aside for v in sound)
+        print(f"{task}: in sound pairs {aside:.1%} set aside, compared at least {min(known):.0%}")
     for most in (1, 3):
         right = sum(1 for v in faults if v.place is not None and v.place <= most)
         print(f"{task}: {right} of {len(faults)} faults named in the first {most}")

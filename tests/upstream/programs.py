@@ -1,4 +1,4 @@
-"""Small programs that use one part of a package: an optimizer, a scheduler, a layer, a loss."""
+"""Small programs that use one part of a package: an optimizer, a scheduler, a layer, a function."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ def program_of(name: str) -> Program:
 
 
 def _value(text: str) -> Any:
+    if "," in text:
+        return [_value(part) for part in text.split(",")]
     try:
         return float(text) if "." in text or "e" in text else int(text)
     except ValueError:
@@ -121,10 +123,68 @@ def _loss(called: str, **settings: Any) -> Program:
     return Program(model, lambda: criterion(layer(x), labels))
 
 
+_IMAGE = _drawn(2, 3, 24, 24).sigmoid()
+_NEAR_IT = (_IMAGE + 0.1 * _drawn(2, 3, 24, 24, seed=3)).clamp(0.01, 1)
+_LABELS = torch.arange(2 * 24 * 24).reshape(2, 24, 24) * 5 % 3
+_LOGITS = _drawn(2, 3, 24, 24, seed=5)
+_MASKS = nn.functional.one_hot(_LABELS, 3).permute(0, 3, 1, 2).float()
+# What functions and layers are called with, by the beginning of their names; two images else.
+_GIVEN: dict[str, tuple[Tensor, ...]] = {
+    "monai.losses": (_LOGITS, _MASKS),
+    "kornia.losses.focal_loss": (_LOGITS, _LABELS),
+    "kornia.color": (_IMAGE,),
+    "kornia.filters": (_IMAGE,),
+    "kornia.geometry.conversions": (nn.functional.normalize(_drawn(5, 4), dim=-1),),
+    "vector_quantize_pytorch.FSQ": (_drawn(2, 12, 3),),
+    "vector_quantize_pytorch": (_drawn(2, 12, 16),),
+}
+
+
+class _Called(nn.Module):
+    """A function or a layer, called with what is differentiated."""
+
+    def __init__(self, called: Callable[..., Any], settings: dict[str, Any]) -> None:
+        super().__init__()
+        self.called = called(**settings) if isinstance(called, type) else called
+        self.settings = {} if isinstance(called, type) else settings
+
+    def forward(self, *given: Tensor) -> Tensor:
+        return _total(self.called(*given, **self.settings))
+
+
+def _total(result: Any) -> Tensor:
+    """One number of all floating tensors of a result."""
+    if isinstance(result, Tensor):
+        return result.float().square().mean() if result.is_floating_point() else torch.zeros(())
+    parts = result if isinstance(result, (list, tuple)) else ()
+    return sum(map(_total, parts), torch.zeros(()))
+
+
+def _function(called: str, **settings: Any) -> Program:
+    """A function or a layer, `package.module.name`, of the data that is usual for it."""
+    module, _, name = called.rpartition(".")
+    known = [begin for begin in _GIVEN if called.startswith(begin)]
+    given = _GIVEN[max(known, key=len)] if known else (_IMAGE, _NEAR_IT)
+    model = _Called(getattr(importlib.import_module(module), name), settings)
+    first = given[0].clone().requires_grad_()
+    return Program(model, lambda: model(first, *given[1:]))
+
+
+def _transformer(called: str, **settings: Any) -> Program:
+    """A small model of x_transformers around an Encoder or a Decoder."""
+    package: Any = importlib.import_module("x_transformers")
+    layers = getattr(package, called)(dim=16, depth=2, heads=4, **settings)
+    model = package.TransformerWrapper(num_tokens=20, max_seq_len=16, attn_layers=layers)
+    tokens = torch.arange(24).reshape(2, 12) * 7 % 20
+    return Program(model, lambda: model(tokens).square().mean())
+
+
 KINDS: dict[str, Callable[..., Program]] = {
     "optimizer": _optimizer,
     "scheduler": _scheduler,
     "unet": _unet,
     "graph": _graph,
     "loss": _loss,
+    "function": _function,
+    "transformer": _transformer,
 }

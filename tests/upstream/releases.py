@@ -14,7 +14,7 @@ SHARED = (
     "charset-normalizer", "tqdm", "pyyaml", "filelock", "packaging", "hf-xet", "pillow",
     "importlib_metadata", "zipp", "psutil", "lightning-utilities", "aiohttp", "xxhash",
     "pyparsing", "cloudpickle", "safetensors", "accelerate", "einops", "einx", "loguru",
-    "frozendict", "scipy", "fsspec",
+    "frozendict", "scipy", "fsspec", "kornia_rs==0.1.7",
 )  # fmt: skip
 # Releases of transformers take one release of tokenizers each.
 _TOKENIZERS = ((4, 40, "0.15.2"), (4, 45, "0.19.1"), (4, 56, "0.21.4"), (9, 0, "0.22.1"))

@@ -25,7 +25,10 @@ from builder.diagnosis import (
     gains,
     gradient_gains,
     gradients,
+    moved_values,
     naming,
+    returned_gradients,
+    sketched_sums,
     structure,
 )
 from builder.diagnosis.walk import walk
@@ -51,8 +54,8 @@ def _nothing(*_: object, **__: object) -> None:
     return None
 
 
-def _no_excess(*_: object) -> edges.Excess:
-    return edges.NO_EXCESS
+def _no_excess(*_: object) -> excess.Excess:
+    return excess.NO_EXCESS
 
 
 def _never(*_: object) -> bool:
@@ -94,7 +97,9 @@ PARTS: dict[str, list[Part]] = {
     "gains of quotients and roots": [(gains, "REGISTRY", _without(_QUOTIENTS))],
     "gains of contractions": [(gains, "REGISTRY", _without(_CONTRACTIONS))],
     "gains of gradients": [(gradient_gains, "REGISTRY", {})],
-    "gradients that are added up": [(edges.Edges, "_added_up", _nothing)],
+    "gradients that are added up": [(returned_gradients.ReturnedGradients, "_least", _nothing)],
+    "sums that sketches tell": [(sketched_sums, "of_sum", _nothing)],
+    "values that nobody recorded moving": [(moved_values.MovedValues, "maker", _nothing)],
     "gradients of parameters as their call put them out": [
         (gradients.Gradients, "_handed_on", _zero)
     ],
@@ -114,7 +119,7 @@ PARTS: dict[str, list[Part]] = {
     "an edge is said once": [(_NAMING, "said_already", _nothing)],
     "the run's own input by scores": [(_WALK, "_is_other_data", _always)],
     "a lower limit for changed calls": [(attribution, "_CHANGED", attribution._PLAIN)],
-    "findings behind findings": [(attribution, "_BEHIND", inf)],
+    "findings behind findings": [(attribution, "BEHIND", inf), (naming, "BEHIND", inf)],
     "changed calls around a value": [(_CHANGES, "around", _nothing)],
     "changed calls inside a module": [(_CHANGES, "inside", _nothing)],
     "requires_grad": [(_CHANGES, "of_gradient", _nothing)],

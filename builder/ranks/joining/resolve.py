@@ -151,14 +151,20 @@ class _Resolver:
             self.result.set_aside["sizes and groups of the layout"] += 1
 
     def _resolve_padded(self, role: Role, numbers: Numbers, listed: Sequence[Reading]) -> None:
-        """Cut padding off tensors; statistics that it went into are not comparable."""
-        if listed and self.sides.by_tensor:
+        """Cut padding off tensors; statistics that it went into are not comparable.
+
+        Replicas within a run have the same padding, and are held against each other all the same.
+        """
+        if listed:
             # Statistics do not tell how far it is from any reading: the usual one is taken.
             unknown = np.full(len(role.rows), np.inf)
             role.reading, role.fit = listed[0], Fit(unknown, numbers.rounding)
             role.options = [(role.reading, role.fit)]
-            RoleJoin(self.sides, role, numbers).write()
-            return
+            join = RoleJoin(self.sides, role, numbers)
+            if self.sides.by_tensor:
+                join.write()
+                return
+            join.conflicts()
         reason = "padding of the vocabulary" if listed else "its shapes fit no layout"
         for row in role.rows:
             self.sides.set_aside(row, reason)

@@ -57,9 +57,7 @@ class RoleJoin:
 
     def write(self) -> None:
         variants = self._variants()
-        chosen = Replicas(
-            self.owner, self.role, self.numbers, self.reading, self.tables, self.factor
-        ).conflicts()
+        chosen = self.conflicts()
         is_sketched = self._is_sketched()
         cells = {side: self._cells(side, chosen) for side in (0, 1) if self._is_changed(side)}
         written = []
@@ -75,6 +73,12 @@ class RoleJoin:
                     self._write_sketch(side, at, row[side], chosen.get((side, at)))
             written.append(row[0])
         self._note(written)
+
+    def conflicts(self) -> dict[tuple[int, int], Choice]:
+        """Note replicas that differ; by side and instance the axis and the part that stands out."""
+        return Replicas(
+            self.owner, self.role, self.numbers, self.reading, self.tables, self.factor
+        ).conflicts()
 
     def _is_changed(self, side: int) -> bool:
         """Whether the wholes of a side are anything else than what one rank has."""

@@ -35,7 +35,8 @@ class GraphCapture:
     """The recording of one debugger. `modules` and `calls` say what is recorded.
 
     With `root` the model itself is recorded too; `late` says whether records wait until inductor's
-    passes are over. Raises UnsupportedError where torch is too old.
+    passes are over, `grad_inputs` whether gradients of modules' inputs are recorded. Raises
+    UnsupportedError where torch is too old.
     """
 
     def __init__(
@@ -46,13 +47,14 @@ class GraphCapture:
         log: GraphLog,
         risk_level: str = "FOCUS",
         late: bool = True,
+        grad_inputs: bool = False,
     ) -> None:
         define_operators()
         know_constants()
         run_as_they_are()
         self.log = log
         self.facts = CompilerFacts(late)
-        self._modules, self._root = modules, root
+        self._modules, self._root, self._grad_inputs = modules, root, grad_inputs
         self._mode = GraphCalls(risk_level) if calls else None
         self._is_on = False
         self._hooked: dict[int, torch.nn.Module] = {}
@@ -140,7 +142,7 @@ class GraphCapture:
         number = number_of(Owner(path, type(module).__name__))
         self._owners[number] = path or ROOT
         owner = torch.full((), number, dtype=torch.int64, device=device)
-        hooks = ModuleHooks(owner)
+        hooks = ModuleHooks(owner, self._grad_inputs)
         self._handles += [
             module.register_forward_pre_hook(hooks.before, with_kwargs=True),
             module.register_forward_hook(hooks.after, with_kwargs=True),

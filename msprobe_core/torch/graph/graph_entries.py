@@ -17,6 +17,7 @@ from msprobe_core.format import module_entry, parameters_grad_entry
 from msprobe_core.torch.graph.late_runs import LateRuns
 from msprobe_core.torch.graph.log import Note, Row
 from msprobe_core.torch.graph.sites import Owner
+from msprobe_core.torch.graph.traced import SENT
 from msprobe_core.torch.record.record_text import FUSED, head_of
 from msprobe_core.values.text import quoted
 
@@ -177,12 +178,12 @@ class EntryMaker:
         call.forward.parts = [", ".join(parts)]
 
     def _fill_backward(self, call: _Call) -> None:
-        # What a module sends to its inputs is not recorded: taking it apart regroups sums.
+        # What a module sends to its inputs is recorded on demand: taking it apart regroups sums.
         parts: list[str] = []
         if self._trace.selection.inputs:
             parts.append(f'"input": {_sequence(call.gradients, "output")}')
         if self._trace.selection.outputs:
-            parts.append('"output": []')
+            parts.append(f'"output": {_sequence(call.gradients, SENT)}')
         assert call.backward is not None
         call.backward.parts = [", ".join(parts)]
 

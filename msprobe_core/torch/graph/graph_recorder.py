@@ -112,7 +112,7 @@ def new_capture(config: Config, root: bool = False) -> GraphCapture:
     log = GraphLog(config.sketch, config.precision == "high")
     late = config.graph_points == "late"
     modules, calls = config.records_modules, config.records_calls
-    return GraphCapture(modules, calls, root, log, config.risk_level, late)
+    return GraphCapture(modules, calls, root, log, config.risk_level, late, config.grad_inputs)
 
 
 def _not_here(call: str) -> LifecycleError:

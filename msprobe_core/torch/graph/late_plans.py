@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.fx import Graph, Node
 
+from msprobe_core.torch.graph.late_copies import RecordPlaces
 from msprobe_core.torch.graph.log import Note
 
 MARK = "late_"
@@ -100,17 +101,23 @@ def take_marks(graph: Graph) -> None:
 
 
 def place_records(graph: Graph) -> None:
-    """Put a record behind each node of a finished graph that still has a mark's value."""
+    """Record each node of a finished graph that still has a mark's value: the graph's inputs where
+    it begins, as it may overwrite them, and all else at its end.
+    """
     is_backward = any(node.name.startswith("tangents") for node in _inputs(graph))
     found = _nearest(graph, is_backward)
     if not is_backward:
         for plan in dict.fromkeys(mark.plan for mark in found):
             _place_owners(graph, plan)
+    places = RecordPlaces(graph)
     last_input = next(reversed(list(_inputs(graph))), None)
-    for mark, node in reversed(found.items()):
-        with graph.inserting_after(last_input if node.op == "placeholder" else node):
-            number = _number_of(LateSite(mark.plan, mark.event))
-            graph.call_function(torch.ops.msprobe.row.default, (node, number))
+    for mark, node in found.items():
+        number = _number_of(LateSite(mark.plan, mark.event))
+        if node.op == "placeholder":
+            with graph.inserting_after(last_input):
+                graph.call_function(torch.ops.msprobe.row.default, (node, number))
+        else:
+            places.add(node, number)
 
 
 def _is_mark(node: Node) -> bool:

@@ -18,6 +18,8 @@ from msprobe_core.torch.graph.sites import is_tracing, stack_of_frames, stack_of
 
 _is_compiling = torch.compiler.is_dynamo_compiling
 _DEEPEST = 12
+SENT = "sent"
+"""Begins the place of a gradient that a module sends to an input."""
 Seen = Callable[[torch.Tensor, str], None]
 
 
@@ -33,18 +35,20 @@ def know_constants() -> None:
 class ModuleHooks:
     """The hooks of one module; in a copy of the module they do nothing.
 
-    `owner` is a tensor: a number would be guarded, and each layer would be compiled again.
+    `owner` is a tensor: a number would be guarded, and each layer would be compiled again. With
+    `sent` the module gets views of its inputs, whose gradients are what it sends to them; one
+    tensor that two modules read has the gradients of both.
     """
 
-    def __init__(self, owner: torch.Tensor, copied: bool = False) -> None:
-        self.owner, self.copied = owner, copied
+    def __init__(self, owner: torch.Tensor, sent: bool = False, copied: bool = False) -> None:
+        self.owner, self.sent, self.copied = owner, sent, copied
 
     def before(
         self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        """A call begins: its arguments."""
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """A call begins: its arguments, or views of them."""
         if self.copied:
-            return
+            return None
         late = _is_compiling() and marks_late()
         stack = stack_of_trace() if _is_compiling() else stack_of_frames()
         if late:
@@ -54,6 +58,16 @@ class ModuleHooks:
         value = self._late_value if late else self._value
         _each(args, "input_args", value, 0)
         _each(kwargs, "input_kwargs", value, 0)
+        if not self.sent or not torch.is_grad_enabled():
+            return None
+        watch = self._late_watch if late else self._watch
+        viewed = [_viewed(each, f"{SENT}/{at}", watch, 0) for at, each in enumerate(args)]
+        # An eager dump has gradients of keyword arguments behind those of the others.
+        named = {
+            key: _viewed(each, f"{SENT}/{len(args) + at}", watch, 0)
+            for at, (key, each) in enumerate(kwargs.items())
+        }
+        return tuple(viewed), named
 
     def after(
         self,
@@ -97,8 +111,8 @@ class ModuleHooks:
     def __deepcopy__(self, _: object) -> ModuleHooks:
         return ModuleHooks(self.owner, copied=True)
 
-    def __reduce__(self) -> tuple[type[ModuleHooks], tuple[torch.Tensor, bool]]:
-        return ModuleHooks, (self.owner, True)
+    def __reduce__(self) -> tuple[type[ModuleHooks], tuple[torch.Tensor, bool, bool]]:
+        return ModuleHooks, (self.owner, False, True)
 
 
 class GraphCalls(TorchFunctionMode):
@@ -167,6 +181,30 @@ def _each(value: Any, place: str, seen: Seen, depth: int) -> None:  # noqa: ANN4
         elif isinstance(value, dict):
             for key, member in value.items():
                 _each(member, f"{place}/:{key}", seen, depth + 1)
+
+
+def _viewed(value: Any, place: str, watch: Seen, depth: int) -> Any:  # noqa: ANN401
+    """A value with a view in the place of each tensor that has a gradient."""
+    if isinstance(value, torch.Tensor):
+        if (
+            not value.requires_grad
+            or type(value) not in _PLAIN
+            or value.layout is not torch.strided
+        ):
+            return value
+        view = value.view_as(value)
+        watch(view, place)
+        return view
+    if depth >= _DEEPEST:
+        return value
+    if type(value) in (tuple, list):
+        members = [
+            _viewed(each, f"{place}/{at}", watch, depth + 1) for at, each in enumerate(value)
+        ]
+        return members if type(value) is list else tuple(members)
+    if type(value) is dict:
+        return {k: _viewed(each, f"{place}/:{k}", watch, depth + 1) for k, each in value.items()}
+    return value
 
 
 def _is_one_of(value: Any, others: tuple[Any, ...]) -> bool:  # noqa: ANN401

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,3 +114,15 @@ def test_another_class_at_the_same_path_is_a_partner_and_says_so(tmp_path: Path)
     module = ours.by_name["Module.attn.Attention.forward.0"]
     assert found.reason[module] == "path"
     assert ours.by_name["Torch.mm.0.forward"] in found.partner
+
+
+@given(st.permutations(["a.weight", "a.bias", "b.weight", "b.bias", "c.weight"]))
+def test_updates_pair_by_their_parameter_in_any_order(order: list[str]) -> None:
+    with TemporaryDirectory() as folder:
+        sides = []
+        for side, parameters in (("p", sorted(order)), ("b", order)):
+            names = [f"Optimizer.{parameter}.0.forward" for parameter in parameters]
+            sides.append(tree(Path(folder) / side, [1.0] * len(names), names))
+        found = partners(sides[0], sides[1])
+    assert {name: partner for name, (partner, _) in found.items()} == {name: name for name in found}
+    assert len(found) == len(order)

@@ -88,3 +88,30 @@ def test_processes_of_captured_graphs_are_found(tmp_path: Path) -> None:
     result = builder.build(tmp_path, None, tmp_path / "out", BuildOptions(workers=1))
     assert [outcome.rank for outcome in result.outcomes] == [0, 1]
     assert all(outcome.error is None for outcome in result.outcomes)
+
+
+CAPTURED = SAMPLES / "captured"
+
+
+def test_a_dump_of_captured_graphs_that_lists_entries_when_they_begin_is_placed() -> None:
+    dump = read_dump(next((CAPTURED / "mix" / "step0").iterdir()))
+    give_places(dump)
+    parents = {n.name: n.parent.name for n in subtree(build_tree(dump).root) if n.parent}
+    root, block = "Module.__root__.Net.forward.0", "Module.layers.0.Block.forward.0"
+    assert parents["Module.emb.Embedding.forward.0"] == parents[block] == root
+    assert parents["Aten.embedding.0.forward"] == "Module.emb.Embedding.forward.0"
+    assert parents["Module.layers.0.norm.LayerNorm.forward.0"] == block
+    assert parents["Aten.gelu.1.forward"] == "Module.layers.1.mlp.act.GELU.forward.0"
+    assert parents["Aten.linear.4.forward"] == "Module.head.Linear.forward.0"
+    assert len(parents) == len(dump.ranges)
+
+
+@pytest.mark.parametrize(
+    ("problem", "named"),
+    [("problem", "Module.layers.0.mlp.down.Linear.forward.0"), ("nan", "Module.head.Linear")],
+)
+def test_the_first_wrong_module_of_captured_graphs_is_named(
+    problem: str, named: str, tmp_path: Path
+) -> None:
+    found = findings(CAPTURED / problem, CAPTURED / "bench", tmp_path)
+    assert found[0].startswith(named)

@@ -60,6 +60,19 @@ def test_a_gradient_counts_together_with_its_update() -> None:
     assert found(a, b) == [(FAULT, ("grad", NAMES[2]))]
 
 
+def test_an_update_that_its_gradient_does_not_explain_is_not_the_gradients() -> None:
+    a, b = stormy(2)
+    b[FAULT : FAULT + 10, KEYS.index(("ratio", NAMES[2]))] *= 8
+    assert found(a, b) == []
+
+
+def test_a_gradient_that_comes_back_has_not_moved() -> None:
+    a, b = stormy(2)
+    b[FAULT - 1, KEYS.index(("grad", NAMES[2]))] *= 1.06
+    b[FAULT : FAULT + 10, KEYS.index(("ratio", NAMES[2]))] *= 1.06
+    assert found(a, b) == []
+
+
 def test_a_weight_that_jumps_is_found_without_activations() -> None:
     a, b = stormy(3)
     b[FAULT:, KEYS.index(("param", NAMES[0]))] *= 1.1

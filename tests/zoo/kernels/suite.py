@@ -17,9 +17,9 @@ from tests.parallel.strip import Dumps, strip
 from tests.zoo.controls import Setting
 from tests.zoo.culprit import Found
 from tests.zoo.experiment import Experiment
-from tests.zoo.kernels.draw import Drawn, WrongKernels, draw
+from tests.zoo.kernels.draw import SHOWS, Drawn, WrongKernels, draw
 from tests.zoo.kernels.rounding import ROUNDINGS, OtherRounding, Rounding
-from tests.zoo.kernels.truth import first_places
+from tests.zoo.kernels.truth import first_places, shown
 from tests.zoo.kernels.wrong import Wrong
 from tests.zoo.models import ARCHITECTURES
 from tests.zoo.record import Task
@@ -91,7 +91,7 @@ class KernelVerdict:
 
     @property
     def judged(self) -> bool:
-        """Whether each fault has a place of its own among the recorded calls."""
+        """Whether each fault shows in a place of its own among the recorded calls."""
         return self.error is None and all(self.places) and len(set(self.places)) == len(self.places)
 
     @property
@@ -215,8 +215,12 @@ def _judge(work: tuple[KernelCase, Path, Dumps]) -> KernelVerdict:
 def _places(case: KernelCase, root: Path) -> Iterator[Place]:
     truth = replace(case, task="statistics")
     sound = _folder(truth, root, case.problem, "sound") / "dump"
+    least = SHOWS * torch.finfo(case.benchmark.dtype).eps / 2
     for fault in case.faults:
-        yield first_places(_folder(truth, root, case.problem, fault.name) / "dump", sound)
+        wrong = _folder(truth, root, case.problem, fault.name) / "dump"
+        places = first_places(wrong, sound)
+        # What is kept for a gradient, or added up unrecorded, may show by less than it was moved.
+        yield places if shown(wrong, sound, places) >= least else frozenset()
 
 
 def _diagnosed(problem: Path, benchmark: Path, folder: Path, dumps: Dumps) -> list[Suspect]:

@@ -20,7 +20,7 @@ def outcome(verdict: KernelVerdict) -> str:
     if not verdict.case.faults:
         return f"FALSE ALARM {verdict.findings[0]}" if verdict.findings else "silent"
     if not verdict.judged:
-        return "not judged: the faults have no recorded place of their own"
+        return "not judged: the faults show in no recorded place of their own"
     named = "all named" if verdict.all_named else "MISSED"
     first = "first" if verdict.first else "NOT FIRST"
     return f"{first}, {named}, {len(verdict.findings)} findings"
@@ -63,7 +63,7 @@ def table(verdicts: Sequence[KernelVerdict]) -> str:
         lines.append(f"| {task} | {dtype} | {' | '.join(cells)} |")
     aside = sum(v.error is None and not v.judged for v in verdicts)
     errors = sum(v.error is not None for v in verdicts)
-    return "\n".join([*lines, "", f"{aside} without a place of their own, {errors} not run"])
+    return "\n".join([*lines, "", f"{aside} without a place that shows them, {errors} not run"])
 
 
 def _key(verdict: KernelVerdict) -> tuple[str, str]:

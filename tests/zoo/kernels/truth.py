@@ -7,7 +7,9 @@ the same kernels, so that every other call agrees in every bit.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import math
+import struct
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,42 @@ def first_places(wrong: Path, sound: Path) -> frozenset[Found]:
             above = list(_above(first, parents))
             innermost |= {first, *above[: above.index(module)]}
     return frozenset((0, name) for name in innermost)
+
+
+def shown(wrong: Path, sound: Path, places: Iterable[Found]) -> float:
+    """How far apart, relative to its norm, is what some entries read or put out, at most.
+
+    Told by sketches, of single numbers by themselves; at most what a fault shows in a recording.
+    """
+    data, same = _data(wrong), _data(sound)
+    pairs = (
+        pair
+        for _, name in places
+        for pair in zip(_tensors(data[name]), _tensors(same[name]), strict=False)
+    )
+    return max((_apart(*pair) for pair in pairs), default=0.0)
+
+
+def _tensors(entry: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(entry, list):
+        for each in entry:
+            yield from _tensors(each)
+    elif isinstance(entry, dict) and "dtype" in entry:
+        yield entry
+    elif isinstance(entry, dict):
+        for each in entry.values():
+            yield from _tensors(each)
+
+
+def _apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
+    if one.get("shape") != other.get("shape") or not isinstance(other.get("Norm"), float):
+        return math.inf if one.get("shape") != other.get("shape") else 0.0
+    if "sketch" in one and "sketch" in other:
+        ours, theirs = (struct.unpack("<8f", bytes.fromhex(v["sketch"])) for v in (one, other))
+        distance = math.dist(ours, theirs) / math.sqrt(8)
+    else:
+        distance = abs(one["Norm"] - other["Norm"])
+    return distance / other["Norm"] if other["Norm"] else math.inf if distance else 0.0
 
 
 def _introduces(entry: Mapping[str, Any], same: Mapping[str, Any]) -> bool:

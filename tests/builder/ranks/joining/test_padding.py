@@ -18,7 +18,9 @@ _ENTRY = "Module.embedding.Embedding.forward.0"
 _WEIGHT = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
 
 
-def _run(root: Path, task: str, parts: list[Floats]) -> Path:
+def _run(root: Path, task: str, parts: list[Floats], replicas: int = 1) -> Path:
+    """The dump of a weight whose parts lie on ranks, those of one replica beside each other."""
+    size = len(parts) // replicas
     output = np.ones((2, 3), dtype=np.float32)
     for rank, part in enumerate(parts):
         folder = root / "step0" / f"rank{rank}"
@@ -29,7 +31,11 @@ def _run(root: Path, task: str, parts: list[Floats]) -> Path:
             "parameters": {"weight": saved_tensor(part, folder, f"{_ENTRY}.parameters.weight")},
             "output": [saved_tensor(output, folder, f"{_ENTRY}.output.0")],
         }
-        axes = {"tp": {"rank": rank, "size": len(parts), "ranks": list(range(len(parts)))}}
+        first = rank - rank % size
+        axes = {"tp": {"rank": rank % size, "size": size, "ranks": [*range(first, first + size)]}}
+        if replicas > 1:
+            same = [*range(rank % size, len(parts), size)]
+            axes["dp"] = {"rank": rank // size, "size": replicas, "ranks": same}
         dump = {
             "task": task,
             "level": "mix",
@@ -53,6 +59,17 @@ def test_statistics_with_padding_in_them_are_set_aside(tmp_path: Path) -> None:
     made = build(problem, benchmark, tmp_path / "out", BuildOptions(workers=1))
     assert made.outcomes[0].set_aside == {"padding of the vocabulary": 1}
     assert diagnose(made.path).findings == []
+
+
+def test_replicas_of_what_is_padded_are_held_against_each_other(tmp_path: Path) -> None:
+    other = _WEIGHT.copy()
+    other[0, 0] += 1e-4
+    problem = _run(tmp_path / "p", "statistics", _padded(_WEIGHT) + _padded(other), replicas=2)
+    benchmark = _run(tmp_path / "b", "statistics", [_WEIGHT])
+    made = build(problem, benchmark, tmp_path / "out", BuildOptions(workers=1))
+    (finding,) = diagnose(made.path).findings
+    assert finding.node == _ENTRY
+    assert "should be the same on all dp ranks and is not" in finding.reasons[0]
 
 
 @pytest.mark.parametrize("off", [0.0, 1.0])

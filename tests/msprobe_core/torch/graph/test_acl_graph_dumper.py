@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -174,3 +175,25 @@ def test_acl_save_writes_one_file_a_run_and_returns_the_tensor(
         assert torch.equal(run(x), x * 2 + 1)
     saved = [torch.load(tmp_path / f"{backend}" / f"hidden_{n}.pt") for n in range(2)]
     assert [each.tolist() for each in saved] == [[0.0] * 3, [2.0] * 3]
+
+
+def test_a_program_of_mindstudio_probes_leaves_its_names_and_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = Path(__file__).resolve().parents[3] / "samples"
+    program = str(samples / "programs" / "captured.py")
+    monkeypatch.setattr("sys.argv", [program, str(tmp_path / "dump"), "L0"])
+    run = runpy.run_path(program, run_name="__main__")
+    run["dumper"].close()
+    ours, _ = read_rank_dumps(tmp_path / "dump")
+    theirs = json.loads(
+        next((samples / "msprobe-26.2.0/captured/bench").rglob("*.json")).read_text()
+    )
+    assert sorted(ours.names) == sorted(theirs["data"])
+    for name, entry in theirs["data"].items():
+        for side in ("input_args", "output"):
+            pairs = zip(ours.data[name][side], entry[side], strict=True)
+            for mine, expected in pairs:
+                assert mine["shape"] == expected["shape"]
+                for key in ("Max", "Min") if "int" in mine["dtype"] else ("Max", "Min", "Norm"):
+                    assert mine[key] == pytest.approx(expected[key], rel=1e-5), (name, key)

@@ -295,3 +295,61 @@ def test_nan_is_counted(record: Callable[..., PrecisionDebugger], tmp_path: Path
     one_step(record("graph", capture="graph"), model, compiled(model, "aot_eager"))
     (dump,) = read_rank_dumps(tmp_path / "graph")
     assert dump.data["Module.layers.0.up.Linear.forward.0"]["output"][0]["nan_count"] == 16
+
+
+class Pair(nn.Module):
+    """A module with a list and a keyword among its inputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, pair: list[Tensor], factor: Tensor, shift: Tensor | None = None) -> Tensor:
+        out: Tensor = self.a(pair[0]) + self.b(pair[1]) * factor
+        return out if shift is None else out + shift
+
+
+class Twice(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.pair = nn.Linear(4, 4), Pair()
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.first(x)
+        out: Tensor = x + self.pair([x, x * 2], x.detach(), shift=x * 3)
+        return out
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_gradients_of_inputs_are_those_of_an_eager_dump(
+    backend: str, record: Callable[..., PrecisionDebugger], tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    base, x = Twice(), torch.randn(3, 4)
+    for name, settings in (("eager", {}), ("graph", {"capture": "graph", "grad_inputs": True})):
+        model = copy.deepcopy(base)
+        debugger = record(name, **settings)
+        debugger.start(model=model)
+        run = model if name == "eager" else compiled(model, backend)
+        run(x).square().sum().backward()
+        debugger.step()
+        debugger.close()
+    (eager,), (graph,) = (read_rank_dumps(tmp_path / name) for name in ("eager", "graph"))
+    sent = {n: graph.data[n]["output"] for n in graph.names if ".backward." in n}
+    assert [n for n, values in sent.items() if values] == [
+        "Module.pair.Pair.backward.0",
+        "Module.pair.b.Linear.backward.0",
+        "Module.pair.a.Linear.backward.0",
+    ]
+    for name, values in sent.items():
+        expected = eager.data[name]["output"]
+        norms = [each["Norm"] for each in tensors({"output": values})]
+        exact = [each["Norm"] for each in tensors({"output": expected})]
+        assert norms == pytest.approx(exact, rel=1e-5), name
+    pair = sent["Module.pair.Pair.backward.0"]
+    assert [type(each) for each in pair] == [list, type(None), dict]
+    assert [type(each) for each in eager.data["Module.pair.Pair.backward.0"]["output"]] == [
+        list,
+        type(None),
+        dict,
+    ]

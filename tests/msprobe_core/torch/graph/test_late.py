@@ -97,6 +97,47 @@ def test_passes_see_no_mark_and_a_finished_graph_has_all_records(log: GraphLog) 
     assert seen[0].note.requires_grad and not seen[2].note.requires_grad
 
 
+def test_records_add_no_reader_to_a_value_that_one_node_reads(log: GraphLog) -> None:
+    """Inductor may write what has more readers to memory, rounded. Results it writes anyway."""
+    graph = traced()
+    take_marks(graph.graph)
+    before = {node.name: len(node.users) for node in graph.graph.nodes}
+    place_records(graph.graph)
+    inner = {aten.exp.default, aten.view.default}
+    once = [n for n in graph.graph.nodes if n.target in inner and n.name in before]
+    assert len(once) == 2
+    assert all(before[node.name] == len(node.users) == 1 for node in once)
+    # Inductor writes what a record reads to memory before others read it: it is read by no other.
+    rows = [n for n in graph.graph.nodes if n.target is torch.ops.msprobe.row.default]
+    seen = {row.args[0] for row in rows if row.args[0].op != "placeholder"}
+    assert len(seen) == 2
+    assert all(user in rows for node in seen for user in node.users)
+
+
+def one_product(x: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    ops = torch.ops.msprobe
+    ops.late_begin(first, 3)
+    chance = torch.rand_like(x) @ x
+    ops.late_value(chance, first, "output/0", True)
+    ops.late_end(first)
+    return chance.sum() * 2
+
+
+def test_chance_and_products_are_computed_once(log: GraphLog) -> None:
+    define_operators()
+    graph = make_fx(one_product)(torch.ones(3, 3), *map(torch.tensor, OWNERS))
+    take_marks(graph.graph)
+    place_records(graph.graph)
+    targets = [node.target for node in graph.graph.nodes]
+    assert targets.count(aten.rand_like.default) == targets.count(aten.mm.default) == 1
+    torch.manual_seed(0)
+    run(graph, torch.ones(3, 3))
+    torch.manual_seed(0)
+    exact = (torch.rand(3, 3) @ torch.ones(3, 3)).norm().item()
+    (row,) = (row for row in LateRuns().in_order(log.take()) if row.note.dtype is not None)
+    assert float(row.numbers.text.rpartition(" ")[2]) == pytest.approx(exact)
+
+
 def test_the_order_in_which_rows_come_does_not_matter_and_each_run_has_its_own(
     log: GraphLog,
 ) -> None:

@@ -1,0 +1,101 @@
+"""What two runs computed from other tokens: one that lay between two experts went to either.
+
+Rounding decides such a tie. It is seen where a module gives another number of elements in one run
+than in the other. In that step the numbers of this module are of other tokens and say nothing, and
+so do gradients inside the module around it that is of the same tokens again (the router's among
+them); what the optimizer keeps of these says nothing new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.series.next_dump import module_of
+from builder.series.pieces import Steps, Values
+from builder.series.run import Key, TrendRun
+
+Mask = NDArray[np.bool_]
+_OUTPUTS = frozenset({"actv", "actv_grad"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rerouted:
+    """[step][target]: `aside` cannot be compared; `kept` is noise, but what is left of it counts as
+    noise of the steps that follow. `elements`: [step], how many an output has, the median.
+    """
+
+    aside: Mask
+    kept: Mask
+    elements: Values
+
+
+_USUAL_ELEMENTS = 1024.0
+"""Where no outputs are followed: those of a small layer, which are the most careful guess."""
+
+
+def no_other_tokens(shape: tuple[int, ...]) -> Rerouted:
+    """What holds where nothing is known of sizes."""
+    nowhere = np.zeros(shape, dtype=bool)
+    return Rerouted(nowhere, nowhere, np.full(shape[0], _USUAL_ELEMENTS, dtype=np.float32))
+
+
+def rerouted(problem: TrendRun, benchmark: TrendRun, keys: Sequence[Key], steps: Steps) -> Rerouted:
+    """What is of other tokens; a step whose first output has another size is another batch."""
+    shape = (len(steps), len(keys))
+    outputs = [i for i, (kind, _) in enumerate(keys) if kind in _OUTPUTS]
+    if not outputs:
+        return no_other_tokens(shape)
+    aside, kept = (np.zeros(shape, dtype=bool) for _ in range(2))
+    chosen = [keys[i] for i in outputs]
+    mine, theirs = (at_steps(run.table(chosen, "size"), steps) for run in (problem, benchmark))
+    other = (mine != theirs) & np.isfinite(mine) & np.isfinite(theirs)
+    other &= ~other[:, :1]
+    aside[:, outputs] = other
+    around = _around(chosen, other)
+    for column, key in enumerate(keys):
+        owner = module_of(key)
+        if key[0] not in _OUTPUTS and owner is not None:
+            affected = aside if key[0] == "grad" else kept
+            for module in (module for module in around if _is_inside(owner, module)):
+                affected[:, column] |= around[module]
+    return Rerouted(aside, kept, _elements(mine))
+
+
+def _elements(sizes: Values) -> Values:
+    """The median of what is known of each step."""
+    known = np.isfinite(sizes)
+    ordered = np.sort(np.where(known, sizes, np.inf), axis=1)
+    middle = ordered[np.arange(len(sizes)), np.maximum(known.sum(1) - 1, 0) // 2]
+    found: Values = np.where(known.any(1), middle, np.float32(_USUAL_ELEMENTS))
+    return found
+
+
+def _around(outputs: Sequence[Key], other: Mask) -> dict[str, Mask]:
+    """The steps at which tokens changed places inside of each module, the innermost one around."""
+    columns = {
+        name.partition("[")[0]: i for i, (kind, name) in enumerate(outputs) if kind == "actv"
+    }
+    found: dict[str, Mask] = {}
+    for module, column in columns.items():
+        left = other[:, column].copy()
+        outer = module
+        while left.any() and outer:
+            outer = outer.rpartition(".")[0]
+            if outer in columns or not outer:
+                same = left & ~other[:, columns[outer]] if outer else left
+                found[outer] = found.get(outer, np.zeros_like(left)) | same
+                left &= ~same
+    return found
+
+
+def _is_inside(module: str, outer: str) -> bool:
+    return not outer or module == outer or module.startswith(f"{outer}.")
+
+
+def at_steps(table: tuple[Steps, Values], steps: Steps) -> Values:
+    """The rows of a table of some of its steps."""
+    return table[1][np.searchsorted(table[0], steps)]

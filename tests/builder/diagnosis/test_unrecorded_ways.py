@@ -1,0 +1,110 @@
+"""Real runs whose values go ways that nobody recorded: gradients that add up, elements moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import builder
+from msprobe.pytorch import PrecisionDebugger
+
+Change = Callable[[Tensor], Tensor]
+
+
+def same(x: Tensor) -> Tensor:
+    return x
+
+
+class Paths(nn.Module):
+    """A value that two calls read, and one that is turned by calls without a record."""
+
+    def __init__(self, early: Change, between: Change, turn: Change) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(16, 16), nn.Linear(16, 16)
+        self.early, self.between, self.turn = early, between, turn
+
+    def add(self, one: Tensor, other: Tensor) -> Tensor:
+        return torch.add(one, other)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.between(self.first(self.early(torch.sin(x))))
+        both = self.add(torch.sin(hidden), torch.tanh(hidden))
+        with torch._C.DisableTorchFunction():
+            front, back = self.second(both).chunk(2, dim=-1)
+            turned = self.turn(torch.cat((-back, front), dim=-1))
+        return torch.tanh(turned)
+
+
+def found(tmp_path: Path, **changes: Change) -> list[str]:
+    for name, made in (("problem", changes), ("benchmark", {})):
+        torch.manual_seed(0)
+        model = Paths(**{"early": same, "between": same, "turn": same, **made})
+        debugger = PrecisionDebugger(level="mix", dump_path=str(tmp_path / name))
+        with debugger.recording(model):
+            model(torch.randn(32, 16)).square().sum().backward()
+        debugger.close()
+    result = builder.build(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "out")
+    return [finding.name for finding in result.findings]
+
+
+def half_as_much_again(x: Tensor) -> Tensor:
+    return x * 1.5
+
+
+def hooked(x: Tensor) -> Tensor:
+    """The same, with a gradient that nothing recorded makes a fifth larger on its way back."""
+
+    def larger(gradient: Tensor) -> Tensor:
+        with torch._C.DisableTorchFunction():
+            return 1.2 * gradient
+
+    x.register_hook(larger)
+    return x
+
+
+def test_a_gradient_that_is_not_the_sum_of_its_parts_is_named_behind_a_larger_fault(
+    tmp_path: Path,
+) -> None:
+    first, second = found(tmp_path, early=half_as_much_again, between=hooked)
+    assert first == "Tensor.__mul__.0.forward"
+    assert second == "Module.first.Linear.backward.0"
+
+
+def test_gradients_that_add_up_are_none(tmp_path: Path) -> None:
+    assert found(tmp_path, early=half_as_much_again) == ["Tensor.__mul__.0.forward"]
+
+
+class WrongSums(TorchDispatchMode):
+    """A kernel below the recorded call that adds up a tenth too much."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        made = func(*args, **(kwargs or {}))
+        return made.mul_(1.1) if func is torch.ops.aten.add.Tensor else made
+
+
+def test_a_sum_that_is_a_little_off_is_named_behind_a_larger_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = iter((WrongSums(), nullcontext()))  # the problem runs first
+
+    def add(self: Paths, one: Tensor, other: Tensor) -> Tensor:
+        with next(kernels):
+            return torch.add(one, other)
+
+    monkeypatch.setattr(Paths, "add", add)
+    assert "Torch.add.0.forward" in found(tmp_path, early=half_as_much_again)
+
+
+@pytest.mark.parametrize("turn", [lambda x: x.roll(1, -1), lambda x: x.abs()])
+def test_what_was_moved_unseen_is_named_behind_a_small_fault(tmp_path: Path, turn: Change) -> None:
+    named = found(tmp_path, early=lambda x: x * 1.0001, turn=turn)
+    assert named[0] == "Tensor.__mul__.0.forward" and "Torch.tanh.1.forward" in named[1:]
