@@ -22,7 +22,8 @@ def keep_records_apart() -> None:
     usual: CanFuse = choices.can_fuse
 
     def can_fuse(scheduler: Any, one: Any, other: Any, score: int) -> bool:  # noqa: ANN401
-        alike = is_for_records(one) == is_for_records(other)
+        known = vars(scheduler).setdefault("msprobe_records", {})
+        alike = is_for_records(one, known) == is_for_records(other, known)
         return alike and usual(scheduler, one, other, score)
 
     can_fuse.for_records = True  # type: ignore[attr-defined]
@@ -36,19 +37,40 @@ def fuse_as_usual() -> None:
         del choices.can_fuse  # what stood in the way of the class's own
 
 
-def is_for_records(step: Any) -> bool:  # noqa: ANN401 - a node of inductor's scheduler
-    """Whether all that read what a step makes, over any number of steps, are records."""
-    waiting, seen = [step], set()
+def is_for_records(step: Any, known: dict[str, bool]) -> bool:  # noqa: ANN401
+    """Whether all that read what a step of inductor's scheduler makes, over any number of further
+    steps, are records. `known` holds the answers for steps that are no fusions.
+    """
+    return all(_is_alone(each, known) for each in step.get_nodes())
+
+
+def _is_alone(step: Any, known: dict[str, bool]) -> bool:  # noqa: ANN401
+    # Without recursion: chains of steps are as long as models are deep.
+    waiting = [step]
     while waiting:
-        each = waiting.pop()
-        if each in seen or _is_record(each):
-            continue
-        seen.add(each)
+        each = waiting[-1]
         readers = [user.node for made in each.get_outputs() for user in made.users]
-        if not readers or not all(hasattr(reader, "get_outputs") for reader in readers):
-            return False  # it changes something, or is a result of the graph
-        waiting += readers
-    return True
+        unknown = [reader for reader in readers if not _is_told(reader, known)]
+        if _is_record(each):
+            known[each.get_name()] = True
+        elif not readers or any(not _answer(r, known) for r in readers if r not in unknown):
+            known[each.get_name()] = False  # it changes something, or others read it
+        elif unknown:
+            waiting += unknown
+            continue
+        else:
+            known[each.get_name()] = True
+        waiting.pop()
+    return known[step.get_name()]
+
+
+def _is_told(reader: Any, known: dict[str, bool]) -> bool:  # noqa: ANN401
+    return not hasattr(reader, "get_outputs") or reader.get_name() in known
+
+
+def _answer(reader: Any, known: dict[str, bool]) -> bool:  # noqa: ANN401
+    """A reader that is no step is the graph's output."""
+    return hasattr(reader, "get_outputs") and known[reader.get_name()]
 
 
 def _is_record(step: Any) -> bool:  # noqa: ANN401
