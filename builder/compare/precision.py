@@ -6,7 +6,7 @@ most values may carry the dtype of a run without it. The runs differ in precisio
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import NamedTuple
 
 from builder.match.nodes import Matching
@@ -34,12 +34,25 @@ def working_precision(matching: Matching, base: tuple[str, str]) -> tuple[str, s
     """The base precisions of both runs, lowered where one of them computes products lower.
 
     A run does so when a whole class of products is in one lower dtype there, with it at least half
-    of all products, and none is in a higher one.
+    of all products, and none is in a higher one. A compiler rounds a value only where it writes it,
+    so beside such a run float32 values too are apart by the rounding of the format that most
+    products are in.
     """
     products = [*_products(matching, "api")] or [*_products(matching, "module")]
+    if matching.problem.dump.keeps_digits or matching.benchmark.dump.keeps_digits:
+        base = (
+            _coarser(base[0], [p.ours for p in products]),
+            _coarser(base[1], [p.theirs for p in products]),
+        )
     ours = _lowered([(p.name, p.ours, p.theirs) for p in products])
     theirs = _lowered([(p.name, p.theirs, p.ours) for p in products])
     return ours or base[0], theirs or base[1]
+
+
+def _coarser(base: str, of_products: list[str]) -> str:
+    """The dtype of most products, where it is coarser than that of most values."""
+    usual, _ = Counter(of_products).most_common(1)[0] if of_products else (base, 0)
+    return usual if _epsilon(usual) > _epsilon(base) else base
 
 
 def _lowered(products: list[tuple[str, str, str]]) -> str | None:

@@ -108,7 +108,8 @@ class Dump:
     construct.json, `stacks` maps an entry to an index of `frames`. `sketch_version` is
     None without sketches. `parallel`, `optimizer`, `inputs` and `micro_batch` are what our own
     dumps say of the layout; `joined` has the tensors that lie elsewhere or in parts on ranks;
-    `broken` are the files of values that were found unreadable.
+    `broken` are the files of values that were found unreadable. `keeps_digits` tells of a compiler
+    that rounds a value to its format only where it writes it to memory.
     """
 
     path: Path
@@ -128,6 +129,7 @@ class Dump:
     micro_batch: MicroBatches = field(default_factory=dict)
     joined: dict[str, str | JoinedTensor] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
+    keeps_digits: bool = False
 
     def tensor_finder(self) -> Callable[[str], str | JoinedTensor]:
         """A function that tells where the tensor behind a record's `data_name` lies."""
@@ -139,6 +141,15 @@ class Dump:
 Names = dict[str, str]
 
 
+class _Captured(msgspec.Struct):
+    backend: str = ""
+
+    @property
+    def keeps_digits(self) -> bool:
+        """Whether the compiler keeps values in a wider format than they have, within a kernel."""
+        return "inductor" in self.backend
+
+
 class _Head(msgspec.Struct):
     task: str = "statistics"
     level: str = "mix"
@@ -148,6 +159,7 @@ class _Head(msgspec.Struct):
     optimizer: OptimizerSteps = {}
     inputs: Inputs = {}
     micro_batch: MicroBatches = {}
+    capture: _Captured | None = None
 
 
 class _DumpFile(_Head, kw_only=True):
@@ -206,6 +218,7 @@ def read_dump(path: Path) -> Dump:
         inputs=head.inputs,
         micro_batch=head.micro_batch,
         sketch_version=head.sketch_version,
+        keeps_digits=head.capture is not None and head.capture.keeps_digits,
     )
 
 

@@ -29,10 +29,12 @@ LEAST, MOST = -24.0, 2.0
 ABSENT, BROKEN = 0, 255
 _FIRST, _LAST = 1, 254
 Cells = NDArray[np.uint8]
-_DISTANCE = np.abs(2 * np.arange(256, dtype=np.int16) - (_FIRST + _LAST))
-"""How far a byte lies from the middle of the scale, in halves; what is no number is farther than
-any, what was not measured nearer."""
-_DISTANCE[ABSENT], _DISTANCE[BROKEN] = -1, 1000
+_FROM_THE_MIDDLE = np.abs(2 * np.arange(256, dtype=np.int16) - (_FIRST + _LAST))
+_FROM_ALIKE = np.arange(256, dtype=np.int16)
+"""How far out a byte is, on the scale of one run (in halves) and of two; what is no number is
+farther than any, what was not measured nearer."""
+for _far in (_FROM_THE_MIDDLE, _FROM_ALIKE):
+    _far[ABSENT], _far[BROKEN] = -1, 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +76,19 @@ def leaves_of(rows: Sequence[HeatRow]) -> list[int]:
     return sorted({leaf for row in rows for leaf in row.leaves})
 
 
-def cells_of(rows: Sequence[HeatRow], leaves: Sequence[int], cells: Cells) -> Cells:
-    """[row][column] of some rows, from the [target][column] cells of their `leaves`."""
+def cells_of(
+    rows: Sequence[HeatRow], leaves: Sequence[int], cells: Cells, *, two: bool = False
+) -> Cells:
+    """[row][column] of some rows, from the [target][column] cells of their `leaves`.
+
+    `two`: the cells say how far two runs are apart.
+    """
+    far = _FROM_ALIKE if two else _FROM_THE_MIDDLE
     place = {leaf: at for at, leaf in enumerate(leaves)}
     parts = []
     for row in rows:
         own = cells[[place[leaf] for leaf in row.leaves]]
-        parts.append(own[0] if len(own) == 1 else _farthest(own))
+        parts.append(own[0] if len(own) == 1 else _farthest(own, far))
     return np.stack(parts) if parts else np.zeros((0, cells.shape[1]), np.uint8)
 
 
@@ -165,9 +173,9 @@ def _visible(branch: _Branch, opened: frozenset[str]) -> list[_Branch]:
     return found
 
 
-def _farthest(cells: Cells) -> Cells:
-    """Of several rows the byte that lies farthest from the middle, column by column."""
-    chosen = _DISTANCE[cells].argmax(0)
+def _farthest(cells: Cells, far: NDArray[np.int16]) -> Cells:
+    """Of several rows the byte that is farthest out, column by column."""
+    chosen = far[cells].argmax(0)
     found: Cells = cells[chosen, np.arange(cells.shape[1])]
     return found
 

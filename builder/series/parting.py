@@ -17,8 +17,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.series.kinks import at_steps, largest_kinks
 from builder.series.moves import moved_alone
-from builder.series.rerouted import Rerouted, at_steps, no_other_tokens, rerouted
+from builder.series.rerouted import Rerouted, rerouted
 from builder.series.run import Key, TrendRun
 from msprobe_core.format.series import KINDS
 
@@ -32,16 +33,12 @@ _RISE, _LEAP, _RISE_OF_AVERAGES = 3.0, 5.0, 6.0
 """Octaves above the largest so far, for four steps and for one. Six sound pairs of
 `tests/trend_cases/pairs.py` (weights off by 1e-6 and 1e-4 of themselves, 230 steps) rose by 2.6 and
 3.6 at most; averages over many steps, whose four steps are hardly more than one, by 4.3."""
-_BACKWARD = frozenset({"actv_grad", "grad", "grad_norm"})
-_KINK = 16 * 0.72
-"""Octaves by which one element of an output moves the norm of all, times how many there are, if its
-square is 16 times the mean (four sigma): d log2 |x| = x_i^2 / (2 ln 2 |x|^2). Rounding puts an
-element on the other side of a ReLU's kink; the gradient jumps by so much, the output does not."""
 _AVERAGES = frozenset({"exp_avg", "exp_avg_sq", "ratio"})
 _AT_TIMES_ZERO = frozenset({"ratio"})
 """An update below the resolution of its weight is 0 in one run and not in the other."""
 _COMPARED = frozenset(KINDS) - {"seconds", "lr", "loss_scale", "skipped", "clip"}
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Verdict = Literal["equal", "parts", "noise", "nothing"]
 
 
@@ -69,7 +66,8 @@ def compare_runs(problem: TrendRun, benchmark: TrendRun) -> Divergence:
     keys, steps, a, b = aligned(problem, benchmark)
     if not keys or not len(steps):
         return Divergence("nothing")
-    return first_divergence(keys, steps, a, b, rerouted(problem, benchmark, keys, steps))
+    other = rerouted(problem, benchmark, keys, steps)
+    return first_divergence(keys, steps, a, b, other, largest_kinks(problem, keys, steps))
 
 
 def aligned(
@@ -92,8 +90,12 @@ def first_divergence(
     a: Floats,
     b: Floats,
     other: Rerouted | None = None,
+    kinks: Floats | None = None,
 ) -> Divergence:
-    """Where [step][target] of two runs part; -inf is a value that was not measured."""
+    """Where [step][target] of two runs part; -inf is a value that was not measured.
+
+    `other` is what they computed of other tokens, `kinks` the octaves that one element makes.
+    """
     delta = octaves_apart(a, b)
     if not (delta > 0).any():
         return Divergence("equal", steps=len(steps))
@@ -101,7 +103,10 @@ def first_divergence(
     if first > 0:
         found = np.flatnonzero(delta[first] > 0)
         return _parts(keys, steps, first, found, 0.0, float(delta[first, found[0]]))
-    rules = _Rules.of(keys, delta, moved_alone(keys, a, b), other or no_other_tokens(a.shape))
+    nowhere = np.zeros(a.shape, dtype=bool)
+    other = other or Rerouted(nowhere, nowhere)
+    small = nowhere if kinks is None else delta <= kinks
+    rules = _Rules.of(keys, delta, moved_alone(keys, a, b), other, small)
     carried = 0.0
     for at in range(SETTLE, len(steps) - HOLD + 1):
         left, usual, carried = rules.judge(at, carried)
@@ -121,8 +126,8 @@ class _Rules:
     """log2 of delta."""
     past: Floats
     """The same as far as it makes bands."""
-    moved: NDArray[np.bool_]
-    excused: NDArray[np.bool_]
+    moved: Mask
+    excused: Mask
     rise: Floats
     leap: Floats
     weights: NDArray[np.intp]
@@ -130,24 +135,23 @@ class _Rules:
 
     @classmethod
     def of(
-        cls, keys: Sequence[Key], delta: Floats, moved: NDArray[np.bool_], other: Rerouted
+        cls, keys: Sequence[Key], delta: Floats, moved: Mask, other: Rerouted, small: Mask
     ) -> _Rules:
         y = np.log2(np.maximum(delta, 2.0**_FLOOR))
         kinds = np.asarray([kind for kind, _ in keys])
         averaged = np.isin(kinds, sorted(_AVERAGES))
-        kinks = np.isin(kinds, sorted(_BACKWARD)) & (delta < _KINK / other.elements[:, None])
         weights = np.flatnonzero(kinds == "param")
         return cls(
             y,
             np.where(other.aside, _FLOOR, y),
             moved & ~other.aside,
-            other.aside | other.kept | kinks,
+            other.aside | other.kept | small,
             np.where(averaged, _RISE_OF_AVERAGES, _RISE),
             np.where(averaged, np.inf, _LEAP),
             weights if len(weights) else np.arange(len(keys)),
         )
 
-    def judge(self, at: int, carried: float) -> tuple[NDArray[np.bool_], Floats, float]:
+    def judge(self, at: int, carried: float) -> tuple[Mask, Floats, float]:
         """Which targets part, their bands, and how far weights have left theirs.
 
         A target counts as far as it leaves its band farther than what comes before it in the step,

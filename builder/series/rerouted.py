@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.series.kinks import at_steps
 from builder.series.next_dump import module_of
-from builder.series.pieces import Steps, Values
+from builder.series.pieces import Steps
 from builder.series.run import Key, TrendRun
 
 Mask = NDArray[np.bool_]
@@ -25,31 +26,19 @@ _OUTPUTS = frozenset({"actv", "actv_grad"})
 @dataclass(frozen=True, slots=True)
 class Rerouted:
     """[step][target]: `aside` cannot be compared; `kept` is noise, but what is left of it counts as
-    noise of the steps that follow. `elements`: [step], how many an output has, the median.
+    noise of the steps that follow.
     """
 
     aside: Mask
     kept: Mask
-    elements: Values
-
-
-_USUAL_ELEMENTS = 1024.0
-"""Where no outputs are followed: those of a small layer, which are the most careful guess."""
-
-
-def no_other_tokens(shape: tuple[int, ...]) -> Rerouted:
-    """What holds where nothing is known of sizes."""
-    nowhere = np.zeros(shape, dtype=bool)
-    return Rerouted(nowhere, nowhere, np.full(shape[0], _USUAL_ELEMENTS, dtype=np.float32))
 
 
 def rerouted(problem: TrendRun, benchmark: TrendRun, keys: Sequence[Key], steps: Steps) -> Rerouted:
     """What is of other tokens; a step whose first output has another size is another batch."""
-    shape = (len(steps), len(keys))
+    aside, kept = (np.zeros((len(steps), len(keys)), dtype=bool) for _ in range(2))
     outputs = [i for i, (kind, _) in enumerate(keys) if kind in _OUTPUTS]
     if not outputs:
-        return no_other_tokens(shape)
-    aside, kept = (np.zeros(shape, dtype=bool) for _ in range(2))
+        return Rerouted(aside, kept)
     chosen = [keys[i] for i in outputs]
     mine, theirs = (at_steps(run.table(chosen, "size"), steps) for run in (problem, benchmark))
     other = (mine != theirs) & np.isfinite(mine) & np.isfinite(theirs)
@@ -62,16 +51,7 @@ def rerouted(problem: TrendRun, benchmark: TrendRun, keys: Sequence[Key], steps:
             affected = aside if key[0] == "grad" else kept
             for module in (module for module in around if _is_inside(owner, module)):
                 affected[:, column] |= around[module]
-    return Rerouted(aside, kept, _elements(mine))
-
-
-def _elements(sizes: Values) -> Values:
-    """The median of what is known of each step."""
-    known = np.isfinite(sizes)
-    ordered = np.sort(np.where(known, sizes, np.inf), axis=1)
-    middle = ordered[np.arange(len(sizes)), np.maximum(known.sum(1) - 1, 0) // 2]
-    found: Values = np.where(known.any(1), middle, np.float32(_USUAL_ELEMENTS))
-    return found
+    return Rerouted(aside, kept)
 
 
 def _around(outputs: Sequence[Key], other: Mask) -> dict[str, Mask]:
@@ -94,8 +74,3 @@ def _around(outputs: Sequence[Key], other: Mask) -> dict[str, Mask]:
 
 def _is_inside(module: str, outer: str) -> bool:
     return not outer or module == outer or module.startswith(f"{outer}.")
-
-
-def at_steps(table: tuple[Steps, Values], steps: Steps) -> Values:
-    """The rows of a table of some of its steps."""
-    return table[1][np.searchsorted(table[0], steps)]

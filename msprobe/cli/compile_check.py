@@ -86,7 +86,18 @@ def _changes(answer: Answer) -> list[str]:
         )
     lines += [
         f"a difference vanishes while it is recorded: {each.name} is {each.alone:.1e} from eager "
-        f"without the recording and {each.recorded:.1e} with it; try --level L0, which keeps less"
+        f"without the recording and {each.recorded:.1e} with it"
         for each in answer.vanished[:_SOME]
     ]
-    return lines
+    return lines + _where(answer)
+
+
+def _where(answer: Answer) -> list[str]:
+    """Where a difference lies that vanishes while it is recorded."""
+    if not answer.vanished:
+        return []
+    parted = answer.parted
+    if parted is None:
+        return ["   no single record makes it vanish; try --level L0, which keeps less"]
+    before = parted.before or "the beginning"
+    return [f"   it lies between {before} and {parted.after}: recording the latter parts them"]

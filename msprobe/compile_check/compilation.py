@@ -15,6 +15,8 @@ import torch._inductor.config
 from torch.utils._pytree import tree_leaves
 
 from builder import Diagnosis, build, diagnose
+from builder.dump.reader import read_dump
+from msprobe.compile_check.bisection import ALL, FirstRecords, Parted, Trial, find_parted
 from msprobe.compile_check.case import Case
 from msprobe.errors import CheckError
 from msprobe_core.debugger import PrecisionDebugger
@@ -30,7 +32,8 @@ class Answer:
 
     `changed` are results that are not bit-equal in the compiled model with and without the
     recording, of as many as `results`; `vanished` those of them that differ from eager only without
-    it. `counted` is what the compiler did without and with the recording.
+    it, and `parted` the records between which the first of them lies, if that could be found.
+    `counted` is what the compiler did without and with the recording.
     """
 
     diagnosis: Diagnosis
@@ -39,6 +42,7 @@ class Answer:
     changed: list[str]
     vanished: list[Vanished]
     counted: dict[str, tuple[int, int]]
+    parted: Parted | None = None
 
     @property
     def agrees(self) -> bool:
@@ -89,13 +93,62 @@ def check_compilation(
     changed = _unequal(plain.results, recorded.results)
     built = build(folder / "compiled", folder / "eager", folder)
     names = sorted({*plain.counts, *recorded.counts})
+    vanished = list(_vanished(changed, plain, recorded, eager))
+    parted = None
+    if vanished:
+        check = _Bisection(make, folder / "bisected", backend, level, fullgraph)
+        parted = check.between(vanished[0].name, eager)
     return Answer(
         diagnose(built.path),
         built.path,
         len(plain.results),
         changed,
-        list(_vanished(changed, plain, recorded, eager)),
+        vanished,
         {name: (plain.counts.get(name, 0), recorded.counts.get(name, 0)) for name in names},
+        parted,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Bisection:
+    """Runs of the compiled model with some of its records, to find the two that part a fault."""
+
+    make: MakeCase
+    folder: Path
+    backend: str | Run
+    level: str
+    fullgraph: bool
+
+    def between(self, result: str, eager: _Ran) -> Parted | None:
+        """The two records between which the difference of a result from eager lies."""
+        counted = FirstRecords(self.backend, ALL)
+        self._recorded(counted, "all")
+
+        def tried(limit: int) -> Trial:
+            ran = self._recorded(FirstRecords(self.backend, limit), str(limit))
+            is_there = _differs(ran.results[result], eager.results[result], ran.modules)
+            return Trial(is_there, _recorded_values(self.folder / str(limit)))
+
+        return find_parted(tried, counted.seen)
+
+    def _recorded(self, backend: FirstRecords, name: str) -> _Ran:
+        def compiled(model: torch.nn.Module) -> Run:
+            run: Run = torch.compile(model, backend=backend, fullgraph=self.fullgraph)
+            return run
+
+        return _recorded(self.make, self.folder / name, self.level, compiled)
+
+
+def _recorded_values(dump: Path) -> frozenset[str]:
+    """The names of the forward values of a dump that have numbers."""
+    (folder,) = (file.parent for file in dump.rglob("dump.json"))
+    read = read_dump(folder)
+    return frozenset(
+        f"{name}.{read.values.keys[at]}"
+        for name, (start, end) in read.ranges.items()
+        if ".forward" in name
+        for at in range(start, end)
+        if read.values.records[at].Max is not None
     )
 
 
@@ -203,8 +256,15 @@ def _vanished(changed: list[str], plain: _Ran, recorded: _Ran, eager: _Ran) -> I
         if not wanted.is_floating_point():
             continue
         alone, seen = (_distance(each, wanted) for each in runs if each is not None)
-        if alone > plain.modules * torch.finfo(wanted.dtype).eps >= seen:
+        if _differs(runs[0], wanted, plain.modules) and not _differs(
+            runs[1], wanted, plain.modules
+        ):
             yield Vanished(name, alone, seen)
+
+
+def _differs(one: torch.Tensor, wanted: torch.Tensor, modules: int) -> bool:
+    """Whether a result is further from eager than rounding once a module takes it."""
+    return _distance(one, wanted) > modules * torch.finfo(wanted.dtype).eps
 
 
 def _distance(one: torch.Tensor, other: torch.Tensor) -> float:

@@ -46,6 +46,9 @@ _LASTING = _LOW_STEPS = _ZERO_STEPS = 3
 """A value may fall for a good reason, once, and one batch may raise gradients; not for long. The
 largest single leap of a gradient against the others in sixteen sound trainings (12,400 steps of
 `tests/trend_cases`, two seeds) was 2.1 octaves, of the second moment of an expert 3.1."""
+_ONE_SAMPLE = 3.0
+"""Octaves. One sample of a batch of eight that is as wrong as all were at first gives an eighth of
+the loss of then. Where most are learnt, that is a hundred times the usual, and no fault."""
 _DRIFT_EVERY, _DRIFT_OCTAVES, _DRIFT_SHARE = 16, 1.5, 0.8
 _SILENT = frozenset({"lr", "seconds", "loss_scale", "skipped", "clip"})
 _AVERAGES = frozenset({"exp_avg", "exp_avg_sq"})
@@ -67,6 +70,8 @@ class AlertWatch:
         self._watched = self._drifts = self._dies = np.zeros(0, bool)
         self._averaged = self._swings = np.zeros(0, bool)
         self._factor: Floats = np.zeros(0)
+        self._is_loss = np.zeros(0, bool)
+        self._begun: Floats = np.zeros(0)
         self._past, self._common = OwnPast(), OwnPast()
         self._common.grow(len(_SPLIT))
         self._kinds: list[Places] = []
@@ -129,6 +134,7 @@ class AlertWatch:
         leaps = self._past.look(own, octaves, there, self._factor, least)
         short = leaps.high_for < np.where(self._averaged, np.inf, _LASTING)
         high = leaps.high & ~(self._swings & short & (leaps.off <= _BATCH_JUMP))
+        high &= ~(self._is_learnt(octaves) & (leaps.high_for < _LASTING))
         # An average of many steps has no past before it has seen them.
         young = self._averaged & (self._past.seen < WINDOW)
         zero = there & (values == 0)
@@ -153,6 +159,13 @@ class AlertWatch:
             for kind, mask in (("vanishes", falling), *reversed(kinds))
             for i in np.flatnonzero(mask)
         }
+
+    def _is_learnt(self, octaves: Floats) -> Mask:
+        """Losses that are small beside those of the first steps."""
+        fresh = np.isnan(self._begun) & (self._past.seen >= RECENT)
+        self._begun[fresh] = self._past.middle[fresh]
+        learnt: Mask = self._is_loss & (octaves < self._begun - _ONE_SAMPLE)
+        return learnt
 
     def _parts(self, octaves: Floats, there: Mask) -> tuple[Floats, Floats]:
         """What series have in common, for each of `_SPLIT`, and each series without it.
@@ -271,7 +284,9 @@ class AlertWatch:
         self._presence.grow(more)
         self._zeros = np.concatenate([self._zeros, np.zeros(more, np.intp)])
         kinds = np.asarray([t.kind for t in self._targets])
-        self._factor = np.where(kinds == "loss", _LONE_FACTOR, _NOISE_FACTOR)
+        self._is_loss = kinds == "loss"
+        self._begun = np.concatenate([self._begun, np.full(more, np.nan)])
+        self._factor = np.where(self._is_loss, _LONE_FACTOR, _NOISE_FACTOR)
         self._averaged = np.isin(kinds, sorted(_AVERAGES))
         self._swings = np.isin(kinds, sorted(frozenset().union(*_SPLIT)))
         self._kinds = [np.flatnonzero(kinds == kind) for kind in sorted(set(kinds))]

@@ -50,7 +50,8 @@ def heat(run: TrendRun, other: TrendRun | None, query: HeatQuery) -> TrendHeat:
         theirs = _values_at_columns(other, keys, query.statistic, drawn.steps, high)
         cells = two_run_cells(drawn.values, theirs)
     shown = [_row_message(row) for row in page.rows]
-    packed = base64.b64encode(cells_of(page.rows, leaves, cells).tobytes()).decode("ascii")
+    drawn_rows = cells_of(page.rows, leaves, cells, two=other is not None)
+    packed = base64.b64encode(drawn_rows.tobytes()).decode("ascii")
     return TrendHeat(page.total, query.offset, shown, drawn.steps.tolist(), packed)
 
 

@@ -54,6 +54,7 @@ test("a leap of the loss leads to the call that makes it, with no dump at hand",
   const parting = page.locator(".trend-parting");
   await expect.poll(() => parting.innerText()).toContain("step 120: output of layers.2.down");
   await parting.getByRole("button").click();
+  await expect.poll(() => page.locator(".trend-status").innerText()).toMatch(/^Step 120 of layers\.2\.down: /);
 
   // No dump is there: the page holds the configuration that records that step.
   const command = page.locator(".trend-cell pre");

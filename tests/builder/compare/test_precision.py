@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,20 @@ def test_autocast_against_float32_is_one_note(level: str, tmp_path: Path) -> Non
     assert result.findings == ()
     note = {"code": "precision_setting", "problem": "bfloat16", "benchmark": "float32"}
     assert list(result.summary) == [note]
+
+
+@pytest.mark.parametrize(
+    ("backend", "expected"),
+    [("inductor", "bfloat16"), ("aot_eager", "float32"), (None, "float32")],
+)
+def test_what_a_compiler_keeps_unrounded_differs_by_the_rounding_of_the_products(
+    backend: str | None, expected: str, tmp_path: Path
+) -> None:
+    """Most values are float32, as in norms that compute in it between products in bfloat16."""
+    ours, theirs = (run(tmp_path / side, ["bfloat16"] * 3) for side in "pb")
+    if backend is not None:
+        file = ours.dump.path / "dump.json"
+        head = json.loads(file.read_text())
+        file.write_text(json.dumps({**head, "capture": {"mode": "graph", "backend": backend}}))
+        ours = build_tree(read_dump(ours.dump.path))
+    assert working_precision(match_trees(ours, theirs), BASE) == (expected, expected)

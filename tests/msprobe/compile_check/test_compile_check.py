@@ -18,7 +18,9 @@ from torch.fx import Graph
 
 from builder import build, diagnose
 from msprobe.cli import main
+from msprobe.cli.compile_check import _said
 from msprobe.compile_check import Case, check_compilation, load_case
+from msprobe.compile_check.bisection import Parted, Trial, find_parted
 from msprobe.compile_check.compilation import loss_of
 from msprobe.errors import CheckError
 from msprobe_core import PrecisionDebugger
@@ -130,6 +132,38 @@ def test_a_difference_that_vanishes_while_recorded_is_said(tmp_path: Path) -> No
     assert "output 0" in [each.name for each in answer.vanished]
     assert all(each.alone > each.recorded for each in answer.vanished)
     assert not answer.agrees
+
+
+def wrong_unless_gelu_is_recorded(graph: Any, inputs: Any) -> Any:
+    """A compiler whose fault needs the activation and what follows in one kernel."""
+    gelu = next(node for node in graph.graph.nodes if "gelu" in str(node.target))
+    observed = any("msprobe" in str(user.target) for user in gelu.users)
+    return (torch._dynamo.lookup_backend("aot_eager") if observed else WRONG)(graph, inputs)
+
+
+def three_layers() -> Case:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 4), nn.GELU(), nn.Linear(4, 2))
+    return Case(model, (torch.randn(3, 4),), {})
+
+
+def test_the_records_between_which_a_vanishing_difference_lies_are_named(tmp_path: Path) -> None:
+    answer = check_compilation(three_layers, tmp_path, wrong_unless_gelu_is_recorded, "L0")
+    assert answer.vanished and not answer.agrees
+    activation = "Module.1.GELU.forward.0"
+    assert answer.parted == Parted(f"{activation}.input.0", f"{activation}.output.0")
+    assert any(f"between {activation}.input.0 and" in line for line in _said(answer))
+
+
+def test_bisecting_finds_the_record_that_parts_and_knows_when_none_does() -> None:
+    def trial(parting: int, limit: int) -> Trial:
+        return Trial(limit < parting, frozenset(f"value {at}" for at in range(limit)))
+
+    for parting in range(1, 9):
+        parted = find_parted(lambda limit, at=parting: trial(at, limit), 8)  # type: ignore[misc]
+        before = f"value {parting - 2}" if parting > 1 else ""
+        assert parted == Parted(before, f"value {parting - 1}")
+    assert find_parted(lambda limit: trial(0, limit), 8) is None
 
 
 @pytest.mark.parametrize("norm", [nn.LayerNorm(16), nn.RMSNorm(16)])

@@ -124,3 +124,15 @@ def test_a_gradient_that_is_not_measured_any_more_is_missing() -> None:
     (found,) = alerts(values)
     assert (found.kind, found.target, found.count) == ("missing", ("grad", "grad3"), 2)
     assert FAULT < found.step <= FAULT + 3
+
+
+def test_one_hard_sample_of_a_learnt_loss_is_no_alert_unless_it_stays() -> None:
+    values = 0.1 * octaves(300)
+    loss = COLUMN["loss0"]
+    values[:, loss] -= np.clip((np.arange(300) - 20) / 6, 0, 10)
+    values[160, loss] += 6  # a sixteenth of what it began with
+    assert said(alerts(2**values)) == []
+    for raised, steps, told in ((6, 3, 252), (8, 1, 250)):
+        changed = values.copy()
+        changed[250 : 250 + steps, loss] += raised
+        assert said(alerts(2**changed)) == [(told, "jump", "loss0")]

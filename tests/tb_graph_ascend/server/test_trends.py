@@ -129,6 +129,8 @@ def test_two_runs_show_only_where_they_are_apart(client: FlaskClient) -> None:
     assert set(cells["emb.weight"].tolist()) == {1}
     assert cells["layers.0.fc2.weight"][299] == 1
     assert cells["layers.0.fc2.weight"][300] > 230
+    folded = cells_of(get(client, f"/{first}/heat", kind="grad", other=second))[1]
+    assert (folded == cells["layers.0.fc2.weight"])[[299, 300, 320]].all()
     parted = get(client, f"/{first}/parting", other=second)
     assert (parted["verdict"], parted["step"]) == ("parts", 300)
     assert parted["target"] == ["grad", "layers.0.fc2.weight"]

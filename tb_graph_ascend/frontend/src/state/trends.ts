@@ -57,6 +57,13 @@ export function drawnFirst(chosen: readonly string[], series: string): string[] 
   return [series, ...chosen.filter((one) => one !== series)].slice(0, MOST_CHOSEN);
 }
 
+/** The modules to be open so that a series has a row of its own. */
+export function openTo(open: readonly string[], name: string): string[] {
+  const parts = name.split(".");
+  const above = parts.slice(0, -1).map((_, index) => parts.slice(0, index + 1).join("."));
+  return [...open, ...above.filter((module) => !open.includes(module))];
+}
+
 /** What pressing a row changes: a module opens or closes, a series is drawn or taken away. */
 export function rowPressed(
   row: { name: string; target: string | null },

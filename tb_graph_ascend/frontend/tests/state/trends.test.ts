@@ -1,7 +1,7 @@
 /* What is looked at in the trends, as an address and back. */
 import { describe, expect, it } from "vitest";
 
-import { NOWHERE, type TrendPlace, drawnFirst, fromTrendQuery, partsOf, rowPressed, seriesOf, toTrendQuery, toggled } from "../../src/state/trends";
+import { NOWHERE, type TrendPlace, drawnFirst, fromTrendQuery, openTo, partsOf, rowPressed, seriesOf, toTrendQuery, toggled } from "../../src/state/trends";
 
 const PLACE: TrendPlace = {
   run: "abc",
@@ -57,6 +57,11 @@ describe("the chosen series", () => {
     expect(rowPressed({ name: "b", target: "b" }, place)).toEqual({ chosen: ["grad/b", "grad/a"] });
     expect(rowPressed({ name: "layers", target: null }, place)).toEqual({ open: [] });
     expect(rowPressed({ name: "layers.0", target: null }, place)).toEqual({ open: ["layers", "layers.0"] });
+  });
+
+  it("have a row of their own where the modules around them are open", () => {
+    expect(openTo(["layers"], "layers.0.fc1.weight")).toEqual(["layers", "layers.0", "layers.0.fc1"]);
+    expect(openTo([], "loss")).toEqual([]);
   });
 
   it("have a kind and a name, whatever is in the name", () => {

@@ -3,7 +3,7 @@
 import { useTranslation } from "react-i18next";
 
 import type { TrendAlert } from "../../api/trends";
-import { seriesOf, useTrends } from "../../state/trends";
+import { openTo, seriesOf, useTrends } from "../../state/trends";
 import { useSeriesName } from "./seriesname";
 
 const DRAWN = new Set(["actv", "actv_grad", "grad", "exp_avg", "exp_avg_sq", "param", "ratio"]);
@@ -11,9 +11,9 @@ const DRAWN = new Set(["actv", "actv_grad", "grad", "exp_avg", "exp_avg_sq", "pa
 export function AlertList({ alerts }: { alerts: readonly TrendAlert[] }) {
   const { t } = useTranslation();
   const named = useSeriesName();
-  const { step, set } = useTrends();
+  const { step, open, set } = useTrends();
   const go = ({ step: at, target: [kind, name] }: TrendAlert): void =>
-    set({ step: at, chosen: [seriesOf(kind, name)], ...(DRAWN.has(kind) ? { kind } : {}) });
+    set({ step: at, chosen: [seriesOf(kind, name)], ...(DRAWN.has(kind) ? { kind, open: openTo(open ?? [], name) } : {}) });
   return (
     <section aria-label={t("trends.alerts")}>
       <h2>{t("trends.alerts")}</h2>

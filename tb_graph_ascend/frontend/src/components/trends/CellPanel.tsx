@@ -24,7 +24,8 @@ export function CellPanel({ run, kind, name, step }: Props) {
   const { statistic, set } = useTrends();
   const { data } = useQuery(trendCellQuery(run, kind, name, step, statistic));
   const title = t("trends.cell", { step, name: named([kind, name]) });
-  const config = JSON.stringify(data?.config ?? {}, null, 1);
+  const fields = Object.entries(data?.config ?? {}).map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`);
+  const config = `{\n  ${fields.join(",\n  ")}\n}`;
   return (
     <section className="trend-cell" aria-label={title}>
       <h2>{title}</h2>

@@ -8,6 +8,7 @@ import { useTranslation } from "react-i18next";
 
 import { type TrendHeat, trendHeatQuery } from "../../api/trends";
 import { ABSENT, LEAST, bytesOf, columnOf, paletteOf, pixelsOf, valueOf } from "../../graph/heatpaint";
+import { bringIntoView, useChosenRow } from "../../hooks/useChosenRow";
 import { usePreferences } from "../../state/preferences";
 import { drawnFirst, rowPressed, seriesOf, useTrends } from "../../state/trends";
 import { HeatNames } from "./HeatNames";
@@ -37,13 +38,20 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
   const { data } = useQuery(trendHeatQuery(run, wish));
   const cells = useMemo(() => (data ? bytesOf(data.cells) : new Uint8Array()), [data]);
   const [cursor, setCursor] = useState(0);
+  const frame = useRef<HTMLDivElement>(null);
+  const chosenHere = useChosenRow(data?.rows, data?.offset ?? 0, kind, (place) => {
+    setCursor(place);
+    if (frame.current) bringIntoView(frame.current, place * ROW_PX, ROW_PX);
+  });
   // The same functions as long as the rows are the same: neither step nor line draws the names anew.
   const act = useCallback(
     (at: number): void => {
       const of = data?.rows[at - data.offset];
-      if (of !== undefined) set(rowPressed(of, { kind, open, chosen: useTrends.getState().chosen }));
+      if (of === undefined) return;
+      set(rowPressed(of, { kind, open, chosen: useTrends.getState().chosen }));
+      chosenHere();
     },
-    [data, open, kind, set],
+    [data, open, kind, set, chosenHere],
   );
   const press = useCallback(
     (at: number): void => {
@@ -68,6 +76,7 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
     if (of?.target) {
       const series = seriesOf(kind, of.target);
       set({ step: data.steps[at] ?? null, chosen: drawnFirst(chosen, series) });
+      chosenHere();
     } else set({ step: data.steps[at] ?? null });
   };
   const pressed = (event: KeyboardEvent): void => {
@@ -87,6 +96,7 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
   return (
     <div
       className="trend-heat"
+      ref={frame}
       title={t("trends.heatKeys")}
       onScroll={(event) => setPage(Math.floor(event.currentTarget.scrollTop / ROW_PX / PAGE))}
     >

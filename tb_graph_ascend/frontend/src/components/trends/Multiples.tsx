@@ -7,6 +7,7 @@ import { useTranslation } from "react-i18next";
 
 import { type TrendRow, type TrendTiles, trendTilesQuery } from "../../api/trends";
 import { moved, rangeOf } from "../../graph/smalllines";
+import { bringIntoView, useChosenRow } from "../../hooks/useChosenRow";
 import { drawnFirst, rowPressed, seriesOf, useTrends } from "../../state/trends";
 import { MultiplesTable } from "./MultiplesTable";
 import { Tile } from "./Tile";
@@ -74,6 +75,13 @@ function Grid({ kind, open, marks, data, look }: GridProps) {
   // A tile that is not drawn takes no key, so that another one does.
   const stop = current >= begin && current < begin + tiles.length ? current : Math.max(begin, row * columns);
   const scrolled = (): void => setRow(Math.floor((frame.current?.scrollTop ?? 0) / TILE_PX));
+  const moveTo = (place: number): void => {
+    setCursor(place);
+    if (frame.current) bringIntoView(frame.current, Math.floor(place / columns) * TILE_PX, TILE_PX);
+    scrolled();
+  };
+  const rows = useMemo(() => data.tiles.map((tile) => tile.row), [data]);
+  const chosenHere = useChosenRow(rows, data.offset, kind, moveTo);
   useEffect(() => look(from, (high + 2 * BEYOND) * columns), [look, from, high, columns]);
   useLayoutEffect(() => {
     const tile = moving.current && stop === current ? frame.current?.querySelector<HTMLElement>(".trend-tile.current") : null;
@@ -82,23 +90,25 @@ function Grid({ kind, open, marks, data, look }: GridProps) {
     tile.focus({ preventScroll: true });
   });
   const act = useCallback(
-    (of: TrendRow): void => set(rowPressed(of, { kind, open, chosen: useTrends.getState().chosen })),
-    [kind, open, set],
+    (of: TrendRow): void => {
+      set(rowPressed(of, { kind, open, chosen: useTrends.getState().chosen }));
+      chosenHere();
+    },
+    [kind, open, set, chosenHere],
   );
   const point = useCallback(
     ({ target }: TrendRow, step: number | undefined): void => {
       if (target === null) return;
       set({ step: step ?? null, chosen: drawnFirst(useTrends.getState().chosen, seriesOf(kind, target)) });
+      chosenHere();
     },
-    [kind, set],
+    [kind, set, chosenHere],
   );
   const pressed = (event: KeyboardEvent): void => {
     const to = moved(event.key, stop, columns, data.total);
     if (to === null) return;
     moving.current = true;
-    setCursor(to);
-    if (frame.current) bringIntoView(frame.current, Math.floor(to / columns) * TILE_PX);
-    scrolled();
+    moveTo(to);
     event.preventDefault();
   };
   return (
@@ -126,12 +136,6 @@ function Grid({ kind, open, marks, data, look }: GridProps) {
       </div>
     </div>
   );
-}
-
-/** Scroll as little as shows a row of tiles whole. */
-function bringIntoView(frame: HTMLElement, top: number): void {
-  const least = top + TILE_PX - frame.clientHeight;
-  frame.scrollTop = Math.min(top, Math.max(least, frame.scrollTop));
 }
 
 /** How many tiles stand beside each other in a frame, and in how many rows one sees them. */

@@ -4,13 +4,13 @@ import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
 import { trendPartingQuery } from "../../api/trends";
-import { seriesOf, useTrends } from "../../state/trends";
+import { openTo, seriesOf, useTrends } from "../../state/trends";
 import { useSeriesName } from "./seriesname";
 
 export function Parting({ run, other }: { run: string; other: string }) {
   const { t } = useTranslation();
   const named = useSeriesName();
-  const set = useTrends((state) => state.set);
+  const { open, set } = useTrends();
   const { data, isError, error } = useQuery(trendPartingQuery(run, other));
   if (isError) return <p className="trend-parting warning">{error.message}</p>;
   if (!data) return <p className="trend-parting muted">{t("loading")}</p>;
@@ -27,7 +27,7 @@ export function Parting({ run, other }: { run: string; other: string }) {
   const [kind, name] = target;
   return (
     <p className="trend-parting" role="status">
-      <button type="button" className="link" onClick={() => set({ step, kind, chosen: [seriesOf(kind, name)] })}>
+      <button type="button" className="link" onClick={() => set({ step, kind, chosen: [seriesOf(kind, name)], open: openTo(open ?? [], name) })}>
         {band === 0 ? t("trends.parting.partsEqual", facts) : t("trends.parting.partsNoise", facts)}
       </button>
     </p>

@@ -86,7 +86,7 @@ function Scalars({ run, marks, choose }: PlotsProps) {
         .filter(({ lines }) => lines.length > 0)
         .map(({ kind, lines, others }) => (
           <figure key={kind}>
-            <figcaption>{lines.map(({ name }) => name).join(", ")}</figcaption>
+            <figcaption>{captionOf(kind, lines)}</figcaption>
             <Suspense fallback={null}>
               <TrendPlot label={kind} log={kind !== "lr"} {...{ lines, others, marks, step, choose }} />
             </Suspense>
@@ -94,6 +94,12 @@ function Scalars({ run, marks, choose }: PlotsProps) {
         ))}
     </section>
   );
+}
+
+/** The kind, and where they say more the names: `loss`, `lr (group0, group1)`. */
+function captionOf(kind: string, lines: readonly TrendLine[]): string {
+  const names = lines.map(({ name }) => name).filter((name) => name !== kind);
+  return names.length === 0 ? kind : `${kind} (${names.join(", ")})`;
 }
 
 /** The first three lines of a kind that have any step. */
