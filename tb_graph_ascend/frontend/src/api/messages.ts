@@ -433,8 +433,9 @@ export interface components {
          * @description One row: a matched pair, or what one side alone has.
          *
          *         `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
-         *         a row as such, n for one that stands for n repeats, −n for the head of n that are unfolded. `inside` says that the word is that of something below. `score` of a cause without a
-         *         partner is that of what it hands on.
+         *         a row as such, n for one that stands for n repeats, −n for the head of n that are unfolded.
+         *         `inside` says that the word is that of something below. `score` of a cause without a partner is
+         *         that of what it hands on.
          */
         DiffRow: {
             key: number;

@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 
 import { RequestError, address, api } from "../api/client";
 import { queryClient } from "../api/queries";
-import type { Build, BuildRequest } from "../api/types";
+import type { Build, BuildRequest, Databases } from "../api/types";
 import { openDatabase } from "../state/actions";
 import { useApp } from "../state/store";
 
@@ -74,8 +74,26 @@ async function stateOf(job: string): Promise<"known" | "gone" | null> {
 }
 
 async function openResult({ database }: Build): Promise<void> {
-  await queryClient.invalidateQueries({ queryKey: ["databases"] });
-  if (database === null) return;
+  if (database === null) {
+    await queryClient.invalidateQueries(LISTED);
+    return;
+  }
+  await listed(database);
   useApp.getState().set({ dialog: null });
   await openDatabase(database);
+}
+
+const LISTED = { queryKey: ["databases"] };
+/** The server looks at its folders every other second. */
+const LISTING_TRIES = 10;
+const LISTING_MS = 300;
+
+/** Wait until the list has a new file: one that is open and not in the list is said to be gone. */
+async function listed(database: string): Promise<void> {
+  for (let tries = 0; tries < LISTING_TRIES; tries += 1) {
+    await queryClient.invalidateQueries(LISTED);
+    const list = queryClient.getQueryData<Databases>(LISTED.queryKey);
+    if (list?.databases.some(({ id }) => id === database)) return;
+    await new Promise((next) => setTimeout(next, LISTING_MS));
+  }
 }
