@@ -24,7 +24,7 @@ from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
 # A call that computes as in the other run is named from this excess on.
-_PLAIN = 3.0
+PLAIN = 3.0
 # A call that is not as in the other run has a cause already: any excess will do.
 _CHANGED = 1.0
 # A choice among inputs that are further apart than this may well be another one.
@@ -197,7 +197,7 @@ class _Attribution:
         if node.direction != "forward" or node.kind != "module" or _is_update(node):
             return None
         known = self.known
-        wrong = [r for r in known.parameters(node) if known.distance[r] > _PLAIN * known.noise[r]]
+        wrong = [r for r in known.parameters(node) if known.distance[r] > PLAIN * known.noise[r]]
         return self.naming.open_parameter(node, wrong) if wrong else None
 
     # --- what is read -----------------------------------------------------------------------------
@@ -206,7 +206,7 @@ class _Attribution:
         parameters = set(self.known.parameters(node))
         rows = [r for r in self.known.inputs(node) if r not in parameters]
         worst = max((self.edges.of_input(node, r) for r in rows), key=_times, default=NO_EXCESS)
-        if worst.times <= (_CHANGED if worst.way == "changed" else _PLAIN):
+        if worst.times <= (_CHANGED if worst.way == "changed" else PLAIN):
             return None
         if not self.naming.has_read and not self._is_other_data(worst):
             return None
@@ -214,7 +214,7 @@ class _Attribution:
         if said is not None or cause is not None:
             # Behind NaN there is no distance to tell a second fault by.
             guessed = worst.way in ("changed", "outside") and worst.times < inf
-            limit = _PLAIN if worst.told else BEHIND if guessed else inf
+            limit = PLAIN if worst.told else BEHIND if guessed else inf
             if said is None and worst.times > limit:
                 return self.naming.open_edge(node, worst)
             if said is not None:
@@ -234,7 +234,7 @@ class _Attribution:
         worst = max(
             (self.edges.of_module_output(node, r) for r in outputs), key=_times, default=NO_EXCESS
         )
-        if worst.times <= _PLAIN or (cause is not None and not worst.told):
+        if worst.times <= PLAIN or (cause is not None and not worst.told):
             return None
         return self.naming.open_module_output(node, worst)
 
@@ -247,12 +247,12 @@ class _Attribution:
         arguments = self.changes.arguments(node)
         if arguments and cause is None and self._chose_otherwise(node):
             worst = Excess(inf, self.known.outputs(node)[0])
-        if cause is not None and worst.times <= (_PLAIN if worst.told else BEHIND):
+        if cause is not None and worst.times <= (PLAIN if worst.told else BEHIND):
             return None
         if cause is not None and _is_gradient(node) and not worst.told:
             return None  # it may add up with that of another call of its parameter
         change = self.changes.of(node)
-        if worst.times <= (_PLAIN if change is None or cause is not None else _CHANGED):
+        if worst.times <= (PLAIN if change is None or cause is not None else _CHANGED):
             return None
         named, worst = self._whole(node, worst) if cause is None else (node, worst)
         finding = self.naming.open_output(named, worst, arguments, change)
@@ -273,7 +273,7 @@ class _Attribution:
         most = max(
             (excess(whole, r) for r in self.known.outputs(whole)), key=_times, default=NO_EXCESS
         )
-        return (whole, most) if most.times > _PLAIN else (node, worst)
+        return (whole, most) if most.times > PLAIN else (node, worst)
 
     def _excess(self, node: TreeNode, row: int) -> Excess:
         """How many times further apart an output is than what its call read explains."""

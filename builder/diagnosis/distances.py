@@ -31,7 +31,8 @@ class Distances(PairedValues):
     seen; infinite for NaN and infinities on one side), `norm` of the larger side without masks,
     `share` = distance / norm, `noise` = the distance that one rounding leaves, `unit` = the
     rounding that one term of a sum brings in, `largest` and `smallest` magnitude, `mean`, `size`;
-    `hidden` where masks or infinities hide the rest and no sketch leaves them out.
+    `hidden` where masks or infinities hide the rest and no sketch leaves them out; `partial` where
+    a sketch leaves elements out.
     """
 
     def __init__(self, comparison: Comparison) -> None:
@@ -50,6 +51,7 @@ class Distances(PairedValues):
         self.measured: list[bool] = measured.tolist()
         # NaN beside infinity or NaN: a sketch leaves other elements out on either side.
         self.hidden: list[bool] = ((masked & ~seen) | lost).tolist()
+        self.partial: list[bool] = (masked | ours.nonfinite | theirs.nonfinite).tolist()
         self.known: list[bool] = (~np.isnan(comparison.error)).tolist()
         self.norm: list[float] = norm.tolist()
         self.distance: list[float] = distance.tolist()

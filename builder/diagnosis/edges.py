@@ -77,6 +77,8 @@ class Edges:
             return NO_EXCESS
         if self.is_of_another_form(row) and not self._shows(node):
             return NO_EXCESS
+        if self._are_exchanged(node):
+            return NO_EXCESS
         makers = self.makers(row)
         if self.are_partners(makers):
             return self._moved(node, row, makers)
@@ -167,6 +169,16 @@ class Edges:
             known.distance[r] > FORMS * known.noise[r] + ESTIMATED * UNKNOWN * known.norm[r] * share
             for r in outputs
         )
+
+    def _are_exchanged(self, node: TreeNode) -> bool:
+        """Whether a call reads in another order what its partner reads, and puts out the same."""
+        known, read, outputs = self._known, self._known.inputs(node), self._known.outputs(node)
+        if len(read) < 2 or not outputs or not all(map(known.is_rounded, outputs)):
+            return False
+        sides = (side.table[3][read].tolist() for side in self._facts.comparison.statistics)
+        ours, theirs = map(sorted, sides)
+        near = max(known.epsilon[r] for r in read)
+        return all(abs(one - other) <= near * other for one, other in zip(ours, theirs))
 
     def are_partners(self, makers: Makers) -> bool:
         """Whether the same call made both sides."""

@@ -25,8 +25,9 @@ from msprobe_core.format.series import KINDS
 
 WINDOW, HOLD, SETTLE = 64, 4, 16
 """Steps that make the band, that have to leave it, and that come before any is judged."""
-_FLOOR = -40.0
-"""log2 of the least delta: below it float32 norms are equal."""
+_FLOOR = -21.0
+"""log2 of the least delta: a norm of float32 has 23 bits, and its root and sums lose some. Two that
+were the same for a while and then differ in the last of them have not moved."""
 _APART = 64.0
 """delta where only one side is finite: more octaves than float32 norms of one target differ by."""
 _RISE, _LEAP, _RISE_OF_AVERAGES = 3.0, 5.0, 6.0

@@ -65,13 +65,14 @@ class TrendRun:
     def refreshed(self) -> TrendRun:
         """The run as it is now; this one stays as it is for those who read it. Raises TrendError.
 
-        Where the training was started since, all is read anew: what was there may be gone.
+        Itself where nothing was written since. Where the training was started since, all is read
+        anew: what was there may be gone.
         """
         if _start_of(self.path) != self._started:
             return TrendRun(self.path)
         later = copy(self)
         later._look()
-        return later
+        return self if later.ranks == self.ranks else later
 
     def _look(self) -> None:
         known = self.ranks

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+from mindspore import Tensor, get_context
+
 try:  # from 2.9 on
     from mindspore.graph.api import _no_grad, _pynative_executor
 except ImportError:
@@ -42,8 +45,16 @@ def is_recording_itself() -> bool:
 
 
 def summed(one: Any, other: Any) -> Any:  # noqa: ANN401
-    """The sum of two tensors, which leaves no trace in autograd."""
+    """The sum of two tensors, which leaves no trace in autograd.
+
+    On the CPU NumPy adds: to the same bits, since one addition is rounded once, and without a
+    kernel of MindSpore's that would be waited for in the middle of its backward pass.
+    """
     with untraced(), _no_grad():
+        if get_context("device_target") == "CPU":
+            arrays = one.asnumpy(), other.asnumpy()
+            if all(array.dtype.kind == "f" for array in arrays):
+                return Tensor(np.add(*arrays))
         return one + other
 
 

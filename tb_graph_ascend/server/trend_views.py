@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -131,8 +132,9 @@ def alerts(run: TrendRun) -> list[TrendAlert]:
     return [TrendAlert(**alert.facts()) for alert in run.alerts()]
 
 
+@lru_cache(maxsize=2)
 def parting(run: TrendRun, other: TrendRun) -> TrendParting:
-    """Where two runs part."""
+    """Where two runs part, as they were at one moment; pages ask again every few seconds."""
     found = compare_runs(run, other)
     return TrendParting(
         found.verdict,

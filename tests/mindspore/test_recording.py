@@ -313,3 +313,55 @@ def test_what_an_optimizer_calls_belongs_to_it(
     inside = [name for name, above in parents.items() if above == "optimizer"]
     assert {name.partition(".0.")[0] for name in inside} >= {"Mint.sub", "Mint.mul"}
     assert not any(name.startswith("Jit.") for name in read(tmp_path / "dump"))
+
+
+def test_a_tensor_that_is_written_to_between_two_calls_is_measured_anew(
+    ms: Thing, config: Thing, debugger: Thing, tmp_path: Path
+) -> None:
+    """Records of one tensor are told again while its bytes are the same."""
+    from mindspore import nn
+
+    class Writing(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Identity(), nn.Identity()
+
+        def construct(self, x: Thing) -> Thing:
+            x = self.first(x)
+            x.asnumpy()[0] = 7.0  # live memory: nothing of MindSpore's tells of it
+            return self.second(x)
+
+    model = Writing()
+    made = debugger(config(level="L0"))
+    made.start(model)
+    model(ms.Tensor(np.ones((2, 2), np.float32)))
+    made.stop()
+    made.step()
+    data = read(tmp_path / "dump")
+    largest = [
+        data[f"Cell.{name}.Identity.forward.0"][side][0]["Max"]
+        for name in ("first", "second")
+        for side in ("input_args", "output")
+    ]
+    assert largest == [1.0, 1.0, 7.0, 7.0]
+
+
+def test_functions_that_others_replace_between_steps_are_taken_anew(
+    ms: Thing, net: Thing, config: Thing, debugger: Thing, tmp_path: Path
+) -> None:
+    from mindspore import mint
+
+    made = debugger(config(level="L1"))
+    record(ms, made, net)
+    original = mint.add
+    try:
+        mint.add = lambda x, y: original(x, y) * 2  # type: ignore[assignment]
+        doubled = mint.add
+        record(ms, made, net)
+        assert mint.add is doubled
+    finally:
+        mint.add = original
+    first, second = (
+        read(tmp_path / "dump", step)["Mint.add.0.forward"]["output"][0]["Max"] for step in (0, 1)
+    )
+    assert second == 2 * first

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from mindspore import Tensor
@@ -37,6 +37,21 @@ class ValueOptions:
     sketch: bool = True
 
 
+class _Told(NamedTuple):
+    """The members of a tensor's record; `crc` is that of its bytes, None where it has none."""
+
+    tensor: weakref.ref[Any]
+    shape: tuple[int, ...]
+    crc: int | None
+    text: str
+    abnormal: bool
+
+    def holds(self, tensor: Tensor, array: NDArray[Any], crc: int | None) -> bool:
+        """Whether it is still true of a tensor."""
+        is_same = self.tensor() is tensor and self.shape == array.shape
+        return is_same and crc is not None and self.crc == crc
+
+
 class ArrayBook:
     """The values of one step. Numbers are read at once: on the CPU an array is live memory.
 
@@ -55,6 +70,7 @@ class ArrayBook:
         self.scalars: Scalars = {**_NUMPY_SCALARS, type(mstype.float32): _dtype_text}
         self._options, self._files, self._report, self._saves = options, files, report, saves
         self._made: dict[int, tuple[weakref.ref[Any], str]] = {}
+        self._known: dict[int, _Told] = {}
 
     def record(self, tensor: Any, path: str, key: object = None) -> str:  # noqa: ANN401
         """The record of a tensor at `path`, or at `path.key`; never raises."""
@@ -79,6 +95,7 @@ class ArrayBook:
     def forget_all(self) -> None:
         """Hold nothing of the step any more."""
         self._made.clear()
+        self._known.clear()
 
     def written(self, value: object) -> None:
         """Note that a tensor was just written: it is no longer what a call put out."""
@@ -112,19 +129,35 @@ class ArrayBook:
         """A record is made anew each time."""
 
     def _record(self, tensor: Tensor, path: str) -> str:
-        head = _head(tensor)
         options = self._options
         array = array_of(tensor)
+        told = self._told(tensor, array)
+        self.abnormal |= told.abnormal
+        text = told.text
+        if options.save or (self._saves is not None and self._saves(path, text)):
+            text += f', "data_name": {quoted(self._files.save(array, path))}'
+        return f"{text}{self._source(tensor, path)}}}"
+
+    def _told(self, tensor: Tensor, array: NDArray[Any]) -> _Told:
+        """What is told of a tensor: as before, where it is the same object with the same bytes.
+
+        What one call puts out others take in. Nothing tells whether a tensor was written to since,
+        so that its bytes are looked at: their checksum costs a tenth of measuring them.
+        """
+        known = self._known.get(id(tensor))
+        bytes_ = crc32(array.data) if array.flags.c_contiguous and array.size else None
+        if known is not None and known.holds(tensor, array, bytes_):
+            return known
+        options = self._options
         measured = measure(array) if options.statistics else EMPTY
-        self.abnormal |= measured.abnormal
-        text = f"{head}{measured.text}"
+        text = f"{_head(tensor)}{measured.text}"
         if options.sketch and array.size and options.statistics:
             text += sketch_text(array, measured.extreme)
         if options.checksum is not None:
             text += f', "md5": {quoted(checksum(array, options.checksum))}'
-        if options.save or (self._saves is not None and self._saves(path, text)):
-            text += f', "data_name": {quoted(self._files.save(array, path))}'
-        return f"{text}{self._source(tensor, path)}}}"
+        told = _Told(weakref.ref(tensor), array.shape, bytes_, text, measured.abnormal)
+        self._known[id(tensor)] = told
+        return told
 
     def _source(self, tensor: Tensor, path: str) -> str:
         """Where an input comes from; an output is remembered, the first that shows it."""

@@ -16,6 +16,7 @@ from msprobe_core.values.text import number
 
 _NAMES = ("Max", "Min", "Mean", "Norm")
 _BLOCK = 1 << 16  # elements whose float64 copy stays in the cache
+_EXACT = 4  # bytes: squares of narrower formats than float64, and their sums, stay finite there
 
 
 class Measured(NamedTuple):
@@ -38,9 +39,7 @@ def measure(array: NDArray[Any]) -> Measured:
     if array.dtype.kind not in "fc":
         return _text((array.max().item(), array.min().item(), None, None), False, inf)
     flat = np.abs(array).reshape(-1) if array.dtype.kind == "c" else array.reshape(-1)
-    with np.errstate(all="ignore"):
-        high, low = float(flat.max()), float(flat.min())
-        total, squares = _sums(flat)
+    high, low, total, squares = _numbers(flat)
     extreme = max(abs(high), abs(low))
     abnormal = not (isfinite(extreme) and extreme < float(np.finfo(flat.dtype).max))
     if not isfinite(squares) and isfinite(extreme):  # of doubles whose squares are too large
@@ -48,6 +47,17 @@ def measure(array: NDArray[Any]) -> Measured:
         return _text((high, low, total / flat.size, extreme * sqrt(squares)), abnormal, extreme)
     norm = sqrt(squares) if squares >= 0 else squares
     return _text((high, low, total / flat.size, norm), abnormal, extreme)
+
+
+def _numbers(flat: NDArray[Any]) -> tuple[float, float, float, float]:
+    """Max, Min, and the sums; the reductions are called without their wrappers for small arrays."""
+    if flat.size <= _BLOCK and flat.dtype.itemsize <= _EXACT:
+        wide = flat.astype(np.float64)
+        high, low = float(np.maximum.reduce(wide)), float(np.minimum.reduce(wide))
+        if isfinite(high) and isfinite(low):  # nothing overflows or is undefined then
+            return high, low, float(np.add.reduce(wide)), float(np.dot(wide, wide))
+    with np.errstate(all="ignore"):
+        return float(flat.max()), float(flat.min()), *_sums(flat)
 
 
 def _sums(flat: NDArray[Any]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -19,10 +19,11 @@ from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.replacing import Function, Replacements
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
-from msprobe_core.mindspore.function_spaces import Space, spaces
+from msprobe_core.mindspore.function_spaces import spaces
 from msprobe_core.mindspore.record.call_entries import begin_call, end_call, write_output
 from msprobe_core.mindspore.untraced import is_recording_itself
 from msprobe_core.mindspore.watch.call_gradients import Begun, GradientWatch
+from msprobe_core.mindspore.watch.stand_ins import SHARED, StandIns, like
 
 _FRAMEWORK = ("mindspore", "msprobe", "msprobe_core")
 _COLLECTIVES = "MintDistributed"
@@ -35,6 +36,8 @@ class FunctionWatch:
         self._trace, self._threads, self._gradients = trace, threads, gradients
         self._replaced = Replacements()
         self._primitives: dict[int, str] = {}
+        self._stand_ins = SHARED
+        self._copies: list[tuple[ModuleType, str]] | None = None
 
     def find(self, cells: Iterable[nn.Cell]) -> None:
         """Take the primitives that are attributes of some cells."""
@@ -47,11 +50,12 @@ class FunctionWatch:
         """Watch from here on; `primitives` are the classes of those that were found."""
         if self._replaced:
             return
+        self._stand_ins = SHARED if SHARED.recording is None else StandIns()
+        self._stand_ins.recording = self
         by_value: dict[int, Function] = {}
         for space in spaces():
             for name in space.names:
-                original = getattr(space.owner, name)
-                watched = self._watched(space, name, original)
+                original, watched = self._stand_ins.of(space, name)
                 self._replaced.put(space.owner, name, watched)
                 if isinstance(space.owner, ModuleType):
                     by_value.setdefault(id(original), watched)
@@ -62,6 +66,8 @@ class FunctionWatch:
     def stop(self) -> None:
         """Leave all functions as they were."""
         self._replaced.restore()
+        if self._stand_ins.recording is self:
+            self._stand_ins.recording = None
 
     def forget(self) -> None:
         """The step has ended: hold nothing of the model."""
@@ -109,14 +115,6 @@ class FunctionWatch:
         end_call(trace, f"{name}.forward", entry, parent)
         self._gradients.end(gradients, result, f"{name}.backward", parent)
 
-    def _watched(self, space: Space, name: str, original: Function) -> Function:
-        owner = f"{space.prefix}.{name}"
-
-        def watched(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-            return self.call(owner, original, args, kwargs)
-
-        return _wrapped(watched, original)
-
     def _watched_primitive(self, original: Function) -> Function:
         def __call__(primitive: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, N807
             owner = self._primitives.get(id(primitive))
@@ -125,30 +123,34 @@ class FunctionWatch:
             run = functools.partial(original, primitive)
             return self.call(owner, run, args, kwargs)
 
-        return _wrapped(__call__, original)
+        return like(original, __call__)
 
     def _replace_copies(self, by_value: dict[int, Function]) -> None:
-        """Replace the functions in modules of the user's that have imported them by name."""
-        for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] in _FRAMEWORK or not isinstance(module, ModuleType):
-                continue
-            for attribute, value in list(vars(module).items()):
-                watched = by_value.get(id(value)) if callable(value) else None
-                if watched is not None:
-                    self._replaced.put(module, attribute, watched)
+        """Replace the functions in modules of the user's that have imported them by name.
+
+        They are looked for once in a step, which starts anew behind each piece of compiled code.
+        """
+        if self._copies is None:
+            self._copies = list(_imported_by_name(by_value))
+        for module, attribute in self._copies:
+            watched = by_value.get(id(vars(module).get(attribute)))
+            if watched is not None:
+                self._replaced.put(module, attribute, watched)
+
+
+def _imported_by_name(by_value: dict[int, Function]) -> Iterator[tuple[ModuleType, str]]:
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in _FRAMEWORK or not isinstance(module, ModuleType):
+            continue
+        members = list(vars(module).items())
+        if not by_value.keys().isdisjoint([id(value) for _, value in members]):
+            yield from ((module, key) for key, value in members if id(value) in by_value)
 
 
 def primitive_classes(cells: Iterable[nn.Cell]) -> set[type]:
     """The classes of the primitives that are attributes of some cells."""
     values = (value for cell in cells for value in vars(cell).values())
     return {type(value) for value in values if isinstance(value, ops.Primitive)}
-
-
-def _wrapped(watched: Function, original: Function) -> Function:
-    try:
-        return functools.wraps(original)(watched)
-    except (AttributeError, TypeError):  # of a descriptor written in C
-        return watched
 
 
 def _writes(owner: str) -> bool:

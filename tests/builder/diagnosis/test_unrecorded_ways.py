@@ -104,6 +104,18 @@ def test_a_sum_that_is_a_little_off_is_named_behind_a_larger_fault(
     assert "Torch.add.0.forward" in found(tmp_path, early=half_as_much_again)
 
 
+def test_operands_that_changed_places_are_no_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders = iter((-1, 1))
+
+    def add(self: Paths, one: Tensor, other: Tensor) -> Tensor:
+        return torch.add(*(one, other)[:: next(orders)])
+
+    monkeypatch.setattr(Paths, "add", add)
+    assert found(tmp_path) == []
+
+
 @pytest.mark.parametrize("turn", [lambda x: x.roll(1, -1), lambda x: x.abs()])
 def test_what_was_moved_unseen_is_named_behind_a_small_fault(tmp_path: Path, turn: Change) -> None:
     named = found(tmp_path, early=lambda x: x * 1.0001, turn=turn)

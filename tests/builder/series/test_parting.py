@@ -68,6 +68,13 @@ def test_runs_with_nothing_in_common_say_so(tmp_path: Path) -> None:
     assert parted.verdict == "nothing"
 
 
+def test_the_last_bit_of_a_norm_is_no_difference_to_part_by() -> None:
+    a, b = np.ones((120, len(KEYS))), noisy(120, 1e-7)
+    b[:60, 1] = 1
+    b[60:, 1] = 1 + 2.0**-23
+    assert found(a, b).verdict == "noise"
+
+
 def test_only_steps_of_both_are_compared(tmp_path: Path) -> None:
     write_steps(tmp_path / "a", np.ones((50, 1)), range(50))
     late = np.ones((40, 1))

@@ -105,7 +105,7 @@ def test_a_reader_keeps_its_moment_while_another_goes_on(tmp_path: Path) -> None
     late = early.refreshed()
     for run, steps, count in ((early, 1, 1), (late, SEGMENT + 3, 2)):
         assert (len(run.steps), len(run.line(FIRST)[0]), len(run.targets)) == (steps, steps, count)
-    assert late.refreshed().targets is late.targets
+    assert late.refreshed() is late
 
 
 def test_a_training_that_was_started_anew_in_its_folder_is_read_anew(tmp_path: Path) -> None:
