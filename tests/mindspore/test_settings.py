@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -184,3 +186,10 @@ def test_values_of_every_dtype(ms: Thing, config: Thing, debugger: Thing, tmp_pa
     assert data["mixed.0.debug"][3] == {"type": "mindspore.dtype", "value": "Float32"}
     (file,) = (tmp_path / "dump").rglob("bfloat16.0.debug.npy")
     assert np.load(file).tolist() == [[0.0, 1.0], [2.0, 3.0]]
+
+
+def test_the_dumper_loads_no_other_framework(ms: Thing) -> None:
+    """PyTorch lies beside MindSpore in this environment: the pre-check needs it, the dumper not."""
+    code = "import msprobe.mindspore, sys; print({'torch', 'mindspore'} & {*sys.modules})"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines()[-1] == "{'mindspore'}"

@@ -118,7 +118,7 @@ PARTS: dict[str, list[Part]] = {
     "the same in another form": [(edges.Edges, "is_of_another_form", _never)],
     "an edge is said once": [(_NAMING, "said_already", _nothing)],
     "the run's own input by scores": [(_WALK, "_is_other_data", _always)],
-    "a lower limit for changed calls": [(attribution, "_CHANGED", attribution._PLAIN)],
+    "a lower limit for changed calls": [(attribution, "_CHANGED", attribution.PLAIN)],
     "findings behind findings": [(attribution, "BEHIND", inf), (naming, "BEHIND", inf)],
     "changed calls around a value": [(_CHANGES, "around", _nothing)],
     "changed calls inside a module": [(_CHANGES, "inside", _nothing)],

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from msprobe_core.torch.graph.late_fusion import fuse_as_usual, keep_records_apart
 from msprobe_core.torch.graph.late_plans import place_records, take_marks
 
 
@@ -109,7 +108,6 @@ def _put_passes_on() -> None:
     """
     from torch._inductor import config
 
-    keep_records_apart()
     others = _without_ours(config.joint_custom_pre_pass)
     config.joint_custom_pre_pass = [take_marks, *others]
     config.post_grad_custom_post_pass = [
@@ -120,8 +118,6 @@ def _put_passes_on() -> None:
 
 def _take_passes_off() -> None:
     config: Any = sys.modules.get("torch._inductor.config")
-    if "torch._inductor.virtualized" in sys.modules:
-        fuse_as_usual()
     for key in () if config is None else ("joint_custom_pre_pass", "post_grad_custom_post_pass"):
         passes = getattr(config, key)
         if isinstance(passes, list):
