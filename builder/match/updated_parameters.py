@@ -17,6 +17,27 @@ OPTIMIZER = "optimizer"
 _Bits = tuple[object, ...]
 
 
+def same_updates(ours: Tree, theirs: Tree) -> Iterator[tuple[TreeNode, TreeNode]]:
+    """What optimizers did to parameters of one name: each layout has an order of its own."""
+    for node in ours.in_order:
+        if node.entry is not None and node.entry.prefix == "Optimizer":
+            partner = theirs.by_name.get(node.name)
+            if partner is not None:
+                yield node, partner
+
+
+def pairs_by_parameter(
+    left: Sequence[TreeNode], right: Sequence[TreeNode], ours: Tree, theirs: Tree
+) -> list[tuple[list[TreeNode], list[TreeNode]]] | None:
+    """The calls of both optimizers by the parameter that they update, if that is known."""
+    if not left or not right or {_parent(left[0]), _parent(right[0])} != {OPTIMIZER}:
+        return None
+    mine, other = parted_by_parameter(left, ours), parted_by_parameter(right, theirs)
+    if mine is None or other is None or not set(mine) & set(other):
+        return None
+    return [(mine.get(name, []), other.get(name, [])) for name in {**mine, **other}]
+
+
 def parted_by_parameter(calls: Sequence[TreeNode], tree: Tree) -> dict[str, list[TreeNode]] | None:
     """Calls by the parameter that they update; None where that is not known of every one."""
     parted: dict[str, list[TreeNode]] = {}
@@ -25,6 +46,10 @@ def parted_by_parameter(calls: Sequence[TreeNode], tree: Tree) -> dict[str, list
             return None
         parted.setdefault(name, []).append(call)
     return parted
+
+
+def _parent(node: TreeNode) -> str | None:
+    return node.parent.name if node.parent is not None else None
 
 
 def parameters_of(calls: Sequence[TreeNode], tree: Tree) -> list[str | None]:
