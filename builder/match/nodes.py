@@ -23,7 +23,7 @@ from builder.match.renaming import find_renaming, modules_of
 from builder.match.rollout_mapping import RolloutMapping
 from builder.match.tokens import Readers, call_names, call_tokens, pass_tokens, readers_of
 from builder.match.tree import Tree, TreeNode, subtree
-from builder.match.updated_parameters import OPTIMIZER, parted_by_parameter, renamed_parameter
+from builder.match.updated_parameters import pairs_by_parameter, same_updates
 
 MatchReason = Literal["name", "path", "aligned", "crosswise", "fuzzy", "mapping", "manual"]
 ModuleMapping = LayerMapping | CellMapping | RolloutMapping
@@ -101,7 +101,8 @@ class _Matcher:
         problem, benchmark = self.matching.problem, self.matching.benchmark
         self._descend(self._pair_manually(), below_manual=True)
         self.matching.pair(problem.root, benchmark.root, "name")
-        self._match_updates()
+        for pair in same_updates(problem, benchmark):
+            self.matching.pair(*pair, "name")
         if _is_flat(problem) or _is_flat(benchmark):
             # Without modules on a side, the calls alone carry the order.
             self._match_calls(_calls(problem), _calls(benchmark), [])
@@ -115,14 +116,6 @@ class _Matcher:
         self._match_gradients()
         _explain_unmatched(self.matching)
         return self.matching
-
-    def _match_updates(self) -> None:
-        """Pair what an optimizer did to a parameter by its name: each layout has its own order."""
-        for node in self.matching.problem.in_order:
-            if node.entry is not None and node.entry.prefix == "Optimizer":
-                partner = self.matching.benchmark.by_name.get(node.name)
-                if partner is not None:
-                    self.matching.pair(node, partner, "name")
 
     def _descend(self, pending: list[_Pair], below_manual: bool = False) -> None:
         while pending:
@@ -264,7 +257,8 @@ class _Matcher:
         right = [
             n for n in right if n in rank or (n.kind == "api" and n not in self.matching.partner)
         ]
-        parted = self._by_parameter(left, right)
+        trees = self.matching.problem, self.matching.benchmark
+        parted = pairs_by_parameter(left, right, *trees, self.matching.partner)
         for ours, theirs in parted if parted is not None else [(left, right)]:
             self._align_calls(ours, theirs, rank)
 
@@ -286,31 +280,6 @@ class _Matcher:
     @cached_property
     def _readers(self) -> tuple[Readers, Readers]:
         return readers_of(self.matching.problem), readers_of(self.matching.benchmark)
-
-    def _by_parameter(
-        self, left: list[TreeNode], right: list[TreeNode]
-    ) -> list[tuple[list[TreeNode], list[TreeNode]]] | None:
-        """The calls of an optimizer parted by the parameter that they update, if that is known."""
-        if not left or not right or {_parent(left[0]), _parent(right[0])} != {OPTIMIZER}:
-            return None
-        own = parted_by_parameter(left, self.matching.problem)
-        theirs = parted_by_parameter(right, self.matching.benchmark)
-        if own is None or theirs is None:
-            return None
-        renamed = self._partner_paths()
-        ours = {renamed_parameter(name, renamed): calls for name, calls in own.items()}
-        if len(ours) < len(own) or not set(ours) & set(theirs):
-            return None
-        return [(ours.get(name, []), theirs.get(name, [])) for name in {**ours, **theirs}]
-
-    def _partner_paths(self) -> dict[str, str]:
-        """By the path of each module that has a partner so far the path that it has there."""
-        pairs = (
-            (node.entry, partner.entry)
-            for node in self.matching.problem.in_order
-            if node.kind == "module" and (partner := self.matching.partner.get(node)) is not None
-        )
-        return {ours.path: theirs.path for ours, theirs in pairs if ours and theirs}
 
     def _match_kernels(self) -> None:
         """Match what ran below matched calls: no module is there that would lead to it."""
@@ -356,10 +325,6 @@ class _Matcher:
                     matching.pair(node, candidate, matching.reason[parent])
         # A backward pass of a module that one side did not record leaves its gradients elsewhere.
         self._pair_in_turn(left, right, self._wanted, _own_key)
-
-
-def _parent(node: TreeNode) -> str | None:
-    return node.parent.name if node.parent is not None else None
 
 
 def _is_flat(tree: Tree) -> bool:

@@ -17,14 +17,44 @@ OPTIMIZER = "optimizer"
 _Bits = tuple[object, ...]
 
 
-def parted_by_parameter(calls: Sequence[TreeNode], tree: Tree) -> dict[str, list[TreeNode]] | None:
-    """Calls by the parameter that they update; None where that is not known of every one."""
-    parted: dict[str, list[TreeNode]] = {}
-    for call, name in zip(calls, parameters_of(calls, tree)):
-        if name is None:
-            return None
-        parted.setdefault(name, []).append(call)
-    return parted
+def same_updates(ours: Tree, theirs: Tree) -> Iterator[tuple[TreeNode, TreeNode]]:
+    """What optimizers did to parameters of one name: each layout has an order of its own."""
+    for node in ours.in_order:
+        if node.entry is not None and node.entry.prefix == "Optimizer":
+            partner = theirs.by_name.get(node.name)
+            if partner is not None:
+                yield node, partner
+
+
+def pairs_by_parameter(
+    left: Sequence[TreeNode],
+    right: Sequence[TreeNode],
+    ours: Tree,
+    theirs: Tree,
+    partner: Mapping[TreeNode, TreeNode],
+) -> list[tuple[list[TreeNode], list[TreeNode]]] | None:
+    """The calls of both optimizers by the parameter that they update, if that is known.
+
+    A parameter goes by what it is called in the module that is the partner of its own.
+    """
+    if not left or not right or {_parent(left[0]), _parent(right[0])} != {OPTIMIZER}:
+        return None
+    own, other = parted_by_parameter(left, ours), parted_by_parameter(right, theirs)
+    if own is None or other is None:
+        return None
+    paths = _partner_paths(ours, partner)
+    mine = {renamed_parameter(name, paths): calls for name, calls in own.items()}
+    if len(mine) < len(own) or not set(mine) & set(other):
+        return None
+    return [(mine.get(name, []), other.get(name, [])) for name in {**mine, **other}]
+
+
+def _partner_paths(tree: Tree, partner: Mapping[TreeNode, TreeNode]) -> dict[str, str]:
+    """By the path of each module that has a partner so far the path that it has there."""
+    pairs = (
+        (n.entry, partner[n].entry) for n in tree.in_order if n.kind == "module" and n in partner
+    )
+    return {ours.path: theirs.path for ours, theirs in pairs if ours and theirs}
 
 
 def renamed_parameter(name: str, paths: Mapping[str, str]) -> str:
@@ -38,6 +68,20 @@ def renamed_parameter(name: str, paths: Mapping[str, str]) -> str:
         module, _, last = module.rpartition(".")
         rest = f"{last}.{rest}"
     return f"{paths[module]}.{rest}" if module else name
+
+
+def parted_by_parameter(calls: Sequence[TreeNode], tree: Tree) -> dict[str, list[TreeNode]] | None:
+    """Calls by the parameter that they update; None where that is not known of every one."""
+    parted: dict[str, list[TreeNode]] = {}
+    for call, name in zip(calls, parameters_of(calls, tree)):
+        if name is None:
+            return None
+        parted.setdefault(name, []).append(call)
+    return parted
+
+
+def _parent(node: TreeNode) -> str | None:
+    return node.parent.name if node.parent is not None else None
 
 
 def parameters_of(calls: Sequence[TreeNode], tree: Tree) -> list[str | None]:
