@@ -34,7 +34,7 @@ from builder.ranks.joining.roles import (
     has_factor,
     sketch_errors_of,
 )
-from builder.ranks.joining.tolerances import nearer
+from builder.ranks.joining.tolerances import nearer, same
 
 _LOSSES = frozenset(("cross_entropy", "nll_loss"))
 Variants = tuple[tuple[Variant, ...], tuple[Variant, ...]]
@@ -104,7 +104,8 @@ class RoleJoin:
     def _is_unexplained(self, at: int, row: tuple[int, int], variants: Variants | None) -> bool:
         if not self.owner.is_weak(row[0]) and not self._is_fused_loss():
             return False
-        if not self.role.fit.is_same[at]:
+        # A sum whose parts cancel may round further, but then nothing says that it is that sum.
+        if self.role.fit.error[at] > same(self.numbers.rounding[at]):
             return True
         return variants is not None and self.owner.by_tensor and not self._fits(at, variants)
 
