@@ -1,7 +1,8 @@
 """A JSON object on disk that grows at its end and is valid JSON after each write.
 
 Each write replaces the closing text by new members and the closing text again, in one call, so a
-killed process leaves a file that reads.
+process that is killed anywhere else leaves a file that reads. Within that call the system may stop
+between two pages of memory.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ class GrowingJson:
 
     def __init__(self, path: Path, opening: str, open_end: str, final_end: str) -> None:
         self._open_end, self._final_end = open_end.encode(), final_end.encode()
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o640)
+        # Under its own name only once it is JSON: a process may end between opening and writing.
+        fresh = path.with_name(f"{path.name}.partial")
+        self._file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o640)
         self._closed = False
         self._begin = self.size = self._write(0, opening.encode(), self._open_end)
+        fresh.replace(path)
 
     def append(self, members: list[str]) -> None:
         """Add members, each `"key": value` text."""
