@@ -42,7 +42,7 @@ export async function open(url: string, options: BrowserContextOptions = {}): Pr
   const page = await openBlank(options);
   const complaints: string[] = [];
   page.on("console", (message) => {
-    if (message.type() === "error") complaints.push(message.text());
+    if (message.type() === "error") complaints.push(`${message.text()} ${message.location().url}`.trim());
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
   await page.goto(url);

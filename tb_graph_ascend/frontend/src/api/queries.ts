@@ -1,8 +1,9 @@
 /* Cached requests of the panels; one place for their keys, so that a mapping can refresh them. */
 
-import { QueryClient, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { QueryClient, queryOptions } from "@tanstack/react-query";
 
 import { RequestError, api, type NodeQuery } from "./client";
+import type { NodeDetails } from "./types";
 
 /** Nodes that a card unfolds to. */
 const MOST_LISTED = 100;
@@ -45,11 +46,13 @@ export const proposalsQuery = (db: string, step: number, rank: number) =>
     queryFn: () => api.proposals(db, step, rank),
   });
 
+/** The node before stands until the next one is there, but never beside another file, which has no such node. */
 export const detailsQuery = (db: string, node: number) =>
   queryOptions({
     queryKey: ["db", db, "details", node],
     queryFn: () => api.details(db, node),
-    placeholderData: keepPreviousData,
+    placeholderData: (previous: NodeDetails | undefined, query?: { queryKey: readonly unknown[] }) =>
+      query?.queryKey[1] === db ? previous : undefined,
   });
 
 export const flowQuery = (db: string, node: number) =>
