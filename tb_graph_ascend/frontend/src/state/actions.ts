@@ -3,7 +3,7 @@
 
 import { api } from "../api/client";
 import { answerQuery, databaseQuery, queryClient } from "../api/queries";
-import type { Cause, CausePlace, Database, Finding, Node } from "../api/types";
+import type { Cause, CausePlace, Database, Node } from "../api/types";
 import { useBoxes } from "./boxes";
 import { prepareSearchSoon } from "./prepare";
 import { DiffView } from "./diffview";
@@ -31,30 +31,43 @@ let carried: Node | undefined;
 /** The cause under way: a key pressed meanwhile goes on from there, not from what is still shown. */
 let heading: { readonly node: number } | null = null;
 
-/** Open a database at the pair of a link, else where it begins.
+interface DatabaseOptions {
+  /** Its file was written anew. */
+  replaced?: boolean;
+  /** The step and rank that are meant; what begins there is selected, whatever was before. */
+  at?: Cell;
+}
+
+interface Cell {
+  step: number;
+  rank: number;
+}
+
+/** Open a database at the pair of a link, else at the cell that is meant, else where it begins.
  *
  * What is on screen stays, header and rows alike, until the other is there; a failed request
  * leaves it and says so. A link to a step and rank that are gone opens no others in their place. */
-export async function openDatabase(db: string, linked?: Linked, { replaced = false } = {}): Promise<void> {
+export async function openDatabase(db: string, linked?: Linked, options: DatabaseOptions = {}): Promise<void> {
+  const { replaced = false, at } = options;
   const ticket = ++opening;
   coming = null;
   carried = undefined;
-  settled = switching(() => openDatabase(db, linked, { replaced }), async () => {
+  settled = switching(() => openDatabase(db, linked, options), async () => {
     // Both are asked for at once: the first screen needs the one and the other.
     const answer = queryClient.query(answerQuery(db));
     answer.catch(() => undefined);
     const database = await queryClient.query(databaseQuery(db));
-    const pair = linked?.step != null && linked.rank !== null ? { step: linked.step, rank: linked.rank } : null;
+    const pair = linked ? cellOf(linked) : (at ?? null);
     if (pair && !hasPair(database, pair)) {
       if (ticket === opening) leave({ db, gone: { what: "pair", ...pair } });
       return;
     }
-    const first = pair ? undefined : (await answer).causes[0]?.finding;
+    const first = linked && pair ? undefined : firstPlace((await answer).causes, at);
     const place = pair ?? firstPair(database, first);
     const link = linked && sameFile(linked, database) ? linked : undefined;
     if (ticket !== opening) return;
     if (!place) leave({ db });
-    else await show(ticket, { db, ...place }, { linked: link, select: first?.node.id, ok: isOk(database, place), anew: replaced });
+    else await show(ticket, { db, ...place }, { linked: link, select: first?.node, ok: isOk(database, place), anew: replaced });
     if (linked && !link) state().set({ notice: "rebuilt" });
     if (replaced && ticket === opening) state().set({ notice: "replaced" });
   });
@@ -284,7 +297,18 @@ function isOk({ pairs }: Database, place: PairChoice): boolean {
   return pairs.some(({ step, rank, status }) => step === place.step && rank === place.rank && status === "ok");
 }
 
-function hasPair({ pairs }: Database, place: { step: number; rank: number }): boolean {
+/** The step and rank that a link is of. */
+function cellOf({ step, rank }: Linked): Cell | null {
+  return step === null || rank === null ? null : { step, rank };
+}
+
+/** Where the first cause begins, or that of one step and rank. */
+function firstPlace(causes: readonly Cause[], at: Cell | undefined): NodePlace | undefined {
+  if (at) return causes.flatMap(({ places }) => places).find(({ step, rank }) => step === at.step && rank === at.rank);
+  return causes[0] && placeOf(causes[0]);
+}
+
+function hasPair({ pairs }: Database, place: Cell): boolean {
   return pairs.some(({ step, rank }) => step === place.step && rank === place.rank);
 }
 
@@ -293,7 +317,7 @@ function sameFile({ built }: Linked, { created }: Database): boolean {
   return built === null || built === created;
 }
 
-function firstPair({ pairs }: Database, first: Finding | undefined) {
+function firstPair({ pairs }: Database, first: NodePlace | undefined) {
   const found = first && pairs.find(({ step, rank }) => step === first.step && rank === first.rank);
   const { step, rank } = found ?? pairs.find(({ status }) => status === "ok") ?? pairs[0] ?? {};
   return step === undefined || rank === undefined ? undefined : { step, rank };

@@ -16,6 +16,11 @@ const server = vi.hoisted(() => ({
   waiting: [] as Waiting[],
   /** Holds back the answer to where a node is. */
   held: Promise.resolve(),
+  causes: [
+    { finding: { step: 1, rank: 0, node: { id: 7 } }, places: [{ step: 1, rank: 0, node: 7 }] },
+    { finding: { step: 2, rank: 0, node: { id: 9 } }, places: [{ step: 2, rank: 0, node: 9 }] },
+  ],
+  pairs: [1, 2, 3].map((step) => ({ step, rank: 0, status: "ok" })),
 }));
 
 vi.mock("../../src/api/client", () => ({
@@ -36,16 +41,16 @@ vi.mock("../../src/api/rows", () => ({
   fetchProfile: () => Promise.resolve(null),
 }));
 vi.mock("../../src/api/queries", () => ({
-  queryClient: { query: () => Promise.resolve({ causes: [{ finding: { step: 1, rank: 0, node: { id: 7 } } }] }) },
+  queryClient: { query: () => Promise.resolve({ causes: server.causes, pairs: server.pairs }) },
   answerQuery: vi.fn(),
   databaseQuery: vi.fn(),
 }));
 
-const { goTo, openPair, pickNode, selectNode, startHere, stepCause } = await import("../../src/state/actions");
+const { goTo, openDatabase, openPair, pickNode, selectNode, startHere, stepCause } = await import("../../src/state/actions");
 const { GraphSession } = await import("../../src/state/session");
 const { useApp } = await import("../../src/state/store");
 
-const WAYS: Record<number, Node[]> = { 9: [root(1), child(7), leaf(9)], 5: [root(1), child(7), leaf(5)] };
+const WAYS: Record<number, Node[]> = { 7: [root(1), child(7)], 9: [root(1), child(7), leaf(9)], 5: [root(1), child(7), leaf(5)] };
 
 function root(id: number): Node {
   return node({ id, kind: "root", children: 1 });
@@ -98,6 +103,38 @@ async function causesOfTwoRanks(): Promise<Cause[]> {
   server.waiting = [];
   return [{ places }] as unknown as Cause[];
 }
+
+describe("a database", () => {
+  async function opened(step: number, how?: Parameters<typeof openDatabase>[2]): Promise<unknown> {
+    const done = openDatabase("other", undefined, how);
+    await settle();
+    request(step).answer(pairOf(step));
+    await done;
+    const { db, step: shown, selected } = useApp.getState();
+    return { db, step: shown, selected };
+  }
+
+  it("opens where it begins", async () => {
+    expect(await opened(1)).toEqual({ db: "other", step: 1, selected: 7 });
+  });
+
+  it("opens at the cell that is meant, on what begins there", async () => {
+    expect(await opened(2, { at: { step: 2, rank: 0 } })).toEqual({ db: "other", step: 2, selected: 9 });
+  });
+
+  it("opens at a cell where nothing begins with nothing selected", async () => {
+    expect(await opened(3, { at: { step: 3, rank: 0 } })).toEqual({ db: "other", step: 3, selected: null });
+  });
+
+  it("opens at the cell alike while it is opening where it begins", async () => {
+    const first = openDatabase("other");
+    expect(await opened(2, { at: { step: 2, rank: 0 } })).toEqual({ db: "other", step: 2, selected: 9 });
+    await settle();
+    server.waiting.forEach((one) => one.answer(pairOf(one.step)));
+    await first;
+    expect(useApp.getState()).toMatchObject({ step: 2, selected: 9 });
+  });
+});
 
 describe("a switch of step", () => {
   it("shows header and rows together, once the answer is there", async () => {

@@ -6,7 +6,6 @@ import { useTranslation } from "react-i18next";
 import { trendCellQuery } from "../../api/trends";
 import { openDatabase } from "../../state/actions";
 import { NOWHERE, useTrends } from "../../state/trends";
-import { fromQuery } from "../../state/url";
 import { shortNumber } from "../../text/numbers";
 import { CopyButton } from "../parts/CopyButton";
 import { useSeriesName } from "./seriesname";
@@ -44,7 +43,7 @@ export function CellPanel({ run, kind, name, step }: Props) {
             type="button"
             onClick={() => {
               set(NOWHERE);
-              void openDatabase(db, { ...fromQuery(""), db, step, rank });
+              void openDatabase(db, undefined, { at: { step, rank } });
             }}
           >
             {t("trends.comparison")}: {path}
