@@ -75,6 +75,7 @@ class Instructions:
     extensions: tuple[Extension, ...] = ()
     checks: Checks | None = None  # verdicts of the pre-check, for a single graph
     cores: int = 1  # for one pair
+    several_steps: bool = True  # are compared, or may be
     backend: Backend | None = None  # of the training run that is compared with an inference run
     matrices: Matrices | None = None
 
