@@ -234,7 +234,7 @@ class _Walk:
     def find_drift(self, nodes: list[TreeNode]) -> None:
         """Name the steepest node of a difference that grew too slowly to begin anywhere.
 
-        Behind a finding only what no recorded value leads to from it.
+        Beside findings only what none of them can have led to.
         """
         drifted = [n for n in nodes if n not in self.ledger.source and self._has_drifted(n)]
         if self.ledger.findings:
@@ -266,8 +266,11 @@ class _Walk:
         return not any(self.facts.divergent(node).arguments for node in ours)
 
     def _is_apart_from_findings(self, node: TreeNode) -> bool:
+        """Whether a node ran before all findings, or no recorded value leads to it from one."""
         if phase_of(node) != "forward":
             return False
+        if all(node.exec_order < finding.order for finding in self.ledger.findings):
+            return True
         return not may_follow_a_finding(self.facts, self.ledger, node)
 
     def _steepness(self, node: TreeNode) -> float:

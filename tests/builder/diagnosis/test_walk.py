@@ -10,6 +10,17 @@ from tests.builder.diagnosis.small_runs import A, B, C, Entries, chain, findings
 from tests.builder.dumps import backward, forward, tensor
 
 
+GROWTH = [1.0 + 10.0**-exponent for exponent in (8, 6.6, 5.4, 4.2, 3.0, 1.8)]
+"""By how much the values of a chain are off, none of which makes its difference alone."""
+
+
+def drifting(factors: list[float]) -> Entries:
+    """A chain whose values are off by such factors; the first comes from nowhere."""
+    values = [factor * (i + 1) for i, factor in enumerate(factors)]
+    pairs = enumerate(zip(values, values[1:]))
+    return {f"Torch.op{i}.0.forward": forward([tensor(x)], [tensor(y)]) for i, (x, y) in pairs}
+
+
 def test_equal_runs_have_none(tmp_path: Path) -> None:
     assert findings(tmp_path, chain(1, 2, 3, 4), chain(1, 2, 3, 4)) == []
 
@@ -151,16 +162,20 @@ def test_calls_that_read_what_other_calls_made_are_found(tmp_path: Path) -> None
 
 
 def test_a_difference_that_only_drifts_is_named_where_it_is_steepest(tmp_path: Path) -> None:
-    growth = [1.0 + 10.0**-exponent for exponent in (8, 6.6, 5.4, 4.2, 3.0, 1.8)]
-    names = [f"Torch.op{i}.0.forward" for i in range(len(growth) - 1)]
-
-    def entries(factors: list[float]) -> Entries:
-        values = [factor * (i + 1) for i, factor in enumerate(factors)]
-        pairs = zip(names, values, values[1:])
-        return {name: forward([tensor(x)], [tensor(y)]) for name, x, y in pairs}
-
-    (found,) = findings(tmp_path, entries(growth), entries([1.0] * len(growth)))
+    (found,) = findings(tmp_path, drifting(GROWTH), drifting([1.0] * len(GROWTH)))
     assert found.reasons[0]["code"] == "drift"
+
+
+def test_a_drift_before_a_finding_does_not_come_of_it(tmp_path: Path) -> None:
+    other = "Torch.other.0.forward"
+    made = (
+        {other: forward([tensor(50)], [tensor(66)])},
+        {other: forward([tensor(50)], [tensor(60)])},
+    )
+    sides = drifting(GROWTH) | made[0], drifting([1.0] * len(GROWTH)) | made[1]
+    drift, later = findings(tmp_path, *sides)
+    assert drift.reasons[0]["code"] == "drift"
+    assert later.node.name == other
 
 
 @pytest.mark.parametrize("read", [0.0, 1.2e-5], ids=["on equal inputs", "on inputs let pass"])
