@@ -32,6 +32,8 @@ SENTENCES = {
     # findings
     "introduced": "its inputs agree (score {input_score:.2f}), its {value} does not (score "
     "{score:.2f})",
+    "grows_here": "its inputs differ already (score {input_score:.2f}), its {value} by more than "
+    "they account for (score {score:.2f})",
     "explained": "{value} is {apart:.1%} off, and what differs before it accounts for "
     "{explained:.1%}",
     "extra_calls": "only the problem run calls {names}",

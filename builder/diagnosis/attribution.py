@@ -7,6 +7,8 @@ a finding by the flow of values is counted under it.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from functools import cached_property
 from math import inf
 
 from builder.compare.comparison import Comparison
@@ -20,6 +22,7 @@ from builder.diagnosis.naming import BEHIND, Naming
 from builder.diagnosis.nonfinite import open_nonfinite, unmatched_makes_nonfinite
 from builder.diagnosis.walked import Walked
 from builder.flow.feeding import Flow
+from builder.flow.fingerprints import NO_PRINT
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
@@ -72,7 +75,22 @@ class _Attribution:
 
     def result(self) -> Walked:
         """All findings; without one, a call of the optimizer that the next step may confirm."""
-        return self.ledger.walked(self.changes.open_late(self.ledger))
+        late = self.changes.open_late(self.ledger)
+        self._count_gradients()
+        return self.ledger.walked(late)
+
+    def _count_gradients(self) -> None:
+        """Count what was let pass under the finding that it comes of by gradients.
+
+        Only for the eye: it was judged where it was made, a sum by all of its parts.
+        """
+        if not self.ledger.source:
+            return
+        for node in self.matching.problem.in_order:
+            if node not in self.ledger.source and node.exec_order in self.known.differing:
+                cause = self._behind(node) or self._behind_gradients(node)
+                if cause is not None:
+                    self.ledger.carry(cause, node)
 
     def _is_named(self, node: TreeNode) -> bool:
         """Whether a node was named before its turn: a module's backward call by its gradients."""
@@ -170,6 +188,34 @@ class _Attribution:
                 theirs = self.matching.partner.get(makers.theirs) if makers.theirs else None
                 made += [one for one in (makers.ours, theirs) if one is not None]
         return made
+
+    def _behind_gradients(self, node: TreeNode) -> Finding | None:
+        """The finding that a value comes of which no recorded call made: a parameter's gradient, or
+        one that is the sum of what several calls returned.
+        """
+        numbers = self.ledger.producers.prints.numbers
+        for row in self.known.inputs(node):
+            if self.known.distance[row] == 0 or self.edges.makers(row).ours is not None:
+                continue
+            gradients = self._gradients.get(numbers[self.facts.value_pair(row)[0]], ())
+            parts = self.edges.returned.makers(node, row)
+            found = (self.ledger.source.get(part) for part in (*gradients, *parts))
+            known = next(filter(None, found), None)
+            if known is not None:
+                return known
+        return None
+
+    @cached_property
+    def _gradients(self) -> dict[int, list[TreeNode]]:
+        """The nodes that hold a parameter's gradient, by its fingerprint."""
+        numbers = self.ledger.producers.prints.numbers
+        held: dict[int, list[TreeNode]] = defaultdict(list)
+        for node in self.matching.problem.in_order:
+            if node.holds_gradients:
+                for number in numbers[slice(*node.values)]:
+                    held[number].append(node)
+        held.pop(NO_PRINT, None)
+        return held
 
     # --- NaN, parameters --------------------------------------------------------------------------
 

@@ -191,8 +191,9 @@ class Naming:
         return self.ledger.open(maker, "introduced", reason, score)
 
     def _open_introduced(self, node: TreeNode, excess: Excess) -> Finding:
-        reason = self.facts.score_reason("introduced", [excess.row])
         before = self.facts.reads(node)
+        code = "introduced" if before <= self.facts.threshold else "grows_here"
+        reason = self.facts.score_reason(code, [excess.row])
         finding = self.ledger.open(node, "introduced", {**reason, "input_score": before})
         return self._with_evidence(finding, excess)
 

@@ -122,17 +122,23 @@ class ReturnedGradients:
         """The backward call that made a gradient which `node` received, where none is recorded that
         it hands on: that of the one call which read what the forward call of `node` put out.
         """
+        backs = self.makers(node, row)
+        if len(backs) != 1 or backs[0] not in self._matching.partner:
+            return None
+        return None if self._known.outputs(backs[0]) else backs[0]
+
+    def makers(self, node: TreeNode, row: int) -> list[TreeNode]:
+        """The backward calls behind a gradient that `node` received: those of all calls which read
+        what the forward call of `node` put out.
+        """
         forward, known = node.forward, self._known
         if node.direction != "backward" or forward not in self._matching.partner:
-            return None
+            return []
         alike = [
             r for r in known.outputs(forward) if known.theirs[r].shape == known.theirs[row].shape
         ]
-        readers = (reader for r in alike for reader, _ in self._readers_of(r, forward))
-        backs = list({reader.backward for reader in readers})
-        if len(backs) != 1 or backs[0] not in self._matching.partner:
-            return None
-        return None if known.outputs(backs[0]) else backs[0]
+        backs = (reader.backward for r in alike for reader, _ in self._readers_of(r, forward))
+        return list(dict.fromkeys(back for back in backs if back is not None))
 
     def _gradients_of(self, reader: TreeNode, size: float, row: int, asked: TreeNode) -> list[int]:
         """The rows that may be the gradient which a call gives `size` elements that it read.

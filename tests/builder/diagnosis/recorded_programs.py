@@ -31,13 +31,16 @@ def hooked(x: Tensor, factor: float = 3.0) -> Tensor:
     return x
 
 
-def recorded(path: Path, program: Program, **changes: Change) -> Path:
+def recorded(path: Path, program: Program, *, trains: bool = False, **changes: Change) -> Path:
     torch.manual_seed(0)
     model = program(**changes)
     x = torch.randn(32, 16)
+    optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
     debugger = PrecisionDebugger(level="mix", dump_path=str(path))
     with debugger.recording(model):
         model(x).square().sum().backward()
+        if trains:
+            optimizer.step()
     debugger.close()
     return path
 

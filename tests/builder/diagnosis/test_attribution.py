@@ -14,6 +14,7 @@ from builder.reasons import sentence
 from builder.work.outcome import StoredFinding
 from tests.builder.diagnosis import recorded_programs
 from tests.builder.diagnosis.recorded_programs import Change, hooked, names, recorded, same
+from tests.builder.result_rows import rows
 
 
 class Branches(nn.Module):
@@ -48,6 +49,37 @@ def lowered(x: Tensor) -> Tensor:
 
 def test_equal_runs_are_silent(tmp_path: Path) -> None:
     assert found(tmp_path) == ()
+
+
+class Residual(nn.Module):
+    """A value that two calls read; `late` changes what one of them hands on."""
+
+    def __init__(self, late: Change = same) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(16, 16), nn.Linear(16, 16)
+        self.late = late
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = torch.sin(self.first(x))
+        return hidden + self.late(torch.cos(self.second(hidden)))
+
+
+def test_what_gradients_and_the_optimizer_make_of_a_fault_goes_back_to_it(tmp_path: Path) -> None:
+    sides = (
+        recorded(tmp_path / "problem", Residual, trains=True, late=tripled),
+        recorded(tmp_path / "benchmark", Residual, trains=True),
+    )
+    made = builder.build(*sides, tmp_path / "o")
+    assert names(made.findings) == ["Tensor.__mul__.0.forward"]
+    differing = {
+        str(name): source
+        for name, source in rows(made, "SELECT name, source FROM node WHERE score > 0.25")
+    }
+    assert {
+        "Module.first.Linear.parameters_grad.0",
+        "Tensor.addcmul_.0.forward",
+    } <= differing.keys()
+    assert [name for name, source in differing.items() if source is None] == []
 
 
 @pytest.mark.parametrize("factor", [1.0001, 1.1, 2.0])

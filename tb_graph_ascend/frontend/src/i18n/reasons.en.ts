@@ -18,6 +18,8 @@ export const reasonsEn: Record<string, string> = {
   measure: "{{value}}: {{name}} {{number, short}}",
   fuzzy_guess: "matched with {{partner}} by a guess that scores {{score, score}}",
   introduced: "its inputs agree (score {{input_score, score}}), its {{value}} does not (score {{score, score}})",
+  grows_here:
+    "its inputs differ already (score {{input_score, score}}), its {{value}} by more than they account for (score {{score, score}})",
   drift: "{{value}} differs (score {{score, score}}); the difference grows over many calls, most of all here",
   first_inexact: "everything before agrees to the last digit, {{value}} is the first that does not; {{reader}} makes the difference grow",
   elements_moved: "{{maker}} puts out the same elements in both runs; in {{value}} they stand in other places: they were moved on the way here",

@@ -15,6 +15,7 @@ export const reasonsZh: Record<string, string> = {
   measure: "{{value}}：{{name}} {{number, short}}",
   fuzzy_guess: "与 {{partner}} 的匹配为推测，得分 {{score, score}}",
   introduced: "输入一致（分数 {{input_score, score}}），而 {{value}} 不同（分数 {{score, score}}）",
+  grows_here: "输入已不同（分数 {{input_score, score}}），而 {{value}} 的差异超出其所能解释（分数 {{score, score}}）",
   drift: "{{value}} 不同（分数 {{score, score}}）；差异在许多调用中逐渐增长，在此增长最多",
   first_inexact: "此前的所有数值逐位一致，{{value}} 最先出现差异，并由 {{reader}} 放大",
   elements_moved: "{{maker}} 在两次运行中输出相同的元素，而 {{value}} 中它们的位置不同：元素在途中被移动",
