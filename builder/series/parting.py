@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.series.kinks import at_steps, largest_kinks
+from builder.series.kinks import largest_kinks
 from builder.series.moves import moved_alone
 from builder.series.rerouted import Rerouted, rerouted
 from builder.series.run import Key, TrendRun
@@ -78,7 +78,7 @@ def aligned(
     theirs = {target.key for target in benchmark.targets}
     keys = [t.key for t in problem.targets if t.key in theirs and t.kind in _COMPARED]
     steps = np.intersect1d(problem.steps, benchmark.steps)
-    a, b = (at_steps(run.table(keys), steps) for run in (problem, benchmark))
+    a, b = (run.values_at(steps, keys) for run in (problem, benchmark))
     columns = [i for i, (kind, _) in enumerate(keys) if kind in _AT_TIMES_ZERO]
     for values in (a, b):
         values[:, columns] = np.where(values[:, columns] == 0, -np.inf, values[:, columns])

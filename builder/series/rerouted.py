@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.series.kinks import at_steps
 from builder.series.next_dump import module_of
 from builder.series.pieces import Steps
 from builder.series.run import Key, TrendRun
@@ -40,7 +39,7 @@ def rerouted(problem: TrendRun, benchmark: TrendRun, keys: Sequence[Key], steps:
     if not outputs:
         return Rerouted(aside, kept)
     chosen = [keys[i] for i in outputs]
-    mine, theirs = (at_steps(run.table(chosen, "size"), steps) for run in (problem, benchmark))
+    mine, theirs = (run.values_at(steps, chosen, "size") for run in (problem, benchmark))
     other = (mine != theirs) & np.isfinite(mine) & np.isfinite(theirs)
     other &= ~other[:, :1]
     aside[:, outputs] = other

@@ -82,7 +82,7 @@ class AlertWatch:
         self._told: dict[str, int] = {}
         self._count = 0
         self._last: dict[str, int] = {}
-        self._rates: dict[int, float] = {}
+        self._rates: dict[int, float] = {}  # by column, 0 before the first
 
     def step(
         self, step: int, new: Sequence[TrendTarget], table: NDArray[np.float32]
@@ -264,12 +264,11 @@ class AlertWatch:
         """By how many times a learning rate changed since the last step, the largest of them."""
         changes: list[float] = []
         means = table[STATISTICS.index("mean")]
-        for column, target in enumerate(self._targets):
-            if target.kind == "lr" and column < len(means):
-                before, now = self._rates.get(column), float(means[column])
-                if before and now > 0 and abs(np.log2(now / before)) > 1:
-                    changes.append(now / before)
-                self._rates[column] = now
+        for column, before in self._rates.items():
+            now = float(means[column]) if column < len(means) else before
+            if before and now > 0 and abs(np.log2(now / before)) > 1:
+                changes.append(now / before)
+            self._rates[column] = now
         return max(changes, key=lambda change: abs(np.log2(change)), default=None)
 
     def _grow(self, new: Sequence[TrendTarget]) -> None:
@@ -284,6 +283,8 @@ class AlertWatch:
         self._presence.grow(more)
         self._zeros = np.concatenate([self._zeros, np.zeros(more, np.intp)])
         kinds = np.asarray([t.kind for t in self._targets])
+        for column in np.flatnonzero(kinds == "lr").tolist():
+            self._rates.setdefault(column, 0.0)
         self._is_loss = kinds == "loss"
         self._begun = np.concatenate([self._begun, np.full(more, np.nan)])
         self._factor = np.where(self._is_loss, _LONE_FACTOR, _NOISE_FACTOR)
