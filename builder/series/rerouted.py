@@ -31,6 +31,10 @@ class Rerouted:
     aside: Mask
     kept: Mask
 
+    def __getitem__(self, rows: slice) -> Rerouted:
+        """Those of some steps."""
+        return Rerouted(self.aside[rows], self.kept[rows])
+
 
 def rerouted(problem: TrendRun, benchmark: TrendRun, keys: Sequence[Key], steps: Steps) -> Rerouted:
     """What is of other tokens; a step whose first output has another size is another batch."""
