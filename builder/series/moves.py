@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from builder.series.medians import row_medians
 from builder.series.run import Key
+from builder.series.sliding import sliding
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -110,13 +111,10 @@ def _away(ratio: Floats, count: int) -> Floats:
     steps = len(ratio) - BEFORE - count + 1
     if steps < 1:
         return found
-    apart = np.stack(
-        [
-            ratio[BEFORE + k : BEFORE + k + steps] - ratio[base : base + steps]
-            for base in range(BEFORE)
-            for k in range(count)
-        ]
+    least, most = (
+        (sliding(choose, ratio[:-count], BEFORE)[:steps], sliding(choose, ratio[BEFORE:], count))
+        for choose in (np.minimum, np.maximum)
     )
-    one_sided = np.abs(np.sign(apart).sum(0)) == len(apart)
-    found[BEFORE : BEFORE + steps] = np.where(one_sided, np.abs(apart).min(0), 0.0)
+    beyond = np.maximum(least[1] - most[0], least[0] - most[1])
+    found[BEFORE : BEFORE + steps] = np.where(beyond > 0, beyond, 0.0)
     return found

@@ -21,6 +21,7 @@ from builder.series.kinks import largest_kinks
 from builder.series.moves import moved_alone
 from builder.series.rerouted import Rerouted, rerouted
 from builder.series.run import Key, TrendRun
+from builder.series.sliding import sliding
 from msprobe_core.format.series import KINDS
 
 WINDOW, HOLD, SETTLE = 64, 4, 16
@@ -189,7 +190,7 @@ class _Rules:
         before = np.maximum.accumulate(np.concatenate([carried, excess[:, :-1]], 1), axis=1)
         expected = usual + before
         left = np.zeros(a.shape, dtype=bool)
-        held = _runs(np.minimum, y, HOLD)
+        held = sliding(np.minimum, y, HOLD)
         left[: len(held)] = held > (expected + self.rise)[: len(held)]
         left |= y > expected + self.leap
         left |= moved_alone(self.keys, a, b) & ~other.aside
@@ -224,17 +225,8 @@ def _bands(past: Floats) -> Floats:
     slope = weighted - (at - (count + 1) / 2) * total
     slope /= np.maximum(count * (count**2 - 1.0) / 12, 1)
     before = np.concatenate([np.full((WINDOW, past.shape[1]), _FLOOR), past[:-1]])
-    bands: Floats = _runs(np.maximum, before, WINDOW) + np.maximum(slope, 0) * HOLD
+    bands: Floats = sliding(np.maximum, before, WINDOW) + np.maximum(slope, 0) * HOLD
     return bands
-
-
-def _runs(choose: np.ufunc, values: Floats, size: int) -> Floats:
-    """The least or largest of each step and those behind it, `size` in all, a power of two."""
-    step = 1
-    while step < size:
-        values = choose(values[:-step], values[step:])
-        step *= 2
-    return values
 
 
 def _parts(
