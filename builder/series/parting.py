@@ -26,10 +26,11 @@ from msprobe_core.format.series import KINDS
 
 WINDOW, HOLD, SETTLE = 64, 4, 16
 """Steps that make the band, that have to leave it, and that come before any is judged."""
-_STRETCH, _BEHIND = 512, 72
+_STRETCH, _BEHIND, _AHEAD = 512, 72, WINDOW
 """Steps that are judged at once (some 200 MB for 2,000 targets), and those before them that their
 bands and usual moves are made of: WINDOW and one more, in whole times `moves.RENEWED`, as are both
-and SETTLE, so that medians are renewed at the same steps wherever a stretch begins."""
+and SETTLE, so that medians are renewed at the same steps wherever a stretch begins. Among those
+ahead HOLD that can be compared are looked for."""
 _FLOOR = -21.0
 """log2 of the least delta: a norm of float32 has 23 bits, and its root and sums lose some. Two that
 were the same for a while and then differ in the last of them have not moved."""
@@ -111,9 +112,9 @@ def first_divergence(
         return _parts(keys, steps, first, found, 0.0, float(delta[found[0]]))
     rules = _Rules.of(keys)
     for low, high in _stretches(SETTLE, len(steps) - HOLD + 1):
-        rows = slice(max(0, low - _BEHIND), high + HOLD - 1)
-        of_rows = (None if each is None else each[rows] for each in (other, kinks))
-        judged = rules.judge(a[rows], b[rows], *of_rows)
+        rows = slice(max(0, low - _BEHIND), high + _AHEAD)
+        tokens = None if other is None else other[rows]
+        judged = rules.judge(a[rows], b[rows], tokens, None if kinks is None else kinks[rows])
         left = judged.left[low - rows.start : high - rows.start]
         if left.any():
             at = low - rows.start + int(np.argmax(left.any(1)))
@@ -179,8 +180,7 @@ class _Rules:
         A target counts as far as it leaves its band farther than what comes before it in the step,
         and than the weights did in the step before.
         """
-        nowhere = np.zeros(a.shape, dtype=bool)
-        other = other or Rerouted(nowhere, nowhere)
+        other = other or Rerouted.nowhere(*a.shape)
         delta = octaves_apart(a, b)
         y = np.log2(np.maximum(delta, 2.0**_FLOOR))
         usual = _bands(np.where(other.aside, _FLOOR, y))
@@ -189,11 +189,9 @@ class _Rules:
         carried[SETTLE + 1 :, 0] = np.maximum(0, excess[SETTLE:-1, self.weights].max(1))
         before = np.maximum.accumulate(np.concatenate([carried, excess[:, :-1]], 1), axis=1)
         expected = usual + before
-        left = np.zeros(a.shape, dtype=bool)
-        held = sliding(np.minimum, y, HOLD)
-        left[: len(held)] = held > (expected + self.rise)[: len(held)]
-        left |= y > expected + self.leap
-        left |= moved_alone(self.keys, a, b) & ~other.aside
+        left = _held(y, other.aside) > expected + self.rise
+        left |= (y > expected + self.leap) & ~other.unsure
+        left |= moved_alone(self.keys, np.where(other.aside, np.nan, a), b)
         left &= ~(other.aside | other.kept)
         if kinks is not None:
             left &= delta > kinks
@@ -207,6 +205,19 @@ def octaves_apart(a: Floats, b: Floats) -> Floats:
     same = (a == b) | (np.isnan(a) & np.isnan(b)) | (a == -np.inf) | (b == -np.inf)
     apart: Floats = np.where(same, 0.0, np.where(np.isfinite(delta), delta, _APART))
     return apart
+
+
+def _held(y: Floats, aside: Mask) -> Floats:
+    """The least of HOLD steps from each one on that can be compared; -inf where there are fewer."""
+    held = np.full(y.shape, -np.inf)
+    least = sliding(np.minimum, y, HOLD)
+    held[: len(least)] = least
+    for column in np.flatnonzero(aside.any(0)):
+        known = np.flatnonzero(~aside[:, column])
+        least = sliding(np.minimum, y[known, column], HOLD)
+        held[:, column] = -np.inf
+        held[known[: len(least)], column] = least
+    return held
 
 
 def _bands(past: Floats) -> Floats:
