@@ -56,6 +56,9 @@ _AVERAGES = frozenset({"exp_avg", "exp_avg_sq"})
 _AT_TIMES_ZERO = frozenset({"ratio"})
 """An update below the resolution of its weight is 0 at times (a bias before batch norm); where the
 gradient is cut off, the gradient is 0 itself."""
+_LEAST_UPDATE = 2.0**-24
+"""Of its weight: half the spacing of float32. A smaller update changes some elements by their last
+bit and leaves the others; how many is chance."""
 _MOST_NAMED = 20
 Found = Mapping[int, tuple[str, float]]
 """Which series fire, by their place: what they do, and by how many octaves."""
@@ -70,7 +73,7 @@ class AlertWatch:
         self._watched = self._drifts = self._dies = np.zeros(0, bool)
         self._averaged = self._swings = np.zeros(0, bool)
         self._factor: Floats = np.zeros(0)
-        self._is_loss = np.zeros(0, bool)
+        self._is_loss = self._is_update = np.zeros(0, bool)
         self._begun: Floats = np.zeros(0)
         self._past, self._common = OwnPast(), OwnPast()
         self._common.grow(len(_SPLIT))
@@ -120,6 +123,7 @@ class AlertWatch:
         with np.errstate(all="ignore"):
             values = np.where(there, norm / np.sqrt(size), np.nan)
         values[there & (table[STATISTICS.index("infs")] > 0)] = np.inf
+        values[self._is_update & (values > 0) & (values < _LEAST_UPDATE)] = _LEAST_UPDATE
         return values, there
 
     def _fired(self, values: Floats, octaves: Floats, there: Mask) -> Found:
@@ -285,7 +289,7 @@ class AlertWatch:
         kinds = np.asarray([t.kind for t in self._targets])
         for column in np.flatnonzero(kinds == "lr").tolist():
             self._rates.setdefault(column, 0.0)
-        self._is_loss = kinds == "loss"
+        self._is_loss, self._is_update = kinds == "loss", kinds == "ratio"
         self._begun = np.concatenate([self._begun, np.full(more, np.nan)])
         self._factor = np.where(self._is_loss, _LONE_FACTOR, _NOISE_FACTOR)
         self._averaged = np.isin(kinds, sorted(_AVERAGES))

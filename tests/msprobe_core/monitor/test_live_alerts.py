@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,13 +26,13 @@ def octaves(steps: int = 200) -> NDArray[np.float64]:
     return spread * np.random.default_rng(0).standard_normal((steps, len(TARGETS)))
 
 
-def alerts(values: NDArray[np.float64]) -> list[Alert]:
+def alerts(values: NDArray[np.float64], targets: Sequence[TrendTarget] = TARGETS) -> list[Alert]:
     """What a watch says of values [step][target]."""
     watch, found = AlertWatch(), []
     for step, row in enumerate(values):
-        table = np.zeros((len(STATISTICS), len(TARGETS)), np.float32)
+        table = np.zeros((len(STATISTICS), len(targets)), np.float32)
         table[STATISTICS.index("norm")], table[STATISTICS.index("size")] = row, row != ABSENT
-        found += watch.step(step, TARGETS if step == 0 else [], table)
+        found += watch.step(step, targets if step == 0 else [], table)
     return found
 
 
@@ -136,3 +138,15 @@ def test_one_hard_sample_of_a_learnt_loss_is_no_alert_unless_it_stays() -> None:
         changed = values.copy()
         changed[250 : 250 + steps, loss] += raised
         assert said(alerts(2**changed)) == [(told, "jump", "loss0")]
+
+
+def test_an_update_that_its_weight_cannot_hold_is_no_signal() -> None:
+    """A bias before batch norm: its gradient is rounding, few elements change by their last bit."""
+    targets = [TrendTarget("ratio", f"ratio{i}", place=i) for i in range(6)]
+    values = 2 ** (0.3 * np.random.default_rng(0).standard_normal((200, 6)))
+    values[:, 0] *= 3.5e-10
+    values[:, 1:] *= 1e-4
+    values[FAULT : FAULT + 3, 0] *= 100
+    assert alerts(values, targets) == []
+    values[FAULT : FAULT + 3, 0] *= 1000
+    assert said(alerts(values, targets)) == [(FAULT, "jump", "ratio0")]
