@@ -7,7 +7,7 @@ operators run. So steps, ranks and `dump_enable` need no new compilation.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -59,7 +59,9 @@ class GraphCapture:
         self.facts = CompilerFacts(late)
         self._modules, self._served, self._grad_inputs = modules, served, grad_inputs
         self._mode = GraphCalls(risk_level, late_only=served) if calls else None
-        self._operators = OperatorCalls() if calls and served else None
+        self._operators: Any = None
+        if calls and served:
+            self._operators = OperatorCalls()  # type: ignore[no-untyped-call]
         self._is_on = False
         self._hooked: dict[int, tuple[torch.nn.Module, str]] = {}
         self._owners: dict[int, str] = {}
@@ -145,11 +147,12 @@ class GraphCapture:
                 where = _device_of(module, usual)
                 self._hook_module(module, _joined(prefix, _plain_path(path)), where)
 
-    def _watched(self, root: torch.nn.Module) -> Iterable[tuple[str, torch.nn.Module]]:
+    def _watched(self, root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
         """The modules to hook, by path: for calls alone the one that operators run inside."""
         if self._modules:
-            return root.named_modules()
-        return () if self._operators is None else (("", root),)
+            yield from root.named_modules()
+        elif self._operators is not None:
+            yield "", root
 
     def _hook_module(self, module: torch.nn.Module, path: str, device: torch.device) -> None:
         number = number_of(Owner(path, type(module).__name__))
