@@ -20,12 +20,16 @@ BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamps
 SUDO  := $(if $(filter 0,$(shell id -u)),,sudo)
 
+# Python may keep what it compiled of the checkout: the tests start hundreds of processes, each of
+# which would compile the packages anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
                     $(wildcard package.json package-lock.json webpack.config.js tsconfig*.json)
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo compile-faults compile-models parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo compile-faults compile-models parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -39,13 +43,15 @@ $(STAMP)/python:
 	mkdir -p $(STAMP)
 	touch $@
 
-# torch first and pinned: the samples were written by this release.
+# torch first and pinned: the samples were written by this release. Most of its modules and its
+# dependencies' are never imported: Python compiles those that are, when they are.
 $(STAMP)/torch: | $(STAMP)/python
-	$(BIN)/pip install --quiet $(TORCH)
+	$(BIN)/pip install --quiet --no-compile $(TORCH)
 	touch $@
 
-$(STAMP)/installed: pyproject.toml | $(STAMP)/torch
-	$(BIN)/pip install --quiet --editable '.[dump,dev]'
+# The install wants the bundle: made before, it is made once, and while pip fetches torch.
+$(STAMP)/installed: pyproject.toml | $(STAMP)/torch tb_graph_ascend/static/index.html
+	$(BIN)/pip install --quiet --no-compile --editable '.[dump,dev]'
 	touch $@
 
 # npm writes this file last, so it tells whether the installed modules are those of the lock file.
@@ -84,7 +90,15 @@ endif
 
 # --- tests ----------------------------------------------------------------------------------------
 
-test: lint types imports pytest unit e2e  ## everything CI runs
+# What is installed and what takes one core goes side by side, each part's output in one piece. Where
+# something fails, the parts run once more one by one, so that the last lines are about the failure.
+test:  ## everything CI runs: lint types imports unit pytest e2e
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target checks \
+	    || { $(MAKE) --no-print-directory checks; echo 'The checks failed side by side; see above.'; exit 1; }
+	@$(MAKE) --no-print-directory pytest
+	@$(MAKE) --no-print-directory e2e
+
+checks: lint types imports unit venv build | $(CHROMIUM)  ## what needs no test server: linters, types, imports, front-end unit tests
 
 lint: ruff eslint  ## both linters and the Python formatter
 
@@ -106,8 +120,9 @@ tsc: node_modules/.package-lock.json  ## TypeScript types
 imports: venv  ## the one way that imports run
 	$(BIN)/lint-imports
 
+# One thread a process: more of them wait for each other where every core has a worker.
 pytest: venv build  ## Python tests, packaging included
-	$(BIN)/pytest --quiet --numprocesses $(WORKERS) --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --numprocesses $(WORKERS) --dist loadfile
 
 unit: node_modules/.package-lock.json  ## front-end unit tests
 	npm run --silent test
