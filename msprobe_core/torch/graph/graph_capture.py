@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import _get_current_dispatch_mode
 from torch.utils.hooks import RemovableHandle
 
 from msprobe_core.report import say
 from msprobe_core.torch.graph.compilers import CompilerFacts, current_facts, use_facts
 from msprobe_core.torch.graph.graph_entries import PARAMETER, ROOT
 from msprobe_core.torch.graph.log import GraphLog, Row
-from msprobe_core.torch.graph.operator_calls import OperatorCalls
+from msprobe_core.torch.graph.operator_calls import OperatorCalls, leave
 from msprobe_core.torch.graph.operators import current_log, define_operators, use_log
 from msprobe_core.torch.graph.sites import Owner, number_of
 from msprobe_core.torch.graph.traced import (
@@ -131,9 +130,8 @@ class GraphCapture:
     def _leave_mode(self) -> None:
         if self._mode is not None and self._is_on:
             take_off(self._mode)
-            # Below a mode of the user's it stays: without a log it hands calls on.
-            if self._operators is not None and _get_current_dispatch_mode() is self._operators:
-                self._operators.__exit__(None, None, None)
+            if self._operators is not None:
+                leave(self._operators)
         self._is_on = False
 
     def _hook(self, root: torch.nn.Module, prefix: str) -> None:

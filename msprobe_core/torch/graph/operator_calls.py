@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 from msprobe_core.torch.graph.operators import NAMESPACE, current_log
 from msprobe_core.torch.graph.sites import STACKS, Owner, is_tracing, number_of
@@ -48,6 +48,12 @@ def _has_tensors(argument: object) -> bool:
     """Whether mindstudio-probe's graph mode gives an argument a place."""
     members = argument if isinstance(argument, (list, tuple)) else (argument,)
     return any(isinstance(each, torch.Tensor) for each in members)
+
+
+def leave(mode: OperatorCalls) -> None:
+    """Take the mode off; below a mode of the user's it stays, and hands calls on."""
+    if _get_current_dispatch_mode() is mode:
+        mode.__exit__(None, None, None)  # type: ignore[no-untyped-call]
 
 
 def _is_recorded(func: Any) -> bool:  # noqa: ANN401
