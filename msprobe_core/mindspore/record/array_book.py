@@ -104,30 +104,6 @@ class ArrayBook:
     def read_back(self) -> None:
         """Numbers lie on no device: they are read at once."""
 
-    def given_away(self, value: object) -> None:
-        """A record is made anew each time, so that nothing can be out of date."""
-
-    def arrives(self, value: object, work: object) -> None:
-        """Collectives are waited for."""
-
-    def arrived(self, value: object) -> None:
-        """Collectives are waited for."""
-
-    def stored(self, storage: Any) -> None:  # noqa: ANN401
-        """A record is made anew each time."""
-
-    def allocated(self, tensor: Any) -> None:  # noqa: ANN401
-        """Nobody tells of memory that was not written."""
-
-    def look_closely(self, closely: bool) -> None:
-        """A record is made anew each time."""
-
-    def forget_records(self) -> None:
-        """A record is made anew each time."""
-
-    def forget_gradients(self) -> None:
-        """A record is made anew each time."""
-
     def _record(self, tensor: Tensor, path: str) -> str:
         options = self._options
         array = array_of(tensor)
