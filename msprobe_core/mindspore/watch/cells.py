@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from mindspore.experimental import optim
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.replacing import Replacements
+from msprobe_core.capture.stacks import users_frame
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.mindspore.record.call_entries import (
@@ -169,7 +169,7 @@ class CellWatch:
         call = ModuleCall(f"{owner}.forward.{number}", f"{owner}.backward.{number}", parent)
         call.picked_forward = _picks(trace, call.forward, parent, "picked_forward")
         call.picked_backward = _picks(trace, call.backward, parent, "picked_backward")
-        entry = begin_call(trace, call.forward, parent, args, kwargs, _caller())
+        entry = begin_call(trace, call.forward, parent, args, kwargs, users_frame())
         if entry is not None and trace.selection.inputs:
             own = {name: each for name, each in cell._params.items() if each is not None}
             write_parameters(trace, entry, own)
@@ -192,13 +192,3 @@ class CellWatch:
 def _picks(trace: Trace, name: str, parent: ModuleCall | None, way: str) -> bool:
     around = parent is not None and bool(getattr(parent, way))
     return around or trace.selection.expands(name)
-
-
-def _caller() -> Any:  # noqa: ANN401
-    """The frame of whoever called the cell: behind this module's and `safely`'s."""
-    frame = sys._getframe(1)
-    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("msprobe_core"):
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    return frame

@@ -17,6 +17,7 @@ from mindspore import nn, ops
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.replacing import Function, Replacements
+from msprobe_core.capture.stacks import users_frame
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.mindspore.function_spaces import spaces
@@ -95,8 +96,7 @@ class FunctionWatch:
         trace = self._trace
         name = f"{owner}.{trace.next_call(owner)}"
         parent = self._threads.local.parent()
-        caller = _user_frame()
-        entry = begin_call(trace, f"{name}.forward", parent, args, kwargs, caller)
+        entry = begin_call(trace, f"{name}.forward", parent, args, kwargs, users_frame())
         return owner, name, parent, entry, self._gradients.begin(args, kwargs)
 
     def _end(
@@ -161,13 +161,3 @@ def _writes(owner: str) -> bool:
         or name.startswith("__i")
         or (name.endswith("_") and not name.endswith("__"))
     )
-
-
-def _user_frame() -> Any:  # noqa: ANN401
-    """The frame of whoever called the function: behind those of the recording."""
-    frame: Any = sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith(
-        "msprobe_core"
-    ):
-        frame = frame.f_back
-    return frame
