@@ -43,6 +43,11 @@ SOUND = tuple(
         "autoencoder",
         "gru",
         "mint",
+        "separable",
+        "vision",
+        "text",
+        "unrolled",
+        "experts",
     )
 )
 FAULTS = (
@@ -63,4 +68,10 @@ FAULTS = (
     _faulty("cnn-keep_prob", "Cell.drop.Dropout.forward"),
     _faulty("mint-adam", "Cell.norm.LayerNorm.forward", step=1),
     _faulty("lstm-label_dtype", "Functional.mse_loss.0.forward"),
+    _faulty("separable-slope", "Cell.act.LeakyReLU.forward", default="slope"),
+    _faulty("vision-half", "Tensor.to."),
+    _faulty("text-mean", "Tensor.mean.0.forward"),
+    _faulty("unrolled-detach", "Functional.stop_gradient."),
+    _faulty("experts-frozen", "Cell.experts.1.0.Dense"),
+    _faulty("experts-axis", "Functional.softmax.0.forward"),
 )
