@@ -8,8 +8,7 @@ value (`from mindspore.ops import tanh`) is replaced there as well.
 from __future__ import annotations
 
 import functools
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -24,9 +23,9 @@ from msprobe_core.mindspore.function_spaces import spaces
 from msprobe_core.mindspore.record.call_entries import begin_call, end_call, write_output
 from msprobe_core.mindspore.untraced import is_recording_itself
 from msprobe_core.mindspore.watch.call_gradients import Begun, GradientWatch
+from msprobe_core.mindspore.watch.imported_names import IMPORTED
 from msprobe_core.mindspore.watch.stand_ins import SHARED, StandIns, like
 
-_FRAMEWORK = ("mindspore", "msprobe", "msprobe_core")
 _COLLECTIVES = "MintDistributed"
 
 
@@ -131,20 +130,11 @@ class FunctionWatch:
         They are looked for once in a step, which starts anew behind each piece of compiled code.
         """
         if self._copies is None:
-            self._copies = list(_imported_by_name(by_value))
+            self._copies = IMPORTED.of(by_value)
         for module, attribute in self._copies:
             watched = by_value.get(id(vars(module).get(attribute)))
             if watched is not None:
                 self._replaced.put(module, attribute, watched)
-
-
-def _imported_by_name(by_value: dict[int, Function]) -> Iterator[tuple[ModuleType, str]]:
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in _FRAMEWORK or not isinstance(module, ModuleType):
-            continue
-        members = list(vars(module).items())
-        if not by_value.keys().isdisjoint([id(value) for _, value in members]):
-            yield from ((module, key) for key, value in members if id(value) in by_value)
 
 
 def primitive_classes(cells: Iterable[nn.Cell]) -> set[type]:
