@@ -32,12 +32,13 @@ class ImportedNames:
             self._without.clear()
         found: list[tuple[ModuleType, str]] = []
         for name, module in list(sys.modules.items()):
-            if not isinstance(module, ModuleType):
-                continue
-            if self._without.get(name) == (id(module), len(vars(module))):
-                continue
-            found += self._looked_at(name, module)
+            # Anything may stand there: some packages put objects in their places.
+            if isinstance(module, ModuleType) and not self._is_without(name, module):
+                found += self._looked_at(name, module)
         return found
+
+    def _is_without(self, name: str, module: ModuleType) -> bool:
+        return self._without.get(name) == (id(module), len(vars(module)))
 
     def _looked_at(self, name: str, module: ModuleType) -> list[tuple[ModuleType, str]]:
         members = vars(module).copy()
