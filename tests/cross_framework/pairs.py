@@ -71,7 +71,7 @@ FAULTS = (
     _faulty("separable-slope", "Cell.act.LeakyReLU.forward", default="slope"),
     _faulty("vision-half", "Tensor.to."),
     _faulty("text-mean", "Tensor.mean.0.forward"),
-    _faulty("unrolled-detach", "Functional.stop_gradient."),
-    _faulty("experts-frozen", "Cell.experts.1.0.Dense"),
+    _faulty("unrolled-detach", "Cell.cell.GRUCell.backward.2"),
+    _faulty("experts-frozen", "Cell.experts.1.0.Dense.forward", step=1),
     _faulty("experts-axis", "Functional.softmax.0.forward"),
 )

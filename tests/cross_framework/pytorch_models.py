@@ -176,6 +176,6 @@ class Experts(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        shares = torch.softmax(self.gate(x), -1)
+        shares = F.softmax(self.gate(x), -1)
         made = torch.stack([expert(x) for expert in self.experts], -1)
         return self.head(x + torch.sum(made * shares.unsqueeze(-2), -1))

@@ -49,7 +49,8 @@ def all_named_cells(model: Model) -> Iterator[tuple[str, nn.Cell]]:
 
 
 class CellWatch:
-    """Watches the cells of one step. `_paths` maps the identity of a cell to its path and itself.
+    """Watches the cells of one step. `_paths` maps the identity of a cell to its path and itself;
+    of `_model`, which has no path, only the gradients of its own parameters are recorded.
 
     `_recomputed` maps the identity of a cell around recomputed content to the owner of its entries,
     and `_again` counts how often that was run again. `_alone` tells that one cell is watched, under
@@ -61,6 +62,7 @@ class CellWatch:
         self.parameters = ParameterWatch(trace, gradients.after_this_node)
         gradients.at_end.append(self.parameters.end_pass)
         self._paths: dict[int, tuple[str, nn.Cell]] = {}
+        self._model: nn.Cell | None = None
         self._recomputed: dict[int, str] = {}
         self._again: dict[str, int] = {}
         self._alone = False
@@ -68,7 +70,7 @@ class CellWatch:
 
     def find(self, model: Model) -> None:
         """Take the cells of a model, or of each model of a list."""
-        self._paths = {}
+        self._paths, self._model = {}, model if isinstance(model, nn.Cell) else None
         for path, cell in named_cells(model):
             if path:
                 self._paths.setdefault(id(cell), (path, cell))
@@ -88,6 +90,8 @@ class CellWatch:
             self._replaced.put(nn.Cell, "__call__", self._watched(nn.Cell.__call__))
             for path, cell in self._paths.values():
                 self.parameters.watch(cell, path)
+            if self._model is not None:
+                self.parameters.watch(self._model, "")
 
     def stop(self) -> None:
         """Leave the class as it was."""
@@ -96,7 +100,7 @@ class CellWatch:
     def forget(self) -> None:
         """The step has ended: hold nothing of the model."""
         self.parameters.forget()
-        self._paths = {}
+        self._paths, self._model = {}, None
 
     def _watched(self, inner: Callable[..., Any]) -> Callable[..., Any]:
         def __call__(cell: nn.Cell, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, N807
