@@ -151,6 +151,8 @@ class Trace:
         `early_only` writes up to the last entry of a module without input gradients: its
         parameters' gradients follow it, while those of other modules precede.
         """
+        if not self._waiting:
+            return
         with self.lock:
             ready = [w for w in self._waiting if node is None or w.node != node]
             if early_only:
