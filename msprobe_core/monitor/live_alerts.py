@@ -23,7 +23,16 @@ from numpy.typing import NDArray
 
 from msprobe_core.format.alerts import Alert
 from msprobe_core.format.series import STATISTICS, TrendTarget
-from msprobe_core.monitor.own_past import NEW_LEVEL, RECENT, WINDOW, Floats, Mask, OwnPast, Places
+from msprobe_core.monitor.own_past import (
+    NEW_LEVEL,
+    RECENT,
+    WINDOW,
+    Floats,
+    Leaps,
+    Mask,
+    OwnPast,
+    Places,
+)
 from msprobe_core.monitor.presence import Presence
 
 QUIET = 8
@@ -88,6 +97,7 @@ class AlertWatch:
         self._presence = Presence()
         self._drifting: set[int] = set()
         self._told: dict[str, int] = {}
+        self._levels: dict[str, int] = {}  # those of them that have a new level since
         self._count = 0
         self._last: dict[str, int] = {}
         self._rates: dict[int, float] = {}  # by column, 0 before the first
@@ -144,9 +154,10 @@ class AlertWatch:
         short = leaps.high_for < np.where(self._averaged, np.inf, _LASTING)
         high = leaps.high & ~(self._swings & short & (leaps.off <= _BATCH_JUMP))
         learnt = self._is_learnt(octaves) & (leaps.high_for < _LASTING)
-        if (leaps.high & learnt).any():
+        if (learnt & (leaps.off > _LEAST_JUMP)).any():
             self._hard = self._count
         high &= ~learnt
+        self._note_levels(leaps)
         follows = self._follows_a_hard_sample()
         low = leaps.low & (leaps.low_for >= _LOW_STEPS) & ~self._may_cross(size, leaps.off)
         # An average of many steps has no past before it has seen them.
@@ -229,13 +240,28 @@ class AlertWatch:
             swallowed = name == "finite" and self._is_open("not finite")
             if not group or swallowed:
                 continue
-            if not self._is_open(name):
+            if not self._is_open(name) and not self._is_consequence(group):
                 alerts.append(self._alert(step, group, rate))
             self._last[name] = self._count
         return alerts
 
     def _is_open(self, name: str) -> bool:
         return name in self._last and self._count - self._last[name] <= QUIET
+
+    def _is_consequence(self, group: Found) -> bool:
+        """Whether the first of them is where an alert gave a new level: its past is made anew."""
+        lead = self._targets[min(group, key=lambda i: self._order[i])].name
+        return any(
+            self._count - since <= 2 * WINDOW and _is_related(lead, told)
+            for told, since in self._levels.items()
+        )
+
+    def _note_levels(self, leaps: Leaps) -> None:
+        stayed = (leaps.high_for == NEW_LEVEL) | (leaps.low_for == NEW_LEVEL)
+        for i in np.flatnonzero(stayed).tolist():
+            name = self._targets[i].name
+            if self._count - self._told.get(name, -WINDOW) < WINDOW:
+                self._levels[name] = self._count
 
     def _alert(self, step: int, group: Found, rate: float | None) -> Alert:
         ordered = sorted(group, key=lambda i: self._order[i])
@@ -277,8 +303,7 @@ class AlertWatch:
     def _is_told(self, column: int) -> bool:
         name = self._targets[column].name
         return column in self._drifting or any(
-            self._count - count <= 2 * WINDOW
-            and (told == name or told.startswith(f"{name}.") or name.startswith(f"{told}."))
+            self._count - count <= 2 * WINDOW and _is_related(name, told)
             for told, count in self._told.items()
         )
 
@@ -315,3 +340,8 @@ class AlertWatch:
         self._signed = np.isin(kinds, sorted(_SIGNED))
         self._kinds = [np.flatnonzero(kinds == kind) for kind in sorted(set(kinds))]
         self._split = [np.flatnonzero(np.isin(kinds, sorted(group))) for group in _SPLIT]
+
+
+def _is_related(name: str, other: str) -> bool:
+    """Whether one is the other, or inside of it."""
+    return name == other or name.startswith(f"{other}.") or other.startswith(f"{name}.")
