@@ -71,7 +71,7 @@ _AT_TIMES_ZERO = frozenset({"ratio"})
 gradient is cut off, the gradient is 0 itself."""
 _LEAST_UPDATE = 2.0**-24
 """Of its weight: half the spacing of float32. A smaller update changes some elements by their last
-bit and leaves the others; how many is chance."""
+bit and leaves the others; how many is chance, so that it counts as none."""
 _MOST_NAMED = 20
 Found = Mapping[int, tuple[str, float]]
 """Which series fire, by their place: what they do, and by how many octaves."""
@@ -138,7 +138,7 @@ class AlertWatch:
         with np.errstate(all="ignore"):
             values = np.where(there, norm / np.sqrt(size), np.nan)
         values[there & (table[STATISTICS.index("infs")] > 0)] = np.inf
-        values[self._is_update & (values > 0) & (values < _LEAST_UPDATE)] = _LEAST_UPDATE
+        values[self._is_update & (values < _LEAST_UPDATE)] = 0
         return values, there
 
     def _fired(self, values: Floats, octaves: Floats, there: Mask, size: Floats) -> Found:
@@ -158,7 +158,7 @@ class AlertWatch:
             self._hard = self._count
         high &= ~learnt
         self._note_levels(leaps)
-        follows = self._follows_a_hard_sample()
+        raised, fell = self._follows_a_hard_sample(leaps)
         low = leaps.low & (leaps.low_for >= _LOW_STEPS) & ~self._may_cross(size, leaps.off)
         # An average of many steps has no past before it has seen them.
         young = self._averaged & (self._past.seen < WINDOW)
@@ -167,8 +167,8 @@ class AlertWatch:
         mortal = zero & self._dies & (self._past.seen >= RECENT)
         kinds = (
             ("not finite", there & ~np.isfinite(values)),
-            ("jump", (high | ((shared > 0) & (leaps.moved > _LEAST_JUMP))) & ~(young | follows)),
-            ("vanishes", (low | ((shared < 0) & (leaps.moved < -_LEAST_JUMP))) & ~follows),
+            ("jump", (high | ((shared > 0) & (leaps.moved > _LEAST_JUMP))) & ~(young | raised)),
+            ("vanishes", (low | ((shared < 0) & (leaps.moved < -_LEAST_JUMP))) & ~fell),
             ("dead", mortal & (self._zeros == _ZERO_STEPS)),
             ("missing", self._presence.missing(there) & self._watched),
         )
@@ -188,12 +188,15 @@ class AlertWatch:
         learnt: Mask = self._is_loss & (octaves < self._begun - _ONE_SAMPLE)
         return learnt
 
-    def _follows_a_hard_sample(self) -> Mask:
-        """What the batch with it still makes: gradients soon, averages until it is their normal."""
+    def _follows_a_hard_sample(self, leaps: Leaps) -> tuple[Mask, Mask]:
+        """What the batch with it still raises, and what it lets fall: gradients for a moment,
+        averages that left their past with it until that is their normal, and updates divided by
+        them.
+        """
         since = self._count - self._hard
-        kept = self._swings & (self._averaged | self._is_update)
-        follows: Mask = (self._swings & (since < _LASTING)) | (kept & (since < NEW_LEVEL))
-        return follows
+        kept = self._swings & (self._averaged | self._is_update) & (since < NEW_LEVEL)
+        soon = self._swings & (since < _LASTING)
+        return soon | (kept & (leaps.high_for > since + 1 - _LASTING)), soon | kept
 
     def _may_cross(self, size: Floats, off: Floats) -> Mask:
         """Which are so few signed values that such a fall is passing through zero."""

@@ -154,8 +154,8 @@ def test_an_update_that_its_weight_cannot_hold_is_no_signal() -> None:
     values[:, 1:] *= 1e-4
     values[FAULT : FAULT + 3, 0] *= 100
     assert alerts(values, targets) == []
-    values[FAULT : FAULT + 3, 0] *= 1000
-    assert said(alerts(values, targets)) == [(FAULT, "jump", "ratio0")]
+    values[FAULT : FAULT + 3, 1] *= 1000
+    assert said(alerts(values, targets)) == [(FAULT, "jump", "ratio1")]
 
 
 def test_a_gradient_of_two_elements_passes_through_zero_and_one_of_many_does_not() -> None:
