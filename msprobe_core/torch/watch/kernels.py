@@ -107,7 +107,7 @@ class _Kernels(TorchDispatchMode):
         if not is_kernel(func):
             return None
         trace, operator = self._trace, func.overloadpacket.__name__
-        owner = f"{PREFIX if func.namespace == 'aten' else func.namespace}.{operator}"
+        owner = operator_name(func)
         # Both directions count as one: a kernel of the backward pass is no other's backward.
         name = f"{owner}.{trace.next_call(owner)}"
         args, kwargs = mark_overwritten(operator, args, kwargs)
@@ -177,6 +177,12 @@ def is_kernel(func: Any) -> bool:  # noqa: ANN401 - torch.ops.….…
     if func.is_view or func.overloadpacket.__name__ in _MOVES_NOTHING:
         return False
     return any("Tensor" in str(each.type) for each in func._schema.returns)
+
+
+def operator_name(func: Any) -> str:  # noqa: ANN401 - torch.ops.….…
+    """The name of an operator's entries, without number and direction."""
+    prefix = PREFIX if func.namespace == "aten" else func.namespace
+    return f"{prefix}.{func.overloadpacket.__name__}"
 
 
 def _overwritten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[object]:  # noqa: ANN401
