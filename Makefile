@@ -121,9 +121,11 @@ tsc: node_modules/.package-lock.json  ## TypeScript types
 imports: venv  ## the one way that imports run
 	$(BIN)/lint-imports
 
-# One thread a process: more of them wait for each other where every core has a worker.
+# One thread a process: more of them wait for each other where every core has a worker. The order is
+# that of tests/conftest.py, not by the number of tests: few tests may take long.
 pytest: venv build  ## Python tests, packaging included
-	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --numprocesses $(WORKERS) --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --numprocesses $(WORKERS) --dist loadfile \
+	    --no-loadscope-reorder
 
 unit: node_modules/.package-lock.json  ## front-end unit tests
 	npm run --silent test
