@@ -1,6 +1,6 @@
 # Everything a developer or CI does. `make demo` and `make test` work on a fresh clone with
 # Python 3.11, Node 20 and make. PORT and SERVE apply to `demo`, WORKERS to `pytest`,
-# PEER to `bench-*`, BENCH_UI and MILLION to `bench-ui*`.
+# PEER to `bench-*`, BENCH_UI and MILLION to `bench-ui*`, SEED to `trend-cases`.
 
 PYTHON   ?= python3.11
 PORT     ?= 6006
@@ -8,6 +8,7 @@ SERVE    ?= 1
 PEER     ?= /tmp/peer
 BENCH_UI ?= build/bench-ui
 MILLION  ?= 0
+SEED     ?= 5
 CHROMIUM ?= /usr/bin/chromium
 WORKERS  ?= 2
 TORCH     = torch==2.13.0
@@ -29,7 +30,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo compile-faults compile-models parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo compile-faults compile-models parallel trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -120,9 +121,11 @@ tsc: node_modules/.package-lock.json  ## TypeScript types
 imports: venv  ## the one way that imports run
 	$(BIN)/lint-imports
 
-# One thread a process: more of them wait for each other where every core has a worker.
+# One thread a process: more of them wait for each other where every core has a worker. The order is
+# that of tests/conftest.py, not by the number of tests: few tests may take long.
 pytest: venv build  ## Python tests, packaging included
-	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --numprocesses $(WORKERS) --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --numprocesses $(WORKERS) --dist loadfile \
+	    --no-loadscope-reorder
 
 unit: node_modules/.package-lock.json  ## front-end unit tests
 	npm run --silent test
@@ -223,6 +226,12 @@ confirm-zoo: venv  ## ten findings proven by giving the problem run the benchmar
 models-zoo: venv  ## the same for eight models of transformers; installs them
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
 	$(BIN)/python -m tests.zoo --models --seed 1
+
+trend-cases: venv  ## sound trainings, faults in them and pairs: what trends say; SEED=… for those nobody prepared
+	$(BIN)/python -m tests.trend_cases --held
+	$(BIN)/python -m tests.trend_cases.pairs
+	$(BIN)/python -m tests.trend_cases.unseen --seed $(SEED)
+	$(BIN)/python -m tests.trend_cases.unseen --seed $(SEED) --alerts
 
 compile-faults: venv  ## twelve faults seeded into compilers: the first wrong module and call are named
 	$(BIN)/python -W ignore -m tests.compile_faults

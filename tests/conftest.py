@@ -30,6 +30,35 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LONGEST = (
+    "situations/test_core.py",
+    "docs/test_commands.py",
+    "parallel/test_suite.py",
+    "build_backend/test_distribution.py",
+    "zoo/",
+    "soak/",
+    "msprobe_core/torch/graph/",
+    "msprobe/compile_check/",
+    "msprobe_core/test_defects.py",
+    "msprobe_core/capture/test_process_state.py",
+    "msprobe/pytorch/test_trends_distributed.py",
+    "docs/",
+    "examples/",
+    "builder/run/",
+)
+"""Files that take longest, first: the one that starts last decides when all workers are done."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first; what is not listed follows in its order."""
+
+    def place(item: pytest.Item) -> int:
+        name = item.path.relative_to(ROOT / "tests").as_posix()
+        return next((n for n, each in enumerate(LONGEST) if name.startswith(each)), len(LONGEST))
+
+    items.sort(key=place)
+
+
 def pytest_collection_finish() -> None:
     """Collect no garbage among what was imported, half a million objects that live to the end.
 
