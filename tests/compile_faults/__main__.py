@@ -29,7 +29,7 @@ def main() -> int:
     parser.add_argument(
         "--no-kernels",
         action="store_true",
-        help="run graphs as inductor's passes leave them, without the faults of lowerings: some ten "
+        help="run graphs as inductor's passes leave them, without faults of lowerings: some ten "
         "seconds of processor time each",
     )
     options = parser.parse_args()
