@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ GROWTH = [1.0 + 10.0**-exponent for exponent in (8, 6.6, 5.4, 4.2, 3.0, 1.8)]
 def drifting(factors: list[float]) -> Entries:
     """A chain whose values are off by such factors; the first comes from nowhere."""
     values = [factor * (i + 1) for i, factor in enumerate(factors)]
-    pairs = enumerate(zip(values, values[1:]))
+    pairs = enumerate(pairwise(values))
     return {f"Torch.op{i}.0.forward": forward([tensor(x)], [tensor(y)]) for i, (x, y) in pairs}
 
 
