@@ -10,7 +10,6 @@ import pytest
 from tests.builder.diagnosis.small_runs import A, B, C, Entries, chain, findings, names
 from tests.builder.dumps import backward, forward, tensor
 
-
 GROWTH = [1.0 + 10.0**-exponent for exponent in (8, 6.6, 5.4, 4.2, 3.0, 1.8)]
 """By how much the values of a chain are off, none of which makes its difference alone."""
 
