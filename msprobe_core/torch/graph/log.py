@@ -218,23 +218,23 @@ class GraphLog:
     def _append(self, owner: torch.Tensor, note: Note, value: torch.Tensor | None) -> None:
         where = owner.device if value is None else value.device
         table = self._tables.get(where)
-        sketched = self._sketched and value is not None and not repeats_too_much(value)
         if table is not None:
-            table.append(owner, note, value, sketched)
+            table.append(owner, note, value, self._is_sketched(value))
         elif where.type != "cpu":
             raise RuntimeError(f"{where} has no log: it was not among the model's devices at start")
         elif self.phases.keep(note.kind):
             with users_modes_off():
-                self._rows.append(self._measured(owner, note, value, sketched))
+                self._rows.append(self._measured(owner, note, value))
 
-    def _measured(
-        self, owner: torch.Tensor, note: Note, value: torch.Tensor | None, sketched: bool
-    ) -> Row:
+    def _is_sketched(self, value: torch.Tensor | None) -> bool:
+        return self._sketched and value is not None and not repeats_too_much(value)
+
+    def _measured(self, owner: torch.Tensor, note: Note, value: torch.Tensor | None) -> Row:
         number = int(owner)
         if value is None:
             return Row(number, note)
         numbers = measure_now(value, self._all_digits)
-        if not sketched or value.numel() < 2:
+        if value.numel() < 2 or not self._is_sketched(value):
             return Row(number, note, numbers)
         projections = sketch_now(value, numbers.extreme, self._all_digits)
         return Row(number, note, numbers, sketch_text(projections))
