@@ -10,7 +10,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
 import { openPlace, placeOf } from "../../state/actions";
-import { callText, causeScoreText, ledBackText, ranksText } from "../../state/causes";
+import { callText, causeScoreText, ledBackTo, ranksText } from "../../state/causes";
 import { useApp } from "../../state/store";
 import { ReasonList } from "../parts/ReasonList";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -63,10 +63,8 @@ export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
 
 function OwnShare({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
-  const shares = useShares();
-  const text = ledBackText(t, cause, shares);
-  const own = cause.places.find(({ node }) => shares?.causes.some((share) => share.node === node));
-  return text !== null && own ? <LedBack cause={own.node} text={text} /> : null;
+  const ledBack = ledBackTo(t, cause, useShares());
+  return ledBack && <LedBack cause={ledBack.node} text={ledBack.text} />;
 }
 
 function Places({ cause }: { cause: Cause }) {
