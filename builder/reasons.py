@@ -6,7 +6,7 @@ The database keeps codes and arguments only, so that every interface words them 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 Argument: TypeAlias = str | int | float | bool | None
@@ -139,6 +139,17 @@ SENTENCES = {
     "msprobe_message": "{value}: {text}",
     "parallel_merge": "{text}",
 }
+
+
+_SHOWN = 3  # names of a longer list
+
+
+def same_of(names: Sequence[str]) -> list[Reason]:
+    """That the same is true of others, the first few by name; nothing of none."""
+    if not names:
+        return []
+    shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+    return [{"code": "same_of", "count": len(names), "names": shown}]
 
 
 # json.dumps would make an encoder each time.

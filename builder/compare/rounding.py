@@ -135,10 +135,9 @@ def reduced_gradients(
     np.fmax.at(norm, nodes[usable], benchmark.table[3][usable])
     np.fmax.at(size, nodes[usable], benchmark.size[usable])
     for node in matching.problem.in_order:
-        entry = node.entry
-        if entry is None or entry.direction != "backward":
+        if node.entry is None or node.direction != "backward":
             norm[node.exec_order] = np.nan
-        elif entry.kind == "parameters_grad":
+        elif node.holds_gradients:
             module = node.backward or node.parent
             assert module is not None
             norm[node.exec_order] = norm[module.exec_order]
@@ -165,7 +164,7 @@ def forgive_products(
     for row in np.flatnonzero((error > limit) & np.isfinite(error)).tolist():
         node = matching.problem.in_order[nodes[row]]
         shape: tuple[int, ...] = shapes[row] or ()
-        if node.entry is None or node.entry.kind != "parameters_grad" or len(shape) < 2:
+        if not node.holds_gradients or len(shape) < 2:
             continue
         flowing, _ = _first_input(node.backward, nodes, benchmark)
         norm, size = _first_input(node.forward, nodes, benchmark)

@@ -12,7 +12,7 @@ from math import inf
 from builder.compare.comparison import Comparison
 from builder.diagnosis import sketched_sums
 from builder.diagnosis.element_calls import api_name
-from builder.diagnosis.excess import NO_EXCESS, Excess, excess_over
+from builder.diagnosis.excess import NO_EXCESS, PLAIN, Excess, excess_over
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.gains import CHOOSING
@@ -23,8 +23,6 @@ from builder.flow.feeding import Flow
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
-# A call that computes as in the other run is named from this excess on.
-PLAIN = 3.0
 # A call that is not as in the other run has a cause already: any excess will do.
 _CHANGED = 1.0
 # A choice among inputs that are further apart than this may well be another one.
@@ -74,15 +72,7 @@ class _Attribution:
 
     def result(self) -> Walked:
         """All findings; without one, a call of the optimizer that the next step may confirm."""
-        ledger, late = self.ledger, None
-        changed = None if ledger.findings else self.changes.late()
-        if changed is not None:
-            late = self.changes.open(changed, self.matching.problem.in_order[-1], ledger, 0.0)
-            ledger.discard()
-        for finding in ledger.findings:
-            finding.propagated_to = len(finding.carriers)
-        ordered = sorted(ledger.findings, key=Finding.sort_key)
-        return Walked(ordered, ledger.tolerated_keys(), late, tuple(ledger.ties))
+        return self.ledger.walked(self.changes.open_late(self.ledger))
 
     def _is_named(self, node: TreeNode) -> bool:
         """Whether a node was named before its turn: a module's backward call by its gradients."""
@@ -162,7 +152,7 @@ class _Attribution:
         makers = [*node.children, *self._makers_of(node)]
         if node.direction == "backward":
             makers += [node.forward] if node.forward is not None else []
-            if node.entry is not None and node.entry.kind == "parameters_grad":
+            if node.holds_gradients:
                 module = node.backward or node.parent
                 rows = self.known.inputs(module) if module in self.matching.partner else []
                 # It is what a call inside the module, or beside it, has put out.
@@ -194,7 +184,7 @@ class _Attribution:
 
     def _open_parameters(self, node: TreeNode) -> Finding | None:
         """A module whose own parameter is further apart than a rounding."""
-        if node.direction != "forward" or node.kind != "module" or _is_update(node):
+        if node.direction != "forward" or node.kind != "module" or node.is_update:
             return None
         known = self.known
         wrong = [r for r in known.parameters(node) if known.distance[r] > PLAIN * known.noise[r]]
@@ -249,7 +239,7 @@ class _Attribution:
             worst = Excess(inf, self.known.outputs(node)[0])
         if cause is not None and worst.times <= (PLAIN if worst.told else BEHIND):
             return None
-        if cause is not None and _is_gradient(node) and not worst.told:
+        if cause is not None and node.holds_gradients and not worst.told:
             return None  # it may add up with that of another call of its parameter
         change = self.changes.of(node)
         if worst.times <= (PLAIN if change is None or cause is not None else _CHANGED):
@@ -265,7 +255,7 @@ class _Attribution:
         Only where no call inside the module, which would have been named before, is recorded.
         """
         whole = node.backward
-        if not _is_gradient(node) or whole not in self.matching.partner:
+        if not node.holds_gradients or whole not in self.matching.partner:
             return node, worst
         if any(child in self.ledger.source for child in whole.children):
             return node, worst
@@ -309,14 +299,5 @@ def _times(excess: Excess) -> float:
 
 def _holds_calls(node: TreeNode) -> bool:
     """Whether a node is a module with calls inside, which are judged in its place."""
-    is_entry = node.entry is not None and not _is_gradient(node)
+    is_entry = node.entry is not None and not node.holds_gradients
     return node.kind == "module" and bool(node.children) and is_entry
-
-
-def _is_gradient(node: TreeNode) -> bool:
-    """Whether a node is the gradients of the parameters of a module."""
-    return node.entry is not None and node.entry.kind == "parameters_grad"
-
-
-def _is_update(node: TreeNode) -> bool:
-    return node.entry is not None and node.entry.prefix == "Optimizer"

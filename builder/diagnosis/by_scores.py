@@ -8,8 +8,7 @@ from __future__ import annotations
 from builder.compare.comparison import Comparison
 from builder.diagnosis.candidates import Candidates
 from builder.diagnosis.case import Case
-from builder.diagnosis.changed_calls import candidate_that_made, open_candidate
-from builder.diagnosis.divergence import DivergentRows
+from builder.diagnosis.changed_calls import candidate_that_made
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
@@ -27,7 +26,6 @@ from builder.diagnosis.rules import (
     may_follow_a_finding,
 )
 from builder.diagnosis.walked import Walked
-from builder.match.layout_calls import REASON as LAYOUT
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
@@ -41,13 +39,10 @@ def walk_by_scores(comparison: Comparison, threshold: float) -> Walked:
         state.visit(node)
     ledger = state.ledger
     take_back_lone_updates(state.facts, ledger)
-    late = state.late_candidate() if not ledger.findings else None
+    late = state.candidates.open_late(ledger)
     state.find_drift(nodes)
     state.hand_on_updates()
-    for finding in ledger.findings:
-        finding.propagated_to = len(finding.carriers)
-    ordered = sorted(ledger.findings, key=Finding.sort_key)
-    return Walked(ordered, ledger.tolerated_keys(), late, tuple(ledger.ties))
+    return ledger.walked(late)
 
 
 class _Walk:
@@ -57,7 +52,7 @@ class _Walk:
         self.facts = facts
         self.matching = facts.comparison.matching
         self.ledger = Ledger(facts)
-        self.candidates = Candidates(facts, self.matching)
+        self.candidates = Candidates(facts)
 
     def visit(self, node: TreeNode) -> None:
         """Judge one node; its outputs become known to the nodes after it."""
@@ -87,7 +82,7 @@ class _Walk:
             self.ledger.carry(cause, node)
         elif unmatched_makes_nonfinite(self.facts, node):
             open_nonfinite(self.facts, self.ledger, node)
-        if node.kind == "api" and self.matching.reason.get(node) != LAYOUT:
+        if self.candidates.is_change(node):
             self.candidates.add("extra", node)
 
     def _visit_noteworthy(self, node: TreeNode) -> None:
@@ -235,18 +230,6 @@ class _Walk:
         )
 
     # --- at the end -------------------------------------------------------------------------------
-
-    def late_candidate(self) -> Finding | None:
-        """A call of the optimizer that one side alone makes: the next step shows its effect."""
-        left = [c for c in self.candidates.left_over() if phase_of(c.node) == "after"]
-        changed = [c for c in left if c.kind in ("extra", "missing", "argument")]
-        if not changed:
-            return None
-        last = self.matching.problem.in_order[-1]
-        case = Case(last, DivergentRows(), self.facts, self.ledger, self.candidates)
-        finding = open_candidate(case, changed[-1], 0.0)
-        self.ledger.discard()
-        return finding
 
     def find_drift(self, nodes: list[TreeNode]) -> None:
         """Name the steepest node of a difference that grew too slowly to begin anywhere.

@@ -52,7 +52,7 @@ def source_line(tree: Tree, node: TreeNode) -> str | None:
     A stack inside the framework alone gives its innermost frame. A call without a stack is known
     by its name and the module around it, layers alike.
     """
-    if node.entry is not None and node.entry.kind == "parameters_grad":
+    if node.holds_gradients:
         return "gradients of parameters"  # no call made them: what is wrong with one is with many
     if node.stack is None:
         return _kind_of_place(node)

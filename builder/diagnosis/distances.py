@@ -84,7 +84,7 @@ class Distances(PairedValues):
 
     def uncertain(self, row: int) -> float:
         """How much larger a distance may be than what is known of it."""
-        if self.measured[row]:
+        if self.measured[row] or (self.distance[row] == 0 and not self.seen[row]):
             return 0.0
         return (_RESOLUTION if self.seen[row] else self.epsilon[row]) * self.norm[row]
 

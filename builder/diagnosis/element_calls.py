@@ -7,16 +7,6 @@ from __future__ import annotations
 
 from builder.match.tree import TreeNode
 
-# Their outputs are no further apart than their inputs: ‖f(x) − f(y)‖ ≤ ‖x − y‖, copies apart.
-_MOVING = frozenset(
-    "masked_fill masked_select masked_scatter where __getitem__ __setitem__ index_select "
-    "index_copy index_put gather scatter select narrow split chunk unbind tensor_split take "
-    "take_along_dim tril triu diag diagonal view reshape permute transpose t movedim "
-    "swapaxes flatten unflatten squeeze unsqueeze contiguous clone expand expand_as repeat "
-    "repeat_interleave tile broadcast_to cat concat stack hstack vstack roll flip pad fill "
-    "copy sort topk max min amax amin maximum minimum max_pool1d max_pool2d max_pool3d relu "
-    "clamp clamp_min clamp_max clip threshold".split()
-)
 # Calls whose gradient goes to the largest or smallest element of a window.
 _EXTREME = frozenset(
     "max min amax amin max_pool1d max_pool2d max_pool3d "
@@ -29,11 +19,6 @@ _GATING = frozenset(
     "relu relu6 leaky_relu prelu rrelu threshold hardtanh hardshrink softshrink hardswish "
     "hardsigmoid clamp clamp_min clamp_max clip abs maximum minimum".split()
 )
-
-
-def moves_elements(node: TreeNode) -> bool:
-    """Whether a call of the forward pass puts out elements that it read, or constants."""
-    return node.direction == "forward" and api_name(node) in _MOVING
 
 
 def picks_elements(node: TreeNode) -> bool:

@@ -14,6 +14,8 @@ from builder.diagnosis.gradients import Gradients
 from builder.flow.feeding import NOWHERE
 from builder.match.tree import TreeNode
 
+# A call that computes as in the other run is named from this excess on.
+PLAIN = 3.0
 # What a call of which nothing is known makes of the shares by which its inputs are apart.
 UNKNOWN = 4.0
 # Put out by partners and moved since; by a call that one run alone makes; by two that are no
@@ -93,7 +95,9 @@ class Expected(Gradients):
         """The distance that is expected of an output."""
         read = self.operands(node)
         floats = [r for r in read if not self.is_integer(r)]
-        if not floats or self.has_chosen(node, read):
+        if not floats:
+            return Expectation(inf, 0.0, told=False)
+        if self.has_chosen(node, read):
             return NO_BOUND
         if any(self.distance[r] == inf for r in floats):
             return NO_BOUND
@@ -116,7 +120,7 @@ class Expected(Gradients):
         rows = self.inputs(node)
         if node.direction != "backward":
             return rows
-        if node.entry is not None and node.entry.kind == "parameters_grad":
+        if node.holds_gradients:
             for call in self.calls_of(node.backward or node.parent):
                 rows += self.inputs(call)
             for call in self.calls_of(node.forward):
@@ -160,9 +164,8 @@ class Expected(Gradients):
             return Expectation(known, self.noise[row])
         forward = set(self.rows(node.forward)) if node.forward is not None else set()
         flowing = [r for r in floats if r not in forward]
-        is_parameter = node.entry is not None and node.entry.kind == "parameters_grad"
         walked = self._random_walk(node, row, flowing)
-        came = self._guessed(floats, row, walked if is_parameter else 0.0)
+        came = self._guessed(floats, row, walked if node.holds_gradients else 0.0)
         came += self.gated(node, list(forward), flowing)
         return Expectation(came, self._cancelled(row, flowing, walked), told=False)
 

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
-from math import isnan, sqrt
+from functools import cached_property
+from math import inf, isnan
 
 import numpy as np
 
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import Bools
+from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.divergence import Divergence
-from builder.diagnosis.element_calls import (
-    api_name,
-    gates_elements,
-    moves_elements,
-    picks_elements,
-)
-from builder.diagnosis.operands import operands_of
-from builder.diagnosis.sensitivity import furthest
+from builder.diagnosis.element_calls import gates_elements, picks_elements
+from builder.diagnosis.excess import PLAIN, Expected
 from builder.match.tree import TreeNode
 from builder.reasons import Reason
 from msprobe_core.format import LARGEST, canonical_dtype, is_integer_dtype, machine_epsilon
 
 CLEAR = 4.0
 # The share of the tolerance that the first difference of two otherwise equal runs has to reach.
-_PLAIN = 0.5
-# A distance that a sketch estimates lies hardly ever further from the true one than this factor.
-ESTIMATED = 2.0
+_CLEAR_FIRST = 0.5
 
 
 class Facts(Divergence):
@@ -77,7 +70,7 @@ class Facts(Divergence):
         return (
             node.exec_order == self._first_inexact
             and not (self.comparison.error[inputs] > 0).any()
-            and self.strain(node) > _PLAIN
+            and self.strain(node) > _CLEAR_FIRST
         )
 
     def inexact_output(self, node: TreeNode) -> str:
@@ -111,28 +104,32 @@ class Facts(Divergence):
         by_sketch = estimates is not None and not isnan(estimates.error[row])
         return by_sketch or row in self.comparison.tensors
 
+    @cached_property
+    def known(self) -> Expected:
+        """What is known of distances, and what is expected of them."""
+        return Expected(self.comparison)
+
     def hands_on_distance(self, node: TreeNode) -> bool:
-        """Whether what a call read explains to first order how far apart its outputs are.
+        """Whether what a call read, and rounding, explain how far apart its outputs are.
 
         Relative errors tell nothing where elements are dropped, or where the terms of a sum or a
-        product cancel. Twice the bound is believed, since distances are estimates.
+        product cancel.
         """
-        outputs, distance = self.divergent(node).outputs, self.comparison.distance
-        if node.direction != "forward" or not outputs:
-            return False
-        read = self._read(node)
-        if moves_elements(node):
-            return all(distance[row] <= ESTIMATED * self._moved(read, row) for row in outputs)
-        operands, factors = operands_of(self.comparison, read)
-        bound = partial(furthest, api_name(node), operands, factors)
-        return all(distance[row] <= ESTIMATED * bound(int(self._size(row))) for row in outputs)
+        outputs = self.divergent(node).outputs
+        bounded = (self._is_bounded(node, row) for row in outputs)
+        return node.kind == "api" and bool(outputs) and all(bounded)
 
-    def _moved(self, read: list[int], output: int) -> float:
-        """How far apart moved and copied elements are: ‖Δout‖ ≤ ‖Δin‖·√copies."""
-        floating = [row for row in read if not self.is_integer(row)]
-        came = np.linalg.norm(np.nan_to_num(self.comparison.distance[floating]))
-        known = sum(self._size(row) for row in floating)
-        return float(came) * sqrt(max(1.0, self._size(output) / max(1.0, known)))
+    def _is_bounded(self, node: TreeNode, row: int) -> bool:
+        """Whether gains explain how far apart an output is; what was not seen only just so.
+
+        Of what statistics alone tell the least distance is known: no choice and no gradient is
+        judged by it.
+        """
+        known = self.known
+        expected, distance = known.expected(node, row), known.distance[row]
+        if known.seen[row]:
+            return expected.told and distance <= PLAIN * expected.distance
+        return node.direction == "forward" and expected.told and distance <= expected.distance < inf
 
     def are_sums(self, rows: list[int], parts: list[TreeNode]) -> bool:
         """Whether rows are no further apart than what some nodes put out is together.
@@ -148,9 +145,6 @@ class Facts(Divergence):
     def _read(self, node: TreeNode) -> list[int]:
         """The rows of what a node read."""
         return [row for row in self.rows(node) if not self.comparison.is_output[row]]
-
-    def _size(self, row: int) -> float:
-        return float(self.comparison.statistics[1].size[row])
 
     def is_selection(self, node: TreeNode) -> bool:
         """Whether a call picks elements, so that equal statistics or rounding decide nothing.
@@ -193,20 +187,10 @@ class Facts(Divergence):
         return picks_elements(node) and same_size
 
     def _are_gated(self, node: TreeNode, forward: TreeNode) -> bool:
-        """Whether rounding explains that a gradient passes through other elements.
-
-        Where the values that decide are off by a share e of their size, about as many of them
-        change the side of the bound, so that a gradient g is off by √e·‖g‖; twice that is believed,
-        and one element more, for they are few.
-        """
-        distance = self.comparison.distance
-        table = np.nan_to_num(self.comparison.statistics[1].table)
-        largest, norms = np.abs(table[:2]).max(axis=0), table[3]
-        decided, flowing = self._read(forward), self._read(node)
-        share = np.nan_to_num(self.comparison.error[decided]).max(initial=0.0)
-        allowed = ESTIMATED * sqrt(share) * norms[flowing].max(initial=0.0)
-        allowed += largest[flowing].max(initial=0.0)
-        return all(distance[row] <= allowed for row in self.divergent(node).outputs)
+        """Whether rounding explains that a gradient passes through other elements."""
+        known = self.known
+        allowed = known.gated(forward, known.inputs(forward), known.inputs(node))
+        return all(known.distance[row] <= allowed for row in self.divergent(node).outputs)
 
     def _is_rounded(self, rows: Iterable[int]) -> bool:
         """Whether some floating value differs, and none by more than the tolerance."""

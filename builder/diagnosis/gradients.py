@@ -28,7 +28,7 @@ class Gradients(CallOperands):
 
     def _handed_on(self, node: TreeNode, row: int) -> float:
         """How far apart a call has put out what stands beside it as the gradient of a parameter."""
-        if node.entry is None or node.entry.kind != "parameters_grad":
+        if not node.holds_gradients:
             return 0.0
         shape, total = sorted(self.theirs[row].shape or ()), 0.0
         for module in self.calls_of(node.forward):
@@ -61,7 +61,7 @@ class Gradients(CallOperands):
         forward, entry = node.forward, node.entry
         if forward is None or entry is None:
             return []
-        if entry.kind != "parameters_grad":
+        if not node.holds_gradients:
             call = self._sole_call(forward)
             return [] if call is None else [(call, self.inputs(node))]
         parts = []

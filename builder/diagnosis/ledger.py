@@ -12,6 +12,7 @@ from typing import Literal
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding, FindingKind
 from builder.diagnosis.scaling import ScaledGradients
+from builder.diagnosis.walked import Walked
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT, Producers
 from builder.match.step_phases import phase_of
@@ -113,6 +114,13 @@ class Ledger:
         self.findings.clear()
         self.source.clear()
 
+    def walked(self, late: Finding | None) -> Walked:
+        """What the walk has established; `late` waits for the next step."""
+        for finding in self.findings:
+            finding.propagated_to = len(finding.carriers)
+        ordered = sorted(self.findings, key=Finding.sort_key)
+        return Walked(ordered, self._tolerated_keys(), late, tuple(self.ties))
+
     def take_back(self, finding: Finding) -> None:
         """Forget one finding and what it explains; only for the end of a walk."""
         self.findings.remove(finding)
@@ -131,7 +139,7 @@ class Ledger:
         numbers = self.producers.prints.numbers
         return {numbers[index] for index in indices if index != SURPLUS}
 
-    def tolerated_keys(self) -> frozenset[Hashable]:
+    def _tolerated_keys(self) -> frozenset[Hashable]:
         """The fingerprints of all that was let pass, which mean the same in the next step."""
         return self.producers.prints.keys(self.tolerated)
 

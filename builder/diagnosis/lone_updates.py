@@ -22,10 +22,10 @@ _OF_A_STEP = 2e-3  # what rounding in a few elements moves, as a part of the ste
 
 def take_back_lone_updates(facts: Facts, ledger: Ledger) -> None:
     """Let updates pass that differ by a hair of their step, where most others agree."""
-    named = [f for f in ledger.findings if f.side == "problem" and is_update(f.node)]
+    named = [f for f in ledger.findings if f.side == "problem" and f.node.is_update]
     if not named:
         return
-    updates = sum(map(is_update, facts.comparison.matching.problem.in_order))
+    updates = sum(node.is_update for node in facts.comparison.matching.problem.in_order)
     if len(named) > _FEW * updates:
         return
     for finding in named:
@@ -33,11 +33,6 @@ def take_back_lone_updates(facts: Facts, ledger: Ledger) -> None:
         if written is not None:
             ledger.take_back(finding)
             ledger.tolerate(facts.problem_values([written]), rounding=True)
-
-
-def is_update(node: TreeNode) -> bool:
-    """Whether a node is what the optimizer did to one parameter."""
-    return node.entry is not None and node.entry.prefix == "Optimizer"
 
 
 def _rounded(facts: Facts, node: TreeNode) -> int | None:

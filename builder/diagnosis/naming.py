@@ -9,7 +9,7 @@ import numpy as np
 
 from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.edges import Edges
-from builder.diagnosis.excess import Excess, Expected
+from builder.diagnosis.excess import Excess
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
@@ -38,7 +38,7 @@ class Naming:
         self.comparison = facts.comparison
         self.matching = facts.comparison.matching
         self.flows = flows
-        self.known = Expected(facts.comparison)
+        self.known = facts.known
         self.ledger = Ledger(facts, flows)
         self.edges = Edges(facts, self.known, flows)
         self.changes = Changes(facts)

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.case import Case
-from builder.diagnosis.changed_calls import (
-    candidate_in_forward,
-    candidate_that_made,
-    open_candidate,
-)
-from builder.diagnosis.facts import ESTIMATED, Facts
+from builder.diagnosis.changed_calls import candidate_in_forward, candidate_that_made
+from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
 from builder.match.step_phases import phase_of
@@ -93,7 +90,7 @@ def follows_a_changed_call(case: Case) -> Finding | None:
         return None
     # It has no score of its own: what its value does to its reader stands in for it.
     score = case.score_of_worst(case.rows.inputs or case.rows.outputs)
-    return open_candidate(case, candidate, score)
+    return case.candidates.open(candidate, case.node, case.ledger, score)
 
 
 def reads_a_wrong_parameter(case: Case) -> Finding | None:
@@ -335,7 +332,7 @@ def finding_in_forward(facts: Facts, ledger: Ledger, node: TreeNode) -> Finding 
     """The finding behind the activations that a backward call reads and its entry does not list."""
     if node.direction != "backward" or node.entry is None or not ledger.findings:
         return None
-    if node.entry.kind == "parameters_grad":
+    if node.holds_gradients:
         carried = _finding_behind_gradient(facts, ledger, node)
         if carried is not None:
             return carried

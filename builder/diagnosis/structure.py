@@ -47,6 +47,7 @@ class Changes:
         calls = [node for node in self._matching.benchmark.in_order if self.is_change(node)]
         self._ahead = calls[::-1]
         self._listed: list[Change] = []
+        self._named: set[TreeNode] = set()
         comparison = facts.comparison
         numbers = ~(facts.tensors[0] & facts.tensors[1]) & (comparison.error > 0)
         rows = [*comparison.differs, *facts.surplus_arguments]
@@ -86,6 +87,8 @@ class Changes:
         """Go along with a matched node: what the benchmark called before its partner is known."""
         while self._ahead and self._ahead[-1].exec_order < partner.exec_order:
             missing = self._ahead.pop()
+            if missing in self._named:
+                continue
             up = scope_of(missing)
             while up is not None and up not in self._matching.partner:
                 up = scope_of(up)
@@ -96,7 +99,8 @@ class Changes:
         """Note a call; `reader` is the problem's node behind one that the benchmark alone makes."""
         here = reader or node
         change = Change(kind, node, here.exec_order, scope_of(here))
-        self._listed.append(change)
+        if node not in self._named:
+            self._listed.append(change)
         return change
 
     def of(self, node: TreeNode | None) -> Change | None:
@@ -149,18 +153,24 @@ class Changes:
                 return cut or first
             scope = scope_of(scope)
 
-    def late(self) -> Change | None:
-        """The last in the optimizer's part, which only the next step can show."""
+    def open_late(self, ledger: Ledger) -> Finding | None:
+        """The last in the optimizer's part of a walk without findings: the next step shows it."""
         kinds = ("extra", "missing", "argument")
-        return self._latest(
+        late = self._latest(
             c for c in self._live() if c.kind in kinds and phase_of(c.node) == "after"
         )
+        if late is None or ledger.findings:
+            return None
+        finding = self.open(late, self._matching.problem.in_order[-1], ledger, 0.0)
+        ledger.discard()
+        return finding
 
     def open(
         self, change: Change, reader: TreeNode, ledger: Ledger, score: float | None
     ) -> Finding:
         """Name a change; `reader` is the first node behind it that differs."""
         change.named = True
+        self._named.add(change.node)
         facts = self._facts
         if change.kind == "argument":
             row = self.arguments(change.node)[0]
@@ -175,6 +185,7 @@ class Changes:
         finding = ledger.open(named, "input_differs", reason, score, affected=affected)
         for one in (*run, *instead):
             one.named, one.finding = True, finding
+            self._named.add(one.node)
         return finding
 
     def requires_grad(self, node: TreeNode) -> list[int]:

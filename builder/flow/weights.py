@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeAlias
 
 from builder.dump.reader import Dump
 from builder.dump.values import Record
-from builder.ranks.assembly.alignment import parse
 from builder.ranks.assembly.logical_run import LogicalRun
+from builder.ranks.joining.told import OPTIMIZER, names_of
 
 _FIRST_CALL = ".forward.0"
 _INTEGERS = "Q"  # unsigned, 64 bits
@@ -87,10 +87,10 @@ def weights_of_run(run: LogicalRun) -> Weights:
         return ((part.rank, run.records[part.record]) for part in run.parts[index])
 
     for owner, (start, stop) in run.dump.ranges.items():
-        if not owner.startswith("Optimizer."):
+        if not owner.startswith(OPTIMIZER):
             continue
-        name = owner.removeprefix("Optimizer.").rsplit(".", 2)[0]
         for index in range(start, stop):
+            (name,) = names_of(owner, keys[index])
             for rank, record in parts(index):
                 if keys[index] == "parameters.value":
                     before.setdefault(WeightKey(name, rank), record)
@@ -116,13 +116,12 @@ def _readers(dump: Dump, parts: _Parts, keys: list[str]) -> dict[WeightKey, tupl
     """The module that reads a parameter first in the step, and as what."""
     found: dict[WeightKey, tuple[str, Record]] = {}
     for owner, (start, stop) in dump.ranges.items():
-        if not owner.endswith(_FIRST_CALL) or (entry := parse(owner)) is None:
+        if not owner.endswith(_FIRST_CALL) or owner.startswith(OPTIMIZER):
             continue
         for index in range(start, stop):
-            role, _, last = keys[index].partition(".")
-            if role != "parameters":
+            if not keys[index].startswith("parameters."):
                 continue
-            name = f"{entry.path}.{last}" if entry.path else last
+            name = next(names_of(owner, keys[index]))
             for rank, record in parts(index):
                 found.setdefault(WeightKey(name, rank), (owner, record))
     return found
@@ -136,7 +135,7 @@ def _joined(
     weights: Weights = {}
     for key in before.keys() | after.keys():
         found, left = before.get(key), after.get(key)
-        reader, read = readers.get(key, (f"Optimizer.{key.name}.0.forward", None))
+        reader, read = readers.get(key, (f"{OPTIMIZER}{key.name}.0.forward", None))
         # A module may read all of a weight of which the optimizer has a share, or in another
         # format: then what the optimizer finds tells, which is what it has left.
         if read is None or (found is not None and _form(read) != _form(found)):

@@ -81,7 +81,7 @@ def _level(dirty_in: np.bool_, dirty_out: np.bool_, grown: np.bool_) -> str | No
 
 def _hand_to_parameter_gradients(tree: Tree, dirty_in: NDArray[np.bool_]) -> None:
     for node in tree.in_order:
-        if node.entry is not None and node.entry.kind == "parameters_grad" and node.backward:
+        if node.holds_gradients and node.backward:
             dirty_in[node.exec_order] |= dirty_in[node.backward.exec_order]
 
 

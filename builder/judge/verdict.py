@@ -36,6 +36,8 @@ _NO_RULES = frozenset(
         "empty_strided",
     )
 )
+# Facts beside the rules: what the statistics do not show, and what is not compared.
+NOTES = frozenset(("elements_differ", "unwritten", "fused", "unread", "incomparable"))
 
 
 @dataclass(slots=True)
@@ -73,7 +75,7 @@ def judge(comparison: Comparison) -> dict[int, Judgement]:
 
 
 def _notes(comparison: Comparison) -> Iterable[tuple[int, Reason]]:
-    """What a reader should know of a value beside the rules."""
+    """What a reader should know of a value beside the rules; the codes are those of `NOTES`."""
     for row in np.flatnonzero(comparison.unseen).tolist():
         assert comparison.estimates is not None
         error = float(comparison.estimates.error[row])

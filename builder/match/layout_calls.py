@@ -45,7 +45,7 @@ def _is_made_by_layout(matching: Matching, node: TreeNode) -> bool:
 
 def _is_weak(matching: Matching, node: TreeNode) -> bool:
     entry = node.entry
-    if node.kind != "api" or entry is None or entry.prefix == "Optimizer":
+    if node.kind != "api" or entry is None or node.is_update:
         return False
     if entry.prefix in COMMUNICATION:
         return True

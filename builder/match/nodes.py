@@ -317,8 +317,7 @@ class _Matcher:
                 continue
             partner = matching.partner.get(parent)
             for candidate in partner.children if partner is not None else ():
-                theirs = candidate.entry
-                if theirs is None or theirs.kind != "parameters_grad":
+                if not candidate.holds_gradients:
                     continue
                 # Directly under the root stand the gradients of many modules: only names tell.
                 if parent.kind != "root" or _own_key(candidate) == _own_key(node):
@@ -336,8 +335,7 @@ def _calls(tree: Tree) -> list[TreeNode]:
 
 
 def _gradients(tree: Tree) -> list[TreeNode]:
-    nodes = tree.in_order
-    return [n for n in nodes if n.entry is not None and n.entry.kind == "parameters_grad"]
+    return [node for node in tree.in_order if node.holds_gradients]
 
 
 def _unparsed(tree: Tree) -> list[TreeNode]:
@@ -351,10 +349,7 @@ def _stands_alone(node: TreeNode) -> bool:
     if node.direction == "forward":
         parent = node.parent
         return not (node.recomputed and parent is not None and not parent.recomputed)
-    entry = node.entry
-    if entry is None or entry.kind == "parameters_grad":
-        return False
-    return node.forward is None
+    return node.entry is not None and not node.holds_gradients and node.forward is None
 
 
 def _own_key(node: TreeNode) -> object:

@@ -44,6 +44,16 @@ class TreeNode:
     began: float = 0.0  # index in the dump's own order, the earliest of all below
 
     @property
+    def is_update(self) -> bool:
+        """Whether it is what an optimizer did to one parameter."""
+        return self.entry is not None and self.entry.prefix == "Optimizer"
+
+    @property
+    def holds_gradients(self) -> bool:
+        """Whether it is the gradients of the parameters of a module."""
+        return self.entry is not None and self.entry.kind == "parameters_grad"
+
+    @property
     def label(self) -> str:
         """The short name that a box shows."""
         if self.entry is None:
@@ -144,7 +154,7 @@ def _link_passes(by_name: dict[str, TreeNode]) -> None:
         if node.direction != "backward" or node.entry is None:
             continue
         node.forward = by_name.get(node.entry.twin("forward"))
-        if node.entry.kind == "parameters_grad":
+        if node.holds_gradients:
             node.backward = by_name.get(node.entry.twin("backward"))
         elif node.forward is not None:
             node.forward.backward = node
@@ -152,7 +162,7 @@ def _link_passes(by_name: dict[str, TreeNode]) -> None:
 
 def _place_gradients(root: TreeNode, by_name: dict[str, TreeNode]) -> None:
     for node in by_name.values():
-        if node.parent is root and node.entry is not None and node.entry.kind == "parameters_grad":
+        if node.parent is root and node.holds_gradients:
             node.parent = node.backward or by_name.get(f"{node.owner}.backward.0") or root
 
 

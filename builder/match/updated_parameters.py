@@ -20,7 +20,7 @@ _Bits = tuple[object, ...]
 def same_updates(ours: Tree, theirs: Tree) -> Iterator[tuple[TreeNode, TreeNode]]:
     """What optimizers did to parameters of one name: each layout has an order of its own."""
     for node in ours.in_order:
-        if node.entry is not None and node.entry.prefix == "Optimizer":
+        if node.is_update:
             partner = theirs.by_name.get(node.name)
             if partner is not None:
                 yield node, partner

@@ -56,7 +56,7 @@ def value_name(node: TreeNode, key: str) -> str:
     """The full name of a value as users have it: its call, then where it stands in the call."""
     if node.entry is None:
         return node.name + key.removeprefix("output")
-    if node.entry.kind == "parameters_grad":
+    if node.holds_gradients:
         key = key.removeprefix("parameters_grad.")
     if BETWEEN in node.name:
         return BETWEEN.join(f"{name}.{key}" for name in node.name.split(BETWEEN))

@@ -11,6 +11,7 @@ from typing import TypedDict
 
 from builder.errors import DatabaseError
 from builder.reasons import Reason, decode, sentence
+from builder.results.certainty import refusal, share_of
 from builder.results.opening import connect, format_of
 from builder.results.volumes import Volumes
 from msprobe_core.format import NameSyntaxError, parse_entry
@@ -60,6 +61,7 @@ class Diagnosis:
     """All suspects in order, the first to look at first, and what the comparison covered.
 
     `differs_elsewhere`: no number differs, and yet nodes are rated error, as the summary says.
+    Where `refusal` has a text, the runs share too few calls for a beginning to be `named`.
     """
 
     database: Path
@@ -75,6 +77,16 @@ class Diagnosis:
     comparable: bool
     differs_elsewhere: bool = False
     values: dict[str, object] | None = None
+
+    @property
+    def refusal(self) -> str | None:
+        """Why no beginning is named; None where the runs share enough calls for one."""
+        return refusal((self,))
+
+    @property
+    def named(self) -> list[Suspect]:
+        """The findings that a person is told of."""
+        return [] if self.refusal else self.findings
 
     def as_json(self) -> dict[str, object]:
         """The documented form, version 1."""
@@ -105,10 +117,12 @@ class Diagnosis:
                 "matched": self.matched,
                 "unmatched_problem": self.unmatched_problem,
                 "unmatched_benchmark": self.unmatched_benchmark,
+                "share": share_of((self,)),
                 "failed": self.failed,
                 **({} if self.values is None else {"values": self.values}),
             },
-            "findings": [{key: getattr(f, key) for key in keys} for f in self.findings],
+            "refusal": self.refusal,
+            "findings": [{key: getattr(f, key) for key in keys} for f in self.named],
         }
 
 

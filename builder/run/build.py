@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -187,7 +187,8 @@ def _run(
     lost = store_unworked(database, plan)
     for outcome in lost:
         report(outcome)
-    work = StoredPairs(database.final, instructions)
+    several = len({pair.step for pair in plan.pairs}) > 1
+    work = StoredPairs(database.final, replace(instructions, several_steps=several))
     watch = None if phases is None else _watch(phases, _count(plan))
     executor = LocalProcesses(instructions.options.workers, watch)
     return lost + executor.run(plan.pairs, work, report)

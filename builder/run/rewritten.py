@@ -7,11 +7,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from builder.flow.weights import handed_on
-from builder.reasons import Reason
+from builder.reasons import Reason, same_of
 from builder.work.outcome import PairOutcome, Reader, StoredFinding
 
 _CODES = ("rewritten", "rewritten_on", "rewritten_there")
-_NAMED = 3
 
 
 def is_rewritten(finding: StoredFinding) -> bool:
@@ -69,15 +68,8 @@ def _added(
             findings[at] = replace(finding, reasons=[*finding.reasons, reason])
             return tuple(findings)
     first = min(readers, key=lambda reader: reader.sort_key)
-    reasons = [reason, *_others([r.name for r in readers if r is not first])]
+    reasons = [reason, *same_of([r.name for r in readers if r is not first])]
     return (_finding(outcome, first, reasons), *findings)
-
-
-def _others(names: list[str]) -> list[Reason]:
-    if not names:
-        return []
-    shown = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
-    return [{"code": "same_of", "count": len(names), "names": shown}]
 
 
 def _finding(outcome: PairOutcome, reader: Reader, reasons: list[Reason]) -> StoredFinding:

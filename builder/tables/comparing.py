@@ -202,7 +202,7 @@ class TabledPairs:
         assert benchmark is not None
         number = 2 * list(self.stems).index((plan.step, plan.rank))
         sides = _Side(result.pair.problem, number), _Side(benchmark, number + 1)
-        outcome = outcome_of(result, *sides, instructions.rules)
+        outcome = outcome_of(result, *sides, instructions)
         told = {name: getattr(outcome, name) for name in _FIELDS}
         return TabledPair(**told, files=files, notes=result.pair.notes, rated=rated)
 

@@ -16,7 +16,7 @@ from builder.compare.comparison import Comparison
 from builder.compare.modes import unlike
 from builder.diagnosis.finding import Finding
 from builder.dump.joined_tensors import JoinedTensor
-from builder.judge.verdict import Judgement, Verdict
+from builder.judge.verdict import NOTES, Judgement, Verdict
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
 from builder.reasons import Reason, sentence
@@ -51,6 +51,8 @@ _ATTRIBUTES = {
     "requires_grad": "error: The Required_Grad of NPU and Bench are inconsistent",
     "value": "error: The scalar parameters of NPU and Bench are inconsistent.",
 }
+# What a reader should know beside the rules stands among the reasons: it is no verdict on a value.
+_NO_MESSAGE = NOTES | {"measure"}
 _SIDES = ("NPU", "Bench")
 # Buffers that something else fills later hold whatever was there.
 _UNINITIALISED = ("empty", "new_empty")
@@ -144,7 +146,7 @@ class RowVerdicts:
                     messages.append(_ATTRIBUTES["shape" if shaped else attribute])
             elif self._is_beside_the_point(str(reason["code"]), call.problem, place.row):
                 continue
-            elif reason["code"] != "measure":
+            elif reason["code"] not in _NO_MESSAGE:
                 messages += _MESSAGES.get(str(reason["code"]), (f"{level}: {sentence(reason)}",))
         return list(dict.fromkeys(messages)), [sentence(reason) for _, reason in said]
 

@@ -10,7 +10,6 @@ from builder.compare.comparison import Comparison
 from builder.compare.score import THRESHOLD
 from builder.compare.statistics import Floats
 from builder.diagnosis.finding import Finding, FindingKind
-from builder.diagnosis.lone_updates import is_update
 from builder.diagnosis.walked import Walked
 from builder.match.tree import TreeNode
 from builder.ranks.checks.guilt import guilty_ranks, ranks_that_add_nothing
@@ -97,7 +96,7 @@ def _explain_sums(findings: list[Finding], values: RunValues) -> None:
 def _explain_updates(findings: list[Finding], comparison: Comparison) -> None:
     """Say of a step that the optimizer did it, where all that it read agrees."""
     for finding in findings:
-        if finding.side != "problem" or not is_update(finding.node):
+        if finding.side != "problem" or not finding.node.is_update:
             continue
         rows = range(*np.searchsorted(comparison.pairs.node, _next_to(finding.node)))
         scores = {comparison.keys[row]: float(comparison.score[row]) for row in rows}
@@ -152,8 +151,8 @@ def _with_one_for_all(findings: list[Finding], comparison: Comparison) -> list[F
 
     Clipping, loss scaling or the reduction did that, no single parameter.
     """
-    nodes = [n for n in comparison.matching.problem.in_order if is_update(n)]
-    named = [finding for finding in findings if is_update(finding.node)]
+    nodes = [n for n in comparison.matching.problem.in_order if n.is_update]
+    named = [finding for finding in findings if finding.node.is_update]
     if not nodes or 2 * len(named) <= len(nodes):
         return findings
     factors, rounding = _gradient_factors(comparison)
@@ -177,7 +176,7 @@ def _gradient_factors(comparison: Comparison) -> tuple[Floats, float]:
     rows = [
         row
         for row, node in enumerate(comparison.pairs.node.tolist())
-        if is_update(order[node]) and comparison.keys[row] == "input.gradient"
+        if order[node].is_update and comparison.keys[row] == "input.gradient"
     ]
     ours, theirs = (side.table[3][rows] for side in comparison.statistics)
     usable = (theirs > 0) & np.isfinite(ours)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from builder.compare.comparison import Comparison, compare
 from builder.compare.modes import mode_of
-from builder.diagnosis.bounded import without_bounded
 from builder.diagnosis.by_scores import walk_by_scores
 from builder.diagnosis.framework_defaults import name_defaults
 from builder.diagnosis.walk import flows_of, walk
@@ -75,6 +74,7 @@ class Instructions:
     extensions: tuple[Extension, ...] = ()
     checks: Checks | None = None  # verdicts of the pre-check, for a single graph
     cores: int = 1  # for one pair
+    several_steps: bool = True  # are compared, or may be
     backend: Backend | None = None  # of the training run that is compared with an inference run
     matrices: Matrices | None = None
 
@@ -108,7 +108,7 @@ def _walk(pair: ComparedPair, threshold: float) -> Walked:
     """Where it begins; by scores in a merged run, whose joined values no gain was measured on."""
     assert pair.comparison is not None
     if pair.merged is not None:
-        return without_bounded(walk_by_scores(pair.comparison, threshold), pair.comparison)
+        return walk_by_scores(pair.comparison, threshold)
     return walk(pair.comparison, threshold, pair.flows)
 
 

@@ -14,13 +14,12 @@ import numpy as np
 from builder.compare.comparison import Comparison
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.finding import Finding
-from builder.diagnosis.lone_updates import is_update
 from builder.match.step_phases import phase_of
 from builder.ranks.joining.told import names_of
+from builder.reasons import same_of
 from builder.work.merged import MergedMatch
 
 _GRADIENT = "input.gradient"
-_NAMED = 3
 
 
 def one_finding_a_cause(
@@ -32,13 +31,13 @@ def one_finding_a_cause(
 
 def _without_read_gradients(findings: Sequence[Finding], comparison: Comparison) -> list[Finding]:
     """Leave out gradients that an optimizer reads as a finding of the passes has made them."""
-    behind = [f for f in findings if not is_update(f.node) and phase_of(f.node) != "after"]
+    behind = [f for f in findings if not f.node.is_update and phase_of(f.node) != "after"]
     if not behind:
         return list(findings)
     agreeing = _agreeing_gradients(comparison)
     kept = []
     for finding in findings:
-        is_read = is_update(finding.node) and _value_of(finding) == _GRADIENT
+        is_read = finding.node.is_update and _value_of(finding) == _GRADIENT
         if is_read and not _names_of(finding) <= agreeing:
             behind[0].propagated_to += 1
         else:
@@ -69,7 +68,7 @@ def _grouped(findings: Sequence[Finding], merged: MergedMatch) -> list[Finding]:
 def _cause_of(finding: Finding, merged: MergedMatch) -> Hashable:
     """What findings about parameters share that have one cause; None for all others."""
     value = _value_of(finding)
-    about_parameters = is_update(finding.node) or finding.kind == "parameter_differs"
+    about_parameters = finding.node.is_update or finding.kind == "parameter_differs"
     if value is None or finding.side != "problem" or not about_parameters:
         return None
     # A module reads a parameter as its optimizer does.
@@ -84,11 +83,8 @@ def _one_of(group: Sequence[Finding]) -> Finding:
     first, *others = group
     if others:
         names = [name for finding in others for name in sorted(_names_of(finding))]
-        more = sorted(set(names) - _names_of(first))
         first.propagated_to += len(others)
-        if more:
-            shown = ", ".join(more[:_NAMED]) + (", …" if len(more) > _NAMED else "")
-            first.reasons.append({"code": "same_of", "count": len(more), "names": shown})
+        first.reasons += same_of(sorted(set(names) - _names_of(first)))
     return first
 
 

@@ -29,7 +29,7 @@ from builder.match.value_pairing import named_values
 from builder.reasons import Reason
 from builder.work.merged import MergedMatch
 from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding
-from builder.work.pair import ComparedPair, PairResult
+from builder.work.pair import ComparedPair, Instructions, PairResult
 
 
 class Numbered(Protocol):
@@ -48,10 +48,13 @@ class Numbered(Protocol):
 
 
 def outcome_of(
-    result: PairResult, problem: Numbered, benchmark: Numbered | None, rules: MatchRules
+    result: PairResult,
+    problem: Numbered,
+    benchmark: Numbered | None,
+    instructions: Instructions,
 ) -> PairOutcome:
     """The outcome of a pair that was worked on; `benchmark` is None for a single graph."""
-    plan, comparison = result.pair.plan, result.pair.comparison
+    plan, comparison, rules = result.pair.plan, result.pair.comparison, instructions.rules
     if comparison is None or benchmark is None:
         dump = problem.tree.dump
         return PairOutcome(
@@ -90,7 +93,7 @@ def outcome_of(
         tolerated=result.walked.tolerated,
         graphs=(problem.graph, benchmark.graph),
         messages=() if plan.is_merged else (_messages(problem), _messages(benchmark)),
-        **_handed_weights(result.pair, problem),
+        **(_handed_weights(result.pair, problem) if instructions.several_steps else {}),
         **_merged_facts(result.pair.merged),
     )
 
@@ -207,7 +210,7 @@ def _gradients_agree(comparison: Comparison) -> bool | None:
     scores = [
         comparison.node_score[node.exec_order]
         for node in comparison.matching.problem.in_order
-        if node.entry is not None and node.entry.kind == "parameters_grad"
+        if node.holds_gradients
     ]
     known = [score for score in scores if not np.isnan(score)]
     # Two frameworks never round alike: there it is enough that none diverges.

@@ -46,7 +46,7 @@ def store(
         insert_rows(connection, "shard", SHARD.columns, shards)
         # What makes the nodes and values part of a graph comes last.
         _insert_graphs(connection, result, problem, benchmark, options)
-    return outcome_of(result, problem, benchmark, instructions.rules)
+    return outcome_of(result, problem, benchmark, instructions)
 
 
 def _of_ranks(

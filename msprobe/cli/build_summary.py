@@ -35,8 +35,12 @@ def print_summary(result: BuildResult, *, comparison: bool) -> None:
 def beginning(findings: Sequence[StoredFinding], outcomes: Sequence[PairOutcome]) -> str:
     """The first finding in one line, or why there is none and what was not compared."""
     from builder.reasons import sentence
+    from builder.results.certainty import refusal
     from builder.work.outcome import rated_errors
 
+    refused = refusal(outcomes)
+    if refused is not None and any(outcome.compared for outcome in outcomes):
+        return refused
     if findings:
         first = findings[0]
         why = "; ".join(sentence(reason) for reason in first.reasons)

@@ -93,7 +93,8 @@ def _reasons(database: Path, finding: int | None) -> list[str]:
         return []
     if format_of(database) == "msprobe":
         return [sentence({"code": "msprobe_error"})]
-    return diagnose(database, finding).findings[-1].reasons
+    diagnosis = diagnose(database, finding)
+    return [diagnosis.refusal] if diagnosis.refusal else diagnosis.findings[-1].reasons
 
 
 def _way(trace: Trace, reasons: list[str]) -> list[str]:
@@ -176,17 +177,21 @@ def _report(diagnosis: Diagnosis, top: int) -> list[str]:
         for pair in diagnosis.failed
     ]
     lines.append(_headline(diagnosis))
-    for place, suspect in enumerate(diagnosis.findings[:top], 1):
+    for place, suspect in enumerate(diagnosis.named[:top], 1):
         lines += _suspect(place, suspect)
-    hidden = len(diagnosis.findings) - top
+    hidden = len(diagnosis.named) - top
     return lines if hidden <= 0 else [*lines, f"… and {hidden} more; --top N lists them"]
 
 
 def _headline(diagnosis: Diagnosis) -> str:
-    if diagnosis.findings:
+    if diagnosis.named:
         return "look here first:"
     if not diagnosis.comparable or not diagnosis.matched:
         return "nothing was compared, so nothing can be said"
+    if diagnosis.refusal is not None:
+        return (
+            f"{diagnosis.refusal}\npair other names with -lm, or on the page, which proposes them"
+        )
     if diagnosis.differs_elsewhere:
         return "no number differs beyond rounding; see the note above for what is rated error"
     alone = diagnosis.unmatched_problem + diagnosis.unmatched_benchmark

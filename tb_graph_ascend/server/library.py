@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 from builder.errors import DatabaseError
 from builder.match.manual_file import MappedPair, mapping_path
 from builder.results.cache import Cache
+from builder.results.certainty import compared_pairs
 from builder.results.database import ResultDatabase
 from builder.results.open_results import open_results
 from builder.results.opening import runs_of
@@ -25,7 +26,6 @@ from tb_graph_ascend.server.manual_pairs import Built, changed
 from tb_graph_ascend.server.messages import DatabaseEntry, StandingAnswer
 from tb_graph_ascend.server.overlay import Overlay, lay_over
 from tb_graph_ascend.view.answer import Since, answer, since_mapping
-from tb_graph_ascend.view.certainty import compared_pairs
 from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
 from tb_graph_ascend.view.diff.profile import Profile, with_norms
 from tb_graph_ascend.view.search.node_filter import NodeFilter

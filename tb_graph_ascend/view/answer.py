@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from builder.results.certainty import is_certain, share_of
 from builder.results.reading import Results
 from builder.results.records import Count, Finding, Node, Pair
-from tb_graph_ascend.view.certainty import is_certain, share_of
 from tb_graph_ascend.view.diff.index import DiffIndex
 from tb_graph_ascend.view.module_path import call_number, modules_of
 

@@ -62,7 +62,9 @@ def _nothing_named(diagnosis: Diagnosis, said: Answer) -> str:
     """What stands in the place of causes where there are none."""
     if not diagnosis.comparable or said.worst is None:
         return "Nothing was compared, so nothing can be said."
-    if said.certain and not said.divergent:
+    if diagnosis.refusal is not None:
+        return diagnosis.refusal
+    if not said.divergent:
         return "No difference found."
     return f"{headline(said, WORDS['en'])}."
 

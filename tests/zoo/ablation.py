@@ -123,7 +123,7 @@ PARTS: dict[str, list[Part]] = {
     "changed calls around a value": [(_CHANGES, "around", _nothing)],
     "changed calls inside a module": [(_CHANGES, "inside", _nothing)],
     "requires_grad": [(_CHANGES, "of_gradient", _nothing)],
-    "a call that shows in the next step": [(_CHANGES, "late", _nothing)],
+    "a call that shows in the next step": [(_CHANGES, "open_late", _nothing)],
 }
 
 
@@ -224,12 +224,13 @@ def _judged(said: Sequence[Found], places: Sequence[frozenset[Found]]) -> Tally:
 
 def found(pairs: Sequence[ComparedPair], by: Callable[..., Any] = walk) -> list[Found]:
     """What the walk names in compared pairs."""
-    rules, outcomes = match_rules(BuildOptions(), True), []
+    outcomes = []
+    instructions = Instructions(BuildOptions(), match_rules(BuildOptions(), True))
     for number, pair in enumerate(pairs):
         assert pair.comparison is not None and pair.benchmark is not None
         result = PairResult(pair, {}, by(pair.comparison))
         sides = _Side(pair.problem, 2 * number), _Side(pair.benchmark, 2 * number + 1)
-        outcomes.append(outcome_of(result, *sides, rules))
+        outcomes.append(outcome_of(result, *sides, instructions))
     links, discords = link_ranks(outcomes)
     return [(f.step, f.name) for f in order_findings(outcomes, discords, links)]
 

@@ -55,8 +55,7 @@ def _place_gradients(tree: Tree) -> None:
     ways = [n for n in tree.in_order if n.entry is not None and n.direction == "backward"]
     above = {n.owner: n for n in ways if n.entry is not None and n.entry.kind == "module"}
     for node in ways:
-        is_loose = node.parent is tree.root and node.owner in above
-        if is_loose and node.entry is not None and node.entry.kind == "parameters_grad":
+        if node.parent is tree.root and node.owner in above and node.holds_gradients:
             tree.root.children.remove(node)
             node.parent = above[node.owner]
             node.parent.children.append(node)

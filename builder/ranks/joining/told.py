@@ -17,6 +17,7 @@ from builder.dump.joined_tensors import JoinKind, Variant
 from builder.errors import InputError
 from builder.ranks.assembly.alignment import parse
 
+OPTIMIZER = "Optimizer."  # before the name of a parameter, in what an optimizer did to it
 _LINE = re.compile(r'"(?P<pattern>[^"]+)"\s*:\s*(?:"(?P<dims>[^"]*)"|(?P<word>\w+))\s*(?:#.*)?')
 _DIM = re.compile(r"(?P<name>[\w*]*)(?:\[(?P<cuts>[^\[\]]*)\])?")
 # Experts lie over ranks of the other axes.
@@ -90,8 +91,8 @@ def names_of(owner: str, key: str) -> Iterator[str]:
     `<module>.forward.output.0` and by the whole name of their entry.
     """
     role, _, last = key.partition(".")
-    if owner.startswith("Optimizer."):
-        yield owner.removeprefix("Optimizer.").rsplit(".", 2)[0]
+    if owner.startswith(OPTIMIZER):
+        yield owner.removeprefix(OPTIMIZER).rsplit(".", 2)[0]
         return
     entry = parse(owner)
     if entry is not None and entry.kind != "api":

@@ -9,10 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
+from builder.results.certainty import names_beginnings
 from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.reading import Results
 from builder.results.side_nodes import SideNodes
-from tb_graph_ascend.view.certainty import names_beginnings
 from tb_graph_ascend.view.diff.first_divergent import first_divergent
 from tb_graph_ascend.view.diff.folds import Runs, repeated
 from tb_graph_ascend.view.diff.led_back import led_back

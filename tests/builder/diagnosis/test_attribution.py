@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,19 +12,14 @@ from torch import Tensor, nn
 import builder
 from builder.reasons import sentence
 from builder.work.outcome import StoredFinding
-from msprobe.pytorch import PrecisionDebugger
-
-Change = Callable[[Tensor], Tensor]
-
-
-def same(x: Tensor) -> Tensor:
-    return x
+from tests.builder.diagnosis import recorded_programs
+from tests.builder.diagnosis.recorded_programs import Change, hooked, names, recorded, same
 
 
 class Branches(nn.Module):
     """Two branches that meet at the end; `early`, `late` and `beside` change one call each."""
 
-    def __init__(self, early: Change, late: Change, beside: Change) -> None:
+    def __init__(self, early: Change = same, late: Change = same, beside: Change = same) -> None:
         super().__init__()
         self.first, self.second, self.other = (nn.Linear(16, 16) for _ in range(3))
         self.early, self.late, self.beside = early, late, beside
@@ -36,20 +30,8 @@ class Branches(nn.Module):
         return torch.add(self.late(torch.cos(self.second(hidden))), other)
 
 
-def recorded(path: Path, early: Change = same, late: Change = same, beside: Change = same) -> None:
-    torch.manual_seed(0)
-    model = Branches(early, late, beside)
-    x = torch.randn(32, 16)
-    debugger = PrecisionDebugger(level="mix", dump_path=str(path))
-    with debugger.recording(model):
-        model(x).square().sum().backward()
-    debugger.close()
-
-
 def found(tmp_path: Path, **changes: Change) -> tuple[StoredFinding, ...]:
-    recorded(tmp_path / "problem", **changes)
-    recorded(tmp_path / "benchmark")
-    return builder.build(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "o").findings
+    return recorded_programs.found(tmp_path, Branches, **changes)
 
 
 def scaled_a_little(x: Tensor) -> Tensor:
@@ -62,10 +44,6 @@ def tripled(x: Tensor) -> Tensor:
 
 def lowered(x: Tensor) -> Tensor:
     return x - 0.5
-
-
-def names(findings: tuple[StoredFinding, ...]) -> list[str]:
-    return [finding.name for finding in findings]
 
 
 def test_equal_runs_are_silent(tmp_path: Path) -> None:
@@ -113,17 +91,6 @@ def test_the_evidence_says_in_words_what_it_says_in_numbers(tmp_path: Path) -> N
     assert 0 < (reports[1].explained or 0.0) < 0.01
 
 
-def hooked(x: Tensor) -> Tensor:
-    """The same, with a gradient that nothing recorded triples on its way back."""
-    x.register_hook(unseen)
-    return x
-
-
-def unseen(gradient: Tensor) -> Tensor:
-    with torch._C.DisableTorchFunction():
-        return 3 * gradient
-
-
 def test_a_gradient_changed_between_calls_is_named_where_it_is_read(tmp_path: Path) -> None:
     (finding,) = found(tmp_path, late=hooked)
     assert (finding.name, finding.kind) == ("Torch.cos.0.backward", "input_differs")
@@ -145,9 +112,11 @@ def without_gradients_handed_on(dump: Path) -> None:
 
 
 def test_without_gradients_that_calls_hand_on_their_reader_names_them(tmp_path: Path) -> None:
-    sides = (tmp_path / "problem", tmp_path / "benchmark")
-    for path, change in zip(sides, (hooked, same), strict=True):
-        recorded(path, early=change)
+    sides = (
+        recorded(tmp_path / "problem", Branches, early=hooked),
+        recorded(tmp_path / "benchmark", Branches),
+    )
+    for path in sides:
         without_gradients_handed_on(path)
     (finding,) = builder.build(*sides, tmp_path / "o").findings
     assert finding.name == "Functional.linear.2.backward"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +12,14 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import builder
-from msprobe.pytorch import PrecisionDebugger
-
-Change = Callable[[Tensor], Tensor]
-
-
-def same(x: Tensor) -> Tensor:
-    return x
+from tests.builder.diagnosis import recorded_programs
+from tests.builder.diagnosis.recorded_programs import Change, hooked, names, same
 
 
 class Paths(nn.Module):
     """A value that two calls read, and one that is turned by calls without a record."""
 
-    def __init__(self, early: Change, between: Change, turn: Change) -> None:
+    def __init__(self, early: Change = same, between: Change = same, turn: Change = same) -> None:
         super().__init__()
         self.first, self.second = nn.Linear(16, 16), nn.Linear(16, 16)
         self.early, self.between, self.turn = early, between, turn
@@ -43,36 +37,17 @@ class Paths(nn.Module):
 
 
 def found(tmp_path: Path, **changes: Change) -> list[str]:
-    for name, made in (("problem", changes), ("benchmark", {})):
-        torch.manual_seed(0)
-        model = Paths(**{"early": same, "between": same, "turn": same, **made})
-        debugger = PrecisionDebugger(level="mix", dump_path=str(tmp_path / name))
-        with debugger.recording(model):
-            model(torch.randn(32, 16)).square().sum().backward()
-        debugger.close()
-    result = builder.build(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "out")
-    return [finding.name for finding in result.findings]
+    return names(recorded_programs.found(tmp_path, Paths, **changes))
 
 
 def half_as_much_again(x: Tensor) -> Tensor:
     return x * 1.5
 
 
-def hooked(x: Tensor) -> Tensor:
-    """The same, with a gradient that nothing recorded makes a fifth larger on its way back."""
-
-    def larger(gradient: Tensor) -> Tensor:
-        with torch._C.DisableTorchFunction():
-            return 1.2 * gradient
-
-    x.register_hook(larger)
-    return x
-
-
 def test_a_gradient_that_is_not_the_sum_of_its_parts_is_named_behind_a_larger_fault(
     tmp_path: Path,
 ) -> None:
-    first, second = found(tmp_path, early=half_as_much_again, between=hooked)
+    first, second = found(tmp_path, early=half_as_much_again, between=partial(hooked, factor=1.2))
     assert first == "Tensor.__mul__.0.forward"
     assert second == "Module.first.Linear.backward.0"
 

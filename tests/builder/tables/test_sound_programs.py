@@ -141,3 +141,19 @@ def test_null_beside_nothing_is_no_difference(tmp_path: Path, side: str) -> None
         write_dump(tmp_path / name, {**data, call: backward([tensor()], outputs)}, {call: None})
     rows, _ = compared(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "tables")
     assert spoken(rows) == {}
+
+
+def test_a_value_that_is_not_compared_is_no_warning_also_beside_an_error(tmp_path: Path) -> None:
+    """What beta = 0 leaves unread has a reason and passes; the output of that call does not."""
+    for name, factor in (("problem", 3.0), ("benchmark", 1.0)):
+        inputs = [tensor(factor), tensor(), tensor()]
+        call = forward(inputs, [tensor(factor * factor)])
+        call["input_kwargs"] = {"beta": {"type": "float", "value": 0.0}}
+        write_dump(tmp_path / name, {"Torch.addmm.0.forward": call}, {})
+    rows, _ = compared(tmp_path / "problem", tmp_path / "benchmark", tmp_path / "tables")
+    said = spoken(rows)
+    assert "Torch.addmm.0.forward.output.0" in said
+    assert "Torch.addmm.0.forward.input.0" not in said
+    (unread,) = [row for row in rows if row["NPU Name"] == "Torch.addmm.0.forward.input.0"]
+    assert (unread["Result"], unread["Err_message"]) == ("pass", "[]")
+    assert "does not read it" in unread["Reason"]

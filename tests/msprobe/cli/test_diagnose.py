@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -12,7 +13,8 @@ import pytest
 
 from builder import build
 from tests.builder.dumps import forward, tensor, write_dump
-from tests.msprobe.conftest import Run
+from tests.msprobe.conftest import ROOT, Run
+from tests.tb_graph_ascend.view.ports import LAYERS, port
 
 FINDING = {
     "step": int,
@@ -76,8 +78,10 @@ def test_json_has_the_documented_form(run: Run, compared: Path) -> None:
         "matched",
         "unmatched_problem",
         "unmatched_benchmark",
+        "share",
         "failed",
     }
+    assert report["refusal"] is None
     assert report["findings"], "the sample has a seeded fault"
     for finding in report["findings"]:
         assert set(finding) == set(FINDING)
@@ -137,6 +141,33 @@ def test_reason_without_its_fields_is_shown_with_what_it_has(
     answer = run("diagnose", odd)
     assert answer.code == 0
     assert "nonfinite_made {}" in answer.out
+
+
+def of_the_page(key: str, **numbers: object) -> str:
+    """A sentence of the page's answer in English."""
+    words = ROOT / "tb_graph_ascend" / "frontend" / "src" / "i18n" / "certainty.en.ts"
+    (said,) = re.findall(rf'^  {key}: "(.*)",$', words.read_text("utf-8"), re.MULTILINE)
+    return re.sub(r"{{(\w+)}}", lambda found: str(numbers[found[1]]), str(said))
+
+
+def test_a_port_is_refused_as_the_page_refuses_it(run: Run, samples: Path, tmp_path: Path) -> None:
+    ported = port(samples / "statistics" / "problem", tmp_path / "port", LAYERS)
+    options = ("-tp", ported, "-gp", samples / "statistics" / "bench", "-o", tmp_path / "out")
+    built = run("graph_visualize", *options)
+    (path,) = (tmp_path / "out").glob("*.vis.db")
+    report = json.loads(run("diagnose", path, "--json").out)
+    covered = report["coverage"]
+    unmatched = covered["unmatched_problem"] + covered["unmatched_benchmark"]
+    share = int(100 * covered["share"])
+    said = f"{of_the_page('share', share=share)}. {of_the_page('why', unmatched=unmatched)}"
+    assert (report["refusal"], report["findings"]) == (said, [])
+    lines = run("diagnose", path).out.splitlines()
+    assert said in lines
+    assert not any(line.startswith("1. ") for line in lines)
+    assert f"begins: {said}" in built.out.splitlines()
+    report_of_page = tmp_path / "report.html"
+    run("diagnose", path, "--html", report_of_page)
+    assert said in report_of_page.read_text()
 
 
 def test_fail_above_tells_by_the_exit_code(run: Run, compared: Path) -> None:

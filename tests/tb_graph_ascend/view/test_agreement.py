@@ -10,11 +10,11 @@ import pytest
 
 import builder
 from builder import BuildOptions
+from builder.results.certainty import compared_pairs
 from builder.results.open_results import open_results
 from builder.results.reading import Results
 from builder.results.records import Pair
 from tb_graph_ascend.view.answer import Answer, answer
-from tb_graph_ascend.view.certainty import compared_pairs
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.shares import divergent_nodes, shares_of
 from tb_graph_ascend.view.diff.window import window_of

@@ -11,12 +11,12 @@ import pytest
 
 import builder
 from builder import BuildOptions
+from builder.results.certainty import ENOUGH_SHARED, is_certain, share_of
 from builder.results.database import ResultDatabase
 from builder.results.open_results import open_results
 from builder.results.reading import Results
 from builder.results.records import Pair
 from tb_graph_ascend.view.answer import Answer, answer
-from tb_graph_ascend.view.certainty import ENOUGH_SHARED, is_certain, share_of
 from tb_graph_ascend.view.diff.index import diff_index
 from tb_graph_ascend.view.html import html_report
 from tb_graph_ascend.view.rank_strip import rank_strip
