@@ -1,6 +1,6 @@
 # Everything a developer or CI does. `make demo` and `make test` work on a fresh clone with
 # Python 3.11, Node 20 and make. PORT and SERVE apply to `demo`, WORKERS to `pytest`,
-# PEER to `bench-*`, BENCH_UI and MILLION to `bench-ui*`.
+# PEER to `bench-*`, BENCH_UI and MILLION to `bench-ui*`, SEED to `trend-cases`.
 
 PYTHON   ?= python3.11
 PORT     ?= 6006
@@ -8,6 +8,7 @@ SERVE    ?= 1
 PEER     ?= /tmp/peer
 BENCH_UI ?= build/bench-ui
 MILLION  ?= 0
+SEED     ?= 5
 CHROMIUM ?= /usr/bin/chromium
 WORKERS  ?= 2
 TORCH     = torch==2.13.0
@@ -20,12 +21,16 @@ BIN   := $(VENV)/bin
 STAMP := $(VENV)/.stamps
 SUDO  := $(if $(filter 0,$(shell id -u)),,sudo)
 
+# Python may keep what it compiled of the checkout: the tests start hundreds of processes, each of
+# which would compile the packages anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
                     $(wildcard package.json package-lock.json webpack.config.js tsconfig*.json)
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo compile-faults compile-models parallel bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo compile-faults compile-models parallel trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -39,13 +44,15 @@ $(STAMP)/python:
 	mkdir -p $(STAMP)
 	touch $@
 
-# torch first and pinned: the samples were written by this release.
+# torch first and pinned: the samples were written by this release. Most of its modules and its
+# dependencies' are never imported: Python compiles those that are, when they are.
 $(STAMP)/torch: | $(STAMP)/python
-	$(BIN)/pip install --quiet $(TORCH)
+	$(BIN)/pip install --quiet --no-compile $(TORCH)
 	touch $@
 
-$(STAMP)/installed: pyproject.toml | $(STAMP)/torch
-	$(BIN)/pip install --quiet --editable '.[dump,dev]'
+# The install wants the bundle: made before, it is made once, and while pip fetches torch.
+$(STAMP)/installed: pyproject.toml | $(STAMP)/torch tb_graph_ascend/static/index.html
+	$(BIN)/pip install --quiet --no-compile --editable '.[dump,dev]'
 	touch $@
 
 # npm writes this file last, so it tells whether the installed modules are those of the lock file.
@@ -84,7 +91,15 @@ endif
 
 # --- tests ----------------------------------------------------------------------------------------
 
-test: lint types imports pytest unit e2e  ## everything CI runs
+# What is installed and what takes one core goes side by side, each part's output in one piece. Where
+# something fails, the parts run once more one by one, so that the last lines are about the failure.
+test:  ## everything CI runs: lint types imports unit pytest e2e
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target checks \
+	    || { $(MAKE) --no-print-directory checks; echo 'The checks failed side by side; see above.'; exit 1; }
+	@$(MAKE) --no-print-directory pytest
+	@$(MAKE) --no-print-directory e2e
+
+checks: lint types imports unit venv build | $(CHROMIUM)  ## what needs no test server: linters, types, imports, front-end unit tests
 
 lint: ruff eslint  ## both linters and the Python formatter
 
@@ -106,8 +121,11 @@ tsc: node_modules/.package-lock.json  ## TypeScript types
 imports: venv  ## the one way that imports run
 	$(BIN)/lint-imports
 
+# One thread a process: more of them wait for each other where every core has a worker. The order is
+# that of tests/conftest.py, not by the number of tests: few tests may take long.
 pytest: venv build  ## Python tests, packaging included
-	$(BIN)/pytest --quiet --numprocesses $(WORKERS) --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --numprocesses $(WORKERS) --dist loadfile \
+	    --no-loadscope-reorder
 
 unit: node_modules/.package-lock.json  ## front-end unit tests
 	npm run --silent test
@@ -208,6 +226,12 @@ confirm-zoo: venv  ## ten findings proven by giving the problem run the benchmar
 models-zoo: venv  ## the same for eight models of transformers; installs them
 	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
 	$(BIN)/python -m tests.zoo --models --seed 1
+
+trend-cases: venv  ## sound trainings, faults in them and pairs: what trends say; SEED=… for those nobody prepared
+	$(BIN)/python -m tests.trend_cases --held
+	$(BIN)/python -m tests.trend_cases.pairs
+	$(BIN)/python -m tests.trend_cases.unseen --seed $(SEED)
+	$(BIN)/python -m tests.trend_cases.unseen --seed $(SEED) --alerts
 
 compile-faults: venv  ## twelve faults seeded into compilers: the first wrong module and call are named
 	$(BIN)/python -W ignore -m tests.compile_faults

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.series.medians import row_medians
 from builder.series.pieces import Values
 from builder.series.run import Key, TrendRun
 from msprobe_core.format.series import TENSOR_KINDS
@@ -99,7 +100,7 @@ def one_run_cells(values: Values, absolute: bool = False) -> Cells:
         share = np.log2(np.abs(values.astype(np.float32, copy=False)))
         share[~np.isfinite(share)] = np.nan
         if not absolute:
-            share -= _medians(share)[:, None]
+            share -= row_medians(share)[:, None]
         share += RANGE
         share /= 2 * RANGE
     return _as_bytes(share, values)
@@ -177,20 +178,6 @@ def _farthest(cells: Cells, far: NDArray[np.int16]) -> Cells:
     """Of several rows the byte that is farthest out, column by column."""
     chosen = far[cells].argmax(0)
     found: Cells = cells[chosen, np.arange(cells.shape[1])]
-    return found
-
-
-def _medians(values: Values) -> Values:
-    """The median of what is known of each row; NaN where nothing is."""
-    found = np.full(len(values), np.nan, dtype=np.float32)
-    if not values.shape[1]:
-        return found
-    count = (~np.isnan(values)).sum(1)
-    whole = count == values.shape[1]
-    middle = (values.shape[1] - 1) // 2
-    found[whole] = np.partition(values[whole], middle, axis=1)[:, middle]
-    ordered = np.sort(values[~whole], axis=1)  # NaN comes last
-    found[~whole] = ordered[np.arange(len(ordered)), np.maximum(count[~whole] - 1, 0) // 2]
     return found
 
 

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.series.medians import row_medians
 from builder.series.next_dump import module_of
-from builder.series.pieces import Steps, Values
+from builder.series.pieces import Steps
 from builder.series.run import Key, TrendRun
 
 Floats = NDArray[np.float64]
@@ -33,7 +34,8 @@ def largest_kinks(run: TrendRun, keys: Sequence[Key], steps: Steps) -> Floats:
     found = np.zeros((len(steps), len(keys)))
     columns = {name: i for i, (kind, name) in enumerate(keys) if kind == "actv_grad"}
     shares = _largest_shares(run, [keys[i] for i in columns.values()], steps)
-    usual = _medians(shares)
+    usual = row_medians(shares)
+    usual[np.isnan(usual)] = _UNKNOWN
     by_module = {name.partition("[")[0]: place for place, name in enumerate(columns)}
     for column, key in enumerate(keys):
         if key[0] in BACKWARD:
@@ -46,24 +48,9 @@ def largest_kinks(run: TrendRun, keys: Sequence[Key], steps: Steps) -> Floats:
 def _largest_shares(run: TrendRun, keys: Sequence[Key], steps: Steps) -> Floats:
     """[step][target]: the square of the largest element by that of the norm; NaN if not known."""
     low, high, norm = (
-        at_steps(run.table(keys, name), steps).astype(np.float64) for name in ("min", "max", "norm")
+        run.values_at(steps, keys, name).astype(np.float64) for name in ("min", "max", "norm")
     )
     with np.errstate(all="ignore"):
         shares: Floats = np.fmax(low**2, high**2) / norm**2
     shares[~np.isfinite(shares)] = np.nan
     return np.minimum(shares, _MOST)
-
-
-def _medians(shares: Floats) -> Floats:
-    """The median of what is known of each step."""
-    ordered = np.sort(shares, axis=1)  # NaN comes last
-    count = (~np.isnan(shares)).sum(1)
-    if not shares.shape[1]:
-        return np.full(len(shares), _UNKNOWN)
-    middle = ordered[np.arange(len(shares)), np.maximum(count - 1, 0) // 2]
-    return np.where(count > 0, middle, _UNKNOWN)
-
-
-def at_steps(table: tuple[Steps, Values], steps: Steps) -> Values:
-    """The rows of a table of some of its steps."""
-    return table[1][np.searchsorted(table[0], steps)]

@@ -15,7 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from builder.series.medians import row_medians
 from builder.series.run import Key
+from builder.series.sliding import sliding
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -72,12 +74,9 @@ def _usual(moves: Floats) -> Floats:
     usual = np.full_like(moves, np.nan)
     for start in range(LEAST_WINDOW + 1, len(moves), RENEWED):
         before = moves[max(1, start - WINDOW) : start]
-        ordered = np.sort(before, axis=0)  # NaN comes last
-        count = (~np.isnan(before)).sum(0)
-        middle = ordered[np.maximum(count - 1, 0) // 2, np.arange(moves.shape[1])]
-        enough = count >= max(LEAST_WINDOW, 0.9 * len(before))
-        known = np.where(enough, np.maximum(middle, _RESOLUTION), np.nan)
-        usual[start : start + RENEWED] = known
+        enough = (~np.isnan(before)).sum(0) >= max(LEAST_WINDOW, 0.9 * len(before))
+        middle = row_medians(before.T)
+        usual[start : start + RENEWED] = np.where(enough, np.maximum(middle, _RESOLUTION), np.nan)
     return usual
 
 
@@ -99,10 +98,8 @@ def _storm(units: Floats) -> Floats:
 
 def _medians(rows: Floats) -> Floats:
     """The median of what is known of each row; 1 where nothing is."""
-    ordered = np.sort(rows, axis=1)
-    count = (~np.isnan(rows)).sum(1)
-    middle = ordered[np.arange(len(rows)), np.maximum(count - 1, 0) // 2]
-    return np.where(count > 0, middle, 1.0)
+    medians = row_medians(rows)
+    return np.where(np.isnan(medians), 1.0, medians)
 
 
 def _away(ratio: Floats, count: int) -> Floats:
@@ -114,13 +111,10 @@ def _away(ratio: Floats, count: int) -> Floats:
     steps = len(ratio) - BEFORE - count + 1
     if steps < 1:
         return found
-    apart = np.stack(
-        [
-            ratio[BEFORE + k : BEFORE + k + steps] - ratio[base : base + steps]
-            for base in range(BEFORE)
-            for k in range(count)
-        ]
+    least, most = (
+        (sliding(choose, ratio[:-count], BEFORE)[:steps], sliding(choose, ratio[BEFORE:], count))
+        for choose in (np.minimum, np.maximum)
     )
-    one_sided = np.abs(np.sign(apart).sum(0)) == len(apart)
-    found[BEFORE : BEFORE + steps] = np.where(one_sided, np.abs(apart).min(0), 0.0)
+    beyond = np.maximum(least[1] - most[0], least[0] - most[1])
+    found[BEFORE : BEFORE + steps] = np.where(beyond > 0, beyond, 0.0)
     return found

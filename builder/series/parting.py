@@ -10,21 +10,27 @@ too large for that, `moves` tells a fault by what is calm in the same step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.series.kinks import at_steps, largest_kinks
+from builder.series.kinks import largest_kinks
 from builder.series.moves import moved_alone
 from builder.series.rerouted import Rerouted, rerouted
 from builder.series.run import Key, TrendRun
+from builder.series.sliding import sliding
 from msprobe_core.format.series import KINDS
 
 WINDOW, HOLD, SETTLE = 64, 4, 16
 """Steps that make the band, that have to leave it, and that come before any is judged."""
+_STRETCH, _BEHIND, _AHEAD = 512, 72, WINDOW
+"""Steps that are judged at once (some 200 MB for 2,000 targets), and those before them that their
+bands and usual moves are made of: WINDOW and one more, in whole times `moves.RENEWED`, as are both
+and SETTLE, so that medians are renewed at the same steps wherever a stretch begins. Among those
+ahead HOLD that can be compared are looked for."""
 _FLOOR = -21.0
 """log2 of the least delta: a norm of float32 has 23 bits, and its root and sums lose some. Two that
 were the same for a while and then differ in the last of them have not moved."""
@@ -78,7 +84,7 @@ def aligned(
     theirs = {target.key for target in benchmark.targets}
     keys = [t.key for t in problem.targets if t.key in theirs and t.kind in _COMPARED]
     steps = np.intersect1d(problem.steps, benchmark.steps)
-    a, b = (at_steps(run.table(keys), steps) for run in (problem, benchmark))
+    a, b = (run.values_at(steps, keys) for run in (problem, benchmark))
     columns = [i for i, (kind, _) in enumerate(keys) if kind in _AT_TIMES_ZERO]
     for values in (a, b):
         values[:, columns] = np.where(values[:, columns] == 0, -np.inf, values[:, columns])
@@ -97,75 +103,99 @@ def first_divergence(
 
     `other` is what they computed of other tokens, `kinks` the octaves that one element makes.
     """
-    delta = octaves_apart(a, b)
-    if not (delta > 0).any():
+    first = _first_difference(a, b)
+    if first is None:
         return Divergence("equal", steps=len(steps))
-    first = int(np.argmax((delta > 0).any(1)))
     if first > 0:
-        found = np.flatnonzero(delta[first] > 0)
-        return _parts(keys, steps, first, found, 0.0, float(delta[first, found[0]]))
-    nowhere = np.zeros(a.shape, dtype=bool)
-    other = other or Rerouted(nowhere, nowhere)
-    small = nowhere if kinks is None else delta <= kinks
-    rules = _Rules.of(keys, delta, moved_alone(keys, a, b), other, small)
-    carried = 0.0
-    for at in range(SETTLE, len(steps) - HOLD + 1):
-        left, usual, carried = rules.judge(at, carried)
-        found = np.flatnonzero(left)
-        if len(found):
+        delta = octaves_apart(a[first], b[first])
+        found = np.flatnonzero(delta > 0)
+        return _parts(keys, steps, first, found, 0.0, float(delta[found[0]]))
+    rules = _Rules.of(keys)
+    for low, high in _stretches(SETTLE, len(steps) - HOLD + 1):
+        rows = slice(max(0, low - _BEHIND), high + _AHEAD)
+        tokens = None if other is None else other[rows]
+        judged = rules.judge(a[rows], b[rows], tokens, None if kinks is None else kinks[rows])
+        left = judged.left[low - rows.start : high - rows.start]
+        if left.any():
+            at = low - rows.start + int(np.argmax(left.any(1)))
+            found = np.flatnonzero(judged.left[at])
             lead = found[0]
-            band = float(usual[lead] + rules.rise[lead])
-            return _parts(keys, steps, at, found, band, float(delta[at, lead]))
-    return Divergence("noise", delta=float(delta.max()), steps=len(steps))
+            band = float(judged.expected[at, lead] + rules.rise[lead])
+            delta = judged.delta[at, lead]
+            return _parts(keys, steps, rows.start + at, found, band, float(delta))
+    largest = max(
+        float(octaves_apart(a[low:high], b[low:high]).max())
+        for low, high in _stretches(0, len(steps))
+    )
+    return Divergence("noise", delta=largest, steps=len(steps))
+
+
+def _first_difference(a: Floats, b: Floats) -> int | None:
+    for low, high in _stretches(0, len(a)):
+        differ = (octaves_apart(a[low:high], b[low:high]) > 0).any(1)
+        if differ.any():
+            return low + int(np.argmax(differ))
+    return None
+
+
+def _stretches(low: int, high: int) -> Iterator[tuple[int, int]]:
+    for begin in range(low, high, _STRETCH):
+        yield begin, min(begin + _STRETCH, high)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """[step][target]: which targets part, what was expected of log2 of delta, and delta."""
+
+    left: Mask
+    expected: Floats
+    delta: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """What a step is judged by, each [step][target] or [target]."""
+    """What targets are judged by, each [target]."""
 
-    y: Floats
-    """log2 of delta."""
-    past: Floats
-    """The same as far as it makes bands."""
-    moved: Mask
-    excused: Mask
+    keys: Sequence[Key]
     rise: Floats
     leap: Floats
     weights: NDArray[np.intp]
     """The targets by which a step reaches the next one."""
 
     @classmethod
-    def of(
-        cls, keys: Sequence[Key], delta: Floats, moved: Mask, other: Rerouted, small: Mask
-    ) -> _Rules:
-        y = np.log2(np.maximum(delta, 2.0**_FLOOR))
+    def of(cls, keys: Sequence[Key]) -> _Rules:
         kinds = np.asarray([kind for kind, _ in keys])
         averaged = np.isin(kinds, sorted(_AVERAGES))
         weights = np.flatnonzero(kinds == "param")
         return cls(
-            y,
-            np.where(other.aside, _FLOOR, y),
-            moved & ~other.aside,
-            other.aside | other.kept | small,
+            keys,
             np.where(averaged, _RISE_OF_AVERAGES, _RISE),
             np.where(averaged, np.inf, _LEAP),
             weights if len(weights) else np.arange(len(keys)),
         )
 
-    def judge(self, at: int, carried: float) -> tuple[Mask, Floats, float]:
-        """Which targets part, their bands, and how far weights have left theirs.
+    def judge(self, a: Floats, b: Floats, other: Rerouted | None, kinks: Floats | None) -> _Judged:
+        """Judge steps that follow each other; the first of them may lack what lies behind them.
 
         A target counts as far as it leaves its band farther than what comes before it in the step,
         and than the weights did in the step before.
         """
-        usual = _band(self.past[max(0, at - WINDOW) : at])
-        excess = self.y[at] - usual
-        before = np.maximum.accumulate(np.concatenate([[carried], excess[:-1]]))
+        other = other or Rerouted.nowhere(*a.shape)
+        delta = octaves_apart(a, b)
+        y = np.log2(np.maximum(delta, 2.0**_FLOOR))
+        usual = _bands(np.where(other.aside, _FLOOR, y))
+        excess = y - usual
+        carried = np.zeros((len(y), 1))
+        carried[SETTLE + 1 :, 0] = np.maximum(0, excess[SETTLE:-1, self.weights].max(1))
+        before = np.maximum.accumulate(np.concatenate([carried, excess[:, :-1]], 1), axis=1)
         expected = usual + before
-        left = (self.y[at : at + HOLD] > expected + self.rise).all(0)
-        left |= self.y[at] > expected + self.leap
-        left |= self.moved[at]
-        return left & ~self.excused[at], expected, max(0.0, float(excess[self.weights].max()))
+        left = _held(y, other.aside) > expected + self.rise
+        left |= (y > expected + self.leap) & ~other.unsure
+        left |= moved_alone(self.keys, np.where(other.aside, np.nan, a), b)
+        left &= ~(other.aside | other.kept)
+        if kinks is not None:
+            left &= delta > kinks
+        return _Judged(left, expected, delta)
 
 
 def octaves_apart(a: Floats, b: Floats) -> Floats:
@@ -177,12 +207,37 @@ def octaves_apart(a: Floats, b: Floats) -> Floats:
     return apart
 
 
-def _band(window: Floats) -> Floats:
-    """The largest so far, and as much more as the window itself grows in four steps."""
-    at = np.arange(len(window)) - (len(window) - 1) / 2
-    slope = (at[:, None] * (window - window.mean(0))).sum(0) / (at**2).sum()
-    band: Floats = window.max(0) + np.maximum(slope, 0) * HOLD
-    return band
+def _held(y: Floats, aside: Mask) -> Floats:
+    """The least of HOLD steps from each one on that can be compared; -inf where there are fewer."""
+    held = np.full(y.shape, -np.inf)
+    least = sliding(np.minimum, y, HOLD)
+    held[: len(least)] = least
+    for column in np.flatnonzero(aside.any(0)):
+        known = np.flatnonzero(~aside[:, column])
+        least = sliding(np.minimum, y[known, column], HOLD)
+        held[:, column] = -np.inf
+        held[known[: len(least)], column] = least
+    return held
+
+
+def _bands(past: Floats) -> Floats:
+    """For each step the largest of the WINDOW before it, and as much more as these grow in HOLD
+    steps.
+    """
+    at = np.arange(len(past))[:, None]
+    count = np.minimum(at, WINDOW)
+    nothing = np.zeros((1, past.shape[1]))
+    total, weighted = (
+        np.concatenate([nothing, np.cumsum(each, axis=0)]) for each in (past, at * past)
+    )
+    begin = (at - count)[:, 0]
+    total, weighted = (each[:-1] - each[begin] for each in (total, weighted))
+    # The least squares of places r-n to r-1, whose mean is r-(n+1)/2 and whose squares add up so.
+    slope = weighted - (at - (count + 1) / 2) * total
+    slope /= np.maximum(count * (count**2 - 1.0) / 12, 1)
+    before = np.concatenate([np.full((WINDOW, past.shape[1]), _FLOOR), past[:-1]])
+    bands: Floats = sliding(np.maximum, before, WINDOW) + np.maximum(slope, 0) * HOLD
+    return bands
 
 
 def _parts(

@@ -77,12 +77,12 @@ class Segment:
             found = self.largest(statistic, columns, LEVELS[0])
             assert found is not None
             return found
-        stored = self._stored
+        stored = self._mapped(STEPS)
         taken = _taken(stored[statistic], columns)
         return np.where(_taken(stored[_SIZE], columns) > 0, taken, np.float32(-np.inf))
 
     def largest(self, statistic: int, columns: Columns, level: int) -> Values | None:
-        return _taken(self._coarse[level][1, statistic], columns)
+        return _taken(self._mapped(every(level))[1, statistic], columns)
 
     def expect_steps(self) -> None:
         """Let the system fetch the number of each record, without waiting."""
@@ -111,17 +111,15 @@ class Segment:
         places = [(b * known + first, count) for b in blocks for first, count in spans]
         read_ahead(path, [(0, 1), *((at * width, count * width) for at, count in places)])
 
-    @cached_property
-    def _stored(self) -> Values:
-        return self._mapped(STEPS)
-
-    @cached_property
-    def _coarse(self) -> dict[int, Values]:
-        return {level: self._mapped(every(level)) for level in LEVELS}
-
     def _mapped(self, what: str) -> Values:
-        mapped: Values = np.load(self._path(what), mmap_mode="r")
-        return mapped
+        """A file of it, opened with its first use: no other was asked for beforehand."""
+        if what not in self._maps:
+            self._maps[what] = np.load(self._path(what), mmap_mode="r")
+        return self._maps[what]
+
+    @cached_property
+    def _maps(self) -> dict[str, Values]:
+        return {}
 
     def _path(self, what: str) -> Path:
         return self.directory / str(SegmentName(what, self.first, self.last))

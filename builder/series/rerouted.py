@@ -1,9 +1,11 @@
 """What two runs computed from other tokens: one that lay between two experts went to either.
 
 Rounding decides such a tie. It is seen where a module gives another number of elements in one run
-than in the other. In that step the numbers of this module are of other tokens and say nothing, and
-so do gradients inside the module around it that is of the same tokens again (the router's among
-them); what the optimizer keeps of these says nothing new.
+than in the other. In that step the numbers of all experts beside it are of other tokens, too, since
+one that gave a token away may have got another; they say nothing, and so do gradients inside the
+module around them that is of the same tokens again (the router's among them); what the optimizer
+keeps of these says nothing new. Where ties were decided otherwise a while ago, as many tokens may
+come as go: equal numbers of elements are no proof of equal tokens then.
 """
 
 from __future__ import annotations
@@ -14,51 +16,65 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from builder.series.kinks import at_steps
 from builder.series.next_dump import module_of
-from builder.series.pieces import Steps
+from builder.series.pieces import Steps, Values
 from builder.series.run import Key, TrendRun
 
 Mask = NDArray[np.bool_]
 _OUTPUTS = frozenset({"actv", "actv_grad"})
+_A_WHILE = 64
+"""Steps; those that the usual noise is measured over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rerouted:
     """[step][target]: `aside` cannot be compared; `kept` is noise, but what is left of it counts as
-    noise of the steps that follow.
+    noise of the steps that follow; `unsure` may be of other tokens: one step proves nothing.
     """
 
     aside: Mask
     kept: Mask
+    unsure: Mask
+
+    @classmethod
+    def nowhere(cls, steps: int, targets: int) -> Rerouted:
+        """All were computed of the same tokens."""
+        aside, kept, unsure = (np.zeros((steps, targets), dtype=bool) for _ in range(3))
+        return cls(aside, kept, unsure)
+
+    def __getitem__(self, rows: slice) -> Rerouted:
+        """Those of some steps."""
+        return Rerouted(self.aside[rows], self.kept[rows], self.unsure[rows])
 
 
 def rerouted(problem: TrendRun, benchmark: TrendRun, keys: Sequence[Key], steps: Steps) -> Rerouted:
     """What is of other tokens; a step whose first output has another size is another batch."""
-    aside, kept = (np.zeros((len(steps), len(keys)), dtype=bool) for _ in range(2))
+    found = Rerouted.nowhere(len(steps), len(keys))
     outputs = [i for i, (kind, _) in enumerate(keys) if kind in _OUTPUTS]
     if not outputs:
-        return Rerouted(aside, kept)
+        return found
     chosen = [keys[i] for i in outputs]
-    mine, theirs = (at_steps(run.table(chosen, "size"), steps) for run in (problem, benchmark))
+    mine, theirs = (run.values_at(steps, chosen, "size") for run in (problem, benchmark))
     other = (mine != theirs) & np.isfinite(mine) & np.isfinite(theirs)
     other &= ~other[:, :1]
-    aside[:, outputs] = other
-    around = _around(chosen, other)
-    for column, key in enumerate(keys):
-        owner = module_of(key)
-        if key[0] not in _OUTPUTS and owner is not None:
-            affected = aside if key[0] == "grad" else kept
-            for module in (module for module in around if _is_inside(owner, module)):
-                affected[:, column] |= around[module]
-    return Rerouted(aside, kept)
+    found.aside[:, outputs] = other
+    for module, changed in _around(chosen, other).items():
+        lately = _lately(changed)
+        experts = _routed(chosen, mine, module) | _routed(chosen, theirs, module)
+        columns = np.asarray(outputs)[experts]
+        found.aside[:, columns] |= changed[:, None]
+        found.unsure[:, columns] |= lately[:, None]
+        for column, key in enumerate(keys):
+            owner = module_of(key)
+            if key[0] not in _OUTPUTS and owner is not None and _is_inside(owner, module):
+                (found.aside if key[0] == "grad" else found.kept)[:, column] |= changed
+                found.unsure[:, column] |= lately
+    return found
 
 
 def _around(outputs: Sequence[Key], other: Mask) -> dict[str, Mask]:
     """The steps at which tokens changed places inside of each module, the innermost one around."""
-    columns = {
-        name.partition("[")[0]: i for i, (kind, name) in enumerate(outputs) if kind == "actv"
-    }
+    columns = _columns(outputs)
     found: dict[str, Mask] = {}
     for module, column in columns.items():
         left = other[:, column].copy()
@@ -70,6 +86,31 @@ def _around(outputs: Sequence[Key], other: Mask) -> dict[str, Mask]:
                 found[outer] = found.get(outer, np.zeros_like(left)) | same
                 left &= ~same
     return found
+
+
+def _routed(outputs: Sequence[Key], sizes: Values, module: str) -> Mask:
+    """Which outputs inside of a module are of a part of its tokens that is not always the same."""
+    whole = sizes[:, _columns(outputs).get(module, 0)].astype(np.float64)
+    with np.errstate(all="ignore"):
+        shares = sizes / whole[:, None]
+    shares[~(np.isfinite(whole) & (whole > 0))] = np.nan  # what is not measured is a part, too
+    names = (name.partition("[")[0] for _, name in outputs)
+    inside = np.asarray([name != module and _is_inside(name, module) for name in names])
+    with np.errstate(all="ignore"):
+        varies: Mask = np.fmax.reduce(shares) > np.fmin.reduce(shares)
+    found: Mask = varies & inside
+    return found
+
+
+def _columns(outputs: Sequence[Key]) -> dict[str, int]:
+    return {name.partition("[")[0]: i for i, (kind, name) in enumerate(outputs) if kind == "actv"}
+
+
+def _lately(changed: Mask) -> Mask:
+    """Whether it happened in a step or in one of those before it."""
+    count = np.concatenate([np.zeros(_A_WHILE, np.intp), changed.cumsum()])
+    lately: Mask = count[_A_WHILE:] > count[: len(changed)]
+    return lately
 
 
 def _is_inside(module: str, outer: str) -> bool:

@@ -124,6 +124,11 @@ class TrendRun:
             ).T
         return steps, values
 
+    def values_at(self, steps: Steps, keys: Sequence[Key], statistic: str = "norm") -> Values:
+        """[step][target] of some of the run's steps, as `table` has them."""
+        known, values = self.table(keys, statistic)
+        return values[np.searchsorted(known, steps)]
+
     def heat(
         self,
         keys: Sequence[Key],

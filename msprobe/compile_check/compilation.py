@@ -23,6 +23,7 @@ from msprobe_core.debugger import PrecisionDebugger
 
 MakeCase = Callable[[], Case]
 Run = Callable[..., Any]
+Prepare = Callable[[torch.nn.Module], Run]
 _SEED = 0
 
 
@@ -81,11 +82,7 @@ def check_compilation(
     as nothing could be told then, and what the model raises; with `fullgraph` what torch raises
     where it cannot compile the model as one graph.
     """
-
-    def compiled(model: torch.nn.Module) -> Run:
-        run: Run = torch.compile(model, backend=backend, fullgraph=fullgraph)
-        return run
-
+    compiled = _compiling(backend, fullgraph)
     _refuse_chance(make)
     plain = _run(make, compiled)
     recorded = _recorded(make, folder / "compiled", level, compiled)
@@ -126,16 +123,15 @@ class _Bisection:
 
         def tried(limit: int) -> Trial:
             ran = self._recorded(FirstRecords(self.backend, limit), str(limit))
-            is_there = _differs(ran.results[result], eager.results[result], ran.modules)
-            return Trial(is_there, _recorded_values(self.folder / str(limit)))
+            wanted = eager.results[result]
+            distance = _distance(ran.results[result], wanted)
+            values = _recorded_values(self.folder / str(limit))
+            return Trial(distance > _rounding(wanted, ran.modules), values)
 
         return find_parted(tried, counted.seen)
 
     def _recorded(self, backend: FirstRecords, name: str) -> _Ran:
-        def compiled(model: torch.nn.Module) -> Run:
-            run: Run = torch.compile(model, backend=backend, fullgraph=self.fullgraph)
-            return run
-
+        compiled = _compiling(backend, self.fullgraph)
         return _recorded(self.make, self.folder / name, self.level, compiled)
 
 
@@ -152,6 +148,14 @@ def _recorded_values(dump: Path) -> frozenset[str]:
     )
 
 
+def _compiling(backend: str | Run, fullgraph: bool) -> Prepare:
+    def compiled(model: torch.nn.Module) -> Run:
+        run: Run = torch.compile(model, backend=backend, fullgraph=fullgraph)
+        return run
+
+    return compiled
+
+
 def _refuse_chance(make: MakeCase) -> None:
     one, other = (_run(make, lambda model: model).results for _ in range(2))
     unequal = _unequal(one, other)
@@ -162,9 +166,7 @@ def _refuse_chance(make: MakeCase) -> None:
         )
 
 
-def _recorded(
-    make: MakeCase, folder: Path, level: str, prepare: Callable[[torch.nn.Module], Run]
-) -> _Ran:
+def _recorded(make: MakeCase, folder: Path, level: str, prepare: Prepare) -> _Ran:
     folder.mkdir(parents=True, exist_ok=True)
     config = folder.with_suffix(".json")
     settings = {"capture": "graph", "level": level, "dump_path": str(folder.absolute())}
@@ -178,7 +180,7 @@ def _recorded(
 
 def _run(
     make: MakeCase,
-    prepare: Callable[[torch.nn.Module], Run],
+    prepare: Prepare,
     debugger: PrecisionDebugger | None = None,
 ) -> _Ran:
     torch._dynamo.reset()
@@ -249,22 +251,19 @@ def _vanished(changed: list[str], plain: _Ran, recorded: _Ran, eager: _Ran) -> I
     less: as many machine epsilons as there are modules are no difference.
     """
     for name in changed:
-        wanted = eager.results.get(name)
-        runs = (plain.results.get(name), recorded.results.get(name))
-        if wanted is None or runs[0] is None or runs[1] is None:
+        if any(name not in ran.results for ran in (plain, recorded, eager)):
             continue
+        wanted = eager.results[name]
         if not wanted.is_floating_point():
             continue
-        alone, seen = (_distance(each, wanted) for each in runs if each is not None)
-        if _differs(runs[0], wanted, plain.modules) and not _differs(
-            runs[1], wanted, plain.modules
-        ):
+        alone, seen = (_distance(ran.results[name], wanted) for ran in (plain, recorded))
+        if alone > _rounding(wanted, plain.modules) >= seen:
             yield Vanished(name, alone, seen)
 
 
-def _differs(one: torch.Tensor, wanted: torch.Tensor, modules: int) -> bool:
-    """Whether a result is further from eager than rounding once a module takes it."""
-    return _distance(one, wanted) > modules * torch.finfo(wanted.dtype).eps
+def _rounding(wanted: torch.Tensor, modules: int) -> float:
+    """How far from eager rounding once a module takes a result."""
+    return modules * torch.finfo(wanted.dtype).eps
 
 
 def _distance(one: torch.Tensor, other: torch.Tensor) -> float:

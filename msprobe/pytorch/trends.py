@@ -27,7 +27,7 @@ from msprobe_core.monitor.trend_recorder import Recorder
 from msprobe_core.report import say
 from msprobe_core.torch.monitor.collector import Collector, Model
 from msprobe_core.torch.monitor.followed_modules import Activations, clean_name
-from msprobe_core.torch.monitor.parameters import Optimizer
+from msprobe_core.torch.monitor.optimizer_steps import Optimizer
 from msprobe_core.torch.monitor.settings import Settings
 from msprobe_core.torch.rank import current_rank
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from msprobe_core.format.alerts import Alert
 from msprobe_core.format.series import STATISTICS, TrendTarget
-from msprobe_core.monitor.own_past import RECENT, WINDOW, Floats, Mask, OwnPast, Places
+from msprobe_core.monitor.own_past import NEW_LEVEL, RECENT, WINDOW, Floats, Mask, OwnPast, Places
 from msprobe_core.monitor.presence import Presence
 
 QUIET = 8
@@ -49,13 +49,20 @@ largest single leap of a gradient against the others in sixteen sound trainings 
 _ONE_SAMPLE = 3.0
 """Octaves. One sample of a batch of eight that is as wrong as all were at first gives an eighth of
 the loss of then. Where most are learnt, that is a hundred times the usual, and no fault."""
+_CROSSING = 30.0
+"""Octaves for one element. Of d elements that pass through zero all are 2^-k of their usual size
+with a chance of some 2^-kd; k = 30 / d is as rare as 1e-9."""
 _DRIFT_EVERY, _DRIFT_OCTAVES, _DRIFT_SHARE = 16, 1.5, 0.8
 _SILENT = frozenset({"lr", "seconds", "loss_scale", "skipped", "clip"})
 _AVERAGES = frozenset({"exp_avg", "exp_avg_sq"})
 """Means over many steps go one way for long by what they are: their gradients say what drifts."""
+_SIGNED = frozenset({"actv_grad", "grad", "exp_avg"})
 _AT_TIMES_ZERO = frozenset({"ratio"})
 """An update below the resolution of its weight is 0 at times (a bias before batch norm); where the
 gradient is cut off, the gradient is 0 itself."""
+_LEAST_UPDATE = 2.0**-24
+"""Of its weight: half the spacing of float32. A smaller update changes some elements by their last
+bit and leaves the others; how many is chance."""
 _MOST_NAMED = 20
 Found = Mapping[int, tuple[str, float]]
 """Which series fire, by their place: what they do, and by how many octaves."""
@@ -68,9 +75,10 @@ class AlertWatch:
         self._targets: list[TrendTarget] = []
         self._order: Places = np.zeros(0, np.intp)
         self._watched = self._drifts = self._dies = np.zeros(0, bool)
-        self._averaged = self._swings = np.zeros(0, bool)
+        self._averaged = self._swings = self._signed = np.zeros(0, bool)
+        self._hard = -NEW_LEVEL  # when one hard sample was last seen
         self._factor: Floats = np.zeros(0)
-        self._is_loss = np.zeros(0, bool)
+        self._is_loss = self._is_update = np.zeros(0, bool)
         self._begun: Floats = np.zeros(0)
         self._past, self._common = OwnPast(), OwnPast()
         self._common.grow(len(_SPLIT))
@@ -82,7 +90,7 @@ class AlertWatch:
         self._told: dict[str, int] = {}
         self._count = 0
         self._last: dict[str, int] = {}
-        self._rates: dict[int, float] = {}
+        self._rates: dict[int, float] = {}  # by column, 0 before the first
 
     def step(
         self, step: int, new: Sequence[TrendTarget], table: NDArray[np.float32]
@@ -90,12 +98,13 @@ class AlertWatch:
         """Take the values of a step, [statistic][target]; what is to be said of them."""
         if new:
             self._grow(new)
-        values, there = self._values(table)
+        size = table[STATISTICS.index("size")].astype(np.float64)
+        values, there = self._values(table, size)
         with np.errstate(all="ignore"):
             octaves = np.log2(values)
         self._past.renew(self._count, self._kinds)
         self._common.renew(self._count, ())
-        found = self._fired(values, octaves, there)
+        found = self._fired(values, octaves, there, size)
         alerts = self._grouped(step, found, self._rate_change(table))
         alerts += self._drift(step)
         self._count += 1
@@ -113,16 +122,16 @@ class AlertWatch:
         alert = Alert(step, "disagree", ("param", names[0]), None, len(names), others, ranks)
         return [alert] if fresh else []
 
-    def _values(self, table: NDArray[np.float32]) -> tuple[Floats, Mask]:
-        size = table[STATISTICS.index("size")].astype(np.float64)
+    def _values(self, table: NDArray[np.float32], size: Floats) -> tuple[Floats, Mask]:
         there = (size > 0) & self._watched[: len(size)]
         norm = table[STATISTICS.index("norm")].astype(np.float64)
         with np.errstate(all="ignore"):
             values = np.where(there, norm / np.sqrt(size), np.nan)
         values[there & (table[STATISTICS.index("infs")] > 0)] = np.inf
+        values[self._is_update & (values > 0) & (values < _LEAST_UPDATE)] = _LEAST_UPDATE
         return values, there
 
-    def _fired(self, values: Floats, octaves: Floats, there: Mask) -> Found:
+    def _fired(self, values: Floats, octaves: Floats, there: Mask, size: Floats) -> Found:
         """The kind and the octaves of each series that fires.
 
         A fall waits for its third step, but where something else fires it is told with it: what
@@ -134,7 +143,12 @@ class AlertWatch:
         leaps = self._past.look(own, octaves, there, self._factor, least)
         short = leaps.high_for < np.where(self._averaged, np.inf, _LASTING)
         high = leaps.high & ~(self._swings & short & (leaps.off <= _BATCH_JUMP))
-        high &= ~(self._is_learnt(octaves) & (leaps.high_for < _LASTING))
+        learnt = self._is_learnt(octaves) & (leaps.high_for < _LASTING)
+        if (leaps.high & learnt).any():
+            self._hard = self._count
+        high &= ~learnt
+        follows = self._follows_a_hard_sample()
+        low = leaps.low & (leaps.low_for >= _LOW_STEPS) & ~self._may_cross(size, leaps.off)
         # An average of many steps has no past before it has seen them.
         young = self._averaged & (self._past.seen < WINDOW)
         zero = there & (values == 0)
@@ -142,12 +156,8 @@ class AlertWatch:
         mortal = zero & self._dies & (self._past.seen >= RECENT)
         kinds = (
             ("not finite", there & ~np.isfinite(values)),
-            ("jump", (high | ((shared > 0) & (leaps.moved > _LEAST_JUMP))) & ~young),
-            (
-                "vanishes",
-                (leaps.low & (leaps.low_for >= _LOW_STEPS))
-                | ((shared < 0) & (leaps.moved < -_LEAST_JUMP)),
-            ),
+            ("jump", (high | ((shared > 0) & (leaps.moved > _LEAST_JUMP))) & ~(young | follows)),
+            ("vanishes", (low | ((shared < 0) & (leaps.moved < -_LEAST_JUMP))) & ~follows),
             ("dead", mortal & (self._zeros == _ZERO_STEPS)),
             ("missing", self._presence.missing(there) & self._watched),
         )
@@ -166,6 +176,18 @@ class AlertWatch:
         self._begun[fresh] = self._past.middle[fresh]
         learnt: Mask = self._is_loss & (octaves < self._begun - _ONE_SAMPLE)
         return learnt
+
+    def _follows_a_hard_sample(self) -> Mask:
+        """What the batch with it still makes: gradients soon, averages until it is their normal."""
+        since = self._count - self._hard
+        kept = self._swings & (self._averaged | self._is_update)
+        follows: Mask = (self._swings & (since < _LASTING)) | (kept & (since < NEW_LEVEL))
+        return follows
+
+    def _may_cross(self, size: Floats, off: Floats) -> Mask:
+        """Which are so few signed values that such a fall is passing through zero."""
+        few: Mask = self._signed & (-off < _CROSSING / np.maximum(size, 1))
+        return few
 
     def _parts(self, octaves: Floats, there: Mask) -> tuple[Floats, Floats]:
         """What series have in common, for each of `_SPLIT`, and each series without it.
@@ -264,12 +286,11 @@ class AlertWatch:
         """By how many times a learning rate changed since the last step, the largest of them."""
         changes: list[float] = []
         means = table[STATISTICS.index("mean")]
-        for column, target in enumerate(self._targets):
-            if target.kind == "lr" and column < len(means):
-                before, now = self._rates.get(column), float(means[column])
-                if before and now > 0 and abs(np.log2(now / before)) > 1:
-                    changes.append(now / before)
-                self._rates[column] = now
+        for column, before in self._rates.items():
+            now = float(means[column]) if column < len(means) else before
+            if before and now > 0 and abs(np.log2(now / before)) > 1:
+                changes.append(now / before)
+            self._rates[column] = now
         return max(changes, key=lambda change: abs(np.log2(change)), default=None)
 
     def _grow(self, new: Sequence[TrendTarget]) -> None:
@@ -284,10 +305,13 @@ class AlertWatch:
         self._presence.grow(more)
         self._zeros = np.concatenate([self._zeros, np.zeros(more, np.intp)])
         kinds = np.asarray([t.kind for t in self._targets])
-        self._is_loss = kinds == "loss"
+        for column in np.flatnonzero(kinds == "lr").tolist():
+            self._rates.setdefault(column, 0.0)
+        self._is_loss, self._is_update = kinds == "loss", kinds == "ratio"
         self._begun = np.concatenate([self._begun, np.full(more, np.nan)])
         self._factor = np.where(self._is_loss, _LONE_FACTOR, _NOISE_FACTOR)
         self._averaged = np.isin(kinds, sorted(_AVERAGES))
         self._swings = np.isin(kinds, sorted(frozenset().union(*_SPLIT)))
+        self._signed = np.isin(kinds, sorted(_SIGNED))
         self._kinds = [np.flatnonzero(kinds == kind) for kind in sorted(set(kinds))]
         self._split = [np.flatnonzero(np.isin(kinds, sorted(group))) for group in _SPLIT]

@@ -18,7 +18,7 @@ LEAST_NOISE = 0.05
 """Octaves (3.5 %): below, a difference is of no account."""
 _NORMAL = 1.4826
 """Standard deviations of a Gaussian distribution in its median absolute deviation."""
-_NEW_LEVEL = 16
+NEW_LEVEL = 16
 _RENEW = 8
 
 Floats = NDArray[np.float64]
@@ -98,7 +98,7 @@ class OwnPast:
         self._high_for = np.where(high, self._high_for + 1, np.where(there, 0, self._high_for))
         self._low_for = np.where(low, self._low_for + 1, np.where(there, 0, self._low_for))
         away = self._high_for + self._low_for
-        keep = there & np.isfinite(octaves) & ((away == 0) | (away >= _NEW_LEVEL))
+        keep = there & np.isfinite(octaves) & ((away == 0) | (away >= NEW_LEVEL))
         self._remember(octaves, whole, keep)
         return Leaps(off, moved, high, low, self._high_for, self._low_for)
 

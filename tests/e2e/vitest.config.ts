@@ -1,6 +1,8 @@
 /* Browser journeys: real server, real databases, headless Chromium, two files at a time. */
 import { defineConfig } from "vitest/config";
 
+import { LongestFirst } from "./order.ts";
+
 export default defineConfig({
   test: {
     include: ["**/*.test.ts"],
@@ -9,6 +11,7 @@ export default defineConfig({
     maxWorkers: 2,
     // The files share nothing but the browser, which each opens and closes for itself.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 15_000 } },

@@ -7,6 +7,7 @@ set on these. The lines of `held` hold the same runs against the one with the la
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import torch
 
 from builder.series.parting import Divergence, compare_runs
 from builder.series.run import TrendRun
+from tests.trend_cases.__main__ import reached
 from tests.trend_cases.faults import PLACES, SMALL, Fault
 from tests.trend_cases.models import TRAININGS
 from tests.trend_cases.running import run
@@ -38,7 +40,7 @@ def told(run: Path, other: Path, fault: Fault | None, place: str, title: str) ->
     return good
 
 
-def main() -> None:
+def main() -> int:
     torch.set_num_threads(1)
     right: dict[str, list[bool]] = {"sound": [], "faults": [], "held sound": [], "held faults": []}
     with tempfile.TemporaryDirectory() as folder:
@@ -60,7 +62,8 @@ def main() -> None:
                 right["held faults"].append(told(other, most, fault, place, f"held: {title}"))
     for name, judged in right.items():
         print(f"{name}: {sum(judged)} of {len(judged)}")
+    return 0 if reached(right["sound"], right["faults"]) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

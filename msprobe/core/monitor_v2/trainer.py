@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,10 @@ from torch import nn
 from msprobe.pytorch.monitor.known_names import say_unknown
 from msprobe.pytorch.monitor.monitor_tables import Tables
 from msprobe.pytorch.monitor.statistics import OPS, measure
-from msprobe.pytorch.monitor.watching import (
-    ModuleHooks,
-    around_step,
-    gradient_of,
-    safely,
-    state_of,
-)
+from msprobe.pytorch.monitor.watching import ModuleHooks, gradient_of, safely, state_of
 from msprobe_core.errors import ConfigError
 from msprobe_core.report import say
+from msprobe_core.torch.monitor.optimizer_steps import around_step
 from msprobe_core.torch.rank import current_rank
 
 _FIELDS = (
@@ -74,7 +70,8 @@ class TrainerMonitorV2:
             self._watch(model)
         self._patched = optimizer is not None and self.config.get("patch_optimizer_step", True)
         if self._patched:
-            self._ends.append(around_step(optimizer, self._before, self._after))
+            before, after = (partial(safely, do) for do in (self._before, self._after))
+            self._ends.append(around_step(optimizer, before, after))
 
     def step(self) -> None:
         """End a step by hand, where no optimizer is followed."""

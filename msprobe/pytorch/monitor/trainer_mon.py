@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ from msprobe.pytorch.monitor.monitor_tables import Row, Tables
 from msprobe.pytorch.monitor.output_folder import output_folder
 from msprobe.pytorch.monitor.statistics import measure
 from msprobe.pytorch.monitor.switched_on import ConfigurationWatch
-from msprobe.pytorch.monitor.watching import around_step
+from msprobe.pytorch.monitor.watching import safely
 from msprobe.pytorch.trends import Trends
 from msprobe_core.report import say
+from msprobe_core.torch.monitor.optimizer_steps import around_step
 from msprobe_core.torch.rank import current_rank
 
 _GRADIENTS = ("grad_unreduced", "grad_reduced")
@@ -83,7 +85,8 @@ class TrainerMon:
         else:
             self._begin(self.settings)
         if optimizer is not None:
-            around_step(optimizer, lambda: self._before(optimizer), lambda: self._after(optimizer))
+            before, after = (partial(safely, do, optimizer) for do in (self._before, self._after))
+            around_step(optimizer, before, after)
 
     set_wrapped_optimizer = monitor_gnorm_with_ad = set_monitor
 

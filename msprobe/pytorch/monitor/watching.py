@@ -79,33 +79,6 @@ def safely(function: Callable[..., object], *args: object) -> None:
         say(f"monitor: {type(error).__name__}: {error}")
 
 
-def around_step(
-    optimizer: Any,  # noqa: ANN401  # optimizers of Megatron and DeepSpeed are none of torch
-    before: Callable[[], None],
-    after: Callable[[], None],
-) -> Callable[[], None]:
-    """Call functions before and after each step of an optimizer; what is returned ends it."""
-    if isinstance(optimizer, torch.optim.Optimizer):
-        first = optimizer.register_step_pre_hook(lambda *_: safely(before))
-        second = optimizer.register_step_post_hook(lambda *_: safely(after))
-
-        def end() -> None:
-            first.remove()
-            second.remove()
-
-        return end
-    original = optimizer.step
-
-    def step(*args: object, **kwargs: object) -> object:
-        safely(before)
-        result = original(*args, **kwargs)
-        safely(after)
-        return result
-
-    optimizer.step = step
-    return lambda: setattr(optimizer, "step", original)
-
-
 def gradient_of(parameter: torch.Tensor) -> torch.Tensor | None:
     """The gradient that the optimizer reads: `main_grad` where Megatron keeps it, else `grad`."""
     main = getattr(parameter, "main_grad", None)

@@ -53,7 +53,7 @@ class AclGraphDumper:
                 "start while a graph is being captured; call it once after the model is loaded"
             )
         if self._capture is None:
-            self._capture = new_capture(self._config, root=True)
+            self._capture = new_capture(self._config, served=True)
         self._capture.start(model)
         self._switch()
 
@@ -86,19 +86,24 @@ class AclGraphDumper:
         if not self._records():
             return
         path = str(self._folder / self._config.dump_path)
-        parts = [part.lower() for part in self._config.list]
         config = replace(self._config, dump_path=path, list=())
         dump = StepDump(
             config,
             self._step,
             current_rank(),
-            lambda name: not parts or any(part in name.lower() for part in parts),
+            self._wants,
             "pid",
         )
         seen = dump.write(rows, capture.log.lost, capture.log.errors, capture.facts)
         capture.say_unseen(seen)
         if dump.output.failed:
             self._has_ended = True
+
+    def _wants(self, name: str) -> bool:
+        if not self._config.records_modules and name.startswith("Module."):
+            return False
+        parts = self._config.list
+        return not parts or any(part.lower() in name.lower() for part in parts)
 
     def _records(self) -> bool:
         config, rank = self._config, current_rank()

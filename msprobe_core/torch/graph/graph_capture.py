@@ -7,7 +7,7 @@ operators run. So steps, ranks and `dump_enable` need no new compilation.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from msprobe_core.report import say
 from msprobe_core.torch.graph.compilers import CompilerFacts, current_facts, use_facts
 from msprobe_core.torch.graph.graph_entries import PARAMETER, ROOT
 from msprobe_core.torch.graph.log import GraphLog, Row
+from msprobe_core.torch.graph.operator_calls import OperatorCalls, leave
 from msprobe_core.torch.graph.operators import current_log, define_operators, use_log
 from msprobe_core.torch.graph.sites import Owner, number_of
 from msprobe_core.torch.graph.traced import (
@@ -34,16 +35,17 @@ _NAMED = 5  # modules that a line names
 class GraphCapture:
     """The recording of one debugger. `modules` and `calls` say what is recorded.
 
-    With `root` the model itself is recorded too; `late` says whether records wait until inductor's
-    passes are over, `grad_inputs` whether gradients of modules' inputs are recorded. Raises
-    UnsupportedError where torch is too old.
+    With `served` the model itself is recorded too, and calls are operators that modules run, not
+    calls of torch's API, but in what inductor compiles. `late` says whether records wait until
+    inductor's passes are over, `grad_inputs` whether gradients of modules' inputs are recorded.
+    Raises UnsupportedError where torch is too old.
     """
 
     def __init__(
         self,
         modules: bool,
         calls: bool,
-        root: bool,
+        served: bool,
         log: GraphLog,
         risk_level: str = "FOCUS",
         late: bool = True,
@@ -54,10 +56,13 @@ class GraphCapture:
         run_as_they_are()
         self.log = log
         self.facts = CompilerFacts(late)
-        self._modules, self._root, self._grad_inputs = modules, root, grad_inputs
-        self._mode = GraphCalls(risk_level) if calls else None
+        self._modules, self._served, self._grad_inputs = modules, served, grad_inputs
+        self._mode = GraphCalls(risk_level, late_only=served) if calls else None
+        self._operators: Any = None
+        if calls and served:
+            self._operators = OperatorCalls()  # type: ignore[no-untyped-call]
         self._is_on = False
-        self._hooked: dict[int, torch.nn.Module] = {}
+        self._hooked: dict[int, tuple[torch.nn.Module, str]] = {}
         self._owners: dict[int, str] = {}
         self._handles: list[RemovableHandle] = []
         self._nodes: dict[int, Any] = {}
@@ -70,16 +75,18 @@ class GraphCapture:
         use_log(self.log)
         use_facts(self.facts)
         roots = [] if model is None else [model] if isinstance(model, torch.nn.Module) else model
-        fresh = [root for root in map(_unwrapped, roots) if id(root) not in self._hooked]
+        known = len(self._hooked)
         for at, root in enumerate(map(_unwrapped, roots)):
             if id(root) not in self._hooked:
                 self._hook(root, "" if isinstance(model, torch.nn.Module) else str(at))
-        if fresh:
+        if len(self._hooked) > known:
             _forget_compiled_code()
-        for root in self._hooked.values():
-            self._watch_parameters(root)
+        for root, prefix in self._hooked.values():
+            self._watch_parameters(root, prefix)
         if self._mode is not None and not self._is_on:
             insert(self._mode, 0)
+            if self._operators is not None:
+                self._operators.__enter__()
         self._is_on = True
         self.log.switch(forward=True, gradients=True)
 
@@ -123,20 +130,27 @@ class GraphCapture:
     def _leave_mode(self) -> None:
         if self._mode is not None and self._is_on:
             take_off(self._mode)
+            if self._operators is not None:
+                leave(self._operators)
         self._is_on = False
 
     def _hook(self, root: torch.nn.Module, prefix: str) -> None:
-        self._hooked[id(root)] = root
+        self._hooked[id(root)] = root, prefix
         for device in _devices(root):
             if device.type != "cpu":
                 self.log.prepare(device)
-        if not self._modules:
-            return
         usual = _device_of(root, torch.device("cpu"))
-        for path, module in root.named_modules():
-            if _is_hooked(module, path, self._root):
+        for path, module in self._watched(root):
+            if _is_hooked(module, path, self._served):
                 where = _device_of(module, usual)
                 self._hook_module(module, _joined(prefix, _plain_path(path)), where)
+
+    def _watched(self, root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
+        """The modules to hook, by path: for calls alone the one that operators run inside."""
+        if self._modules:
+            yield from root.named_modules()
+        elif self._operators is not None:
+            yield "", root
 
     def _hook_module(self, module: torch.nn.Module, path: str, device: torch.device) -> None:
         number = number_of(Owner(path, type(module).__name__))
@@ -148,15 +162,15 @@ class GraphCapture:
             module.register_forward_hook(hooks.after, with_kwargs=True),
         ]
 
-    def _watch_parameters(self, root: torch.nn.Module) -> None:
+    def _watch_parameters(self, root: torch.nn.Module, prefix: str) -> None:
         """Record gradients when autograd has accumulated them, which no graph does itself."""
         if not torch.is_grad_enabled() or not self._modules:
             return
         for path, module in root.named_modules():
-            number = number_of(Owner(_plain_path(path), type(module).__name__))
             for name, parameter in module._parameters.items():
                 if parameter is None or not parameter.requires_grad or id(parameter) in self._nodes:
                     continue
+                number = number_of(Owner(_joined(prefix, _plain_path(path)), type(module).__name__))
                 node = torch.autograd.graph.get_gradient_edge(parameter).node
                 self._nodes[id(parameter)] = node
                 self._handles.append(node.register_hook(_accumulated(parameter, number, name)))

@@ -107,12 +107,14 @@ class GraphStepRecorder:
         self.running = False
 
 
-def new_capture(config: Config, root: bool = False) -> GraphCapture:
-    """The capture that a configuration asks for. Raises UnsupportedError."""
+def new_capture(config: Config, served: bool = False) -> GraphCapture:
+    """The capture that a configuration asks for; that of a `served` model records the model itself
+    and operators of aten. Raises UnsupportedError.
+    """
     log = GraphLog(config.sketch, config.precision == "high")
     late = config.graph_points == "late"
     modules, calls = config.records_modules, config.records_calls
-    return GraphCapture(modules, calls, root, log, config.risk_level, late, config.grad_inputs)
+    return GraphCapture(modules, calls, served, log, config.risk_level, late, config.grad_inputs)
 
 
 def _not_here(call: str) -> LifecycleError:

@@ -19,6 +19,7 @@ from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, sket
 from msprobe_core.torch.measure.users_modes import users_modes_off
 
 Kind = Literal["begin", "end", "value", "gradient"]
+_DEEPER: dict[Kind, int] = {"begin": 1, "end": -1}
 _STATISTICS, _PROJECTIONS = 6, 8
 _WIDTH = 2 + _STATISTICS + _PROJECTIONS
 """Columns of a table: owner, number of the note, statistics and counts, projections."""
@@ -151,6 +152,14 @@ class GraphLog:
         self._sketched, self._all_digits = sketched, all_digits
         self._rows: list[Row] = []
         self._tables: dict[torch.device, DeviceTable] = {}
+        self._open_modules = 0
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether a recorded module runs on this host now, and a row of it may be kept: what is
+        captured is recorded always, as flags are read when it is replayed.
+        """
+        return self._open_modules > 0 and (self.phases.forward or bool(self._tables))
 
     def prepare(self, device: torch.device, rows: int = _ROWS) -> None:
         """Allocate a device's table before anything is captured there, and ask the device once what
@@ -174,6 +183,8 @@ class GraphLog:
 
     def append(self, owner: torch.Tensor, note: Note, value: torch.Tensor | None) -> None:
         """Append a row; never raises, as what fails here must not reach the user's step."""
+        if note.late < 0:
+            self._open_modules += _DEEPER.get(note.kind, 0)
         try:
             with torch.no_grad():
                 self._append(owner, note, value)
@@ -200,29 +211,30 @@ class GraphLog:
     def clear(self) -> None:
         """Forget all rows."""
         self.take()
+        self._open_modules = 0  # one that has raised an exception never ended
         self.lost = 0
         self.errors.clear()
 
     def _append(self, owner: torch.Tensor, note: Note, value: torch.Tensor | None) -> None:
         where = owner.device if value is None else value.device
         table = self._tables.get(where)
-        sketched = self._sketched and value is not None and not repeats_too_much(value)
         if table is not None:
-            table.append(owner, note, value, sketched)
+            table.append(owner, note, value, self._is_sketched(value))
         elif where.type != "cpu":
             raise RuntimeError(f"{where} has no log: it was not among the model's devices at start")
         elif self.phases.keep(note.kind):
             with users_modes_off():
-                self._rows.append(self._measured(owner, note, value, sketched))
+                self._rows.append(self._measured(owner, note, value))
 
-    def _measured(
-        self, owner: torch.Tensor, note: Note, value: torch.Tensor | None, sketched: bool
-    ) -> Row:
+    def _is_sketched(self, value: torch.Tensor | None) -> bool:
+        return self._sketched and value is not None and not repeats_too_much(value)
+
+    def _measured(self, owner: torch.Tensor, note: Note, value: torch.Tensor | None) -> Row:
         number = int(owner)
         if value is None:
             return Row(number, note)
         numbers = measure_now(value, self._all_digits)
-        if not sketched or value.numel() < 2:
+        if value.numel() < 2 or not self._is_sketched(value):
             return Row(number, note, numbers)
         projections = sketch_now(value, numbers.extreme, self._all_digits)
         return Row(number, note, numbers, sketch_text(projections))

@@ -33,6 +33,7 @@ _PLACED = {
     "row": "row(Tensor x, int site) -> ()",
     "owner": "owner(Tensor owner, int site) -> ()",
 }
+NAMESPACE = "msprobe"
 _KEYS = ("CPU", "CUDA", "PrivateUse1")  # the last is where torch_npu registers its devices
 
 
@@ -165,10 +166,10 @@ def define_operators() -> torch.library.Library:
     from torch._higher_order_ops.effects import _EffectType
 
     register = torch.library._register_effectful_op
-    library = torch.library.Library("msprobe", "DEF")
+    library = torch.library.Library(NAMESPACE, "DEF")
     for name, schema in _SCHEMAS.items():
         _define(library, name, schema, _IMPLEMENTATIONS[name])
-        register(f"msprobe::{name}", _EffectType.ORDERED)
+        register(f"{NAMESPACE}::{name}", _EffectType.ORDERED)
     marks = {f"{MARK}{name}": f"{MARK}{schema}" for name, schema in _SCHEMAS.items()}
     for name, schema in {**marks, **_PLACED}.items():
         _define(library, name, schema, _IMPLEMENTATIONS.get(name, _nothing))
@@ -181,7 +182,7 @@ def _define(library: torch.library.Library, name: str, schema: str, run: Any) ->
     for key in _KEYS:
         library.impl(name, run, key)
     library.impl(name, _nothing, "Meta")
-    torch.library.register_vmap(f"msprobe::{name}", _not_batched, lib=library)
+    torch.library.register_vmap(f"{NAMESPACE}::{name}", _not_batched, lib=library)
 
 
 def _nothing(*_: object) -> None:

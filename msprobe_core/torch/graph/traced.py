@@ -116,11 +116,13 @@ class ModuleHooks:
 
 
 class GraphCalls(TorchFunctionMode):
-    """Records calls of torch's API, in compiled code and outside of it."""
+    """Records calls of torch's API, in compiled code and outside of it; with `late_only` in what
+    inductor compiles alone.
+    """
 
-    def __init__(self, risk_level: str) -> None:
+    def __init__(self, risk_level: str, late_only: bool = False) -> None:
         super().__init__()
-        self.risk_level = risk_level
+        self.risk_level, self.late_only = risk_level, late_only
 
     def __torch_function__(
         self,
@@ -130,18 +132,27 @@ class GraphCalls(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401 - the result of any function of torch
         kwargs = kwargs or {}
+        if self.late_only and not (_is_compiling() and marks_late()):
+            return func(*args, **kwargs)
         if _is_compiling():
             site = traced_site(func, self.risk_level)
         else:
             site = -1 if is_tracing() else eager_site(func, args, self.risk_level)
         if site < 0:
             return func(*args, **kwargs)
-        return _record(site, func, args, kwargs)
+        return record_call(site, func, args, kwargs)
 
 
-def _record(
-    site: int, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+def record_call(
+    site: int,
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    shown: tuple[Any, ...] | None = None,
 ) -> Any:  # noqa: ANN401
+    """Run a call and record what it is given, what it puts out, and the gradients of that; `shown`
+    are the arguments that have a place, if not all have.
+    """
     places: list[str] = []
     late = _is_compiling() and marks_late()
 
@@ -158,7 +169,7 @@ def _record(
         elif x.requires_grad:
             x.register_hook(lambda g: torch.ops.msprobe.call_gradient(g, site, place))
 
-    _each(args, "input_args", value, 0)
+    _each(args if shown is None else shown, "input_args", value, 0)
     _each(kwargs, "input_kwargs", value, 0)
     result = func(*args, **kwargs)
     results = result if isinstance(result, tuple) else (result,)

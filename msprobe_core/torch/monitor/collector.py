@@ -19,7 +19,8 @@ from msprobe_core.report import say
 from msprobe_core.torch.monitor import clipping
 from msprobe_core.torch.monitor.activations import ActivationWatch, Lanes
 from msprobe_core.torch.monitor.lane import Lane
-from msprobe_core.torch.monitor.parameters import Optimizer, ParameterWatch
+from msprobe_core.torch.monitor.optimizer_steps import Optimizer, around_step
+from msprobe_core.torch.monitor.parameters import ParameterWatch
 from msprobe_core.torch.monitor.settings import Settings
 from msprobe_core.torch.record.entries import untraced
 
@@ -62,13 +63,9 @@ class Collector:
         """Follow an optimizer; anything that has `step` and `param_groups`."""
         number = len(self._optimizers)
         self._optimizers.append(optimizer)
-        before = self.guarded(lambda *_: self._before(number), counts=True)
-        after = self.guarded(lambda *_: self._after(number), counts=True)
-        if isinstance(optimizer, torch.optim.Optimizer):
-            self._ends.append(optimizer.register_step_pre_hook(before).remove)
-            self._ends.append(optimizer.register_step_post_hook(after).remove)
-        else:
-            self._ends.append(_wrap_step(optimizer, before, after))
+        before = self.guarded(lambda: self._before(number), counts=True)
+        after = self.guarded(lambda: self._after(number), counts=True)
+        self._ends.append(around_step(optimizer, before, after))
 
     def begin(self) -> None:
         """Finish a step that only waits for its loss; whatever begins the next one calls it."""
@@ -186,19 +183,3 @@ class Collector:
         except Exception as error:  # other ranks may wait for what this one holds
             self._fail(error)
             return empty_rows(self._parameters.places), empty_rows(0)
-
-
-def _wrap_step(
-    optimizer: Optimizer, before: Callable[..., None], after: Callable[..., None]
-) -> Callable[[], None]:
-    """Surround `step` of an optimizer without hooks; what is returned undoes it."""
-    original = optimizer.step
-
-    def step(*args: object, **kwargs: object) -> object:
-        before()
-        result = original(*args, **kwargs)
-        after()
-        return result
-
-    optimizer.step = step
-    return lambda: setattr(optimizer, "step", original)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from msprobe_core.monitor.moments import SIZE, SQUARES, SUM, Rows, empty_rows, s
 from msprobe_core.monitor.targets import TargetBook
 from msprobe_core.report import say
 from msprobe_core.torch.monitor.followed_modules import clean_name
+from msprobe_core.torch.monitor.optimizer_steps import Optimizer
 from msprobe_core.torch.monitor.ratio import UpdateRatios
 from msprobe_core.torch.monitor.settings import Settings
 from msprobe_core.torch.monitor.shards import (
@@ -31,13 +32,6 @@ _STATE = {
     "exp_avg_sq": ("exp_avg_sq", "square_avg", "sum"),
 }
 """What optimizers of torch call the first and the second moment of the gradient."""
-
-
-class Optimizer(Protocol):
-    """What is needed of an optimizer; `state` where it has one."""
-
-    param_groups: list[dict[str, Any]]
-    step: Callable[..., object]
 
 
 class ParameterWatch:

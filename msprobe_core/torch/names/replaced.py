@@ -65,12 +65,31 @@ def _recorded_names() -> tuple[tuple[str, object, str], ...]:
     )
 
 
+def _own_of_python() -> Iterator[tuple[tuple[str, str], FunctionType]]:
+    for prefix, namespace, name in _recorded_names():
+        member = getattr(namespace, name, None)
+        if type(member) is FunctionType and is_torchs_own(member):
+            yield (prefix, name), member
+
+
+_OWN = dict(_own_of_python())
+"""What stood at a recorded name when this was imported, of torch's own functions in Python.
+
+What was replaced by then is searched for among all objects; in a process that froze those
+(`gc.freeze`, as servers do) the search finds nothing.
+"""
+_OWN_BY_CODE = {function.__code__: function for function in _OWN.values()}
+
+
 def original_member(prefix: str, name: str) -> Function | None:
     """Torch's own function of that name, where the name holds a replacement."""
     compiled = {"Tensor": torch._C.TensorBase, "Functional": torch._C._nn}
     own = getattr(compiled.get(prefix, torch._C._VariableFunctions), name, None)
     if own is not None:
         return own  # type: ignore[no-any-return]
+    known = _OWN.get((prefix, name))
+    if known is not None:
+        return known
     # By type: asking for the class of a lazy object, as isinstance does, would run its code.
     functions = (each for each in gc.get_objects() if type(each) is FunctionType)
     qualified = f"Tensor.{name}" if prefix == "Tensor" else name
@@ -130,6 +149,8 @@ def _function_of(code: CodeType) -> Function | None:
     for outer, info in branches.items():
         if code in (info["if_true"].__code__, info["if_false"].__code__):
             return outer
+    if code in _OWN_BY_CODE:
+        return _OWN_BY_CODE[code]
     holders = [each for each in gc.get_referrers(code) if type(each) is FunctionType]
     return next((each for each in holders if each.__code__ is code), None)
 

@@ -38,7 +38,7 @@ _EXPOSES_MEMORY = frozenset({"numpy"})
 _RESIZES = frozenset({"resize_", "resize_as_"})
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-_Begun = tuple[Api, str, ModuleCall | None, Entry | None, int]
+Begun = tuple[Api, str, ModuleCall | None, Entry | None, int]
 """A call that runs: its API, its name without direction, where it stands, its entry, and the number
 that the first graph node made in it will get.
 """
@@ -194,7 +194,7 @@ class CallMode(TorchFunctionMode):
         size = self._trace.safely(api.owner, _elements, call[0]) if resizes else None
         local.quiet += 1
         try:
-            result = func(*call[0], **call[1])
+            result = self._run(begun, func, call)
         except BaseException:
             local.quiet -= 1
             self._end(begun, written[0])
@@ -212,7 +212,12 @@ class CallMode(TorchFunctionMode):
         self._end(begun, written[0], result)
         return result
 
-    def _begin(self, api: Api, written: Arguments, caller: FrameType | None) -> _Begun | None:
+    def _run(self, begun: Begun | None, func: Callable[..., Any], call: Arguments) -> Any:  # noqa: ANN401
+        """The call itself, which whoever records more than calls surrounds."""
+        del begun
+        return func(*call[0], **call[1])
+
+    def _begin(self, api: Api, written: Arguments, caller: FrameType | None) -> Begun | None:
         trace, local = self._trace, self._threads.local
         try:
             parent = local.running[-1] if local.running else self._around(caller)
@@ -228,7 +233,7 @@ class CallMode(TorchFunctionMode):
         """Where a call stands that no running module makes: a region, or a user's own backward."""
         return self._regions.region_of(caller) or self._gradients.running_backward()
 
-    def _end(self, begun: _Begun | None, args: tuple[Any, ...], *result: Any) -> None:  # noqa: ANN401
+    def _end(self, begun: Begun | None, args: tuple[Any, ...], *result: Any) -> None:  # noqa: ANN401
         """Record the result of a call; without one it has raised."""
         if begun is None:
             return
@@ -287,7 +292,7 @@ class CallMode(TorchFunctionMode):
 
     def _begin_unlisted(
         self, api: Api, args: tuple[Any, ...], kwargs: dict[str, Any], caller: FrameType
-    ) -> _Begun | None:
+    ) -> Begun | None:
         trace, local = self._trace, self._threads.local
         try:
             parent = local.running[-1] if local.running else self._around(caller)
@@ -301,7 +306,7 @@ class CallMode(TorchFunctionMode):
 
     def _end_unlisted(
         self,
-        begun: _Begun,
+        begun: Begun,
         func: Callable[..., Any],
         args: tuple[Any, ...],
         result: Any,  # noqa: ANN401

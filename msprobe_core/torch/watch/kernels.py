@@ -7,10 +7,8 @@ allocations compute nothing and are left out.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from types import FrameType
 from typing import Any
 
 import torch
@@ -20,10 +18,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.trace import Trace
 from msprobe_core.torch.memory.unwritten import mark_overwritten
-from msprobe_core.torch.names.api_table import Api
 from msprobe_core.torch.record.entries import close_forward, write_input, write_list, write_output
 from msprobe_core.torch.watch import long_graphs
-from msprobe_core.torch.watch.calls import Arguments, CallMode
+from msprobe_core.torch.watch.calls import Arguments, Begun, CallMode
 from msprobe_core.torch.watch.graph import node_of, tensors_in
 from msprobe_core.torch.watch.npu_kernels import NpuKernels
 
@@ -40,33 +37,15 @@ class KernelCalls(CallMode):
 
     def __init__(self, *given: Any, own: NpuKernels | None = None) -> None:  # noqa: ANN401
         super().__init__(*given)
-        self._of_thread = threading.local()
         self._own = own
 
-    def record(
-        self,
-        api: Api,
-        func: Callable[..., Any],
-        call: Arguments,
-        written: Arguments,
-        caller: FrameType | None,
-    ) -> Any:  # noqa: ANN401
-        """Run one API call, and record it with its kernels."""
+    def _run(self, begun: Begun | None, func: Callable[..., Any], call: Arguments) -> Any:  # noqa: ANN401
+        if begun is None or begun[3] is None:
+            return super()._run(begun, func, call)
+        with self._kernels_of(_call_of(begun), begun[3].stack):
+            return super()._run(begun, func, call)
 
-        def watched(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-            begun = self._of_thread.begun
-            if begun is None or begun[3] is None:
-                return func(*args, **kwargs)
-            with self._kernels_of(_call_of(begun), begun[3].stack):
-                return func(*args, **kwargs)
-
-        return super().record(api, watched, call, written, caller)
-
-    def _begin(self, api: Api, written: Arguments, caller: FrameType | None) -> Any:  # noqa: ANN401
-        begun = self._of_thread.begun = super()._begin(api, written, caller)
-        return begun
-
-    def _end(self, begun: Any, args: tuple[Any, ...], *result: Any) -> None:  # noqa: ANN401
+    def _end(self, begun: Begun | None, args: tuple[Any, ...], *result: Any) -> None:  # noqa: ANN401
         super()._end(begun, args, *result)
         if begun is not None and begun[3] is not None and result:
             self._trace.safely(begun[1], self._watch_backward, begun, result[0])
@@ -76,7 +55,7 @@ class KernelCalls(CallMode):
             return _dumped(self._trace, self._own, call.forward)
         return _Kernels(self._trace, call, stack)
 
-    def _watch_backward(self, begun: Any, result: object) -> None:  # noqa: ANN401
+    def _watch_backward(self, begun: Begun, result: object) -> None:
         if not self._trace.selection.backward:
             return
         call = _call_of(begun)
@@ -128,7 +107,7 @@ class _Kernels(TorchDispatchMode):
         if not is_kernel(func):
             return None
         trace, operator = self._trace, func.overloadpacket.__name__
-        owner = f"{PREFIX if func.namespace == 'aten' else func.namespace}.{operator}"
+        owner = operator_name(func)
         # Both directions count as one: a kernel of the backward pass is no other's backward.
         name = f"{owner}.{trace.next_call(owner)}"
         args, kwargs = mark_overwritten(operator, args, kwargs)
@@ -200,6 +179,12 @@ def is_kernel(func: Any) -> bool:  # noqa: ANN401 - torch.ops.….…
     return any("Tensor" in str(each.type) for each in func._schema.returns)
 
 
+def operator_name(func: Any) -> str:  # noqa: ANN401 - torch.ops.….…
+    """The name of an operator's entries, without number and direction."""
+    prefix = PREFIX if func.namespace == "aten" else func.namespace
+    return f"{prefix}.{func.overloadpacket.__name__}"
+
+
 def _overwritten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[object]:  # noqa: ANN401
     """The arguments that an operator writes, by its schema."""
     if not func._schema.is_mutable:
@@ -209,7 +194,7 @@ def _overwritten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> li
     return [given[name] for name in writes if name in given]
 
 
-def _call_of(begun: Any) -> ModuleCall:  # noqa: ANN401 - a call that runs
+def _call_of(begun: Begun) -> ModuleCall:
     """A call as what its kernels stand in."""
     _, name, parent, _, _ = begun
     return ModuleCall(f"{name}.forward", f"{name}.backward", parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -109,3 +110,22 @@ def test_an_update_below_the_resolution_of_its_weight_is_no_difference(tmp_path:
         write_steps(tmp_path / name, values, range(100), kind="ratio")
     verdict = compare_runs(TrendRun(tmp_path / "problem"), TrendRun(tmp_path / "benchmark"))
     assert verdict.verdict == "noise"
+
+
+@pytest.mark.parametrize("fault", [None, 20, 527, 528, 700, 1039, 1040])
+def test_steps_are_judged_alike_wherever_a_stretch_of_them_begins(
+    monkeypatch: pytest.MonkeyPatch, fault: int | None
+) -> None:
+    keys = [*KEYS, *(("param", f"layers.{i}.weight") for i in range(6))]
+    chance = np.random.default_rng(4)
+    a = np.ones((1200, len(keys)))
+    b = 2.0 ** (1e-5 * chance.standard_normal(a.shape).cumsum(0))
+    if fault is not None:
+        b[fault:, 1] *= 1.2
+    monkeypatch.setattr("builder.series.parting._STRETCH", 8192)
+    whole = first_divergence(keys, np.arange(len(a)), a, b)
+    assert (whole.step, whole.verdict) == (fault, "noise" if fault is None else "parts")
+    monkeypatch.setattr("builder.series.parting._STRETCH", 512)
+    parts = first_divergence(keys, np.arange(len(a)), a, b)
+    assert replace(parts, band=0.0) == replace(whole, band=0.0)
+    assert parts.band == pytest.approx(whole.band, rel=1e-9)

@@ -270,7 +270,9 @@ def test_statistics_are_kept_apart(tmp_path: Path) -> None:
 def test_what_is_fetched_beforehand_is_what_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: int, columns: list[int]
 ) -> None:
-    """Each span holds, behind a header, numbers of the statistic that was asked for."""
+    """Each span holds, behind a header, numbers of the statistic that was asked for; what was not
+    asked for is not even opened, since that waits for the disk.
+    """
     write_steps(tmp_path, some_values(SEGMENT, 80), range(SEGMENT))
     asked: list[tuple[Path, list[tuple[int, int]]]] = []
     monkeypatch.setattr(
@@ -278,6 +280,9 @@ def test_what_is_fetched_beforehand_is_what_is_read(
     )
     segment = Segment(tmp_path / "rank0" / "a0", 0, SEGMENT - 1, True)
     number = STATISTICS.index("norm")
+    opened: list[Path] = []
+    load = np.load
+    monkeypatch.setattr(np, "load", lambda path, **how: opened.append(path) or load(path, **how))
     segment.expect(number, np.asarray(columns), level)
     (path, spans), header = asked[0], 128
     fetched = {
@@ -293,6 +298,7 @@ def test_what_is_fetched_beforehand_is_what_is_read(
     )
     assert read is not None
     assert set(read.ravel()) <= fetched
+    assert opened == [path]
 
 
 def test_a_system_that_cannot_fetch_beforehand_reads_the_same(

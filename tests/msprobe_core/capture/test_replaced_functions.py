@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -126,13 +127,19 @@ def _fresh_tables() -> Iterator[None]:
     call_sites.cache_clear()
 
 
-@pytest.mark.parametrize("when", ["before any table", "before start", "while recording"])
+WHEN = ("before any table", "after all objects are frozen", "before start", "while recording")
+"""Servers freeze what they have loaded (`gc.freeze`): the collector shows nothing of it then."""
+
+
+@pytest.mark.parametrize("when", WHEN)
 @pytest.mark.parametrize("case", FAMILY)
 def test_results_are_those_without_recording(
     case: str, when: str, debugger: Make, dumps: Read, monkeypatch: Patch
 ) -> None:
     owner, name, replace, entry, call = FAMILY[case]
-    if when != "before any table":
+    if when == "after all objects are frozen":
+        gc.freeze()
+    elif when != "before any table":
         call_sites("FOCUS")
     replacement = replace(getattr(owner, name))
     with monkeypatch.context() as patch:

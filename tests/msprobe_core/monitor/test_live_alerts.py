@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,13 +27,18 @@ def octaves(steps: int = 200) -> NDArray[np.float64]:
     return spread * np.random.default_rng(0).standard_normal((steps, len(TARGETS)))
 
 
-def alerts(values: NDArray[np.float64]) -> list[Alert]:
-    """What a watch says of values [step][target]."""
+def alerts(
+    values: NDArray[np.float64],
+    targets: Sequence[TrendTarget] = TARGETS,
+    sizes: Mapping[int, int] = MappingProxyType({}),
+) -> list[Alert]:
+    """What a watch says of values [step][target], root mean squares; `sizes` by column, else 64."""
     watch, found = AlertWatch(), []
     for step, row in enumerate(values):
-        table = np.zeros((len(STATISTICS), len(TARGETS)), np.float32)
-        table[STATISTICS.index("norm")], table[STATISTICS.index("size")] = row, row != ABSENT
-        found += watch.step(step, TARGETS if step == 0 else [], table)
+        table = np.zeros((len(STATISTICS), len(targets)), np.float32)
+        size = [sizes.get(column, 64) for column in range(len(targets))] * (row != ABSENT)
+        table[STATISTICS.index("norm")], table[STATISTICS.index("size")] = row * size**0.5, size
+        found += watch.step(step, targets if step == 0 else [], table)
     return found
 
 
@@ -136,3 +144,35 @@ def test_one_hard_sample_of_a_learnt_loss_is_no_alert_unless_it_stays() -> None:
         changed = values.copy()
         changed[250 : 250 + steps, loss] += raised
         assert said(alerts(2**changed)) == [(told, "jump", "loss0")]
+
+
+def test_an_update_that_its_weight_cannot_hold_is_no_signal() -> None:
+    """A bias before batch norm: its gradient is rounding, few elements change by their last bit."""
+    targets = [TrendTarget("ratio", f"ratio{i}", place=i) for i in range(6)]
+    values = 2 ** (0.3 * np.random.default_rng(0).standard_normal((200, 6)))
+    values[:, 0] *= 3.5e-10
+    values[:, 1:] *= 1e-4
+    values[FAULT : FAULT + 3, 0] *= 100
+    assert alerts(values, targets) == []
+    values[FAULT : FAULT + 3, 0] *= 1000
+    assert said(alerts(values, targets)) == [(FAULT, "jump", "ratio0")]
+
+
+def test_a_gradient_of_two_elements_passes_through_zero_and_one_of_many_does_not() -> None:
+    values = 0.3 * octaves()
+    column = COLUMN["grad3"]
+    values[FAULT : FAULT + 4, column] -= 4.5
+    for size, told in ((2, []), (64, [(FAULT + 2, "vanishes", "grad3")])):
+        assert said(alerts(2**values, sizes={column: size})) == told
+
+
+def test_what_one_hard_sample_of_a_learnt_loss_makes_of_gradients_is_no_alert_either() -> None:
+    values = 0.1 * octaves(300)
+    gradients = [COLUMN[f"grad{i}"] for i in range(COUNT["grad"])]
+    values[:, COLUMN["loss0"]] -= np.clip((np.arange(300) - 20) / 6, 0, 10)
+    values[250:253, gradients] += [[6], [4], [1]]
+    assert said(alerts(2**values)) == [(250, "jump", "grad0")]
+    values[250, COLUMN["loss0"]] += 6
+    assert said(alerts(2**values)) == []
+    values[250:270, gradients[5]] += 4
+    assert said(alerts(2**values)) == [(253, "jump", "grad5")]

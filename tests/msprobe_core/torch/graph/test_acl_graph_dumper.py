@@ -112,9 +112,9 @@ def test_list_takes_parts_of_names_in_any_case(
     target.step()
     (dump,) = read_rank_dumps(tmp_path / "dump")
     assert dump.names == [
-        "Functional.gelu.0.forward",
+        "Aten.gelu.0.forward",
         "Module.layers.0.act.GELU.forward.0",
-        "Functional.gelu.1.forward",
+        "Aten.gelu.1.forward",
         "Module.layers.1.act.GELU.forward.0",
     ]
 
@@ -160,6 +160,44 @@ def test_what_graph_mode_does_not_have_is_refused(
         dumper().start(None)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("level", ["L1", "mix"])
+def test_operators_of_a_compiled_graph_are_recorded_as_they_run(
+    backend: str, level: str, dumper: Callable[..., AclGraphDumper], tmp_path: Path
+) -> None:
+    model = language()
+    target = dumper(level=level)
+    target.start(model)
+    run = torch.compile(model, backend=backend, fullgraph=True)
+    with torch.no_grad():
+        for _ in range(2):
+            found = run(batch() + 0)  # outside of the model: not recorded
+            target.step()
+        target.close()
+        assert torch.equal(found, model(batch()))
+    first, second = read_rank_dumps(tmp_path / "dump")
+    assert first.names == second.names
+    calls = [name for name in first.names if name.startswith("Aten.")]
+    assert ("Module.layers.1.Block.forward.0" in first.names) == (level == "mix")
+    assert len(calls) == len([n for n in first.names if not n.startswith("Module.")])
+    assert {"Aten.embedding.0.forward", "Aten.gelu.1.forward", "Aten.mean.1.forward"} <= {*calls}
+    assert not any("view" in name or ".t." in name for name in calls)
+    gelu = first.data["Aten.gelu.1.forward"]
+    exact = torch.nn.functional.gelu(model.layers[1].up(inner(model)))  # type: ignore[union-attr,index]
+    assert gelu["output"][0]["Norm"] == pytest.approx(exact.norm().item(), rel=1e-5)
+    if level == "mix":
+        assert first.construct["Aten.gelu.1.forward"] == "Module.layers.1.act.GELU.forward.0"
+    assert "models.py" in str(first.stack_of("Aten.gelu.1.forward"))
+
+
+def inner(model: Language) -> Tensor:
+    """What the last layer's first product reads."""
+    x = model.layers[0](model.embed(batch()))
+    last: Any = model.layers[1]
+    out: Tensor = x + last.attention(last.norm(x))
+    return out
+
+
 @pytest.mark.parametrize("backend", [None, "eager", "aot_eager"])
 def test_acl_save_writes_one_file_a_run_and_returns_the_tensor(
     backend: str | None, tmp_path: Path
@@ -177,17 +215,18 @@ def test_acl_save_writes_one_file_a_run_and_returns_the_tensor(
     assert [each.tolist() for each in saved] == [[0.0] * 3, [2.0] * 3]
 
 
+@pytest.mark.parametrize(("level", "sample"), [("L0", "bench"), ("mix", "mix")])
 def test_a_program_of_mindstudio_probes_leaves_its_names_and_values(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    level: str, sample: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     samples = Path(__file__).resolve().parents[3] / "samples"
     program = str(samples / "programs" / "captured.py")
-    monkeypatch.setattr("sys.argv", [program, str(tmp_path / "dump"), "L0"])
+    monkeypatch.setattr("sys.argv", [program, str(tmp_path / "dump"), level])
     run = runpy.run_path(program, run_name="__main__")
     run["dumper"].close()
     ours, _ = read_rank_dumps(tmp_path / "dump")
     theirs = json.loads(
-        next((samples / "msprobe-26.2.0/captured/bench").rglob("*.json")).read_text()
+        next((samples / f"msprobe-26.2.0/captured/{sample}").rglob("*.json")).read_text()
     )
     assert sorted(ours.names) == sorted(theirs["data"])
     for name, entry in theirs["data"].items():

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from msprobe_core.torch.graph.graph_capture import GraphCapture as Recording
 from msprobe_core.torch.graph.log import GraphLog, Row
+from msprobe_core.torch.graph.operator_calls import OperatorCalls
 from msprobe_core.torch.graph.sites import OWNERS
 from tests.msprobe_core.torch.graph.graph_capture import GraphCapture, HostCallError
 from tests.msprobe_core.torch.graph.models import Language, batch, language
@@ -20,7 +21,7 @@ CPU = torch.device("cpu")
 def recording(rows: int = 1000) -> Recording:
     log = GraphLog()
     log.prepare(CPU, rows)
-    return Recording(modules=True, calls=False, root=True, log=log)
+    return Recording(modules=True, calls=False, served=True, log=log)
 
 
 @pytest.fixture
@@ -90,6 +91,23 @@ def test_each_replay_appends_rows_with_its_own_values(recorded: Recording) -> No
     assert all(row.sketch for row in rows if row.note.kind == "value" and row.note.dtype)
 
 
+def test_operators_are_captured_with_the_modules_that_run_them(recorded: Recording) -> None:
+    model = language()
+    recorded.start(model)
+    with torch.no_grad(), GraphCapture() as graph, OperatorCalls():
+        model(batch())
+    recorded.log.take()
+    with torch.no_grad():
+        graph.replay()
+    places = [
+        (OWNERS[row.owner].path or OWNERS[row.owner].kind, row.note.place)
+        for row in recorded.log.take()
+        if row.note.kind == "value"
+    ]
+    at = places.index(("layers.1.act", "output/0"))
+    assert places[at - 2 : at] == [("Aten.gelu", "input_args/0"), ("Aten.gelu", "output/0")]
+
+
 def test_flags_are_read_at_replay(recorded: Recording) -> None:
     model = language()
     recorded.start(model)
@@ -133,7 +151,7 @@ def test_numbers_of_the_table_are_those_of_the_host(recorded: Recording) -> None
         model(batch())
     table = recorded.log.take()
     recorded.close()
-    host = Recording(modules=True, calls=False, root=True, log=GraphLog())
+    host = Recording(modules=True, calls=False, served=True, log=GraphLog())
     host.start(model)
     with torch.no_grad():
         model(batch())

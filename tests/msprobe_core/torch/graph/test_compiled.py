@@ -273,6 +273,21 @@ def test_modules_without_a_record_are_named(
     assert "1 of 19 modules left no record in this step: spare" in capsys.readouterr().err
 
 
+def test_each_of_several_models_has_its_place_in_all_names(
+    record: Callable[..., PrecisionDebugger], tmp_path: Path
+) -> None:
+    for name, settings in (("eager", {}), ("graph", {"capture": "graph"})):
+        models = [nn.Linear(3, 3), nn.Sequential(nn.Linear(3, 3), nn.GELU())]
+        debugger = record(name, **settings)
+        debugger.start(model=models)
+        models[1](models[0](torch.ones(2, 3))).sum().backward()
+        debugger.step()
+        debugger.close()
+    (eager,), (graph,) = (read_rank_dumps(tmp_path / name) for name in ("eager", "graph"))
+    assert sorted(graph.names) == sorted(eager.names)
+    assert "Module.1.0.Linear.parameters_grad.0" in graph.names
+
+
 def test_what_cannot_be_measured_does_not_reach_the_run(
     record: Callable[..., PrecisionDebugger], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
