@@ -1,7 +1,7 @@
 """Compiles the kernel that measures tensors on the CPU, where there is a C compiler.
 
 `python build_backend/kernel.py` does the same as an install does. Without a compiler the package
-measures by torch's reductions.
+measures by reductions of the frameworks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "msprobe_core" / "torch" / "measure" / "one_pass.c"
+SOURCE = ROOT / "msprobe_core" / "values" / "one_pass.c"
 LIBRARY = SOURCE.with_name("libone_pass.so")
 _FLAGS = ("-O3", "-std=gnu11", "-shared", "-fPIC")
 

@@ -35,11 +35,11 @@ def describe(pair: Pair) -> str:
     return f"{pair.device.device}{compiled} against {other}"
 
 
-def set_jit(*, jit_compile: bool) -> None:
-    """What -j does: an NPU compiles operators just in time, or uses binaries."""
+def compile_operators() -> None:
+    """What -j does: an NPU compiles operators just in time instead of using binaries."""
     npu = getattr(torch, "npu", None)
     if npu is not None:
-        npu.set_compile_mode(jit_compile=jit_compile)
+        npu.set_compile_mode(jit_compile=True)
 
 
 def _place(name: str) -> Place:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import torch
 
 from msprobe.acc_check.inputs import Inputs
-from msprobe.acc_check.plan import Call
+from msprobe.acc_check.plan import Call, Record
 
 Watch = Callable[[set[int]], AbstractContextManager[object]]
 
@@ -82,24 +82,30 @@ class Operator(Protocol):
         """The call as PyTorch would write it."""
 
 
-class Framework(Protocol):
+@dataclass(frozen=True, slots=True)
+class Framework:
     """One of PyTorch and MindSpore; made in the process that runs the calls."""
 
     warm_up: Call
-    """A call that makes the framework load what it loads with the first one."""
+    """What makes it load its libraries, which it does with its first call."""
+    find: Callable[[Call], Operator]
+    """The operator of a call; raises NotReproducible where there is none, or no reference."""
+    choose_pair: Callable[[Sequence[str], int, str, int], Pair]
+    """The pair of a worker, by devices, which are given out in turn, its number, reference, seed.
 
-    def find(self, call: Call) -> Operator:
-        """The operator of a call; raises NotReproducible where there is none, or no reference."""
+    Without devices it is the first accelerator, on a machine that has none the CPU. Raises
+    InputError for a device that is not there.
+    """
+    describe: Callable[[Pair], str]
+    """One line: what is compared with what."""
+    compile_operators: Callable[[], None]
+    """What -j does; raises InputError where the device knows no such thing."""
 
-    def choose_pair(self, devices: Sequence[str], number: int, reference: str, seed: int) -> Pair:
-        """The pair of worker `number`; devices are given out in turn.
 
-        Without any it is the first accelerator, on a machine that has none the CPU. Raises
-        InputError for a device that is not there.
-        """
-
-    def describe(self, pair: Pair) -> str:
-        """One line: what is compared with what."""
-
-    def compile_operators(self) -> None:
-        """What -j does; raises InputError where the device knows no such thing."""
+def product_of_matrices(prefix: str, tensor: Record) -> Call:
+    """A product of two matrices, forward and backward, as a framework records its `tensor`."""
+    made = {"dtype": "Float32", "shape": [64, 64], **tensor}
+    given = {**made, "Max": 1.0, "Min": -1.0}
+    forward = {"input_args": [given, given], "input_kwargs": {}, "output": [made]}
+    backward = {"input": [given], "output": [given, given]}
+    return Call(f"{prefix}.matmul.0", prefix, "matmul", forward, backward)

@@ -102,9 +102,9 @@ def _bench(number: int, setup: Setup) -> _Bench:
 
 def _load(name: FrameworkName) -> Framework:
     if name == "mindspore":
-        from msprobe.acc_check.mindspore.mindspore_framework import MindSpore
+        from msprobe.acc_check.mindspore.mindspore_framework import MINDSPORE
 
-        return MindSpore()
+        return MINDSPORE
     from msprobe.acc_check.pytorch import PYTORCH
 
     return PYTORCH

@@ -36,38 +36,6 @@ class ValueBook(Records, Protocol):
         """Note that a tensor, or those in a container, may just have been written."""
         ...
 
-    def given_away(self, value: object) -> None:
-        """Note that somebody can from now on write a tensor, or those in a container, unseen."""
-        ...
-
-    def arrives(self, value: object, work: object) -> None:
-        """Note that a collective writes tensors until its work is done."""
-        ...
-
-    def arrived(self, value: object) -> None:
-        """Note that the collective that writes these tensors has been waited for."""
-        ...
-
-    def stored(self, storage: Any) -> None:  # noqa: ANN401
-        """Note that a storage was written as such."""
-        ...
-
-    def allocated(self, tensor: Any) -> None:  # noqa: ANN401
-        """Note that a tensor's memory was not written yet."""
-        ...
-
-    def look_closely(self, closely: bool) -> None:
-        """From now on look at every byte before a record is used again, or no longer."""
-        ...
-
-    def forget_records(self) -> None:
-        """Reuse no record made so far."""
-        ...
-
-    def forget_gradients(self) -> None:
-        """Reuse no record made so far; what a backward pass has put out is something else now."""
-        ...
-
     def forget_all(self) -> None:
         """Hold nothing of the step any more."""
         ...

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
 import threading
 from pathlib import Path
 from types import CodeType, FrameType
@@ -15,8 +16,21 @@ from types import CodeType, FrameType
 from msprobe_core.values.text import quoted
 
 _OWN = f"{Path(__file__).parent.parent}{os.sep}"  # the folder of this package
+_PACKAGES = ("msprobe_core", "msprobe")
 StackKey = tuple[int, ...]
 """Identity of the code and offset in it, for each frame; at the end the stack below, or -1."""
+
+
+def users_frame() -> FrameType | None:
+    """The frame of the code that has called this package; None where there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_of_package(frame):
+        frame = frame.f_back
+    return frame
+
+
+def _is_of_package(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _PACKAGES
 
 
 class StackBook:

@@ -5,7 +5,6 @@ It hands finished entries to the step's files; nothing here touches the model.
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from msprobe_core.capture.entry import Entry, ModuleCall, Waiting, entry_text
 from msprobe_core.capture.framework import ValueBook
 from msprobe_core.capture.output import StackGroup, StepOutput
 from msprobe_core.capture.selection import Selection
-from msprobe_core.capture.stacks import StackBook
+from msprobe_core.capture.stacks import StackBook, users_frame
 from msprobe_core.config import Config
 from msprobe_core.values.arguments import ArgumentWriter
 from msprobe_core.values.text import quoted
@@ -103,10 +102,7 @@ class Trace:
 
     def capture_caller(self) -> int:
         """The number of the stack that begins where the user's code called this package."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and _is_own(frame):
-            frame = frame.f_back
-        return self.capture_stack(frame, None)
+        return self.capture_stack(users_frame(), None)
 
     def place_forward(self, name: str, parent: ModuleCall | None) -> None:
         """Note where a forward call stands, and its parents if they are new."""
@@ -155,6 +151,8 @@ class Trace:
         `early_only` writes up to the last entry of a module without input gradients: its
         parameters' gradients follow it, while those of other modules precede.
         """
+        if not self._waiting:
+            return
         with self.lock:
             ready = [w for w in self._waiting if node is None or w.node != node]
             if early_only:
@@ -254,10 +252,3 @@ class Trace:
         return entry.abnormal or any(
             part.abnormal for part in entry.parts if not isinstance(part, str)
         )
-
-
-_OWN = ("msprobe_core", "msprobe")
-
-
-def _is_own(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _OWN

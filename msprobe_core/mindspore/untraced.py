@@ -6,8 +6,6 @@ Read in MindSpore 2.7.1 to 2.10.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -29,14 +27,17 @@ class _Own(threading.local):
 _own = _Own()
 
 
-@contextmanager
-def untraced() -> Iterator[None]:
+class Untraced:
     """What this thread runs inside is recorded by nobody."""
-    _own.depth += 1
-    try:
-        yield
-    finally:
+
+    def __enter__(self) -> None:
+        _own.depth += 1
+
+    def __exit__(self, *raised: object) -> None:
         _own.depth -= 1
+
+
+untraced = Untraced()
 
 
 def is_recording_itself() -> bool:
@@ -50,7 +51,7 @@ def summed(one: Any, other: Any) -> Any:  # noqa: ANN401
     On the CPU NumPy adds: to the same bits, since one addition is rounded once, and without a
     kernel of MindSpore's that would be waited for in the middle of its backward pass.
     """
-    with untraced(), _no_grad():
+    with untraced, _no_grad():
         if get_context("device_target") == "CPU":
             arrays = one.asnumpy(), other.asnumpy()
             if all(array.dtype.kind == "f" for array in arrays):

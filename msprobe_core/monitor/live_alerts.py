@@ -23,7 +23,16 @@ from numpy.typing import NDArray
 
 from msprobe_core.format.alerts import Alert
 from msprobe_core.format.series import STATISTICS, TrendTarget
-from msprobe_core.monitor.own_past import NEW_LEVEL, RECENT, WINDOW, Floats, Mask, OwnPast, Places
+from msprobe_core.monitor.own_past import (
+    NEW_LEVEL,
+    RECENT,
+    WINDOW,
+    Floats,
+    Leaps,
+    Mask,
+    OwnPast,
+    Places,
+)
 from msprobe_core.monitor.presence import Presence
 
 QUIET = 8
@@ -62,7 +71,7 @@ _AT_TIMES_ZERO = frozenset({"ratio"})
 gradient is cut off, the gradient is 0 itself."""
 _LEAST_UPDATE = 2.0**-24
 """Of its weight: half the spacing of float32. A smaller update changes some elements by their last
-bit and leaves the others; how many is chance."""
+bit and leaves the others; how many is chance, so that it counts as none."""
 _MOST_NAMED = 20
 Found = Mapping[int, tuple[str, float]]
 """Which series fire, by their place: what they do, and by how many octaves."""
@@ -88,6 +97,7 @@ class AlertWatch:
         self._presence = Presence()
         self._drifting: set[int] = set()
         self._told: dict[str, int] = {}
+        self._levels: dict[str, int] = {}  # those of them that have a new level since
         self._count = 0
         self._last: dict[str, int] = {}
         self._rates: dict[int, float] = {}  # by column, 0 before the first
@@ -128,7 +138,7 @@ class AlertWatch:
         with np.errstate(all="ignore"):
             values = np.where(there, norm / np.sqrt(size), np.nan)
         values[there & (table[STATISTICS.index("infs")] > 0)] = np.inf
-        values[self._is_update & (values > 0) & (values < _LEAST_UPDATE)] = _LEAST_UPDATE
+        values[self._is_update & (values < _LEAST_UPDATE)] = 0
         return values, there
 
     def _fired(self, values: Floats, octaves: Floats, there: Mask, size: Floats) -> Found:
@@ -144,10 +154,11 @@ class AlertWatch:
         short = leaps.high_for < np.where(self._averaged, np.inf, _LASTING)
         high = leaps.high & ~(self._swings & short & (leaps.off <= _BATCH_JUMP))
         learnt = self._is_learnt(octaves) & (leaps.high_for < _LASTING)
-        if (leaps.high & learnt).any():
+        if (learnt & (leaps.off > _LEAST_JUMP)).any():
             self._hard = self._count
         high &= ~learnt
-        follows = self._follows_a_hard_sample()
+        self._note_levels(leaps)
+        raised, fell = self._follows_a_hard_sample(leaps)
         low = leaps.low & (leaps.low_for >= _LOW_STEPS) & ~self._may_cross(size, leaps.off)
         # An average of many steps has no past before it has seen them.
         young = self._averaged & (self._past.seen < WINDOW)
@@ -156,8 +167,8 @@ class AlertWatch:
         mortal = zero & self._dies & (self._past.seen >= RECENT)
         kinds = (
             ("not finite", there & ~np.isfinite(values)),
-            ("jump", (high | ((shared > 0) & (leaps.moved > _LEAST_JUMP))) & ~(young | follows)),
-            ("vanishes", (low | ((shared < 0) & (leaps.moved < -_LEAST_JUMP))) & ~follows),
+            ("jump", (high | ((shared > 0) & (leaps.moved > _LEAST_JUMP))) & ~(young | raised)),
+            ("vanishes", (low | ((shared < 0) & (leaps.moved < -_LEAST_JUMP))) & ~fell),
             ("dead", mortal & (self._zeros == _ZERO_STEPS)),
             ("missing", self._presence.missing(there) & self._watched),
         )
@@ -177,12 +188,15 @@ class AlertWatch:
         learnt: Mask = self._is_loss & (octaves < self._begun - _ONE_SAMPLE)
         return learnt
 
-    def _follows_a_hard_sample(self) -> Mask:
-        """What the batch with it still makes: gradients soon, averages until it is their normal."""
+    def _follows_a_hard_sample(self, leaps: Leaps) -> tuple[Mask, Mask]:
+        """What the batch with it still raises, and what it lets fall: gradients for a moment,
+        averages that left their past with it until that is their normal, and updates divided by
+        them.
+        """
         since = self._count - self._hard
-        kept = self._swings & (self._averaged | self._is_update)
-        follows: Mask = (self._swings & (since < _LASTING)) | (kept & (since < NEW_LEVEL))
-        return follows
+        kept = self._swings & (self._averaged | self._is_update) & (since < NEW_LEVEL)
+        soon = self._swings & (since < _LASTING)
+        return soon | (kept & (leaps.high_for > since + 1 - _LASTING)), soon | kept
 
     def _may_cross(self, size: Floats, off: Floats) -> Mask:
         """Which are so few signed values that such a fall is passing through zero."""
@@ -229,13 +243,28 @@ class AlertWatch:
             swallowed = name == "finite" and self._is_open("not finite")
             if not group or swallowed:
                 continue
-            if not self._is_open(name):
+            if not self._is_open(name) and not self._is_consequence(group):
                 alerts.append(self._alert(step, group, rate))
             self._last[name] = self._count
         return alerts
 
     def _is_open(self, name: str) -> bool:
         return name in self._last and self._count - self._last[name] <= QUIET
+
+    def _is_consequence(self, group: Found) -> bool:
+        """Whether the first of them is where an alert gave a new level: its past is made anew."""
+        lead = self._targets[min(group, key=lambda i: self._order[i])].name
+        return any(
+            self._count - since <= 2 * WINDOW and _is_related(lead, told)
+            for told, since in self._levels.items()
+        )
+
+    def _note_levels(self, leaps: Leaps) -> None:
+        stayed = (leaps.high_for == NEW_LEVEL) | (leaps.low_for == NEW_LEVEL)
+        for i in np.flatnonzero(stayed).tolist():
+            name = self._targets[i].name
+            if self._count - self._told.get(name, -WINDOW) < WINDOW:
+                self._levels[name] = self._count
 
     def _alert(self, step: int, group: Found, rate: float | None) -> Alert:
         ordered = sorted(group, key=lambda i: self._order[i])
@@ -277,8 +306,7 @@ class AlertWatch:
     def _is_told(self, column: int) -> bool:
         name = self._targets[column].name
         return column in self._drifting or any(
-            self._count - count <= 2 * WINDOW
-            and (told == name or told.startswith(f"{name}.") or name.startswith(f"{told}."))
+            self._count - count <= 2 * WINDOW and _is_related(name, told)
             for told, count in self._told.items()
         )
 
@@ -315,3 +343,8 @@ class AlertWatch:
         self._signed = np.isin(kinds, sorted(_SIGNED))
         self._kinds = [np.flatnonzero(kinds == kind) for kind in sorted(set(kinds))]
         self._split = [np.flatnonzero(np.isin(kinds, sorted(group))) for group in _SPLIT]
+
+
+def _is_related(name: str, other: str) -> bool:
+    """Whether one is the other, or inside of it."""
+    return name == other or name.startswith(f"{other}.") or other.startswith(f"{name}.")

@@ -13,12 +13,12 @@ from msprobe_core.capture.earlier_checksums import entry_of, read_checksums
 from msprobe_core.capture.output import StepOutput
 from msprobe_core.capture.selection import Selection
 from msprobe_core.capture.stacks import StackBook
-from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
 from msprobe_core.config.slices import Slice
 from msprobe_core.errors import LifecycleError
 from msprobe_core.format import SKETCH_VERSION, TENSOR_DIR
 from msprobe_core.report import say
+from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.parallel import parallel_header
 from msprobe_core.torch.record.record_maker import ValueOptions
 from msprobe_core.torch.record.tensor_files import TensorFiles
@@ -59,7 +59,7 @@ class TorchStepRecorder:
         saves = _saves_file(config, selection, step, output.directory.name)
         options = value_options(config)
         self._book = book = TensorBook(options, self._tensors, output.report, saves)
-        self.trace = Trace(config, selection, book, stacks, output)
+        self.trace = MemoryTrace(config, selection, book, stacks, output)
         data_dir = str(self._tensors.directory) if config.task == "tensor" else None
         sketch = SKETCH_VERSION if options.sketch else None
         header = Header("pytorch", config.task, config.level, data_dir, sketch)

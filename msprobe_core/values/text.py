@@ -6,8 +6,12 @@ NaN and infinities are bare tokens, as the dump format has them.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from math import isfinite, isnan
+from struct import pack
 
 _ESCAPED = json.encoder.encode_basestring  # keeps non-ASCII text readable
+_LARGEST = (2 - 2**-23) * 2.0**127  # of float32
 
 
 def number(value: float | bool | None) -> str:
@@ -18,11 +22,11 @@ def number(value: float | bool | None) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return int.__repr__(value)
-    if value != value:  # noqa: PLR0124 - the test for NaN
+    if isfinite(value):
+        return float.__repr__(value)
+    if isnan(value):
         return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    return float.__repr__(value)
+    return "Infinity" if value > 0 else "-Infinity"
 
 
 def quoted(value: str) -> str:
@@ -38,3 +42,15 @@ def quoted(value: str) -> str:
 def typed(type_name: str, value: str) -> str:
     """`{"type": …, "value": …}`; `value` is JSON text already."""
     return f'{{"type": "{type_name}", "value": {value}}}'
+
+
+def sketch_text(projections: Sequence[float]) -> str:
+    """Projections as a JSON member: little-endian float32 in hexadecimal digits.
+
+    What float32 cannot hold becomes the largest number it has.
+    """
+    try:
+        packed = pack("<8f", *projections)
+    except OverflowError:
+        packed = pack("<8f", *(min(max(x, -_LARGEST), _LARGEST) for x in projections))
+    return f', "sketch": "{packed.hex()}"'

@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 pytestmark = pytest.mark.packaging
 
 PAGE = "tb_graph_ascend/static/index.html"
-KERNEL = "msprobe_core/torch/measure/libone_pass.so"
+KERNEL = "msprobe_core/values/libone_pass.so"
 # pip and the build frontends warn of their own matters on stderr; only a failure counts here.
 PLAIN = {key: value for key, value in os.environ.items() if key != "PYTHONWARNINGS"}
 COMPILER = shutil.which("cc") or shutil.which("gcc")
@@ -105,7 +105,7 @@ def test_sdist_carries_sources_and_bundle(sdist: Path) -> None:
     for name in ("package.json", "package-lock.json", "webpack.config.js", "LICENSE", "README.md"):
         assert name in names
     assert "build_backend/bundle_backend.py" in names
-    assert {"build_backend/kernel.py", "msprobe_core/torch/measure/one_pass.c"} <= names
+    assert {"build_backend/kernel.py", "msprobe_core/values/one_pass.c"} <= names
     assert KERNEL not in names
     assert any(name.startswith("tb_graph_ascend/frontend/src/") for name in names)
     assert not any("node_modules" in name or "__pycache__" in name for name in names)

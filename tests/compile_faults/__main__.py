@@ -29,8 +29,8 @@ def main() -> int:
     parser.add_argument(
         "--no-kernels",
         action="store_true",
-        help="run graphs as inductor's passes leave them, without faults of lowerings: a tenth of "
-        "the time",
+        help="run graphs as inductor's passes leave them, without faults of lowerings: some ten "
+        "seconds of processor time each",
     )
     options = parser.parse_args()
     torch.set_num_threads(1)

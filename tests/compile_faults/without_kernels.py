@@ -1,6 +1,6 @@
 """Inductor without its kernels: all of its passes over a graph, and then the graph as it is.
 
-To compile kernels takes ten times as long as all else; faults of lowerings are not in it.
+Most of the time goes into kernels, and only faults of lowerings need them.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from mindspore import mint, nn, ops
+from mindspore import Parameter, mint, nn, ops
+from mindspore.common import initializer
 
 
 class Cnn(nn.Cell):
@@ -137,3 +138,91 @@ class Gated(nn.Cell):
         normal = self.norm(x)
         mixed = mint.mul(mint.nn.functional.silu(self.gate(normal)), self.up(normal))
         return self.head(mint.add(x, self.down(mixed)))
+
+
+class Separable(nn.Cell):
+    def __init__(self, fault=""):
+        super().__init__()
+        kept = {"pad_mode": "pad", "padding": 1, "has_bias": True}
+        self.deep = nn.Conv2d(3, 6, 3, group=3, **kept)
+        self.point = nn.Conv2d(6, 12, 1, pad_mode="valid", has_bias=True)
+        self.act = nn.LeakyReLU() if fault == "slope" else nn.LeakyReLU(0.01)
+        self.pool, self.gate = nn.AvgPool2d(2, 2), nn.SiLU()
+        self.flat, self.head = nn.Flatten(), nn.Dense(12 * 16, 10)
+
+    def construct(self, x):
+        return self.head(self.flat(self.gate(self.pool(self.act(self.point(self.deep(x)))))))
+
+
+class Vision(nn.Cell):
+    """Patches, a token for the class and positions, which are parameters of the model itself."""
+
+    def __init__(self, fault=""):
+        super().__init__()
+        self.patches = nn.Conv2d(3, 16, 4, stride=4, pad_mode="valid", has_bias=True)
+        self.token, self.places = (
+            Parameter(initializer.initializer("zeros", shape), name)
+            for name, shape in (("token", (1, 1, 16)), ("places", (1, 5, 16)))
+        )
+        self.blocks = nn.SequentialCell(*[Layer() for _ in range(2)])
+        self.norm, self.head = nn.LayerNorm((16,), epsilon=1e-5), nn.Dense(16, 10)
+        self.fault = fault
+
+    def construct(self, x):
+        x = self.patches(x).reshape(x.shape[0], 16, 4).transpose(0, 2, 1)
+        token = ops.broadcast_to(self.token, (x.shape[0], 1, 16))
+        x = ops.cat((token, x), 1) + self.places
+        x = self.blocks(x)
+        if self.fault == "half":
+            x = x.astype("float16").astype("float32")
+        return self.head(self.norm(x)[:, 0])
+
+
+class TextCnn(nn.Cell):
+    def __init__(self, fault=""):
+        super().__init__()
+        self.embed = nn.Embedding(20, 8)
+        self.convs = nn.CellList(
+            [nn.Conv1d(8, 6, size, pad_mode="valid", has_bias=True) for size in (2, 3)]
+        )
+        self.head, self.fault = nn.Dense(12, 1), fault
+
+    def construct(self, tokens):
+        x = self.embed(tokens).swapaxes(1, 2)
+        found = [ops.relu(conv(x)) for conv in self.convs]
+        if self.fault == "mean":
+            return self.head(ops.cat([each.mean(2) for each in found], 1))
+        return self.head(ops.cat([ops.amax(each, 2) for each in found], 1))
+
+
+class Unrolled(nn.Cell):
+    def __init__(self, fault=""):
+        super().__init__()
+        self.cell, self.norm = nn.GRUCell(16, 12), nn.LayerNorm((12,), epsilon=1e-5)
+        self.head, self.fault = nn.Dense(12, 5), fault
+
+    def construct(self, x):
+        hidden, told = ops.zeros((x.shape[0], 12)), []
+        for step in range(x.shape[1]):
+            if self.fault == "detach" and step == 3:
+                hidden = ops.stop_gradient(hidden)
+            hidden = self.cell(x[:, step], hidden)
+            told.append(self.head(self.norm(hidden)))
+        return ops.stack(told, 1)
+
+
+class Experts(nn.Cell):
+    def __init__(self, fault=""):
+        super().__init__()
+        self.gate = nn.Dense(16, 3)
+        self.experts = nn.CellList(
+            [nn.SequentialCell(nn.Dense(16, 8), nn.Tanh(), nn.Dense(8, 16)) for _ in range(3)]
+        )
+        self.head, self.fault = nn.Dense(16, 5), fault
+        if fault == "frozen":
+            self.experts[1][0].weight.requires_grad = False
+
+    def construct(self, x):
+        shares = ops.softmax(self.gate(x), 1 if self.fault == "axis" else -1)
+        made = ops.stack([expert(x) for expert in self.experts], -1)
+        return self.head(x + ops.sum(made * ops.expand_dims(shares, -2), -1))

@@ -104,6 +104,18 @@ def of_mint(out, epsilon):
     record(out, models.Gated(), classes, given.vectors, adam=epsilon)
 
 
+def of_vision(model, out, fault=""):
+    record(out, model(fault), classes, given.images)
+
+
+def of_text(out, fault=""):
+    record(out, models.TextCnn(fault), numbers, given.sequences)
+
+
+def of_vectors(model, out, fault=""):
+    record(out, model(fault), classes, given.vectors)
+
+
 def transformer(out, fault="", seed=7):
     sys.path.insert(0, str(EXAMPLE))
     import in_mindspore
@@ -125,6 +137,17 @@ RUNS = {
     "gru": lambda out: record(out, models.BothWays(), numbers, given.sequences),
     "mint": partial(of_mint, epsilon=1e-8 * (1 - 0.999) ** 0.5),
     "mint-adam": partial(of_mint, epsilon=1e-8),
+    "separable": partial(of_vision, models.Separable),
+    "vision": partial(of_vision, models.Vision),
+    "text": of_text,
+    "unrolled": partial(of_vectors, models.Unrolled),
+    "experts": partial(of_vectors, models.Experts),
+    "separable-slope": partial(of_vision, models.Separable, fault="slope"),
+    "vision-half": partial(of_vision, models.Vision, fault="half"),
+    "text-mean": partial(of_text, fault="mean"),
+    "unrolled-detach": partial(of_vectors, models.Unrolled, fault="detach"),
+    "experts-frozen": partial(of_vectors, models.Experts, fault="frozen"),
+    "experts-axis": partial(of_vectors, models.Experts, fault="axis"),
     "lstm-label_dtype": lambda out: record(out, models.Recurrent(), numbers, halves),
     **{
         f"cnn-{fault}": partial(cnn, fault=fault) for fault in ("pad_mode", "momentum", "keep_prob")

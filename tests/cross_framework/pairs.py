@@ -14,8 +14,9 @@ IN_SAMPLE = ("cnn", "attention", "names", "lstm-label_dtype", "cnn-momentum", "t
 class Pair:
     """A problem and its benchmark by the names of their runs.
 
-    `named` is how the one finding's entry begins, empty for a sound pair; `default` a part of the
-    default that explains it; `steps` how many were recorded.
+    `named` is how the one finding's entry begins, empty for a sound pair; `turned` the same with
+    PyTorch as the problem, where that is another call; `default` a part of the default that
+    explains it.
     """
 
     problem: str
@@ -23,10 +24,11 @@ class Pair:
     named: str = ""
     step: int = 0
     default: str = ""
+    turned: str = ""
 
 
-def _faulty(fault: str, named: str, step: int = 0, default: str = "") -> Pair:
-    return Pair(fault, fault.partition("-")[0], named, step, default)
+def _faulty(fault: str, named: str, step: int = 0, default: str = "", turned: str = "") -> Pair:
+    return Pair(fault, fault.partition("-")[0], named, step, default, turned)
 
 
 SOUND = tuple(
@@ -43,6 +45,11 @@ SOUND = tuple(
         "autoencoder",
         "gru",
         "mint",
+        "separable",
+        "vision",
+        "text",
+        "unrolled",
+        "experts",
     )
 )
 FAULTS = (
@@ -63,4 +70,10 @@ FAULTS = (
     _faulty("cnn-keep_prob", "Cell.drop.Dropout.forward"),
     _faulty("mint-adam", "Cell.norm.LayerNorm.forward", step=1),
     _faulty("lstm-label_dtype", "Functional.mse_loss.0.forward"),
+    _faulty("separable-slope", "Cell.act.LeakyReLU.forward", default="slope"),
+    _faulty("vision-half", "Tensor.to."),
+    _faulty("text-mean", "Tensor.amax.", turned="Tensor.mean."),
+    _faulty("unrolled-detach", "Cell.cell.GRUCell.backward.2"),
+    _faulty("experts-frozen", "Cell.experts.1.0.Dense.forward", step=1),
+    _faulty("experts-axis", "Functional.softmax.0.forward"),
 )

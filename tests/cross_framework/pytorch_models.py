@@ -113,3 +113,69 @@ class Gated(nn.Module):
         normal = self.norm(x)
         mixed = torch.mul(F.silu(self.gate(normal)), self.up(normal))
         return self.head(torch.add(x, self.down(mixed)))
+
+
+class Separable(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.deep, self.point = nn.Conv2d(3, 6, 3, padding=1, groups=3), nn.Conv2d(6, 12, 1)
+        self.act, self.pool, self.gate = nn.LeakyReLU(), nn.AvgPool2d(2), nn.SiLU()
+        self.flat, self.head = nn.Flatten(), nn.Linear(12 * 16, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.flat(self.gate(self.pool(self.act(self.point(self.deep(x)))))))
+
+
+class Vision(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.patches = nn.Conv2d(3, 16, 4, stride=4)
+        self.token = nn.Parameter(torch.zeros(1, 1, 16))
+        self.places = nn.Parameter(torch.zeros(1, 5, 16))
+        self.stages = nn.Sequential(*[Stage() for _ in range(2)])
+        self.norm, self.head = nn.LayerNorm(16), nn.Linear(16, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat((self.token.expand(x.shape[0], 1, 16), x), 1) + self.places
+        return self.head(self.norm(self.stages(x))[:, 0])
+
+
+class TextCnn(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(20, 8)
+        self.convs = nn.ModuleList(nn.Conv1d(8, 6, size) for size in (2, 3))
+        self.head = nn.Linear(12, 1)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.embed(tokens).transpose(1, 2)
+        found = [F.relu(conv(x)) for conv in self.convs]
+        return self.head(torch.cat([each.amax(2) for each in found], 1))
+
+
+class Unrolled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell, self.norm, self.head = nn.GRUCell(16, 12), nn.LayerNorm(12), nn.Linear(12, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden, told = torch.zeros(x.shape[0], 12), []
+        for step in range(x.shape[1]):
+            hidden = self.cell(x[:, step], hidden)
+            told.append(self.head(self.norm(hidden)))
+        return torch.stack(told, 1)
+
+
+class Experts(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate, self.head = nn.Linear(16, 3), nn.Linear(16, 5)
+        self.experts = nn.ModuleList(
+            nn.Sequential(nn.Linear(16, 8), nn.Tanh(), nn.Linear(8, 16)) for _ in range(3)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        shares = F.softmax(self.gate(x), -1)
+        made = torch.stack([expert(x) for expert in self.experts], -1)
+        return self.head(x + torch.sum(made * shares.unsqueeze(-2), -1))

@@ -92,6 +92,11 @@ RUNS: Mapping[str, Callable[[Path], None]] = {
     "names": lambda out: record(out, models.Named(), classes, given.vectors),
     "autoencoder": lambda out: record(out, models.Autoencoder(), picture, given.images),
     "gru": lambda out: record(out, models.BothWays(), numbers, given.sequences),
+    "separable": lambda out: record(out, models.Separable(), classes, given.images),
+    "vision": lambda out: record(out, models.Vision(), classes, given.images),
+    "text": lambda out: record(out, models.TextCnn(), numbers, given.sequences),
+    "unrolled": lambda out: record(out, models.Unrolled(), classes, given.vectors),
+    "experts": lambda out: record(out, models.Experts(), classes, given.vectors),
     "mint": lambda out: record(out, models.Gated(), classes, given.vectors, adam=True),
 }
 

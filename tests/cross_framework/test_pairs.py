@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tarfile
 from pathlib import Path
 
@@ -98,7 +99,7 @@ def test_the_fault_is_the_one_finding(
     assert len(named) == 1, named
     (finding,) = result.findings
     assert finding.step == pair.step
-    words = pair.named.replace("Cell.", "Module.").replace(".Dense.", ".Linear.")
+    words = re.sub(r"^Cell\b", "Module", pair.turned or pair.named).replace(".Dense.", ".Linear.")
     assert finding.name.startswith(words if turned else pair.named)
     said = [str(reason.get("what")) for reason in finding.reasons if "what" in reason]
     assert not pair.default or any(pair.default in what for what in said)

@@ -23,10 +23,10 @@ torch = pytest.importorskip("torch", reason="the reference is PyTorch's")
 
 @pytest.fixture(scope="session")
 def framework(ms: Thing) -> Thing:
-    from msprobe.acc_check.mindspore.mindspore_framework import MindSpore
+    from msprobe.acc_check.mindspore.mindspore_framework import MINDSPORE
 
     torch.set_num_threads(1)
-    return MindSpore()
+    return MINDSPORE
 
 
 @pytest.fixture(scope="session")

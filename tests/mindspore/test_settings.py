@@ -137,17 +137,61 @@ def test_calls_of_the_model_by_number(
 
 
 def test_graph_mode_is_refused_with_what_to_do(
-    ms: Thing, net: Thing, config: Thing, debugger: Thing
+    ms: Thing, net: Thing, config: Thing, debugger: Thing, tmp_path: Path
 ) -> None:
     from msprobe_core.errors import LifecycleError
 
     made = debugger(config(level="L1"))
+    one_step(ms, made, net)
+    before = read(tmp_path / "dump")
     ms.set_context(mode=ms.GRAPH_MODE)
     try:
-        with pytest.raises(LifecycleError, match=r"GRAPH_MODE; call mindspore\.set_context"):
+        with pytest.raises(
+            LifecycleError, match=r"GRAPH_MODE; call mindspore\.set_context"
+        ) as told:
             made.start(net)
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
+    assert "\n" not in str(told.value)
+    assert [path.name for path in (tmp_path / "dump").iterdir()] == ["step0"]
+    assert read(tmp_path / "dump") == before
+    one_step(ms, made, net)  # the mode is set right: the recording goes on
+    assert {*read(tmp_path / "dump", 1)} == {*before}
+
+
+def test_a_rank_that_does_not_exist_records_nothing_and_says_so(
+    ms: Thing,
+    net: Thing,
+    config: Thing,
+    debugger: Thing,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    one_step(ms, debugger(config()), net)
+    before = read(tmp_path / "dump")
+    loss, _ = train(ms, net)
+    made = debugger(config(rank=[7]))
+    capfd.readouterr()
+    made.start(net, rank_id=0)
+    found, _ = train(ms, net)
+    made.stop()
+    made.step()
+    made.close()
+    said = [line for line in "".join(capfd.readouterr()).splitlines() if "msprobe" in line]
+    assert said == ["[msprobe] nothing was dumped: rank selects [7], this is 0"]
+    assert found.tobytes() == loss.tobytes()
+    assert read(tmp_path / "dump") == before
+
+
+@pytest.mark.parametrize("rank", [-1, "0", True])
+def test_what_is_no_rank_is_refused(
+    ms: Thing, net: Thing, config: Thing, debugger: Thing, tmp_path: Path, rank: Thing
+) -> None:
+    from msprobe_core.errors import LifecycleError
+
+    with pytest.raises(LifecycleError, match="give an integer from 0 up"):
+        debugger(config()).start(net, rank_id=rank)
+    assert not (tmp_path / "dump").exists()
 
 
 @pytest.mark.parametrize(

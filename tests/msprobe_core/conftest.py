@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
@@ -37,3 +40,15 @@ def debugger(tmp_path: Path) -> Iterator[Callable[..., PrecisionDebugger]]:
 def dumps(tmp_path: Path) -> Callable[[], list[RankDump]]:
     """Reads what was written to `tmp_path / "dump"`, ordered by step and process."""
     return lambda: read_rank_dumps(tmp_path / "dump")
+
+
+@pytest.fixture(scope="session")
+def kernel_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The kernel that reads elements once, compiled as an install does it."""
+    sys.path.insert(0, str(ROOT / "build_backend"))
+    kernel: ModuleType = importlib.import_module("kernel")
+    sys.path.pop(0)
+    library: Path = tmp_path_factory.mktemp("kernel") / "libone_pass.so"
+    if not kernel.build_kernel(library):
+        pytest.skip("no C compiler here")
+    return library

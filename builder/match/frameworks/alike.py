@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from builder.dump.reader import Dump
 from builder.match.frameworks.kinds import LAYERS
 from builder.match.frameworks.leaving_out import without_entries
-from builder.match.frameworks.words import in_torch_words
+from builder.match.frameworks.shapes import give_torch_shapes
+from builder.match.frameworks.words import MINDSPORE, in_torch_words
 from msprobe_core.format import EntryName, NameSyntaxError, parse_entry
 
 OPTIMIZER = "optimizer"
@@ -51,7 +52,10 @@ class _Side:
         # The parents of backward calls are not always known; those of their forward calls are.
         gone = {name for name, is_gone in inside.items() if is_gone}
         gone |= {name for name, entry in self.entries.items() if _forward(name, entry) in gone}
-        return replace(without_entries(dump, gone), optimizer={})
+        left = without_entries(dump, gone)
+        if dump.framework == MINDSPORE:
+            give_torch_shapes(left, self.entries)
+        return replace(left, optimizer={})
 
     def _is_inside(self, name: str, layers: frozenset[str], known: dict[str, bool]) -> bool:
         """Whether an entry runs in one of the layers or in the optimizer."""

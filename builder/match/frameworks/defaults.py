@@ -28,7 +28,13 @@ _BIAS = Default("a convolution's bias", "off", "on")
 _EMBEDDING = Default("an embedding's initial weight", "normal with deviation 0.01", "with 1")
 _DROPOUT = Default("Dropout's p", "0.5, keep_prob in older releases", "0.5")
 
+_SLOPE = Default("LeakyReLU's slope below zero", "0.2", "0.01")
+_REDUCTION = Default("SmoothL1Loss's reduction", "'none'", "'mean'")
+_DIVISOR = Default("the divisor of std and var", "the number of elements, in ops", "one less")
+_STRIDE = Default("a pooling layer's stride", "1", "the size of its kernel")
+
 _CONVOLUTION = (_PADDING, _BIAS)
+_POOLS = ("AvgPool1d", "AvgPool2d", "AvgPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d")
 DEFAULTS = {
     "LayerNorm": (_EPSILON,),
     "layer_norm": (_EPSILON,),
@@ -45,5 +51,11 @@ DEFAULTS = {
     "ConvTranspose3d": _CONVOLUTION,
     "Embedding": (_EMBEDDING,),
     "Dropout": (_DROPOUT,),
+    "LeakyReLU": (_SLOPE,),
+    "leaky_relu": (_SLOPE,),
+    "SmoothL1Loss": (_REDUCTION,),
+    "smooth_l1_loss": (_REDUCTION,),
+    **dict.fromkeys(("std", "var", "std_mean", "var_mean"), (_DIVISOR,)),
+    **dict.fromkeys(_POOLS, (_STRIDE,)),
 }
 """By the class of a layer or the name of a call, in PyTorch's words."""

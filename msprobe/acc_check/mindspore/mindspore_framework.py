@@ -7,7 +7,6 @@ every format is found as well, and calls that MindSpore has no kernel for on the
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,12 +20,14 @@ os.environ.setdefault("GLOG_v", "4")  # what a call logs while it fails is told 
 import mindspore  # noqa: E402
 
 from msprobe.acc_check.framework import (  # noqa: E402
+    Framework,
     Operator,
     Pair,
     Place,
     Results,
     Watch,
     Words,
+    product_of_matrices,
 )
 from msprobe.acc_check.inputs import Inputs  # noqa: E402
 from msprobe.acc_check.mindspore.device_choice import (  # noqa: E402
@@ -42,9 +43,7 @@ from msprobe.acc_check.mindspore.words import Meaning  # noqa: E402
 from msprobe.acc_check.plan import Call  # noqa: E402
 from msprobe.acc_check.run import run  # noqa: E402
 
-_TENSOR = {"type": "mindspore.Tensor", "dtype": "Float32", "shape": [64, 64]}
 _NO_KERNEL = ("unregistered", "Not found op", "Create kernelmod for op", "Unsupported op [")
-_GIVEN = {**_TENSOR, "Max": 1.0, "Min": -1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,34 +86,20 @@ class MindSporeOperator:
         return reference
 
 
-class MindSpore:
-    """A `Framework`."""
+def find(call: Call) -> Operator:
+    """The function that a call names; raises NotReproducible where it or its meaning is unknown."""
+    if call.prefix == "Primitive":
+        primitive = primitive_of(call)
+        return MindSporeOperator(make_primitive(primitive), primitive.meaning)
+    function = find_function(call.prefix, call.api)
+    return MindSporeOperator(function, meaning_of(call.prefix, call.api))
 
-    warm_up = Call(
-        "Mint.matmul.0",
-        "Mint",
-        "matmul",
-        {"input_args": [_GIVEN, _GIVEN], "input_kwargs": {}, "output": [_TENSOR]},
-        {"input": [_GIVEN], "output": [_GIVEN, _GIVEN]},
-    )
 
-    def find(self, call: Call) -> Operator:
-        if call.prefix == "Primitive":
-            primitive = primitive_of(call)
-            return MindSporeOperator(make_primitive(primitive), primitive.meaning)
-        function = find_function(call.prefix, call.api)
-        return MindSporeOperator(function, meaning_of(call.prefix, call.api))
-
-    def choose_pair(self, devices: Sequence[str], number: int, reference: str, seed: int) -> Pair:
-        return open_pair(devices, number, reference, seed)
-
-    def describe(self, pair: Pair) -> str:
-        kind = "float64" if pair.reference is None else "the call's own format"
-        ours = f"{pair.device.device} of MindSpore {mindspore.__version__}"
-        return f"{ours} against PyTorch {torch.__version__} on the CPU in {kind}"
-
-    def compile_operators(self) -> None:
-        compile_operators()
+def describe(pair: Pair) -> str:
+    """One line: what is compared with what."""
+    kind = "float64" if pair.reference is None else "the call's own format"
+    ours = f"{pair.device.device} of MindSpore {mindspore.__version__}"
+    return f"{ours} against PyTorch {torch.__version__} on the CPU in {kind}"
 
 
 def _with_zeros(results: Results, inputs: Inputs) -> Results:
@@ -124,3 +109,12 @@ def _with_zeros(results: Results, inputs: Inputs) -> Results:
         if tensor.requires_grad and gradients.get(path) is None and path in gradients:
             gradients[path] = torch.zeros_like(tensor, requires_grad=False)
     return replace(results, gradients=gradients)
+
+
+MINDSPORE = Framework(
+    product_of_matrices("Mint", {"type": "mindspore.Tensor"}),
+    find,
+    open_pair,
+    describe,
+    compile_operators,
+)

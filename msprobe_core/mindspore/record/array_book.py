@@ -13,9 +13,8 @@ from mindspore.common import dtype as mstype
 from numpy.typing import NDArray
 
 from msprobe_core.errors import WriteError
-from msprobe_core.mindspore.record.array_sketch import sketch_text
 from msprobe_core.mindspore.record.arrays import array_of
-from msprobe_core.mindspore.record.measure import EMPTY, measure
+from msprobe_core.mindspore.record.measure import EMPTY, measure, measure_and_sketch
 from msprobe_core.mindspore.record.npy_files import NpyFiles
 from msprobe_core.values.arguments import Enclosed, Scalars
 from msprobe_core.values.crc import crc32
@@ -38,18 +37,17 @@ class ValueOptions:
 
 
 class _Told(NamedTuple):
-    """The members of a tensor's record; `crc` is that of its bytes, None where it has none."""
+    """The members of a tensor's record; `crc` is that of its bytes in row-major order."""
 
     tensor: weakref.ref[Any]
     shape: tuple[int, ...]
-    crc: int | None
+    crc: int
     text: str
     abnormal: bool
 
-    def holds(self, tensor: Tensor, array: NDArray[Any], crc: int | None) -> bool:
+    def holds(self, tensor: Tensor, array: NDArray[Any], crc: int) -> bool:
         """Whether it is still true of a tensor."""
-        is_same = self.tensor() is tensor and self.shape == array.shape
-        return is_same and crc is not None and self.crc == crc
+        return self.crc == crc and self.tensor() is tensor and self.shape == array.shape
 
 
 class ArrayBook:
@@ -104,30 +102,6 @@ class ArrayBook:
     def read_back(self) -> None:
         """Numbers lie on no device: they are read at once."""
 
-    def given_away(self, value: object) -> None:
-        """A record is made anew each time, so that nothing can be out of date."""
-
-    def arrives(self, value: object, work: object) -> None:
-        """Collectives are waited for."""
-
-    def arrived(self, value: object) -> None:
-        """Collectives are waited for."""
-
-    def stored(self, storage: Any) -> None:  # noqa: ANN401
-        """A record is made anew each time."""
-
-    def allocated(self, tensor: Any) -> None:  # noqa: ANN401
-        """Nobody tells of memory that was not written."""
-
-    def look_closely(self, closely: bool) -> None:
-        """A record is made anew each time."""
-
-    def forget_records(self) -> None:
-        """A record is made anew each time."""
-
-    def forget_gradients(self) -> None:
-        """A record is made anew each time."""
-
     def _record(self, tensor: Tensor, path: str) -> str:
         options = self._options
         array = array_of(tensor)
@@ -142,20 +116,23 @@ class ArrayBook:
         """What is told of a tensor: as before, where it is the same object with the same bytes.
 
         What one call puts out others take in. Nothing tells whether a tensor was written to since,
-        so that its bytes are looked at: their checksum costs a tenth of measuring them.
+        so that its bytes are looked at: their checksum costs a part of measuring them.
         """
-        known = self._known.get(id(tensor))
-        bytes_ = crc32(array.data) if array.flags.c_contiguous and array.size else None
-        if known is not None and known.holds(tensor, array, bytes_):
+        known, data = self._known.get(id(tensor)), np.ascontiguousarray(array)
+        crc = crc32(data)
+        if known is not None and known.holds(tensor, array, crc):
             return known
-        options = self._options
-        measured = measure(array) if options.statistics else EMPTY
-        text = f"{_head(tensor)}{measured.text}"
-        if options.sketch and array.size and options.statistics:
-            text += sketch_text(array, measured.extreme)
+        options, sketched = self._options, ""
+        if not options.statistics:
+            measured = EMPTY
+        elif options.sketch:
+            measured, sketched = measure_and_sketch(array)
+        else:
+            measured = measure(array)
+        text = f"{_head(tensor)}{measured.text}{sketched}"
         if options.checksum is not None:
-            text += f', "md5": {quoted(checksum(array, options.checksum))}'
-        told = _Told(weakref.ref(tensor), array.shape, bytes_, text, measured.abnormal)
+            text += f', "md5": {quoted(_xor(data) if options.checksum == "xor" else f"{crc:08x}")}'
+        told = _Told(weakref.ref(tensor), array.shape, crc, text, measured.abnormal)
         self._known[id(tensor)] = told
         return told
 
@@ -172,11 +149,8 @@ class ArrayBook:
         return ""
 
 
-def checksum(array: NDArray[Any], kind: str) -> str:
-    """CRC-32 of the bytes in row-major order as eight digits; or XOR of their 64-bit words."""
-    data = np.ascontiguousarray(array)
-    if kind != "xor":
-        return f"{crc32(data.tobytes()):08x}"
+def _xor(data: NDArray[Any]) -> str:
+    """XOR of the 64-bit words of the bytes."""
     raw = np.frombuffer(data.tobytes(), dtype=np.uint8)
     padded = np.concatenate([raw, np.zeros(-raw.size % 8, dtype=np.uint8)])
     return f"0x{int(np.bitwise_xor.reduce(padded.view('<u8'))):016x}"

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from struct import pack
 from typing import Any
 
 import numpy as np
@@ -17,21 +16,14 @@ from msprobe_core.format import LARGEST, PROJECTIONS
 _BLOCKS, _BLOCK = 8, 127
 _COLUMNS = _BLOCKS * _BLOCK
 _CHUNK = 320  # rows at a time: their float64 copy stays small
-_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 Doubles = NDArray[np.float64]
-
-
-def sketch_text(array: NDArray[Any], extreme: float) -> str:
-    """The projections of an array as a JSON member; `extreme` is its largest magnitude."""
-    found = np.clip(sketch(array, extreme), -_LARGEST_FLOAT32, _LARGEST_FLOAT32)
-    return f', "sketch": "{pack("<8f", *found.tolist()).hex()}"'
 
 
 def sketch(array: NDArray[Any], extreme: float) -> Doubles:
     """The projections; what is as large as a mask counts as zero."""
     flat = _as_floats(array)
     if array.dtype.kind in "fc":
-        limit = min(LARGEST, float(np.finfo(array.dtype).max))
+        limit = largest_sketched(array.dtype)
         if not extreme < limit:
             flat = np.where(np.abs(flat) < limit, flat, 0.0)
     rows, rest = divmod(flat.size, _COLUMNS)
@@ -41,6 +33,12 @@ def sketch(array: NDArray[Any], extreme: float) -> Doubles:
     if rest:
         total += _last_row(rows, rest) @ flat[-rest:].astype(np.float64)
     return total
+
+
+@lru_cache
+def largest_sketched(dtype: np.dtype[Any]) -> float:
+    """From which magnitude on the elements of a floating or complex array count as zero."""
+    return min(LARGEST, float(np.finfo(dtype).max))
 
 
 def _project(flat: NDArray[Any], start: int, count: int) -> Doubles:

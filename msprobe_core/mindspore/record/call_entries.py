@@ -78,7 +78,7 @@ def guarded(
     if not trace.selection.values:
         return
     book, part = trace.book, Entry(entry.name)
-    with untraced():
+    with untraced:
         book.abnormal, book.side = False, side
         try:
             fill(trace, part, *values)

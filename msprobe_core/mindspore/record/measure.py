@@ -1,22 +1,27 @@
-"""Max, Min, Mean and L2 norm of an array as JSON text: the same rules as for PyTorch.
+"""Max, Min, Mean and L2 norm of an array as JSON text, and its sketch: the rules for PyTorch.
 
 Sums are taken in float64. Integers and bools have no Mean and Norm, complex values are measured by
-their magnitude, an empty array has no numbers.
+their magnitude, an empty array has no numbers. A float32 array is read once, by the kernel of the
+package, where it was built with one; else NumPy's reductions do the same in five readings.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import inf, isfinite, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from msprobe_core.values.text import number
+from msprobe_core.mindspore.record.array_sketch import largest_sketched, sketch
+from msprobe_core.values.one_pass import Read, load, read_elements
+from msprobe_core.values.text import number, sketch_text
 
-_NAMES = ("Max", "Min", "Mean", "Norm")
 _BLOCK = 1 << 16  # elements whose float64 copy stays in the cache
 _EXACT = 4  # bytes: squares of narrower formats than float64, and their sums, stay finite there
+_FLOAT32 = np.dtype(np.float32)
+kernels = load()
 
 
 class Measured(NamedTuple):
@@ -29,7 +34,21 @@ class Measured(NamedTuple):
     extreme: float
 
 
-EMPTY = Measured("".join(f', "{name}": null' for name in _NAMES), False, 0.0)
+EMPTY = Measured(', "Max": null, "Min": null, "Mean": null, "Norm": null', False, 0.0)
+
+
+def measure_and_sketch(array: NDArray[Any]) -> tuple[Measured, str]:
+    """The statistics and the sketch of an array, both as JSON members."""
+    read = _read_once(array, sketched=True)
+    if read is None:
+        measured = measure(array)
+    else:
+        measured = _measured(read[:4], array)
+        if measured.extreme < largest_sketched(array.dtype):
+            return measured, sketch_text(read.projections)
+    if not array.size:
+        return measured, ""
+    return measured, sketch_text(sketch(array, measured.extreme).tolist())
 
 
 def measure(array: NDArray[Any]) -> Measured:
@@ -38,10 +57,25 @@ def measure(array: NDArray[Any]) -> Measured:
         return EMPTY
     if array.dtype.kind not in "fc":
         return _text((array.max().item(), array.min().item(), None, None), False, inf)
+    read = _read_once(array, sketched=False)
+    if read is not None:
+        return _measured(read[:4], array)
     flat = np.abs(array).reshape(-1) if array.dtype.kind == "c" else array.reshape(-1)
-    high, low, total, squares = _numbers(flat)
+    return _measured(_numbers(flat), flat)
+
+
+def _read_once(array: NDArray[Any], sketched: bool) -> Read | None:
+    """What the kernel finds; None where it knows no such array, or some elements are not finite."""
+    kernel = kernels.get("float32")
+    if kernel is None or array.dtype != _FLOAT32 or not array.size or not array.flags.c_contiguous:
+        return None
+    return read_elements(kernel, array.ctypes.data, array.size, 1, sketched)
+
+
+def _measured(numbers: tuple[float, float, float, float], flat: NDArray[Any]) -> Measured:
+    low, high, total, squares = numbers
     extreme = max(abs(high), abs(low))
-    abnormal = not (isfinite(extreme) and extreme < float(np.finfo(flat.dtype).max))
+    abnormal = not (isfinite(extreme) and extreme < _largest(flat.dtype))
     if not isfinite(squares) and isfinite(extreme):  # of doubles whose squares are too large
         squares = float(np.square(flat / extreme).sum())
         return _text((high, low, total / flat.size, extreme * sqrt(squares)), abnormal, extreme)
@@ -49,15 +83,20 @@ def measure(array: NDArray[Any]) -> Measured:
     return _text((high, low, total / flat.size, norm), abnormal, extreme)
 
 
+@lru_cache
+def _largest(dtype: np.dtype[Any]) -> float:
+    return float(np.finfo(dtype).max)
+
+
 def _numbers(flat: NDArray[Any]) -> tuple[float, float, float, float]:
-    """Max, Min, and the sums; the reductions are called without their wrappers for small arrays."""
+    """Min, Max, and the sums; the reductions are called without their wrappers for small arrays."""
     if flat.size <= _BLOCK and flat.dtype.itemsize <= _EXACT:
         wide = flat.astype(np.float64)
         high, low = float(np.maximum.reduce(wide)), float(np.minimum.reduce(wide))
         if isfinite(high) and isfinite(low):  # nothing overflows or is undefined then
-            return high, low, float(np.add.reduce(wide)), float(np.dot(wide, wide))
+            return low, high, float(np.add.reduce(wide)), float(np.dot(wide, wide))
     with np.errstate(all="ignore"):
-        return float(flat.max()), float(flat.min()), *_sums(flat)
+        return float(flat.min()), float(flat.max()), *_sums(flat)
 
 
 def _sums(flat: NDArray[Any]) -> tuple[float, float]:
@@ -71,5 +110,6 @@ def _sums(flat: NDArray[Any]) -> tuple[float, float]:
 
 
 def _text(numbers: tuple[float | bool | None, ...], abnormal: bool, extreme: float) -> Measured:
-    cells = (f', "{name}": {number(value)}' for name, value in zip(_NAMES, numbers))
-    return Measured("".join(cells), abnormal, extreme)
+    high, low, mean, norm = map(number, numbers)
+    text = f', "Max": {high}, "Min": {low}, "Mean": {mean}, "Norm": {norm}'
+    return Measured(text, abnormal, extreme)

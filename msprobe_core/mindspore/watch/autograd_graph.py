@@ -12,22 +12,22 @@ from typing import Any, NamedTuple
 
 from mindspore import Tensor
 
-_LEAF = 2**63
+LEAF = 2**63
+"""Numbers from here on are those of leaves."""
 _DEEPEST = 12
 Key = tuple[int, int]
 """A node, by its number, and the number of one of its inputs: where a gradient goes."""
 
 
 class Edge(NamedTuple):
-    """Where the gradient of a tensor goes: a node, and which of what it receives that is."""
+    """Where the gradient of a tensor goes: a node, and which of what it receives that is.
+
+    `key` is the same without holding the node.
+    """
 
     node: Any
     slot: int
-
-    @property
-    def key(self) -> Key:
-        """The same without holding the node."""
-        return node_id(self.node), self.slot
+    key: Key
 
 
 def node_id(node: Any) -> int:  # noqa: ANN401
@@ -37,13 +37,13 @@ def node_id(node: Any) -> int:  # noqa: ANN401
 
 
 def made_at(node: Any) -> int:  # noqa: ANN401
-    """When a node was made, counted upwards; `_LEAF` and more for a leaf."""
+    """When a node was made, counted upwards; `LEAF` and more for a leaf."""
     return int(node._sequence_nr())
 
 
 def is_leaf(node: Any) -> bool:  # noqa: ANN401
     """Whether a node stands for a tensor that no operator made."""
-    return made_at(node) >= _LEAF
+    return made_at(node) >= LEAF
 
 
 def edge_of(value: object) -> Edge | None:
@@ -54,7 +54,8 @@ def edge_of(value: object) -> Edge | None:
     # Integers carry a node too.
     if node is None or not _has_gradient(str(value.dtype)):
         return None
-    return Edge(node, int(value._output_index))
+    slot = int(value._output_index)
+    return Edge(node, slot, (node_id(node), slot))
 
 
 def _has_gradient(dtype: str) -> bool:
@@ -98,15 +99,16 @@ def senders_of(
     while pending:
         node = pending.pop()
         number = node_id(node)
-        if number in seen or is_leaf(node) or made_at(node) < start:
+        if number in seen or not start <= made_at(node) < LEAF:
             continue
         seen.add(number)
         sends = []
         for slot, (target, index) in enumerate(node.next_functions):
             if target is None:
                 continue
-            sends += [(at, slot) for at in wanted.get((node_id(target), index), ())]
-            if node_id(target) not in stop:
+            below = node_id(target)
+            sends += [(at, slot) for at in wanted.get((below, index), ())]
+            if below not in stop:
                 pending.append(target)
         if sends:
             found.append(Sender(node, tuple(sends)))

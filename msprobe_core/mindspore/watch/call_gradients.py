@@ -22,11 +22,10 @@ from msprobe_core.mindspore.untraced import (
     summed,
 )
 from msprobe_core.mindspore.watch.autograd_graph import (
+    LEAF,
     Edge,
     edge_of,
-    is_leaf,
     made_at,
-    node_id,
     senders_of,
     tensors_in,
 )
@@ -78,11 +77,10 @@ class GradientWatch:
         if begun is None:
             return
         outputs = [edge_of(value) for value in tensors_in(result)]
-        nodes = {node_id(e.node): e.node for e in outputs if e is not None}
-        made = [made_at(node) for node in nodes.values() if not is_leaf(node)]
-        self._newest = max([self._newest, *made])
+        made = {e.key[0]: at for e in outputs if e is not None and (at := made_at(e.node)) < LEAF}
+        self._newest = max([self._newest, *made.values()])
         given = {edge.key for edge in begun.inputs if edge is not None}
-        own = [None if e is None or e.key in given or is_leaf(e.node) else e for e in outputs]
+        own = [None if e is None or e.key in given or e.key[0] not in made else e for e in outputs]
         if not any(own):
             return  # it hands on what it was given: the gradient passes it by
         senders = senders_of(own, begun.inputs, begun.start)
@@ -156,7 +154,7 @@ class CallGradients:
         places: dict[int, tuple[Any, list[tuple[int, int]]]] = {}
         for at, edge in enumerate(outputs):
             if edge is not None:
-                places.setdefault(node_id(edge.node), (edge.node, []))[1].append((at, edge.slot))
+                places.setdefault(edge.key[0], (edge.node, []))[1].append((at, edge.slot))
         for node, slots in places.values():
             node.register_prehook(self._receiver(slots))
         for sender in senders:

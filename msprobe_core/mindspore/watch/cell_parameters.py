@@ -38,7 +38,7 @@ class ParameterWatch:
                 continue
             owner = self._cells.get(path)
             if owner is None:
-                kind = f"Cell.{path}.{type(cell).__name__}"
+                kind = ".".join(part for part in ("Cell", path, type(cell).__name__) if part)
                 owner = self._cells[path] = _CellParameters(self._trace, kind, self._later)
             self._handles.append(parameter.register_hook(owner.hook(name)))
             owner.expected += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from mindspore.experimental import optim
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.replacing import Replacements
+from msprobe_core.capture.stacks import users_frame
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.mindspore.record.call_entries import (
@@ -49,7 +49,8 @@ def all_named_cells(model: Model) -> Iterator[tuple[str, nn.Cell]]:
 
 
 class CellWatch:
-    """Watches the cells of one step. `_paths` maps the identity of a cell to its path and itself.
+    """Watches the cells of one step. `_paths` maps the identity of a cell to its path and itself;
+    of `_model`, which has no path, only the gradients of its own parameters are recorded.
 
     `_recomputed` maps the identity of a cell around recomputed content to the owner of its entries,
     and `_again` counts how often that was run again. `_alone` tells that one cell is watched, under
@@ -61,6 +62,7 @@ class CellWatch:
         self.parameters = ParameterWatch(trace, gradients.after_this_node)
         gradients.at_end.append(self.parameters.end_pass)
         self._paths: dict[int, tuple[str, nn.Cell]] = {}
+        self._model: nn.Cell | None = None
         self._recomputed: dict[int, str] = {}
         self._again: dict[str, int] = {}
         self._alone = False
@@ -68,7 +70,7 @@ class CellWatch:
 
     def find(self, model: Model) -> None:
         """Take the cells of a model, or of each model of a list."""
-        self._paths = {}
+        self._paths, self._model = {}, model if isinstance(model, nn.Cell) else None
         for path, cell in named_cells(model):
             if path:
                 self._paths.setdefault(id(cell), (path, cell))
@@ -88,6 +90,8 @@ class CellWatch:
             self._replaced.put(nn.Cell, "__call__", self._watched(nn.Cell.__call__))
             for path, cell in self._paths.values():
                 self.parameters.watch(cell, path)
+            if self._model is not None:
+                self.parameters.watch(self._model, "")
 
     def stop(self) -> None:
         """Leave the class as it was."""
@@ -96,7 +100,7 @@ class CellWatch:
     def forget(self) -> None:
         """The step has ended: hold nothing of the model."""
         self.parameters.forget()
-        self._paths = {}
+        self._paths, self._model = {}, None
 
     def _watched(self, inner: Callable[..., Any]) -> Callable[..., Any]:
         def __call__(cell: nn.Cell, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, N807
@@ -169,7 +173,7 @@ class CellWatch:
         call = ModuleCall(f"{owner}.forward.{number}", f"{owner}.backward.{number}", parent)
         call.picked_forward = _picks(trace, call.forward, parent, "picked_forward")
         call.picked_backward = _picks(trace, call.backward, parent, "picked_backward")
-        entry = begin_call(trace, call.forward, parent, args, kwargs, _caller())
+        entry = begin_call(trace, call.forward, parent, args, kwargs, users_frame())
         if entry is not None and trace.selection.inputs:
             own = {name: each for name, each in cell._params.items() if each is not None}
             write_parameters(trace, entry, own)
@@ -192,13 +196,3 @@ class CellWatch:
 def _picks(trace: Trace, name: str, parent: ModuleCall | None, way: str) -> bool:
     around = parent is not None and bool(getattr(parent, way))
     return around or trace.selection.expands(name)
-
-
-def _caller() -> Any:  # noqa: ANN401
-    """The frame of whoever called the cell: behind this module's and `safely`'s."""
-    frame = sys._getframe(1)
-    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("msprobe_core"):
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    return frame

@@ -8,8 +8,7 @@ value (`from mindspore.ops import tanh`) is replaced there as well.
 from __future__ import annotations
 
 import functools
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -17,15 +16,16 @@ from mindspore import nn, ops
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.replacing import Function, Replacements
+from msprobe_core.capture.stacks import users_frame
 from msprobe_core.capture.threads import ThreadState
 from msprobe_core.capture.trace import Trace
 from msprobe_core.mindspore.function_spaces import spaces
 from msprobe_core.mindspore.record.call_entries import begin_call, end_call, write_output
 from msprobe_core.mindspore.untraced import is_recording_itself
 from msprobe_core.mindspore.watch.call_gradients import Begun, GradientWatch
+from msprobe_core.mindspore.watch.imported_names import IMPORTED
 from msprobe_core.mindspore.watch.stand_ins import SHARED, StandIns, like
 
-_FRAMEWORK = ("mindspore", "msprobe", "msprobe_core")
 _COLLECTIVES = "MintDistributed"
 
 
@@ -95,8 +95,7 @@ class FunctionWatch:
         trace = self._trace
         name = f"{owner}.{trace.next_call(owner)}"
         parent = self._threads.local.parent()
-        caller = _user_frame()
-        entry = begin_call(trace, f"{name}.forward", parent, args, kwargs, caller)
+        entry = begin_call(trace, f"{name}.forward", parent, args, kwargs, users_frame())
         return owner, name, parent, entry, self._gradients.begin(args, kwargs)
 
     def _end(
@@ -131,20 +130,11 @@ class FunctionWatch:
         They are looked for once in a step, which starts anew behind each piece of compiled code.
         """
         if self._copies is None:
-            self._copies = list(_imported_by_name(by_value))
+            self._copies = IMPORTED.of(by_value)
         for module, attribute in self._copies:
             watched = by_value.get(id(vars(module).get(attribute)))
             if watched is not None:
                 self._replaced.put(module, attribute, watched)
-
-
-def _imported_by_name(by_value: dict[int, Function]) -> Iterator[tuple[ModuleType, str]]:
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in _FRAMEWORK or not isinstance(module, ModuleType):
-            continue
-        members = list(vars(module).items())
-        if not by_value.keys().isdisjoint([id(value) for _, value in members]):
-            yield from ((module, key) for key, value in members if id(value) in by_value)
 
 
 def primitive_classes(cells: Iterable[nn.Cell]) -> set[type]:
@@ -161,13 +151,3 @@ def _writes(owner: str) -> bool:
         or name.startswith("__i")
         or (name.endswith("_") and not name.endswith("__"))
     )
-
-
-def _user_frame() -> Any:  # noqa: ANN401
-    """The frame of whoever called the function: behind those of the recording."""
-    frame: Any = sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith(
-        "msprobe_core"
-    ):
-        frame = frame.f_back
-    return frame

@@ -7,12 +7,10 @@ made once for a process and hand each call to whoever records at that time.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any, Protocol
 
+from msprobe_core.capture.replacing import Function
 from msprobe_core.mindspore.function_spaces import Space
-
-Function = Callable[..., Any]
 
 
 class Recording(Protocol):

@@ -15,8 +15,9 @@ import torch
 from msprobe_core.report import say
 from msprobe_core.torch.measure.deferred import PendingNumbers, defer_measure
 from msprobe_core.torch.measure.numbers import EMPTY, LIMITS, Measured, Number, measure_now
-from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, sketch_text
+from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now
 from msprobe_core.torch.measure.users_modes import users_modes_off
+from msprobe_core.values.text import sketch_text
 
 Kind = Literal["begin", "end", "value", "gradient"]
 _DEEPER: dict[Kind, int] = {"begin": 1, "end": -1}

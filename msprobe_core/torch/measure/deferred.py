@@ -19,7 +19,8 @@ from msprobe_core.torch.measure.numbers import (
     measured,
     nonfinite_counts,
 )
-from msprobe_core.torch.measure.sketch import sketch, sketch_text
+from msprobe_core.torch.measure.sketch import sketch
+from msprobe_core.values.text import sketch_text
 
 
 class PendingNumbers:

@@ -25,7 +25,8 @@ from msprobe_core.torch.measure.numbers import (
     measured_nonfinite,
     measured_sums,
 )
-from msprobe_core.torch.measure.sketch import sketch_text, zero_from
+from msprobe_core.torch.measure.sketch import zero_from
+from msprobe_core.values.text import sketch_text
 
 _FLOATING = frozenset({torch.float32, torch.float16, torch.bfloat16})
 _WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool})

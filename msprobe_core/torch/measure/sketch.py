@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from operator import add
-from struct import pack
 
 import torch
 
@@ -100,19 +99,6 @@ def repeats_too_much(tensor: torch.Tensor) -> bool:
     if size <= MOST_REPEATED:
         return False
     return size * tensor.element_size() > storage_size(tensor)
-
-
-def sketch_text(projections: list[float]) -> str:
-    """Projections as a JSON member: little-endian float32 in hexadecimal digits.
-
-    What float32 cannot hold becomes the largest number it has.
-    """
-    try:
-        packed = pack("<8f", *projections)
-    except OverflowError:
-        largest = torch.finfo(torch.float32).max
-        packed = pack("<8f", *(min(max(x, -largest), largest) for x in projections))
-    return f', "sketch": "{packed.hex()}"'
 
 
 def zero_from(dtype: torch.dtype) -> float | None:

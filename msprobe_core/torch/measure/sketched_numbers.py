@@ -6,7 +6,8 @@ import torch
 
 from msprobe_core.torch.measure import one_pass
 from msprobe_core.torch.measure.numbers import Measured, measure_now, measured_sums
-from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, sketch_text, zero_from
+from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, zero_from
+from msprobe_core.values.text import sketch_text
 
 
 def measure_and_sketch(tensor: torch.Tensor, double: bool) -> tuple[Measured, str]:

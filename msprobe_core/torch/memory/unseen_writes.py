@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from msprobe_core.capture.replacing import Replacements
-from msprobe_core.capture.trace import Trace
+from msprobe_core.torch.memory.memory_trace import MemoryTrace
 
 _DATA = inspect.getattr_static(torch.Tensor, "data")
 _KEEPING = "_unsafe_preserve_version_counter"
@@ -41,7 +41,7 @@ class UnseenWrites:
     `sees_calls` tells that a function mode sees `numpy` as a call.
     """
 
-    def __init__(self, trace: Trace, sees_calls: bool) -> None:
+    def __init__(self, trace: MemoryTrace, sees_calls: bool) -> None:
         self._trace, self._sees_calls = trace, sees_calls
         self._replaced = Replacements()
         self._mutable: dict[object, bool] = {}

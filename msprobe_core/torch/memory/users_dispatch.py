@@ -13,7 +13,7 @@ from typing import Any
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from msprobe_core.capture.replacing import Replacements
-from msprobe_core.capture.trace import Trace
+from msprobe_core.torch.memory.memory_trace import MemoryTrace
 
 
 class UsersDispatch:
@@ -22,7 +22,7 @@ class UsersDispatch:
     One that stood when recording began is taken to stay: `with` has looked up its end before.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: MemoryTrace) -> None:
         self._trace = trace
         self._replaced = Replacements()
         self._entered: list[object] = []

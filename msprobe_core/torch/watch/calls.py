@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.threads import ThreadState
-from msprobe_core.capture.trace import Trace
+from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.memory.unwritten import ALLOCATING, mark_overwritten
 from msprobe_core.torch.memory.writes import WRITING, written_by
 from msprobe_core.torch.names.api_table import Api
@@ -58,7 +58,7 @@ class CallMode(TorchFunctionMode):
 
     def __init__(
         self,
-        trace: Trace,
+        trace: MemoryTrace,
         sites: CallSites,
         threads: ThreadState,
         gradients: GradientWatch,

@@ -10,8 +10,8 @@ from typing import Protocol
 import torch
 
 from msprobe_core.capture.threads import ThreadState
-from msprobe_core.capture.trace import Trace
 from msprobe_core.config import Config
+from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.memory.unseen_writes import UnseenWrites
 from msprobe_core.torch.memory.users_dispatch import UsersDispatch
 from msprobe_core.torch.names.call_site import call_sites
@@ -54,7 +54,7 @@ class Capture:
     def __init__(
         self,
         config: Config,
-        trace: Trace,
+        trace: MemoryTrace,
         custom: CustomApis,
         isolation: Isolation | None,
         graft: Graft | None = None,

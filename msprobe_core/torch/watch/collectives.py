@@ -17,7 +17,7 @@ import torch
 from msprobe_core.capture.entry import Entry, ModuleCall
 from msprobe_core.capture.replacing import Replacements
 from msprobe_core.capture.threads import ThreadState
-from msprobe_core.capture.trace import Trace
+from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.names.api_list import RECORDED
 from msprobe_core.torch.names.api_table import Api, has_values
 from msprobe_core.torch.record.entries import begin_call, close_forward, end_call, write_list
@@ -64,7 +64,7 @@ class CollectiveWatch:
     """Wraps the collectives for the time of a recording."""
 
     def __init__(
-        self, trace: Trace, threads: ThreadState, regions: RegionWatch, risk_level: str
+        self, trace: MemoryTrace, threads: ThreadState, regions: RegionWatch, risk_level: str
     ) -> None:
         self._trace, self._threads, self._regions = trace, threads, regions
         self._risk_level = risk_level

@@ -16,7 +16,7 @@ from torch.autograd.graph import Node
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from msprobe_core.capture.entry import Entry, ModuleCall
-from msprobe_core.capture.trace import Trace
+from msprobe_core.torch.memory.memory_trace import MemoryTrace
 from msprobe_core.torch.memory.unwritten import mark_overwritten
 from msprobe_core.torch.record.entries import close_forward, write_input, write_list, write_output
 from msprobe_core.torch.watch import long_graphs
@@ -71,7 +71,9 @@ class _Kernels(TorchDispatchMode):
     graph node, by its number, and no other's.
     """
 
-    def __init__(self, trace: Trace, call: ModuleCall, stack: int, node: int | None = None) -> None:
+    def __init__(
+        self, trace: MemoryTrace, call: ModuleCall, stack: int, node: int | None = None
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._trace, self._call, self._stack, self._node = trace, call, stack, node
 
@@ -136,7 +138,9 @@ class _Passes:
     for ever.
     """
 
-    def __init__(self, trace: Trace, call: ModuleCall, node: int, own: NpuKernels | None) -> None:
+    def __init__(
+        self, trace: MemoryTrace, call: ModuleCall, node: int, own: NpuKernels | None
+    ) -> None:
         self._trace, self._call, self._node, self._own = trace, call, node, own
         self._count = 0
         self._entered: list[AbstractContextManager[object]] = []
@@ -162,7 +166,7 @@ class _Passes:
 
 
 @contextmanager
-def _dumped(trace: Trace, own: NpuKernels, name: str) -> Iterator[None]:
+def _dumped(trace: MemoryTrace, own: NpuKernels, name: str) -> Iterator[None]:
     """What runs inside is dumped by the device's own software, if that works."""
     began = trace.safely(name, own.begin, name)
     try:

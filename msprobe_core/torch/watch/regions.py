@@ -13,7 +13,7 @@ from torch.optim.optimizer import (
 
 from msprobe_core.capture.entry import ModuleCall
 from msprobe_core.capture.threads import ThreadState
-from msprobe_core.capture.trace import Trace
+from msprobe_core.torch.memory.memory_trace import MemoryTrace
 
 _MAX_FRAMES = 12
 
@@ -40,7 +40,7 @@ _CLIPPING = _codes_of(
 class RegionWatch:
     """Sets the region of a thread while an optimizer steps, and tells clipping by its frames."""
 
-    def __init__(self, threads: ThreadState, trace: Trace) -> None:
+    def __init__(self, threads: ThreadState, trace: MemoryTrace) -> None:
         self._threads, self._trace = threads, trace
         self.optimizer = ModuleCall("optimizer", "optimizer", None)
         self.clipping = ModuleCall("clip_grad", "clip_grad", None)

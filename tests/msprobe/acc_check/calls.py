@@ -13,7 +13,7 @@ from msprobe.acc_check.call_check import Checked, check_call
 from msprobe.acc_check.framework import Operator, Pair, Place, Results, Watch
 from msprobe.acc_check.inputs import Inputs, Source
 from msprobe.acc_check.plan import Call, read_plan
-from msprobe.acc_check.pytorch import PYTORCH, PyTorch, TorchOperator
+from msprobe.acc_check.pytorch import PYTORCH, TorchOperator
 from msprobe.acc_check.run import run
 
 Function = Callable[..., Any]
@@ -90,13 +90,13 @@ def checked(made: Call, fault: Fault | None = None, seed: int = 0, **pair: Any) 
             function = self.function if place.wide else fault(self.function)
             return run(function, self.api, inputs, place, watch)
 
-    class WithFault(PyTorch):
-        def find(self, call: Call) -> Operator:
-            found = PYTORCH.find(call)
-            assert isinstance(found, TorchOperator)
-            return Faulty(found.function, found.api)
+    def find(call: Call) -> Operator:
+        found = PYTORCH.find(call)
+        assert isinstance(found, TorchOperator)
+        return Faulty(found.function, found.api)
 
-    return check_call(made, source, Pair(Place(), seed=seed, **pair), WithFault())
+    faulty = replace(PYTORCH, find=find)
+    return check_call(made, source, Pair(Place(), seed=seed, **pair), faulty)
 
 
 def verdicts(made: Call, fault: Fault | None = None, seed: int = 0) -> tuple[str, str]:

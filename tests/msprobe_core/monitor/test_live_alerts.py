@@ -154,8 +154,8 @@ def test_an_update_that_its_weight_cannot_hold_is_no_signal() -> None:
     values[:, 1:] *= 1e-4
     values[FAULT : FAULT + 3, 0] *= 100
     assert alerts(values, targets) == []
-    values[FAULT : FAULT + 3, 0] *= 1000
-    assert said(alerts(values, targets)) == [(FAULT, "jump", "ratio0")]
+    values[FAULT : FAULT + 3, 1] *= 1000
+    assert said(alerts(values, targets)) == [(FAULT, "jump", "ratio1")]
 
 
 def test_a_gradient_of_two_elements_passes_through_zero_and_one_of_many_does_not() -> None:
@@ -172,7 +172,17 @@ def test_what_one_hard_sample_of_a_learnt_loss_makes_of_gradients_is_no_alert_ei
     values[:, COLUMN["loss0"]] -= np.clip((np.arange(300) - 20) / 6, 0, 10)
     values[250:253, gradients] += [[6], [4], [1]]
     assert said(alerts(2**values)) == [(250, "jump", "grad0")]
-    values[250, COLUMN["loss0"]] += 6
+    values[250, COLUMN["loss0"]] += 2  # within its own noise
     assert said(alerts(2**values)) == []
     values[250:270, gradients[5]] += 4
     assert said(alerts(2**values)) == [(253, "jump", "grad5")]
+
+
+def test_what_follows_where_an_alert_gave_a_new_level_is_no_alert_of_its_own() -> None:
+    values = 0.1 * octaves(300)
+    column = COLUMN["actv5"]
+    for stays, steps in ((150, [FAULT]), (3, [FAULT, 200])):
+        changed = values.copy()
+        changed[FAULT : FAULT + stays, column] += 6
+        changed[200:203, column] += 9
+        assert [alert.step for alert in alerts(2**changed)] == steps

@@ -19,7 +19,7 @@ from builder.ranks.joining.joined_sketches import (
 )
 from builder.ranks.joining.layouts import AxisLayout
 from msprobe_core.torch.measure.sketch import sketch
-from msprobe_core.torch.measure.sketch import sketch_text as text_of_a_dump
+from msprobe_core.values.text import sketch_text as text_of_a_dump
 
 Floats = NDArray[np.float64]
 _SIZE = 2000

@@ -14,7 +14,8 @@ from torch.testing._internal.two_tensor import TwoTensor
 
 from msprobe_core import PrecisionDebugger
 from msprobe_core.torch.measure.deferred import defer_measure, read_back
-from msprobe_core.torch.measure.sketch import MOST_REPEATED, sketch_now, sketch_text
+from msprobe_core.torch.measure.sketch import MOST_REPEATED, sketch_now
+from msprobe_core.values.text import sketch_text
 from tests.msprobe_core.dump_reading import RankDump, tensors
 from tests.msprobe_core.torch.record.test_tensors import record
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import struct
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import torch
@@ -17,28 +14,15 @@ from hypothesis import strategies as st
 from msprobe_core.torch.measure import one_pass
 from msprobe_core.torch.measure.numbers import measure_now
 from msprobe_core.torch.measure.sketched_numbers import measure_and_sketch
-from tests.conftest import ROOT
 
 COLUMNS = 1016
 SIZES = [1, 2, 7, 8, 17, 127, 128, 1015, 1016, 1017, 2040, 32_513, 330_000]
 FORMATS = [torch.float32, torch.bfloat16]
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The kernel, compiled as an install does it."""
-    sys.path.insert(0, str(ROOT / "build_backend"))
-    kernel: ModuleType = importlib.import_module("kernel")
-    sys.path.pop(0)
-    library: Path = tmp_path_factory.mktemp("kernel") / "libone_pass.so"
-    if not kernel.build_kernel(library):
-        pytest.skip("no C compiler here")
-    return library
-
-
 @pytest.fixture(autouse=True)
-def with_kernel(built: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(one_pass, "kernels", one_pass.load(built))
+def with_kernel(kernel_library: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(one_pass, "kernels", one_pass.load(kernel_library))
     with torch.no_grad():
         yield
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from msprobe_core.torch.measure import one_pass
 from msprobe_core.torch.measure.deferred import defer_measure, read_back
-from msprobe_core.torch.measure.sketch import sketch, sketch_now, sketch_text
+from msprobe_core.torch.measure.sketch import sketch, sketch_now
+from msprobe_core.values.text import sketch_text
 from tests.msprobe_core.torch.record.test_tensors import record
 
 
