@@ -109,7 +109,7 @@ class Naming:
         maker = excess.makers.ours if excess.makers is not None else None
         is_data = not self.has_read or self.known.is_integer(row)
         reason: Reason
-        if excess.way == "moved" and maker is not None:
+        if excess.way == "moved" and maker is not None and excess.came <= self.known.noise[row]:
             reason = {"code": "elements_moved", "value": key, "maker": maker.name}
         elif excess.way == "outside" and phase_of(node) == "forward" and is_data:
             code = "unrecorded_differs" if self.has_read else "batch_differs"
