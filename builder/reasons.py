@@ -32,8 +32,8 @@ SENTENCES = {
     # findings
     "introduced": "its inputs agree (score {input_score:.2f}), its {value} does not (score "
     "{score:.2f})",
-    "grows_here": "its inputs differ already (score {input_score:.2f}), its {value} by more than "
-    "they account for (score {score:.2f})",
+    "introduced_beyond": "its inputs differ (score {input_score:.2f}), but not such that its "
+    "{value} would (score {score:.2f})",
     "explained": "{value} is {apart:.1%} off, and what differs before it accounts for "
     "{explained:.1%}",
     "extra_calls": "only the problem run calls {names}",
@@ -45,7 +45,10 @@ SENTENCES = {
     "explains that",
     "batch_differs": "{value}, which the model is given, differs (score {score:.2f}): the two "
     "runs were fed different data",
-    "integers_differ": "{value} holds other integers: the two runs were fed different data",
+    "unrecorded_differs": "{value} differs (score {score:.2f}) and no recorded call makes it: "
+    "other data, or something else that is made unrecorded, as masks and indices often are",
+    "integers_differ": "{value} holds other integers: the two runs were fed different data, or "
+    "made them by calls that are not recorded",
     "parameter_differs": "{value} differs (score {score:.2f}) before the step computes anything",
     "rewritten": "the optimizer left other parameters in step {step} than are read here; the "
     "benchmark run reads what its optimizer left",

@@ -19,7 +19,7 @@ from builder.diagnosis.excess import (
     excess_over,
 )
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.moved_values import MovedValues
+from builder.diagnosis.moved_values import MovedValues, stand_beside
 from builder.diagnosis.returned_gradients import ReturnedGradients
 from builder.diagnosis.structure import scope_of
 from builder.flow.feeding import NOWHERE, Flow
@@ -212,6 +212,10 @@ class Edges:
         base = max(known.distance[r] for r in outputs)
         if known.is_integer(row):
             return NO_EXCESS if base > 0 else Excess(inf, row, "moved", makers)
+        if phase_of(node) != "after":
+            moved = stand_beside(known, row, outputs)
+            if moved is not None:
+                return replace(moved, way="moved", makers=makers)
         size = max(known.size[r] for r in outputs)
         came = ESTIMATED * base * sqrt(max(1.0, known.size[row] / max(1.0, size)))
         if phase_of(node) == "after":

@@ -7,17 +7,22 @@ magnitude alone, where the four statistics that tell of a value's maker may all 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
+from math import isfinite, sqrt
 
 import numpy as np
 
 from builder.compare.columns import Columns
 from builder.compare.statistics import Floats, Statistics
+from builder.diagnosis.excess import Excess, Expected, excess_over
 from builder.diagnosis.structure import is_in
 from builder.match.step_phases import phase_of
 from builder.match.tree import Tree, TreeNode
 
 # Norms are sums of squares in float32, taken in whatever order the elements lie.
 NEAR = 2.0**-18
+# Sums of elements of random signs are a norm apart: by chance, one in thousands is as near as this.
+_SAME_SUM = 2.0**-12
 
 
 class MovedValues:
@@ -49,6 +54,37 @@ class MovedValues:
         """Whether a norm is recorded that many values together made, and no constant."""
         norm, peak = self._norm[index], self._peak[index]
         return bool(np.isfinite(norm) and np.isfinite(peak) and 0 < peak < norm)
+
+
+def stand_beside(known: Expected, row: int, parts: Sequence[int]) -> Excess | None:
+    """The excess of a value whose elements are those of its parts; None where they are not.
+
+    That is told by the benchmark: its parts have together the norm of the value, and one of them
+    its peak. Where no sign was turned either, which the sum of all elements tells from a rotation,
+    the problem's norms have to add up as well, however far apart they are: moving rounds nothing.
+    """
+    _, theirs = known.comparison.statistics
+    norm, together = _norms(theirs, row, parts)
+    peak, *others = peaks(theirs)[[row, *parts]]
+    if not norm > 0 or not abs(together - norm) <= NEAR * norm or peak != max(others):
+        return None
+    came = sqrt(sum(known.reach(part) ** 2 for part in parts))
+    expected = came + known.noise[row]
+    moved = excess_over(known.distance[row], expected, row, came=came, told=True)
+    total = theirs.table[2] * theirs.size
+    if not abs(total[row] - total[list(parts)].sum()) <= _SAME_SUM * norm:
+        return moved
+    norm, together = _norms(known.comparison.statistics[0], row, parts)
+    lost = abs(together - norm)
+    if not isfinite(lost) or lost <= moved.times * NEAR * norm:
+        return moved
+    return excess_over(lost, NEAR * norm, row, came=came, told=True)
+
+
+def _norms(side: Statistics, row: int, parts: Sequence[int]) -> tuple[float, float]:
+    """The norm of a value, and that of its parts together."""
+    norms = side.table[3]
+    return float(norms[row]), float(np.sqrt((norms[list(parts)] ** 2).sum()))
 
 
 def peaks(statistics: Statistics) -> Floats:

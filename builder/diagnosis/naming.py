@@ -109,10 +109,11 @@ class Naming:
         maker = excess.makers.ours if excess.makers is not None else None
         is_data = not self.has_read or self.known.is_integer(row)
         reason: Reason
-        if excess.way == "moved" and maker is not None:
+        if excess.way == "moved" and maker is not None and excess.came <= self.known.noise[row]:
             reason = {"code": "elements_moved", "value": key, "maker": maker.name}
         elif excess.way == "outside" and phase_of(node) == "forward" and is_data:
-            reason = self.facts.score_reason("batch_differs", [row])
+            code = "unrecorded_differs" if self.has_read else "batch_differs"
+            reason = self.facts.score_reason(code, [row])
         elif (latest := self._explains(excess)) is not None:
             return latest
         elif (silent := self.edges.returned.silent_maker(node, row)) is not None:
@@ -192,7 +193,7 @@ class Naming:
 
     def _open_introduced(self, node: TreeNode, excess: Excess) -> Finding:
         before = self.facts.reads(node)
-        code = "introduced" if before <= self.facts.threshold else "grows_here"
+        code = "introduced_beyond" if before > self.facts.threshold else "introduced"
         reason = self.facts.score_reason(code, [excess.row])
         finding = self.ledger.open(node, "introduced", {**reason, "input_score": before})
         return self._with_evidence(finding, excess)

@@ -13,13 +13,11 @@ from functools import cached_property
 from itertools import islice, product
 from math import sqrt
 
-import numpy as np
-
 from builder.diagnosis import sketched_sums
 from builder.diagnosis.element_calls import api_name
 from builder.diagnosis.excess import Excess, Expected, excess_over
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.moved_values import NEAR
+from builder.diagnosis.moved_values import stand_beside
 from builder.diagnosis.structure import is_in
 from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
@@ -69,7 +67,7 @@ class ReturnedGradients:
             return None
         given = [self._gradients_of(reader, size, value, node) for reader, size in readers]
         for parts in islice(product(*given), _TRIED):
-            excess = self._of_sum(row, parts) or self._of_moved(row, parts)
+            excess = self._of_sum(row, parts) or stand_beside(self._known, row, parts)
             if excess is not None:
                 return excess
         came = self._of_composite([reader for reader, _ in readers], row)
@@ -82,18 +80,6 @@ class ReturnedGradients:
         known = self._known
         rounding = sum(known.noise[r] + known.uncertain(r) for r in (row, *parts))
         return sketched_sums.of_sum(known, row, parts, rounding)
-
-    def _of_moved(self, row: int, parts: Sequence[int]) -> Excess | None:
-        """Where the benchmark's parts stand beside each other: as far apart as they together."""
-        known, (_, theirs) = self._known, self._facts.comparison.statistics
-        norms = theirs.table[3]
-        squares = float((norms[list(parts)] ** 2).sum())
-        peaks = [float(np.abs(theirs.table[:2, r]).max()) for r in (row, *parts)]
-        if not abs(squares - norms[row] ** 2) <= NEAR * norms[row] ** 2 or norms[row] == 0:
-            return None
-        if peaks[0] != max(peaks[1:]):
-            return None
-        return self._over(row, sqrt(sum(known.reach(part) ** 2 for part in parts)))
 
     def _over(self, row: int, came: float) -> Excess:
         expected = came + self._known.noise[row]

@@ -110,7 +110,8 @@ def was_fed_other_data(case: Case) -> Finding | None:
     is_foreign = case.ledger.is_foreign(case.facts.worst(case.rows.inputs))
     if (case.ledger.compared and not is_foreign) or phase_of(case.node) != "forward":
         return None
-    reason = case.facts.score_reason("batch_differs", case.rows.inputs)
+    code = "unrecorded_differs" if case.ledger.compared else "batch_differs"
+    reason = case.facts.score_reason(code, case.rows.inputs)
     return case.ledger.open(case.node, "input_differs", reason)
 
 

@@ -158,7 +158,8 @@ def _is_rounding(finding: StoredFinding, let_pass: frozenset[Hashable]) -> bool:
 
 
 def _is_fed(finding: StoredFinding) -> bool:
-    return any(reason["code"] == "batch_differs" for reason in finding.reasons)
+    codes = {"batch_differs", "unrecorded_differs"}
+    return any(reason["code"] in codes for reason in finding.reasons)
 
 
 def _is_inherited(finding: StoredFinding) -> bool:

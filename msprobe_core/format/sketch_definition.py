@@ -7,5 +7,9 @@ from __future__ import annotations
 
 SKETCH_VERSION = 1
 PROJECTIONS = 8
-LARGEST = 1e9
-"""Floating numbers of this magnitude on, and the largest of their dtype, count as zero: masks."""
+LARGEST = 998_244_352.0
+"""Floating numbers of this magnitude on, and the largest of their dtype, count as zero: masks.
+
+It is 10⁹ as bfloat16 writes it: a mask of −10⁹ is one in every format, or a run in bfloat16 beside
+one in float32 would have a sketch that the mask drowns.
+"""

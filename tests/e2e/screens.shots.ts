@@ -1,5 +1,5 @@
 /* Takes pictures of the page at three sizes, light and dark, in both languages. Those in English at two
- * sizes are the documentation's; the others go to build/screenshots, to be looked at. */
+ * sizes and some in Chinese are the documentation's; the others go to build/screenshots, to be looked at. */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { BrowserContextOptions, Page } from "playwright-core";
@@ -72,7 +72,7 @@ const SCREENS: Record<string, Screen> = {
       await page.keyboard.press("f");
       await page.locator(".value-table").waitFor();
       await page.keyboard.press("o");
-      await page.keyboard.press("3");
+      await page.keyboard.press("4");
     },
   },
   graph: {
@@ -89,6 +89,8 @@ const SCREENS: Record<string, Screen> = {
   empty: { database: "", enter: () => Promise.resolve() },
 };
 
+/** Pictures of the Chinese documents. */
+const CHINESE = new Set(["first", "graph"]);
 const SIZES = [
   { width: 1440, height: 900 },
   { width: 1024, height: 700 },
@@ -110,9 +112,7 @@ describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
         const page = await shown(database, state, { colorScheme, locale, viewport });
         await enter(page, texts);
         await page.waitForTimeout(SETTLE_MS);
-        const documented = locale === "en-US" && viewport.width < 2000;
-        const size = `${viewport.width}-${colorScheme}`;
-        const folder = documented ? join(DOCUMENTATION, size) : join(OTHERS, `${size}-${locale}`);
+        const folder = folderOf(name, locale, `${viewport.width}-${colorScheme}`);
         mkdirSync(folder, { recursive: true });
         await page.screenshot({ path: join(folder, `${name}.png`) });
         await leave(page);
@@ -120,6 +120,13 @@ describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
     });
   });
 });
+
+/** Where a picture goes. */
+function folderOf(name: string, locale: string, size: string): string {
+  if (locale === "en-US" && !size.startsWith("2560")) return join(DOCUMENTATION, size);
+  if (locale === "zh-CN" && size === "1440-light" && CHINESE.has(name)) return join(DOCUMENTATION, "zh");
+  return join(OTHERS, `${size}-${locale}`);
+}
 
 async function shown(database: string, state: string | undefined, options: BrowserContextOptions): Promise<Page> {
   rmSync(join(places.logdir, "mapping/mapping.mapping.json"), { force: true });

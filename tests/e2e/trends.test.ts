@@ -77,6 +77,15 @@ test("a leap of the loss leads to the call that makes it, with no dump at hand",
   await graphsShown(page);
   await expect.poll(() => page.locator(".answer, .first-answer, main").first().innerText()).toContain("layers.2");
   await expect.poll(() => selectedName(page)).toBe("Tensor.__mul__.16.forward");
+
+  // Back leads to the cell that one came from; the tab to the comparison again, which the address says.
+  const shown = (): string => [...new URL(page.url()).searchParams.keys()].find((key) => key === "db" || key === "trend") ?? "";
+  await expect.poll(shown).toBe("db");
+  await page.goBack();
+  await expect.poll(() => page.locator(".trend-status").innerText()).toMatch(/^Step 120 of layers\.2\.down: /);
+  expect(shown()).toBe("trend");
+  await page.getByRole("button", { name: trendsEn.diff, exact: true }).click();
+  await expect.poll(shown).toBe("db");
   expect(complaints).toEqual([]);
   await page.context().close();
 }, 240_000);

@@ -83,6 +83,26 @@ def test_parameters_gradients_are_what_the_step_returns(
         assert np.load(folder / "dump_tensor_data" / file).tobytes() == gradient.tobytes()
 
 
+def test_gradients_of_the_models_own_parameters_are_recorded(
+    ms: Thing, config: Thing, debugger: Thing, tmp_path: Path
+) -> None:
+    from mindspore import Parameter, nn
+
+    class Scaled(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc, self.scale = nn.Dense(4, 2), Parameter(ms.Tensor([2.0, 3.0]), name="scale")
+
+        def construct(self, x: Thing) -> Thing:
+            return (self.fc(x) * self.scale).sum()
+
+    model = Scaled()
+    _, gradients = record(ms, debugger(config("tensor", level="L0")), model)
+    (saved,) = (tmp_path / "dump").rglob("Cell.Scaled.parameters_grad.0.scale.npy")
+    wanted = dict(zip((each.name for each in model.trainable_params()), gradients))["scale"]
+    assert np.load(saved).tobytes() == wanted.tobytes()
+
+
 def test_entries_parents_and_stacks_stand_in_their_files(
     ms: Thing, net: Thing, config: Thing, debugger: Thing, tmp_path: Path
 ) -> None:

@@ -63,11 +63,19 @@ def _is_recorded(func: Any) -> bool:  # noqa: ANN401
     return func.namespace != NAMESPACE and is_kernel(func) and not is_tracing()
 
 
-_BETWEEN = ("torch._ops", "torch._compile", "torch._dynamo.", "torch.utils._python_dispatch")
+_BETWEEN = (
+    "torch._ops",
+    "torch._compile",
+    "torch._dynamo.",
+    "torch._functorch._aot_autograd.",
+    "torch.utils._python_dispatch",
+    "torch.overrides",
+    "msprobe_core.",
+)
 
 
 def _caller(frame: FrameType | None) -> FrameType | None:
-    """The code that calls an operator, behind what torch puts between it and a mode."""
+    """The code that calls an operator, behind what torch and other modes put between."""
     while frame is not None and _module_of(frame).startswith(_BETWEEN):
         frame = frame.f_back
     return frame

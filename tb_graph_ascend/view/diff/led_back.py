@@ -14,7 +14,7 @@ import numpy as np
 from builder.results.node_words import DIRECTIONS, NOTHING, Bools, Ints
 from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.rails import Edges
-from tb_graph_ascend.view.diff.reach import Links, links_of, reached
+from tb_graph_ascend.view.diff.reach import links_of, reached
 from tb_graph_ascend.view.diff.words import RowWords
 
 _BACKWARD = re.compile(r"\.(?:backward|parameters_grad)(\.\d+)?$")
@@ -35,11 +35,16 @@ def led_back(rows: MergedRows, words: RowWords, edges: Edges, threshold: float) 
     causes = np.flatnonzero(words.cause)
     cause[causes] = causes
     differs = _differs(rows, words, source, threshold)
-    links = _links(rows, edges, source, differs)
+    # Most rows are laid to a cause: only ways to the others are looked for.
+    free = differs & (cause == NOTHING)
+    starts, ends = _links(rows, edges, source, differs, free)
+    links, first = links_of(starts, ends, len(rows)), np.unique(starts)
+    through = free.tolist()
     for one in causes.tolist():
-        start = np.flatnonzero(cause == one).tolist()
-        free = differs & ((cause == NOTHING) | (cause == one))
-        cause[list(reached(links, start, free.tolist()))] = one
+        found = list(reached(links, first[cause[first] == one].tolist(), through))
+        cause[found] = one
+        for row in found:
+            through[row] = False
     return cause
 
 
@@ -65,28 +70,35 @@ def _differs(rows: MergedRows, words: RowWords, source: Ints, threshold: float) 
     return np.asarray((words.score > threshold) | read | (source != NOTHING) | words.cause)
 
 
-def _links(rows: MergedRows, edges: Edges, source: Ints, differs: Bools) -> Links:
-    """From what hands a difference on to what takes it over, between rows that differ."""
-    below = np.flatnonzero(differs & (rows.parent != NOTHING))
-    laid = np.flatnonzero(source != NOTHING)
-    forward, backward = _gradients(rows, np.flatnonzero(differs))
-    starts = np.concatenate((edges.producer, below, source[laid], forward))
-    ends = np.concatenate((edges.consumer, rows.parent[below], laid, backward))
-    kept = differs[starts] & differs[ends]
-    return links_of(starts[kept], ends[kept], len(rows))
+def _links(
+    rows: MergedRows, edges: Edges, source: Ints, differs: Bools, free: Bools
+) -> tuple[Ints, Ints]:
+    """From rows that differ to the free ones that take it over from them."""
+    below = np.flatnonzero(free[rows.parent] & (rows.parent != NOTHING))
+    laid = np.flatnonzero(free & (source != NOTHING))
+    flows = free[edges.consumer]
+    forward, backward = _gradients(rows, differs, free)
+    starts = np.concatenate((edges.producer[flows], below, source[laid], forward))
+    ends = np.concatenate((edges.consumer[flows], rows.parent[below], laid, backward))
+    return starts[differs[starts]], ends[differs[starts]]
 
 
-def _gradients(rows: MergedRows, among: Ints) -> tuple[Ints, Ints]:
-    """Forward rows and the rows of their gradients, both of the problem's side."""
+def _gradients(rows: MergedRows, differs: Bools, free: Bools) -> tuple[Ints, Ints]:
+    """Forward rows that differ and the free rows of their gradients, both of the problem's side."""
     side = rows.problem
-    ours = [(row, int(rows.ours[row])) for row in among.tolist() if rows.ours[row] >= 0]
+    if not len(side):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     code = DIRECTIONS.index("backward")
-    row_of = {side.names[at]: row for row, at in ours if side.direction[at] != code}
+    passes = side.direction[np.maximum(rows.ours, 0)]
+    ours = differs & (rows.ours >= 0)
+    gradients = np.flatnonzero(ours & free & (passes == code)).tolist()
+    places = rows.ours.tolist() if gradients else []
+    names = [_BACKWARD.sub(r".forward\1", side.names[places[row]]) for row in gradients]
+    wanted = set(names)
+    forward = np.flatnonzero(ours & (passes != code)).tolist() if gradients else []
+    row_of = {name: row for row in forward if (name := side.names[places[row]]) in wanted}
     twins = [
-        (row_of[name], row)
-        for row, at in ours
-        if side.direction[at] == code
-        and (name := _BACKWARD.sub(r".forward\1", side.names[at])) in row_of
+        (row_of[name], row) for name, row in zip(names, gradients, strict=True) if name in row_of
     ]
     pairs = np.array(twins, dtype=np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]

@@ -44,7 +44,7 @@ def test_constants_that_no_call_made_are_data_behind_a_finding(
 ) -> None:
     found = findings(tmp_path, run(3, ours, **TRACED), run(4, theirs, **TRACED))
     assert names(found) == [MODULE, B]
-    assert found[1].reasons[0]["code"] == "batch_differs"
+    assert found[1].reasons[0]["code"] == "unrecorded_differs"
 
 
 def test_constants_of_a_dump_without_makers_are_laid_to_the_finding(tmp_path: Path) -> None:

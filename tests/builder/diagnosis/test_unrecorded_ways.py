@@ -95,3 +95,19 @@ def test_operands_that_changed_places_are_no_finding(
 def test_what_was_moved_unseen_is_named_behind_a_small_fault(tmp_path: Path, turn: Change) -> None:
     named = found(tmp_path, early=lambda x: x * 1.0001, turn=turn)
     assert named[0] == "Tensor.__mul__.0.forward" and "Torch.tanh.1.forward" in named[1:]
+
+
+class Sliced(Paths):
+    """A value of which a call without a record takes a part, so that zeros pad its gradient."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        both = self.add(torch.sin(self.first(self.early(torch.sin(x)))), x)
+        with torch._C.DisableTorchFunction():
+            part = self.turn(both[:16])
+        return torch.tanh(self.second(part))
+
+
+def test_what_was_moved_unseen_keeps_its_norm_behind_a_larger_fault(tmp_path: Path) -> None:
+    changes = {"early": half_as_much_again, "turn": partial(hooked, factor=1.2)}
+    named = names(recorded_programs.found(tmp_path, Sliced, **changes))
+    assert named == ["Tensor.__mul__.0.forward", "Torch.add.0.backward"]

@@ -13,6 +13,8 @@ import { travelTo } from "../state/travel";
 import { fromQuery, toQuery } from "../state/url";
 
 const DELAY_MS = 250;
+/** The trends are a place of their own: what is shown after them is another. */
+const TRENDS: Visit = { place: "trends", query: "" };
 /** Longer descriptions of what is open would make links that mail programs break. */
 const LONGEST_OPEN = 1500;
 
@@ -31,6 +33,8 @@ export function useAddressBar(): void {
     let last: Visit | null = null;
     let travels = 0;
     const write = (): void => {
+      window.clearTimeout(timer);
+      timer = 0;
       // On the way to an entry the state is half of it and half of the one that was left.
       const now = travels > 0 ? null : visit();
       const entry = now && entryFor(last, now);
@@ -39,6 +43,7 @@ export function useAddressBar(): void {
       writeAddress(now.query, entry);
     };
     const later = (): void => {
+      if (useTrends.getState().run !== null) return;
       window.clearTimeout(timer);
       timer = window.setTimeout(write, DELAY_MS);
     };
@@ -50,15 +55,25 @@ export function useAddressBar(): void {
         unfollow = session?.diff.onMoved(later);
         watched = session;
       }
+      // What is opened behind the trends is not where one is.
+      if (useTrends.getState().run !== null) return;
       // What Back would leave behind is written before one can press it.
       if (now.leftTab !== before.leftTab || now.bottomTab !== before.bottomTab) write();
       later();
     };
     const stop = useApp.subscribe(follow);
     const leave = useBoxes.subscribe(later);
+    const turn = useTrends.subscribe(({ run }, before) => {
+      if (run === null && before.run !== null) later();
+      if (run === null || before.run !== null) return;
+      // What Back leads to is written before it is left.
+      if (timer !== 0) write();
+      last = TRENDS;
+    });
     const stay = onTravel((query) => {
-      if (fromTrendQuery(query) !== null) return;
       window.clearTimeout(timer);
+      timer = 0;
+      if (fromTrendQuery(query) !== null) return;
       last = { place: placeOfVisit(fromQuery(query)), query };
       travels += 1;
       void travelTo(fromQuery(query)).finally(() => {
@@ -73,6 +88,7 @@ export function useAddressBar(): void {
       unfollow?.();
       stop();
       leave();
+      turn();
     };
   }, []);
 }
@@ -80,7 +96,7 @@ export function useAddressBar(): void {
 /** The state as the history knows it; null while a switch is under way or nothing is shown. */
 function visit(): Visit | null {
   const state = useApp.getState();
-  if (!state.session || state.busy || useTrends.getState().run !== null) return null;
+  if (!state.session || state.busy) return null;
   const built = queryClient.getQueryData(databaseQuery(state.session.db).queryKey)?.created ?? null;
   const open = openOf(state.session);
   const { module: graph, open: boxes } = useBoxes.getState();

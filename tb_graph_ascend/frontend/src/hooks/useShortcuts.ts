@@ -2,29 +2,25 @@
 
 import { useEffect } from "react";
 
-import type { Cause } from "../api/types";
-import { useAnswer } from "./useAnswer";
 import { runShortcut } from "../state/shortcuts";
 import { useApp } from "../state/store";
 import { useTrends } from "../state/trends";
 
 export function useShortcuts(): void {
-  const causes = useAnswer().data?.causes;
   useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => handle(event, causes ?? []);
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  }, [causes]);
+    window.addEventListener("keydown", handle);
+    return () => window.removeEventListener("keydown", handle);
+  }, []);
 }
 
-function handle(event: KeyboardEvent, causes: readonly Cause[]): void {
+function handle(event: KeyboardEvent): void {
   if (useApp.getState().dialog !== null || event.defaultPrevented) return;
   // The keys are those of the comparison; the heat map of trends has its own.
   if (useTrends.getState().run !== null && event.key !== "?") return;
   const chord = chordOf(event);
   const typing = isTyping(event.target);
   if (typing && chord !== "ctrl+k") return;
-  if (runShortcut(chord, causes, onControl(event.target))) event.preventDefault();
+  if (runShortcut(chord, onControl(event.target))) event.preventDefault();
 }
 
 /** Modifiers and key, e.g. "ctrl+shift+z"; Shift is left out where the key shows it ("?"). */

@@ -3,7 +3,8 @@
 import { useEffect } from "react";
 
 import { onTravel, readAddress, writeAddress } from "../state/addressbar";
-import { NOWHERE, fromTrendQuery, toTrendQuery, useTrends } from "../state/trends";
+import { useApp } from "../state/store";
+import { NOWHERE, type TrendPlace, fromTrendQuery, toTrendQuery, useTrends } from "../state/trends";
 
 const DELAY_MS = 250;
 
@@ -12,29 +13,42 @@ export function useTrendAddress(): void {
     const linked = fromTrendQuery(readAddress());
     if (linked) useTrends.setState(linked);
     let timer = 0;
-    let shown = useTrends.getState().run;
-    const stop = useTrends.subscribe((state) => {
+    /** The run that the address is of. */
+    let written = useTrends.getState().run;
+    const rest = (): void => {
       window.clearTimeout(timer);
-      if (state.run === null) {
-        shown = null;
-        return;
-      }
+      timer = 0;
+    };
+    const write = (place: TrendPlace): void => {
+      rest();
       // Another run is another place to come back to; all else changes the place one is at.
-      const entry = shown === state.run ? "replace" : "push";
-      shown = state.run;
-      timer = window.setTimeout(() => writeAddress(toTrendQuery(useTrends.getState()), entry), DELAY_MS);
+      const same = written === place.run || isFirst();
+      written = place.run;
+      writeAddress(toTrendQuery(place), same ? "replace" : "push");
+    };
+    const stop = useTrends.subscribe((now, before) => {
+      // What Back leads to is written before it is left.
+      if (now.run !== before.run && timer !== 0) write(before);
+      rest();
+      if (now.run === null) written = null;
+      else timer = window.setTimeout(() => write(useTrends.getState()), DELAY_MS);
     });
     const stay = onTravel((query) => {
-      window.clearTimeout(timer);
       const place = fromTrendQuery(query) ?? NOWHERE;
-      shown = place.run;
+      rest();
       useTrends.setState(place);
-      window.clearTimeout(timer);
+      rest();
+      written = place.run;
     });
     return () => {
-      window.clearTimeout(timer);
+      rest();
       stop();
       stay();
     };
   }, []);
+}
+
+/** Whether nothing was shown before that one could come back to. */
+function isFirst(): boolean {
+  return readAddress() === "" && useApp.getState().session === null;
 }

@@ -18,8 +18,7 @@ export const reasonsEn: Record<string, string> = {
   measure: "{{value}}: {{name}} {{number, short}}",
   fuzzy_guess: "matched with {{partner}} by a guess that scores {{score, score}}",
   introduced: "its inputs agree (score {{input_score, score}}), its {{value}} does not (score {{score, score}})",
-  grows_here:
-    "its inputs differ already (score {{input_score, score}}), its {{value}} by more than they account for (score {{score, score}})",
+  introduced_beyond: "its inputs differ (score {{input_score, score}}), but not such that its {{value}} would (score {{score, score}})",
   drift: "{{value}} differs (score {{score, score}}); the difference grows over many calls, most of all here",
   first_inexact: "everything before agrees to the last digit, {{value}} is the first that does not; {{reader}} makes the difference grow",
   elements_moved: "{{maker}} puts out the same elements in both runs; in {{value}} they stand in other places: they were moved on the way here",
@@ -45,7 +44,9 @@ export const reasonsEn: Record<string, string> = {
   in_place_of: "in their place the other run calls {{names}}",
   input_differs: "{{value}} differs (score {{score, score}}), and no recorded call before it explains that",
   batch_differs: "{{value}}, which the model is given, differs (score {{score, score}}): the two runs were fed different data",
-  integers_differ: "{{value}} holds other integers: the two runs were fed different data",
+  unrecorded_differs:
+    "{{value}} differs (score {{score, score}}) and no recorded call makes it: other data, or something else that is made unrecorded, as masks and indices often are",
+  integers_differ: "{{value}} holds other integers: the two runs were fed different data, or made them by calls that are not recorded",
   parameter_differs: "{{value}} differs (score {{score, score}}) before the step computes anything",
   rewritten:
     "the optimizer left other parameters in step {{step}} than are read here; the benchmark run reads what its optimizer left",

@@ -15,7 +15,7 @@ export const reasonsZh: Record<string, string> = {
   measure: "{{value}}：{{name}} {{number, short}}",
   fuzzy_guess: "与 {{partner}} 的匹配为推测，得分 {{score, score}}",
   introduced: "输入一致（分数 {{input_score, score}}），而 {{value}} 不同（分数 {{score, score}}）",
-  grows_here: "输入已不同（分数 {{input_score, score}}），而 {{value}} 的差异超出其所能解释（分数 {{score, score}}）",
+  introduced_beyond: "输入有差异（分数 {{input_score, score}}），但不足以使 {{value}} 如此不同（分数 {{score, score}}）",
   drift: "{{value}} 不同（分数 {{score, score}}）；差异在许多调用中逐渐增长，在此增长最多",
   first_inexact: "此前的所有数值逐位一致，{{value}} 最先出现差异，并由 {{reader}} 放大",
   elements_moved: "{{maker}} 在两次运行中输出相同的元素，而 {{value}} 中它们的位置不同：元素在途中被移动",
@@ -39,7 +39,8 @@ export const reasonsZh: Record<string, string> = {
   in_place_of: "另一侧在同一位置执行的是：{{names}}",
   input_differs: "{{value}} 不同（分数 {{score, score}}），且之前没有已记录的调用能解释",
   batch_differs: "送入模型的 {{value}} 不同（分数 {{score, score}}）：两次运行的数据不同",
-  integers_differ: "{{value}} 中的整数不同：两次运行的数据不同",
+  unrecorded_differs: "{{value}} 不同（分数 {{score, score}}），且没有已记录的调用产生它：可能是数据不同，也可能由未记录的调用产生（掩码和索引常常如此）",
+  integers_differ: "{{value}} 中的整数不同：两次运行的数据不同，或由未记录的调用产生",
   parameter_differs: "{{value}} 在本步计算开始之前就已不同（分数 {{score, score}}）",
   rewritten: "此处读取的参数不是优化器在第 {{step}} 步留下的参数；标杆侧读取的就是其优化器留下的参数",
   rewritten_on:

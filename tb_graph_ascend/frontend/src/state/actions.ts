@@ -3,12 +3,14 @@
 
 import { api } from "../api/client";
 import { answerQuery, databaseQuery, queryClient } from "../api/queries";
-import type { Cause, CausePlace, Database, Node } from "../api/types";
+import type { Cause, Node } from "../api/types";
 import { useBoxes } from "./boxes";
 import { prepareSearchSoon } from "./prepare";
 import { DiffView } from "./diffview";
+import { type Cell, type NodePlace, causeBeside, cellOf, firstPair, firstPlace, hasPair, isOk, placeOf, sameFile } from "./places";
 import { GraphSession, SIDES } from "./session";
 import { type AppState, useApp } from "./store";
+import { followed } from "./underway";
 import type { Linked } from "./url";
 
 const state = useApp.getState;
@@ -28,19 +30,16 @@ let coming: PairChoice | null = null;
 let selecting = 0;
 /** The node that a switch under way selects again by its name: meanwhile none is selected. */
 let carried: Node | undefined;
-/** The cause under way: a key pressed meanwhile goes on from there, not from what is still shown. */
+/** The node under way: a key pressed meanwhile goes on from there, not from what is still shown. */
 let heading: { readonly node: number } | null = null;
+/** The opening of another file under way: keys pressed meanwhile are meant for that one. */
+let arriving: { readonly db: string; readonly done: Promise<void> } | null = null;
 
 interface DatabaseOptions {
   /** Its file was written anew. */
   replaced?: boolean;
   /** The step and rank that are meant; what begins there is selected, whatever was before. */
   at?: Cell;
-}
-
-interface Cell {
-  step: number;
-  rank: number;
 }
 
 /** Open a database at the pair of a link, else at the cell that is meant, else where it begins.
@@ -52,7 +51,7 @@ export async function openDatabase(db: string, linked?: Linked, options: Databas
   const ticket = ++opening;
   coming = null;
   carried = undefined;
-  settled = switching(() => openDatabase(db, linked, options), async () => {
+  const done = switching(() => openDatabase(db, linked, options), async () => {
     // Both are asked for at once: the first screen needs the one and the other.
     const answer = queryClient.query(answerQuery(db));
     answer.catch(() => undefined);
@@ -71,12 +70,51 @@ export async function openDatabase(db: string, linked?: Linked, options: Databas
     if (linked && !link) state().set({ notice: "rebuilt" });
     if (replaced && ticket === opening) state().set({ notice: "replaced" });
   });
+  const arrival = { db, done };
+  arriving = arrival;
+  settled = done;
+  await done;
+  if (arriving === arrival) arriving = null;
+}
+
+/** The file that is shown, or on its way. */
+export function fileAhead(): string | null {
+  return arriving?.db ?? state().db;
+}
+
+/** Whether another file is on its way. */
+export function isArriving(): boolean {
+  return arriving !== null;
+}
+
+/** Until a file that was asked for is there, or could not be opened. */
+export async function arrived(): Promise<void> {
+  await arriving?.done;
+}
+
+/** Until the step and rank that were asked for are there, or could not be opened. */
+export async function switched(): Promise<void> {
   await settled;
+}
+
+/** The node that is selected, or on its way. */
+export function nodeAhead(): number | null {
+  return heading?.node ?? state().selected;
+}
+
+/** Go to a node; until one is there, keys go on from it. */
+async function towards(node: number, run: () => Promise<void>): Promise<void> {
+  // A record of its own for each way: an earlier way to the same place must not end this one.
+  const way = { node };
+  heading = way;
+  await followed(run);
+  if (heading === way) heading = null;
 }
 
 /** Show that something is not there any more, and nothing in its place. */
 export function leave(shown: Partial<Pick<AppState, "db" | "gone">>): void {
   opening += 1;
+  arriving = null;
   coming = null;
   carried = undefined;
   const picks = { problem: null, benchmark: null };
@@ -111,6 +149,7 @@ export function openPair(step: number, rank: number, options: OpenOptions = {}):
   const { db } = state();
   if (db === null) return Promise.resolve();
   const ticket = ++opening;
+  arriving = null;
   coming = { step, rank };
   settled = switching(
     () => openPair(step, rank, { ...options, ticket: undefined }),
@@ -171,7 +210,7 @@ function graphFollows(
 async function switching(retry: () => unknown, step: () => Promise<unknown>): Promise<void> {
   const mine = ++switches;
   state().set({ busy: true });
-  await guarded(retry, step);
+  await followed(() => guarded(retry, step));
   if (mine === switches) state().set({ busy: false });
 }
 
@@ -184,14 +223,16 @@ interface SelectOptions {
 export async function selectNode(id: number, options: SelectOptions = {}): Promise<void> {
   const { db } = state();
   const ticket = options.ticket ?? ++selecting;
-  await settled;
-  const { session } = state();
-  // The number of a node means nothing in a file that was opened meanwhile.
-  if (session?.db !== db) return;
-  await guarded(
-    () => selectNode(id, { ...options, ticket: undefined }),
-    () => selectIn(session, id, { ...options, ticket }),
-  );
+  await towards(id, async () => {
+    await settled;
+    const { session } = state();
+    // The number of a node means nothing in a file that was opened meanwhile.
+    if (session?.db !== db) return;
+    await guarded(
+      () => selectNode(id, { ...options, ticket: undefined }),
+      () => selectIn(session, id, { ...options, ticket }),
+    );
+  });
 }
 
 async function selectIn(session: GraphSession, id: number, options: SelectOptions): Promise<void> {
@@ -207,13 +248,15 @@ async function selectIn(session: GraphSession, id: number, options: SelectOption
 export async function startHere(): Promise<void> {
   const ticket = ++selecting;
   const focused = document.activeElement;
-  await settled;
-  const { db } = state();
-  if (db === null) return;
-  await guarded(startHere, async () => {
-    const first = (await queryClient.query(answerQuery(db))).causes[0];
-    if (first) await showCause(first, ticket, focused);
-    else state().set({ notice: "noFindings" });
+  await followed(async () => {
+    await settled;
+    const { db } = state();
+    if (db === null) return;
+    await guarded(startHere, async () => {
+      const first = (await queryClient.query(answerQuery(db))).causes[0];
+      if (first) await showCause(first, ticket, focused);
+      else state().set({ notice: "noFindings" });
+    });
   });
 }
 
@@ -229,8 +272,6 @@ export async function showCause(
   if (document.activeElement === focused) state().session?.diff.pane?.focus();
 }
 
-type NodePlace = Pick<CausePlace, "step" | "rank" | "node">;
-
 /** Show a node of any step and rank, with its values. */
 export async function openPlace(place: NodePlace, ticket = ++selecting): Promise<void> {
   state().set({ bottomTab: "values" });
@@ -242,27 +283,21 @@ export async function goTo({ step, rank, node }: NodePlace, ticket = ++selecting
   if (ticket !== selecting) return;
   const shown = destination();
   if (step === shown.step && rank === shown.rank) await selectNode(node, { ticket });
-  else await openPair(step, rank, { select: node, ticket });
-}
-
-/** Where the best finding of a cause is. */
-export function placeOf({ finding }: Cause): NodePlace {
-  return { step: finding.step, rank: finding.rank, node: finding.node.id };
+  else await towards(node, () => openPair(step, rank, { select: node, ticket }));
 }
 
 /** Go to the cause after (+1) or before (−1) the selected one, around the end. */
-export async function stepCause(causes: readonly Cause[], direction: 1 | -1): Promise<void> {
-  const places = causes.flatMap(({ places: listed }) => listed);
-  const here = heading?.node ?? state().selected;
-  const current = places.findIndex(({ node }) => node === here);
-  const start = current < 0 && direction < 0 ? 0 : current;
-  const next = places[(start + direction + places.length) % places.length];
-  if (!next) return;
-  // A record of its own for each way: an earlier way to the same place must not end this one.
-  const way = { node: next.node };
-  heading = way;
-  await openPlace(next);
-  if (heading === way) heading = null;
+export async function stepCause(direction: 1 | -1): Promise<void> {
+  await followed(async () => {
+    await arrived();
+    const { db } = state();
+    if (db === null) return;
+    await guarded(() => stepCause(direction), async () => {
+      const { causes } = await queryClient.query(answerQuery(db));
+      const next = causeBeside(causes, nodeAhead(), direction);
+      if (next) await openPlace(next);
+    });
+  });
 }
 
 /** Bring one micro-step forward (null: all alike) and scroll to where it begins. */
@@ -291,36 +326,6 @@ export async function guarded(retry: () => unknown, step: () => Promise<unknown>
   } catch (error) {
     state().set({ failure: { error, retry: () => void retry() } });
   }
-}
-
-function isOk({ pairs }: Database, place: PairChoice): boolean {
-  return pairs.some(({ step, rank, status }) => step === place.step && rank === place.rank && status === "ok");
-}
-
-/** The step and rank that a link is of. */
-function cellOf({ step, rank }: Linked): Cell | null {
-  return step === null || rank === null ? null : { step, rank };
-}
-
-/** Where the first cause begins, or that of one step and rank. */
-function firstPlace(causes: readonly Cause[], at: Cell | undefined): NodePlace | undefined {
-  if (at) return causes.flatMap(({ places }) => places).find(({ step, rank }) => step === at.step && rank === at.rank);
-  return causes[0] && placeOf(causes[0]);
-}
-
-function hasPair({ pairs }: Database, place: Cell): boolean {
-  return pairs.some(({ step, rank }) => step === place.step && rank === place.rank);
-}
-
-/** Whether a link is of this file: of one that was built anew its node ids mean nothing. */
-function sameFile({ built }: Linked, { created }: Database): boolean {
-  return built === null || built === created;
-}
-
-function firstPair({ pairs }: Database, first: NodePlace | undefined) {
-  const found = first && pairs.find(({ step, rank }) => step === first.step && rank === first.rank);
-  const { step, rank } = found ?? pairs.find(({ status }) => status === "ok") ?? pairs[0] ?? {};
-  return step === undefined || rank === undefined ? undefined : { step, rank };
 }
 
 /** The node of the same name in another pair. */

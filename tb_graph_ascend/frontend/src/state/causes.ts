@@ -33,11 +33,16 @@ export function ranksText(t: TFunction, { ranks, first_step: step }: Cause): str
   return t("findings.ranks", { count: ranks.length, ranks: listed, step });
 }
 
-/** How many of the divergent nodes of the step and rank on screen go back to it; null where it is not on them. */
-export function ledBackText(t: TFunction, { places }: Cause, shares: DivergentShares | undefined): string | null {
+/** How many of the divergent nodes of the step and rank on screen go back to it, and its node there; null
+ * where it is not on them, or nothing diverges. */
+export function ledBackTo(
+  t: TFunction,
+  { places }: Cause,
+  shares: DivergentShares | undefined,
+): { node: number; text: string } | null {
   const share = shares?.causes.find((one) => places.some(({ node }) => node === one.node));
-  if (!share || shares?.divergent === 0) return null;
-  return t("answer.ledBack", { count: share.count, divergent: shares?.divergent });
+  if (!share || !shares || shares.divergent === 0) return null;
+  return { node: share.node, text: t("answer.ledBack", { count: share.count, divergent: shares.divergent }) };
 }
 
 /** Where a framework speaks, not the model; a model's own package counts as the model. */

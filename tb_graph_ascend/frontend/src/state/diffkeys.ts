@@ -1,9 +1,8 @@
 /* What keys do in the rows: up and down select, left and right close and open, Home and End go. */
 
 import type { DiffRow } from "../api/types";
-import { selectNode } from "./actions";
+import { nodeAhead, selectNode } from "./actions";
 import type { DiffView } from "./diffview";
-import { useApp } from "./store";
 
 /** Do what a key asks; false when it asks nothing here. */
 export function moveInRows(key: string, diff: DiffView): boolean {
@@ -45,11 +44,11 @@ function canOpen(row: DiffRow): boolean {
   return row.children > 0 || row.fold !== 0;
 }
 
-/** Where the keys are: a fold that was reached by them, or the selected row. */
+/** Where the keys are: a fold that was reached by them, or the row that is selected, or will be. */
 function currentPlace(diff: DiffView): number {
-  const { selected } = useApp.getState();
+  const node = nodeAhead();
   if (diff.cursor !== null) return diff.cursor;
-  return selected === null ? -1 : diff.pages.find(selected);
+  return node === null ? -1 : diff.pages.find(node);
 }
 
 function go(diff: DiffView, wanted: number, direction: 1 | -1): boolean {
@@ -60,7 +59,9 @@ function go(diff: DiffView, wanted: number, direction: 1 | -1): boolean {
   diff.pane?.show(place);
   const row = diff.pages.at(place);
   if (!row) {
-    void diff.loaded(place).then(() => diff.pages.at(place) && go(diff, place, direction));
+    // Keys pressed before the row is there go on from it.
+    diff.setCursor(place);
+    void diff.loaded(place).then(() => diff.cursor === place && diff.pages.at(place) && go(diff, place, direction));
     return true;
   }
   diff.setCursor(row.fold === 0 ? null : place);

@@ -10,7 +10,7 @@ import { mappingsQuery, proposalsQuery, queryClient, refreshDatabase } from "../
 import { keepPairs } from "../api/sessionpairs";
 import type { MappedPair, MappingResult, Side } from "../api/types";
 import { type Held, heldNode } from "../graph/mapdrag";
-import { guarded, selectNode } from "./actions";
+import { guarded, selectNode, switched } from "./actions";
 import { type AppState, useApp } from "./store";
 
 /** What one change did to the pairs of a database. */
@@ -247,12 +247,21 @@ async function apply(
   setHistory(db, (history) => ({ ...history, result: null }));
   const result = await request(db);
   keepPairs(db, result.mappings);
-  const { session } = useApp.getState();
-  if (session?.db === db) session.update(result.nodes);
+  showChanged(db, result);
   queryClient.setQueryData(["db", db, "mappings"], result.mappings);
   setHistory(db, (history) => ({ ...remember(history, result), result }));
   await refreshDatabase(db);
   return result;
+}
+
+/** Show what a change did, also in a step and rank that is on its way: it may have been asked for before. */
+function showChanged(db: string, { nodes }: MappingResult): void {
+  const { session: before } = useApp.getState();
+  if (before?.db === db) before.update(nodes);
+  void switched().then(() => {
+    const { session } = useApp.getState();
+    if (session !== before && session?.db === db) session.update(nodes);
+  });
 }
 
 /** Take in what another page mapped meanwhile; what this page mapped itself is known here. */

@@ -1,12 +1,14 @@
 /* What each key does; the list in the help dialog names the same keys. */
 
-import type { Cause, Node } from "../api/types";
+import type { Answer, Database, Node } from "../api/types";
 import { answerQuery, databaseQuery, detailsQuery, queryClient } from "../api/queries";
 import { isUnmatched } from "../graph/appearance";
 import { calledAs } from "../graph/called";
 import { otherSide } from "../graph/mapdrag";
 import {
+  arrived,
   destination,
+  guarded,
   openPair,
   pickNode,
   selectNode,
@@ -19,22 +21,16 @@ import { moveInRows } from "./diffkeys";
 import { useDiffSettings } from "./diffsettings";
 import { useLayout } from "./layout";
 import { ranksAt, stepsOf } from "./pairs";
+import type { GraphSession } from "./session";
 import { LEFT_TABS, useApp } from "./store";
+import { withSelection } from "./underway";
 
 const ZOOM_STEP = 1.25;
 const PAN_ROWS = 4;
 const state = useApp.getState;
 
 /** Run the action of a chord; false when it has none. */
-export function runShortcut(
-  chord: string,
-  causes: readonly Cause[],
-  onControl: boolean,
-): boolean {
-  if (chord === "n" || chord === "p") {
-    void stepCause(causes, chord === "n" ? 1 : -1);
-    return true;
-  }
+export function runShortcut(chord: string, onControl: boolean): boolean {
   const tab = LEFT_TABS[Number(chord) - 1];
   if (tab) {
     state().set({ leftTab: tab });
@@ -44,44 +40,53 @@ export function runShortcut(
   }
   if (!onControl && moveInGraph(chord)) return true;
   const action = ACTIONS[chord];
+  const withNode = WITH_SELECTION[chord];
   action?.();
-  return action !== undefined;
+  // Pressed right after a key that selects, they are of what that one selects.
+  if (withNode) withSelection(withNode);
+  return action !== undefined || withNode !== undefined;
 }
 
 const ACTIONS: Partial<Record<string, () => void>> = {
   f: () => void startHere(),
+  n: () => void stepCause(1),
+  p: () => void stepCause(-1),
   "/": focusSearch,
   "ctrl+k": focusSearch,
   "?": () => state().set({ dialog: "help" }),
   escape: () => state().set({ notice: null, failure: null, picks: { problem: null, benchmark: null } }),
-  e: openAllBelow,
-  g: toggleWay,
   c: () => state().session?.diff.closeAll(),
-  t: selectPartner,
-  v: toggleBoxes,
   b: () => useDiffSettings.getState().setFolded(!useDiffSettings.getState().folded),
   o: () => state().set({ recolour: state().recolour === "score" ? "overflow" : "score" }),
-  m: () => void pickSelected(),
-  a: () => ifMappable(acceptProposal),
-  r: () => ifMappable(rebuildWithPairs),
+  a: () => void ifMappable(acceptProposal),
+  r: () => void ifMappable(rebuildWithPairs),
   "+": () => pane()?.zoom(ZOOM_STEP),
   "=": () => pane()?.zoom(ZOOM_STEP),
   "-": () => pane()?.zoom(1 / ZOOM_STEP),
   "0": () => pane()?.reset(),
   // Letters exist on all layouts, brackets need a chord on some.
-  h: () => shiftPair("step", -1),
-  l: () => shiftPair("step", 1),
-  k: () => shiftPair("rank", -1),
-  j: () => shiftPair("rank", 1),
-  "[": () => shiftPair("step", -1),
-  "]": () => shiftPair("step", 1),
-  "{": () => shiftPair("rank", -1),
-  "}": () => shiftPair("rank", 1),
+  h: () => void shiftPair("step", -1),
+  l: () => void shiftPair("step", 1),
+  k: () => void shiftPair("rank", -1),
+  j: () => void shiftPair("rank", 1),
+  "[": () => void shiftPair("step", -1),
+  "]": () => void shiftPair("step", 1),
+  "{": () => void shiftPair("rank", -1),
+  "}": () => void shiftPair("rank", 1),
   "ctrl+z": () => void undoMapping(),
   "ctrl+shift+z": () => void redoMapping(),
   "ctrl+y": () => void redoMapping(),
   "shift+arrowup": () => pane()?.scrollBy(-PAN_ROWS),
   "shift+arrowdown": () => pane()?.scrollBy(PAN_ROWS),
+};
+
+/** What is done with the selected node. */
+const WITH_SELECTION: Partial<Record<string, () => void>> = {
+  e: openAllBelow,
+  g: () => void toggleWay(),
+  t: selectPartner,
+  v: toggleBoxes,
+  m: () => void pickSelected(),
 };
 
 const TREE_KEYS: Partial<Record<string, string>> = {
@@ -117,15 +122,21 @@ function openAllBelow(): void {
 }
 
 /** Show only what leads from the cause to the selected row, or all again. */
-function toggleWay(): void {
-  const { db, session, selected, set } = state();
-  if (!session || db === null) return;
-  if (session.diff.way) {
+function toggleWay(): Promise<void> {
+  const { session } = state();
+  if (session?.diff.way) {
     session.diff.setWay(null);
-    return;
+    return Promise.resolve();
   }
+  return guarded(toggleWay, async () => {
+    if (session) showWay(session, await queryClient.query(answerQuery(session.db)));
+  });
+}
+
+function showWay(session: GraphSession, { causes, threshold }: Answer): void {
+  const { session: shown, selected, set } = state();
+  if (shown !== session) return;
   const { step, rank } = session.pair;
-  const { causes = [], threshold = 0 } = queryClient.getQueryData(answerQuery(db).queryKey) ?? {};
   const node = selected === null ? undefined : session.get(selected);
   const source = node?.source;
   const here = causes.flatMap(({ places }) => places);
@@ -157,21 +168,29 @@ function selectPartner(): void {
 }
 
 /** Take the selected node for a mapping, or say why it cannot be taken. */
-async function pickSelected(): Promise<void> {
-  const { db, session, selected, set } = state();
-  const node = selected === null ? undefined : session?.get(selected);
-  if (db === null || !session?.comparison) return;
-  const database = queryClient.getQueryData(databaseQuery(db).queryKey);
-  if (!node) set({ notice: "pickNothing" });
-  else if (!database?.writable) set({ notice: "readOnly" });
-  else if (node.match !== null) {
-    const { partner } = await queryClient.query(detailsQuery(db, node.id));
-    const { step, rank } = session.pair;
-    const pair = database.pairs.find((one) => one.step === step && one.rank === rank);
-    const count = (pair?.unmatched_problem ?? 0) + (pair?.unmatched_benchmark ?? 0);
-    set({ notice: { code: "matched", facts: { name: calledAs(node), partner: partner?.name ?? "", count } } });
-  } else if (isUnmatched(node, true)) pickOrMap(node);
-  else set({ notice: "notMappable" });
+function pickSelected(): Promise<void> {
+  const { session, selected, set } = state();
+  if (!session?.comparison) return Promise.resolve();
+  const node = selected === null ? undefined : session.get(selected);
+  if (!node) {
+    set({ notice: "pickNothing" });
+    return Promise.resolve();
+  }
+  return guarded(pickSelected, async () => {
+    const database = await queryClient.query(databaseQuery(session.db));
+    if (!database.writable) set({ notice: "readOnly" });
+    else if (node.match !== null) await sayMatched(session, node, database);
+    else if (isUnmatched(node, true)) pickOrMap(node);
+    else set({ notice: "notMappable" });
+  });
+}
+
+/** Say whose partner a node is, and how many others have none. */
+async function sayMatched({ db, pair: { step, rank } }: GraphSession, node: Node, { pairs }: Database): Promise<void> {
+  const { partner } = await queryClient.query(detailsQuery(db, node.id));
+  const pair = pairs.find((one) => one.step === step && one.rank === rank);
+  const count = (pair?.unmatched_problem ?? 0) + (pair?.unmatched_benchmark ?? 0);
+  state().set({ notice: { code: "matched", facts: { name: calledAs(node), partner: partner?.name ?? "", count } } });
 }
 
 /** The first of two picks waits for its partner; the second, on the other side, maps both. */
@@ -186,23 +205,30 @@ function pickOrMap(node: Node): void {
 }
 
 /** Mappings of this database, or why there can be none. */
-function ifMappable(act: () => Promise<void>): void {
+async function ifMappable(act: () => Promise<void>): Promise<void> {
   const { db, session, set } = state();
   if (db === null || !session?.comparison) return;
-  if (queryClient.getQueryData(databaseQuery(db).queryKey)?.writable) void act();
-  else set({ notice: "readOnly" });
+  await guarded(() => ifMappable(act), async () => {
+    if ((await queryClient.query(databaseQuery(db))).writable) await act();
+    else set({ notice: "readOnly" });
+  });
 }
 
-function shiftPair(what: "step" | "rank", shift: number): void {
+/** Go to the step or rank beside the one that is shown, or on its way. */
+async function shiftPair(what: "step" | "rank", shift: number): Promise<void> {
+  await arrived();
   const { db } = state();
-  const { step, rank } = destination();
-  if (db === null || step === null || rank === null) return;
-  const pairs = queryClient.getQueryData(databaseQuery(db).queryKey)?.pairs ?? [];
-  const values = what === "step" ? stepsOf(pairs) : ranksAt(pairs, step);
-  const next = values[values.indexOf(what === "step" ? step : rank) + shift];
-  if (next === undefined) return;
-  if (what === "rank") void openPair(step, next);
-  else void openPair(next, nearestRank(ranksAt(pairs, next), rank));
+  if (db === null) return;
+  await guarded(() => shiftPair(what, shift), async () => {
+    const { pairs } = await queryClient.query(databaseQuery(db));
+    const { step, rank } = destination();
+    if (step === null || rank === null) return;
+    const values = what === "step" ? stepsOf(pairs) : ranksAt(pairs, step);
+    const next = values[values.indexOf(what === "step" ? step : rank) + shift];
+    if (next === undefined) return;
+    if (what === "rank") void openPair(step, next);
+    else void openPair(next, nearestRank(ranksAt(pairs, next), rank));
+  });
 }
 
 function nearestRank(ranks: readonly number[], rank: number): number {

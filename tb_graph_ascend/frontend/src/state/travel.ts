@@ -1,13 +1,23 @@
 /* Goes where a link, Back or Forward lead to; what is not there any more is said, not replaced. */
 
 import type { DatabaseEntry } from "../api/types";
-import { leave, openDatabase, selectNode } from "./actions";
+import { destination, isArriving, leave, openDatabase, selectNode } from "./actions";
 import { useBoxes } from "./boxes";
 import { useApp } from "./store";
 import type { Linked } from "./url";
 
-/** Start from a link: its database, else the newest that can be opened. */
-export function startFrom(linked: Linked, listed: readonly DatabaseEntry[]): Promise<void> {
+/** Start from a link, unless something is shown or asked for already; false while there is nothing to start with. */
+export function start(linked: Linked, listed: readonly DatabaseEntry[]): boolean {
+  const { db, busy } = useApp.getState();
+  // A result that was built here, or the comparison of a cell of the trends, comes before the server's list.
+  if (db !== null || busy) return true;
+  if (linked.db === null && listed.every(({ error }) => error !== null)) return false;
+  void startFrom(linked, listed);
+  return true;
+}
+
+/** Its database, else the newest that can be opened. */
+function startFrom(linked: Linked, listed: readonly DatabaseEntry[]): Promise<void> {
   takeOver(linked);
   if (linked.db === null) {
     const newest = listed.find(({ error }) => error === null);
@@ -22,13 +32,16 @@ export function startFrom(linked: Linked, listed: readonly DatabaseEntry[]): Pro
 /** Show an earlier or later state of this page. */
 export async function travelTo(linked: Linked): Promise<void> {
   takeOver(linked);
-  const { db, step, rank, set } = useApp.getState();
   if (linked.db === null) return;
-  const elsewhere = linked.db !== db || linked.step !== step || linked.rank !== rank;
-  if (elsewhere) await openDatabase(linked.db, linked);
-  else if (linked.selected === null) set({ selected: null });
+  const { db, set } = useApp.getState();
+  const { step, rank } = destination();
+  if (isArriving() || linked.db !== db || linked.step !== step || linked.rank !== rank) {
+    await openDatabase(linked.db, linked);
+    return;
+  }
+  useBoxes.setState({ module: linked.graph === 0 ? null : linked.graph, open: linked.boxes });
+  if (linked.selected === null) set({ selected: null });
   else await selectNode(linked.selected);
-  if (!elsewhere) useBoxes.setState({ module: linked.graph === 0 ? null : linked.graph, open: linked.boxes });
 }
 
 function takeOver(linked: Linked): void {

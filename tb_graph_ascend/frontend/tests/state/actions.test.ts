@@ -1,7 +1,7 @@
 /* What is shown is always of the step and rank in the header: late and failed answers change nothing. */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-import type { Cause, Children, Graph, Node, PairGraphs } from "../../src/api/types";
+import type { Children, Graph, Node, PairGraphs } from "../../src/api/types";
 import type { DiffPane } from "../../src/state/diffview";
 import { node } from "../sample";
 
@@ -16,10 +16,9 @@ const server = vi.hoisted(() => ({
   waiting: [] as Waiting[],
   /** Holds back the answer to where a node is. */
   held: Promise.resolve(),
-  causes: [
-    { finding: { step: 1, rank: 0, node: { id: 7 } }, places: [{ step: 1, rank: 0, node: 7 }] },
-    { finding: { step: 2, rank: 0, node: { id: 9 } }, places: [{ step: 2, rank: 0, node: 9 }] },
-  ],
+  causes: [] as { finding: { step: number; rank: number; node: { id: number } }; places: { step: number; rank: number; node: number }[] }[],
+  /** Holds back the answer to what a file is, and where it begins. */
+  told: Promise.resolve(),
   pairs: [1, 2, 3].map((step) => ({ step, rank: 0, status: "ok" })),
 }));
 
@@ -41,12 +40,13 @@ vi.mock("../../src/api/rows", () => ({
   fetchProfile: () => Promise.resolve(null),
 }));
 vi.mock("../../src/api/queries", () => ({
-  queryClient: { query: () => Promise.resolve({ causes: server.causes, pairs: server.pairs }) },
+  queryClient: { query: () => server.told.then(() => ({ causes: server.causes, pairs: server.pairs })) },
   answerQuery: vi.fn(),
   databaseQuery: vi.fn(),
 }));
 
-const { goTo, openDatabase, openPair, pickNode, selectNode, startHere, stepCause } = await import("../../src/state/actions");
+const { goTo, nodeAhead, openDatabase, openPair, pickNode, selectNode, startHere, stepCause } = await import("../../src/state/actions");
+const { withSelection } = await import("../../src/state/underway");
 const { GraphSession } = await import("../../src/state/session");
 const { useApp } = await import("../../src/state/store");
 
@@ -75,9 +75,9 @@ function settle(): Promise<void> {
 }
 
 /** Hold answers back; the returned function lets them go. */
-function hold(): () => void {
+function hold(what: "held" | "told" = "held"): () => void {
   let release = (): void => undefined;
-  server.held = new Promise((done) => (release = done));
+  server[what] = new Promise((done) => (release = done));
   return release;
 }
 
@@ -87,7 +87,14 @@ function request(step: number): Waiting {
   return found;
 }
 
+const CAUSES = [
+  { finding: { step: 1, rank: 0, node: { id: 7 } }, places: [{ step: 1, rank: 0, node: 7 }] },
+  { finding: { step: 2, rank: 0, node: { id: 9 } }, places: [{ step: 2, rank: 0, node: 9 }] },
+];
+
 beforeEach(() => {
+  server.causes = CAUSES;
+  server.told = Promise.resolve();
   vi.stubGlobal("document", { activeElement: null });
   server.waiting = [];
   server.held = Promise.resolve();
@@ -95,13 +102,13 @@ beforeEach(() => {
 });
 
 /** Causes on rank 0 and on rank 1 of the pair that is open, with nothing left to be answered. */
-async function causesOfTwoRanks(): Promise<Cause[]> {
+async function causesOfTwoRanks(): Promise<void> {
   const done = openPair(1, 0);
   request(1).answer(pairOf(1));
   await done;
   const places = [0, 1].map((rank) => ({ step: 1, rank, node: rank === 0 ? 9 : 5 }));
   server.waiting = [];
-  return [{ places }] as unknown as Cause[];
+  server.causes = [{ places }] as unknown as typeof server.causes;
 }
 
 describe("a database", () => {
@@ -249,8 +256,9 @@ describe("a selection", () => {
   });
 
   it("steps through causes of several ranks as fast as the key is pressed", async () => {
-    const causes = await causesOfTwoRanks();
-    for (const direction of [1, 1, -1, 1, 1] as const) void stepCause(causes, direction);
+    await causesOfTwoRanks();
+    for (const direction of [1, 1, -1, 1, 1] as const) void stepCause(direction);
+    await settle();
     for (const { rank, answer } of server.waiting) answer(pairOf(1, rank));
     await settle();
     const last = server.waiting.at(-1)?.rank ?? 0;
@@ -259,15 +267,50 @@ describe("a selection", () => {
   });
 
   it("goes on from the place asked for last, also when an earlier way there has just ended", async () => {
-    const causes = await causesOfTwoRanks();
+    await causesOfTwoRanks();
     // To the first place, to the second and back to the first: the way there is asked for twice.
-    for (const direction of [1, -1, 1] as const) void stepCause(causes, direction);
+    for (const direction of [1, -1, 1] as const) void stepCause(direction);
+    await settle();
     server.waiting[0]?.answer(pairOf(1, 1));
     await settle();
-    void stepCause(causes, 1);
+    void stepCause(1);
+    await settle();
     for (const { rank, answer } of server.waiting) answer(pairOf(1, rank));
     await settle();
     expect([useApp.getState().rank, useApp.getState().selected]).toEqual([1, 5]);
+  });
+
+  it("by key waits for the causes, and for the file that is on its way", async () => {
+    const release = hold("told");
+    const opens = openDatabase("other");
+    const steps = stepCause(1);
+    release();
+    await settle();
+    request(1).answer(pairOf(1));
+    await opens;
+    await settle();
+    // The file opens on the first cause; the key goes on to the second.
+    request(2).answer(pairOf(2));
+    await steps;
+    expect(useApp.getState()).toMatchObject({ db: "other", step: 2, selected: 9 });
+  });
+
+  it("is ahead while it is on its way: keys go on from it, and what is done with it waits", async () => {
+    const done = openPair(1, 0);
+    request(1).answer(pairOf(1));
+    await done;
+    const seen: (number | null)[] = [];
+    const note = (): void => void seen.push(useApp.getState().selected);
+    withSelection(note);
+    const release = hold();
+    const selects = selectNode(9);
+    expect([nodeAhead(), useApp.getState().selected]).toEqual([9, null]);
+    withSelection(note);
+    expect(seen).toEqual([null]);
+    release();
+    await selects;
+    await settle();
+    expect([nodeAhead(), ...seen]).toEqual([9, null, 9]);
   });
 
   it("keeps one pick a side for a mapping", () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Cause } from "../../src/api/types";
 import { createI18n } from "../../src/i18n/setup";
 import { relativeError } from "../../src/text/numbers";
-import { callText, callerFrame, causeScoreText, causeText, ledBackText, modelFrame } from "../../src/state/causes";
+import { callText, callerFrame, causeScoreText, causeText, ledBackTo, modelFrame } from "../../src/state/causes";
 
 describe("modelFrame", () => {
   const torch = "File /env/site-packages/torch/nn/modules/module.py, line 1, in inner, result = f()";
@@ -23,17 +23,17 @@ describe("modelFrame", () => {
   });
 });
 
-describe("ledBackText", () => {
+describe("ledBackTo", () => {
   const { t } = createI18n();
   const cause = { places: [{ step: 0, rank: 0, node: 7 }, { step: 0, rank: 1, node: 70 }] } as Cause;
   const shares = { divergent: 101, causes: [{ node: 70, count: 50 }], others: 51 };
   it("says of how many divergent nodes on screen, wherever the cause is", () => {
-    expect(ledBackText(t, cause, shares)).toBe("50 of 101 divergent nodes here go back to it");
+    expect(ledBackTo(t, cause, shares)).toEqual({ node: 70, text: "50 of 101 divergent nodes here go back to it" });
   });
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
-    expect(ledBackText(t, cause, { ...shares, causes: [] })).toBeNull();
-    expect(ledBackText(t, cause, undefined)).toBeNull();
-    expect(ledBackText(t, cause, { divergent: 0, causes: [{ node: 7, count: 0 }], others: 0 })).toBeNull();
+    expect(ledBackTo(t, cause, { ...shares, causes: [] })).toBeNull();
+    expect(ledBackTo(t, cause, undefined)).toBeNull();
+    expect(ledBackTo(t, cause, { divergent: 0, causes: [{ node: 7, count: 0 }], others: 0 })).toBeNull();
   });
 });
 

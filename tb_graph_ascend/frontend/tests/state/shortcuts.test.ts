@@ -13,6 +13,9 @@ vi.mock("../../src/api/rows", () => ({
   fetchProfile: () => Promise.resolve(null),
 }));
 
+const server = vi.hoisted((): { answer: Promise<unknown> } => ({ answer: Promise.resolve() }));
+vi.mock("../../src/api/client", () => ({ RequestError: class extends Error {}, api: { answer: () => server.answer } }));
+
 const layout = vi.hoisted(() => ({ setLists: vi.fn() }));
 vi.mock("../../src/state/layout", () => ({ useLayout: { getState: () => layout } }));
 
@@ -33,7 +36,7 @@ describe("E", () => {
     const session = sessionOf({});
     useApp.getState().set({ db: "db", session, selected: null });
     void session.diff.start();
-    expect(runShortcut("e", [], false)).toBe(true);
+    expect(runShortcut("e", false)).toBe(true);
     expect(session.diff.open).toBe("4a");
     expect(asked.map(({ open }) => open)).toEqual(["", "4a"]);
     asked[0]?.answer(windowOf([]));
@@ -42,29 +45,40 @@ describe("E", () => {
 });
 
 describe("G", () => {
-  const press = (root: Partial<Node>) => {
+  const press = async (root: Partial<Node>) => {
     const session = sessionOf(root);
     useApp.getState().set({ db: "db", session, selected: 4, notice: null });
-    runShortcut("g", [], false);
+    runShortcut("g", false);
+    await new Promise((done) => setTimeout(done));
     return [session.diff.way, useApp.getState().notice];
   };
-  it("says where no way leads to, and draws one to what carries the difference", () => {
+  it("says where no way leads to, and draws one to what carries the difference", async () => {
     const places = [{ step: 0, rank: 0, node: 7 }];
     queryClient.setQueryData(answerQuery("db").queryKey, { causes: [{ places }], threshold: 0.25 } as Answer);
-    expect(press({ match: 9, score: 0 })).toEqual([null, "noWayHere"]);
-    expect(press({ match: 9, score: 0.1, source: 7 })).toEqual([{ cause: 7, target: 4 }, null]);
-    expect(press({ match: 9, divergent_below: 1 })).toEqual([{ cause: 7, target: 4 }, null]);
+    expect(await press({ match: 9, score: 0 })).toEqual([null, "noWayHere"]);
+    expect(await press({ match: 9, score: 0.1, source: 7 })).toEqual([{ cause: 7, target: 4 }, null]);
+    expect(await press({ match: 9, divergent_below: 1 })).toEqual([{ cause: 7, target: 4 }, null]);
     places[0] = { step: 0, rank: 0, node: 4 };
-    expect(press({ match: 9, score: 0.9 })).toEqual([null, "wayBegins"]);
+    expect(await press({ match: 9, score: 0.9 })).toEqual([null, "wayBegins"]);
+  });
+
+  it("says nothing before the causes are known, and draws the way then", async () => {
+    queryClient.removeQueries();
+    let tell: (answer: unknown) => void = () => undefined;
+    server.answer = new Promise((done) => (tell = done));
+    expect(await press({ match: 9, divergent_below: 1 })).toEqual([null, null]);
+    tell({ causes: [{ places: [{ step: 0, rank: 0, node: 7 }] }], threshold: 0.25 });
+    await new Promise((done) => setTimeout(done));
+    expect(useApp.getState().session?.diff.way).toEqual({ cause: 7, target: 4 });
   });
 });
 
 describe("the number of a list", () => {
   it("shows it, also where it is chosen but put away", () => {
     useApp.getState().set({ leftTab: "causes" });
-    expect(runShortcut("1", [], false)).toBe(true);
+    expect(runShortcut("1", false)).toBe(true);
     expect(layout.setLists).toHaveBeenLastCalledWith(true);
-    expect(runShortcut("4", [], false)).toBe(true);
+    expect(runShortcut("4", false)).toBe(true);
     expect(useApp.getState().leftTab).toBe("overflow");
   });
 });

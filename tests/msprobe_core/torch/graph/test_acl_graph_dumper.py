@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from builder.dump.sources import find_sources
 from msprobe.pytorch import AclGraphDumper, acl_save
@@ -188,6 +188,30 @@ def test_operators_of_a_compiled_graph_are_recorded_as_they_run(
     if level == "mix":
         assert first.construct["Aten.gelu.1.forward"] == "Module.layers.1.act.GELU.forward.0"
     assert "models.py" in str(first.stack_of("Aten.gelu.1.forward"))
+
+
+class Generated(nn.Module):
+    """Calls an operator as what inductor writes does, behind a wrapper of torch's."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        wrapper: dict[str, Any] = {"__name__": "torch._functorch._aot_autograd.runtime_wrappers"}
+        exec("def wrapped(run, *given): return run(*given)", wrapper)
+        kernels = {**wrapper, "__name__": "torch._inductor.runtime.compile_tasks.c", "mm": torch.mm}
+        exec("def call(x): return wrapped(mm, x, x)", kernels)
+        out: Tensor = kernels["call"](x.exp())
+        return out
+
+
+def test_operators_that_inductors_code_runs_are_its_own(
+    dumper: Callable[..., AclGraphDumper], tmp_path: Path
+) -> None:
+    target, model = dumper(level="L1"), Generated()
+    target.start(model)
+    with torch.no_grad():
+        model(torch.eye(3))
+    target.step()
+    (dump,) = read_rank_dumps(tmp_path / "dump")
+    assert dump.names == ["Aten.exp.0.forward"]
 
 
 def inner(model: Language) -> Tensor:

@@ -142,6 +142,7 @@ def test_complex_numbers_are_their_parts() -> None:
         (torch.float32, -math.inf),
         (torch.float32, math.nan),
         (torch.float32, -1e9),
+        (torch.bfloat16, -1e9),
         (torch.float32, torch.finfo(torch.float32).min),
         (torch.float16, torch.finfo(torch.float16).min),
         (torch.bfloat16, torch.finfo(torch.bfloat16).min),

@@ -10,7 +10,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { useHandOn } from "../../hooks/useHandOn";
 import { useShares } from "../../hooks/useShares";
 import { showCause } from "../../state/actions";
-import { callText, causeScoreText, causeText, ledBackText, ranksText } from "../../state/causes";
+import { callText, causeScoreText, causeText, ledBackTo, ranksText } from "../../state/causes";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -48,7 +48,7 @@ function Causes({ answer }: { answer: Answer }) {
   }
   const cause = causes[Math.min(number, causes.length - 1)];
   if (!cause) return null;
-  const ledBack = ledBackText(t, cause, shares);
+  const ledBack = ledBackTo(t, cause, shares);
   return (
     <section className={answer.changed_pairs > 0 ? "answer stale" : "answer"} aria-label={t("answer.label")}>
       <div className="answer-main">
@@ -71,7 +71,7 @@ function Causes({ answer }: { answer: Answer }) {
         </div>
         <p className="muted" title={t("notes.ledBackHelp", { threshold: answer.threshold })}>
           {t("answer.causes", { count })}
-          {ledBack !== null && <span className="wide-only"> · {ledBack}</span>}
+          {ledBack && <span className="wide-only"> · {ledBack.text}</span>}
         </p>
       </div>
     </section>

@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 import { useDiffPalette } from "../../hooks/useDiffPalette";
 import { type Laid, useModuleGraph } from "../../hooks/useModuleGraph";
 import { boxAt } from "../../graph/boxkeys";
-import { selectNode } from "../../state/actions";
+import { nodeAhead, selectNode } from "../../state/actions";
 import { showModule, showRows, toggleBox } from "../../state/boxes";
 import { savePng, saveSvg } from "../../state/boxpicture";
 import type { GraphSession } from "../../state/session";
@@ -69,7 +69,8 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
   const title = side?.name ?? "";
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const here = graph.boxes.find(({ row }) => row.problem?.id === selected || row.benchmark?.id === selected);
+    const ahead = nodeAhead();
+    const here = graph.boxes.find(({ row }) => row.problem?.id === ahead || row.benchmark?.id === ahead);
     if ((event.key === "Enter" || event.key === " ") && here && here.row.children > 0) toggleBox(here.row.key);
     else {
       const next = boxAt(laid, here?.place ?? null, event.key);

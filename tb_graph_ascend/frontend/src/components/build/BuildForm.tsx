@@ -10,7 +10,7 @@ import type { BuildRequest, BuildWish, DumpEntry } from "../../api/types";
 import { useBuild } from "../../hooks/useBuild";
 import { useApp } from "../../state/store";
 import { BuildProgress } from "./BuildProgress";
-import { CopyButton } from "../parts/CopyButton";
+import { Command } from "../parts/Command";
 import { FailureNotice } from "../parts/FailureNotice";
 
 const CHOICES_KEY = "tb_graph_ascend.build";
@@ -51,10 +51,7 @@ export function BuildForm() {
       {filled && filled.outside.length > 0 && (
         <>
           <p className="warning">{t("build.outside", { paths: filled.outside.join(", ") })}</p>
-          <p className="command">
-            <code>{filled.command}</code>
-            <CopyButton text={filled.command} label={t("copy")} />
-          </p>
+          <Command text={filled.command} />
         </>
       )}
       {dumps.data.dumps.length === 0 && wish.problem === "" && <p className="warning">{t("build.noDumps")}</p>}

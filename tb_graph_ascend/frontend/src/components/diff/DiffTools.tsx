@@ -16,7 +16,7 @@ export function DiffTools({ session }: { session: GraphSession }) {
   const { t } = useTranslation();
   const diff = useDiff(session);
   const graphed = useBoxes(({ module }) => module !== null);
-  const press = (key: string): void => void runShortcut(key, [], false);
+  const press = (key: string): void => void runShortcut(key, false);
   return (
     <div className="graph-tools" role="toolbar" aria-label={t("graph.tools")}>
       <ListsButton />

@@ -7,7 +7,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { openPair, showCause } from "../../state/actions";
 import { nearestCompared } from "../../state/pairs";
 import type { GraphSession } from "../../state/session";
-import { CopyButton } from "../parts/CopyButton";
+import { Command } from "../parts/Command";
 
 export function PairMissing({ session: { pair } }: { session: GraphSession }) {
   const { t } = useTranslation();
@@ -15,7 +15,6 @@ export function PairMissing({ session: { pair } }: { session: GraphSession }) {
   const cause = useAnswer().data?.causes[0];
   const near = data && nearestCompared(data.pairs, pair);
   const { step, rank, only, folder } = pair;
-  const command = `msprobe graph_visualize -tp ${folder ?? ""} -o graph_output`;
   return (
     <div className="pair-failed missing" role="status">
       <h2>{only ? t("graph.missing", { side: only, step, rank }) : t("graph.missingSomewhere", { step, rank })}</h2>
@@ -35,10 +34,7 @@ export function PairMissing({ session: { pair } }: { session: GraphSession }) {
       {folder !== null && (
         <>
           <p>{t("graph.missingAlone")}</p>
-          <p className="command">
-            <code>{command}</code>
-            <CopyButton text={command} label={t("copy")} />
-          </p>
+          <Command text={`msprobe graph_visualize -tp ${folder} -o graph_output`} />
         </>
       )}
     </div>

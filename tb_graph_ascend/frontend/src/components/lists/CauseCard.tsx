@@ -9,8 +9,9 @@ import { scoreText } from "../../text/numbers";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
-import { openPlace, placeOf } from "../../state/actions";
-import { callText, causeScoreText, ledBackText, ranksText } from "../../state/causes";
+import { openPlace } from "../../state/actions";
+import { callText, causeScoreText, ledBackTo, ranksText } from "../../state/causes";
+import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
 import { ReasonList } from "../parts/ReasonList";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -63,10 +64,8 @@ export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
 
 function OwnShare({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
-  const shares = useShares();
-  const text = ledBackText(t, cause, shares);
-  const own = cause.places.find(({ node }) => shares?.causes.some((share) => share.node === node));
-  return text !== null && own ? <LedBack cause={own.node} text={text} /> : null;
+  const ledBack = ledBackTo(t, cause, useShares());
+  return ledBack && <LedBack cause={ledBack.node} text={ledBack.text} />;
 }
 
 function Places({ cause }: { cause: Cause }) {

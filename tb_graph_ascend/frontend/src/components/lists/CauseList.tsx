@@ -88,7 +88,7 @@ function Steps({ causes }: { causes: Cause[] }) {
         className="icon"
         aria-label={t("findings.previous")}
         title={t("findings.previous")}
-        onClick={() => void stepCause(causes, -1)}
+        onClick={() => void stepCause(-1)}
       >
         <ChevronUp aria-hidden size={16} />
       </button>
@@ -97,7 +97,7 @@ function Steps({ causes }: { causes: Cause[] }) {
         className="icon"
         aria-label={t("findings.next")}
         title={t("findings.next")}
-        onClick={() => void stepCause(causes, 1)}
+        onClick={() => void stepCause(1)}
       >
         <ChevronDown aria-hidden size={16} />
       </button>

@@ -86,14 +86,14 @@ function Terms() {
   const set = useApp((state) => state.set);
   return (
     <div className="terms" role="group" aria-label={t("lists.terms")}>
-      {(Object.keys(TERMS) as (keyof typeof TERMS)[]).map((name) => [name, TERMS[name]] as const).map(([name, term]) => (
+      {(Object.keys(TERMS) as (keyof typeof TERMS)[]).map((name) => (
         <button
-          key={term}
+          key={name}
           type="button"
           className="term"
-          title={term}
-          aria-pressed={query.split(/\s+/).includes(term)}
-          onClick={() => set({ query: toggleTerm(query, term) })}
+          title={TERMS[name]}
+          aria-pressed={query.split(/\s+/).includes(TERMS[name])}
+          onClick={() => set({ query: toggleTerm(query, TERMS[name]) })}
         >
           {t(`lists.term.${name}`)}
         </button>

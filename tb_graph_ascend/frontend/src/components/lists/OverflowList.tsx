@@ -8,6 +8,7 @@ import { OVERFLOW_SCORE } from "../../graph/appearance";
 import { inkFill, rampFill } from "../../graph/ramp";
 import { useDatabase, useNothingHere } from "../../hooks/useDatabase";
 import { LevelKeys } from "../diff/LegendKeys";
+import { Command } from "../parts/Command";
 import { NodeRows } from "./NodeRows";
 import { SideFilter } from "./SideFilter";
 
@@ -19,13 +20,11 @@ export function OverflowList() {
   if (!data) return <p className="message">{t("loading")}</p>;
   if (nothing !== null) return <p className="message">{nothing}</p>;
   if (!data.overflow_checked) {
+    const benchmark = data.benchmark === null ? "" : ` -gp ${data.benchmark}`;
     return (
       <div className="message">
         <p>{t("lists.overflowMissing")}</p>
-        <code className="command">
-          msprobe graph_visualize -tp {data.problem}
-          {data.benchmark !== null && ` -gp ${data.benchmark}`} -o graph_output -oc
-        </code>
+        <Command text={`msprobe graph_visualize -tp ${data.problem}${benchmark} -o graph_output -oc`} />
       </div>
     );
   }

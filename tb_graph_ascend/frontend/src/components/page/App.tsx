@@ -8,9 +8,9 @@ import type { Databases } from "../../api/types";
 import { useAddressBar } from "../../hooks/useAddressBar";
 import { useBoot } from "../../hooks/useBoot";
 import { useOnlyTrends } from "../../hooks/useOnlyTrends";
-import { useReplaced } from "../../hooks/useReplaced";
 import { useShortcuts } from "../../hooks/useShortcuts";
 import { useTrendAddress } from "../../hooks/useTrendAddress";
+import { followFiles } from "../../state/filechanges";
 import { followWindow, useLayout } from "../../state/layout";
 import { followHostTheme, usePreferences } from "../../state/preferences";
 import { useApp } from "../../state/store";
@@ -32,7 +32,9 @@ export function App() {
   const { t } = useTranslation();
   const databases = useBoot();
   const theme = usePreferences((state) => state.theme);
-  useReplaced(databases.data);
+  useEffect(() => {
+    if (databases.data) followFiles(databases.data.databases);
+  }, [databases.data]);
   useAddressBar();
   useTrendAddress();
   useOnlyTrends(databases.data);

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 
 import type { Databases } from "../../api/types";
 import { BuildForm } from "../build/BuildForm";
-import { CopyButton } from "../parts/CopyButton";
+import { Command } from "../parts/Command";
 
 const COMMAND = "msprobe graph_visualize -tp problem_dump -gp benchmark_dump -o graph_output";
 
@@ -28,10 +28,7 @@ export function EmptyState({ databases }: { databases: Databases }) {
         ))}
       </ul>
       <p>{t("empty.pattern")}</p>
-      <p className="command">
-        <code>{COMMAND}</code>
-        <CopyButton text={COMMAND} label={t("copy")} />
-      </p>
+      <Command text={COMMAND} />
       <p className="muted">{t("empty.appears")}</p>
       {!databases.read_only && (
         <section>

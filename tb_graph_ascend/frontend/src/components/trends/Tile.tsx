@@ -37,13 +37,7 @@ export const Tile = memo(function Tile({ tile, at, steps, shared, marks, drawn, 
     [range, values, other, marks, steps],
   );
   const value = step === null ? null : (values[columnOf(steps, step)] ?? null);
-  const said =
-    own === null
-      ? row.target === null
-        ? t("trends.foldedTile", { name: row.name, count: row.leaves })
-        : t("trends.emptyTile", { name: row.name })
-      : t("trends.tile", { name: row.name, low: shortNumber(own.low), high: shortNumber(own.high) });
-  const now = value === null ? "" : `; ${t("trends.tileAt", { step, value: shortNumber(value) })}`;
+  const now = value === null ? null : `; ${t("trends.tileAt", { step, value: shortNumber(value) })}`;
   // A key, or a module: the button as such. A pointer chooses the step that it stands at.
   const clicked = (event: MouseEvent<HTMLButtonElement>): void => {
     const box = event.currentTarget.querySelector("svg")?.getBoundingClientRect();
@@ -55,7 +49,6 @@ export const Tile = memo(function Tile({ tile, at, steps, shared, marks, drawn, 
       type="button"
       className={["trend-tile", drawn ? "drawn" : "", current ? "current" : ""].filter(Boolean).join(" ")}
       tabIndex={current ? 0 : -1}
-      aria-label={said + now}
       aria-pressed={row.target === null ? undefined : drawn}
       aria-expanded={row.target === null ? row.open : undefined}
       title={row.name}
@@ -83,6 +76,7 @@ export const Tile = memo(function Tile({ tile, at, steps, shared, marks, drawn, 
           </span>
         </>
       )}
+      {now !== null && <span className="sr-only">{now}</span>}
     </button>
   );
 });
