@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
 import os
 import re
@@ -141,15 +142,16 @@ def record_problem(case: Case, root: Path) -> Path:
 
 
 def _record(case: Case, root: Path, layout: Layout, name: str, fault: Fault | None = None) -> Path:
-    """The dump of that name, recorded unless it is there."""
+    """The dump of that name, recorded unless it is there; cases side by side may ask for one."""
     folder = root / name
-    if (folder / "whole").exists():
-        return folder / "dump"
-    shutil.rmtree(folder, ignore_errors=True)
-    change = fault.change if fault is not None else None
-    record(layout, folder, case.task, case.seed, case.size, change)
-    strip(folder / "dump", case.dumps)
-    (folder / "whole").touch()
+    with (root / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "whole").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            change = fault.change if fault is not None else None
+            record(layout, folder, case.task, case.seed, case.size, change)
+            strip(folder / "dump", case.dumps)
+            (folder / "whole").touch()
     return folder / "dump"
 
 
