@@ -53,6 +53,13 @@ export function valueOf(byte: number, two: boolean): number | null {
   return two ? LEAST + share * (MOST - LEAST) : (share * 2 - 1) * RANGE;
 }
 
+/** How a number is said: the ends of the scale hold all that lies beyond them. */
+export function wordOf(value: number, two: boolean): "usual" | "usualOrLess" | "usualOrMore" | "apart" | "apartOrMore" {
+  if (two) return value >= MOST ? "apartOrMore" : "apart";
+  if (value >= RANGE) return "usualOrMore";
+  return value <= -RANGE ? "usualOrLess" : "usual";
+}
+
 /** Bytes of a base64 text. */
 export function bytesOf(text: string): Uint8Array {
   const raw = atob(text);

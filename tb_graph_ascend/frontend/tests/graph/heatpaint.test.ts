@@ -10,6 +10,7 @@ import {
   paletteOf,
   pixelsOf,
   valueOf,
+  wordOf,
 } from "../../src/graph/heatpaint";
 
 const COLOURS: HeatColours = {
@@ -50,6 +51,12 @@ describe("a byte", () => {
     expect(valueOf(254, true)).toBe(2);
     expect(valueOf(ABSENT, false)).toBeNull();
     expect(valueOf(BROKEN, true)).toBeNull();
+  });
+
+  it("says at the ends of the scale that it may be more", () => {
+    const words = [1, 2, 253, 254].map((byte) => wordOf(valueOf(byte, false) ?? NaN, false));
+    expect(words).toEqual(["usualOrLess", "usual", "usual", "usualOrMore"]);
+    expect([1, 253, 254].map((byte) => wordOf(valueOf(byte, true) ?? NaN, true))).toEqual(["apart", "apart", "apartOrMore"]);
   });
 
   it("travels as base64", () => {

@@ -7,7 +7,7 @@ import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
 import { type TrendHeat, trendHeatQuery } from "../../api/trends";
-import { ABSENT, LEAST, bytesOf, columnOf, paletteOf, pixelsOf, valueOf } from "../../graph/heatpaint";
+import { ABSENT, LEAST, bytesOf, columnOf, paletteOf, pixelsOf, valueOf, wordOf } from "../../graph/heatpaint";
 import { bringIntoView, useChosenRow } from "../../hooks/useChosenRow";
 import { usePreferences } from "../../state/preferences";
 import { drawnFirst, rowPressed, seriesOf, useTrends } from "../../state/trends";
@@ -181,7 +181,7 @@ function sentenceOf(
   const place = t("trends.cell", { step: data.steps[column], name: of.name });
   if (value === null) return `${place}: ${t(byte === ABSENT ? "trends.notMeasured" : "trends.notFinite")}`;
   if (two && value <= LEAST) return `${place}: ${t("trends.alike")}`;
-  return `${place}: ${t(two ? "trends.apart" : "trends.usual", { factor: 2 ** value })}`;
+  return `${place}: ${t(`trends.${wordOf(value, two)}`, { factor: 2 ** value })}`;
 }
 
 const ZOOMED = 100;
