@@ -19,7 +19,8 @@ SENTENCES = {
     "stay below 0.1",
     "norm_error_grows": "{value}: relative error of the norm {error:.3g}, more than 10 times that "
     "of the inputs",
-    "thousandth_drops": "{value}: only {ratio:.1%} of the elements within 0.1 %, inputs above 90 %",
+    "thousandth_drops": "{value}: only {ratio:percent} of the elements within 0.1 %, inputs above "
+    "90 %",
     "cosine_drops": "{value}: cosine {cosine:.4f}, a drop of more than 0.1 from the inputs",
     "attribute_differs": "{value}: {attribute} is {problem} here and {benchmark} in the benchmark",
     "checksum_differs": "{value}: the checksums differ",
@@ -34,8 +35,8 @@ SENTENCES = {
     "{score:.2f})",
     "introduced_beyond": "its inputs differ (score {input_score:.2f}), but not such that its "
     "{value} would (score {score:.2f})",
-    "explained": "{value} is {apart:.1%} off, and what differs before it accounts for "
-    "{explained:.1%}",
+    "explained": "{value} is {apart:percent} off, and what differs before it accounts for "
+    "{explained:percent}",
     "extra_calls": "only the problem run calls {names}",
     "missing_calls": "only the benchmark run calls {names}",
     "extra_replaced": "the problem run calls {names} where the benchmark run calls {instead}",
@@ -84,7 +85,7 @@ SENTENCES = {
     "elements_moved": "{maker} puts out the same elements in both runs; in {value} they stand in "
     "other places: they were moved on the way here",
     "elements_differ": "{value}: the four statistics agree, but the elements are about "
-    "{error:.0%} apart",
+    "{error:percent} apart",
     "unwritten": "{value}: memory that nobody had written yet, which is not compared",
     "fused": "{value}: a compiler has fused it away, so it has no numbers to compare",
     "unread": "{value}: the call does not read it (beta is 0), so it is not compared",
@@ -167,6 +168,21 @@ def decode(text: str | None) -> list[Reason]:
     return json.loads(text) if text else []
 
 
+def percent(share: float) -> str:
+    """A share in percent: with a digit behind the point, where that shows something."""
+    hundredths = 100 * share
+    if hundredths == 0 or 0.1 <= abs(hundredths) < 1000:
+        return f"{hundredths:.1f}%"
+    return f"{hundredths:.0f}%" if 1000 <= abs(hundredths) < 1e6 else f"{hundredths:.2g}%"
+
+
+class _Number(float):
+    """A number that sentences may show in percent."""
+
+    def __format__(self, specification: str) -> str:
+        return percent(self) if specification == "percent" else super().__format__(specification)
+
+
 def sentence(reason: Reason) -> str:
     """One reason in English.
 
@@ -176,6 +192,7 @@ def sentence(reason: Reason) -> str:
     code = str(reason.get("code", "?"))
     arguments = {key: value for key, value in reason.items() if key != "code"}
     try:
-        return SENTENCES[code].format(**arguments)
+        shown = {k: _Number(v) if isinstance(v, float) else v for k, v in arguments.items()}
+        return SENTENCES[code].format(**shown)
     except (KeyError, ValueError, TypeError):
         return f"{code} {json.dumps(arguments, ensure_ascii=False)}"

@@ -217,18 +217,26 @@ class Naming:
     def _with_evidence(self, finding: Finding, excess: Excess) -> Finding:
         """Keep with a finding how far apart a value is, and how far its inputs explain.
 
-        Both as shares of its norm; nothing where the distance is infinite, or the norm unknown: two
-        values are no further apart than twice the larger norm, and estimates err by as much again.
+        Both as shares of its norm in the benchmark, as tables have them; nothing where the distance
+        is infinite, or the norm unknown: two values are no further apart than twice the larger
+        norm, and estimates err by as much again.
         """
-        row, share = excess.row, self.known.share[excess.row]
-        if 0 < share <= _FURTHEST and all(
+        row = excess.row
+        if 0 < self.known.share[row] <= _FURTHEST and all(
             reason["code"] != "explained" for reason in finding.reasons
         ):
-            explained = min(share, excess.came / self.known.norm[row])
+            apart = self.known.distance[row] / self._norm_there(row)
+            explained = min(apart, excess.came / self._norm_there(row))
             key = self.comparison.keys[row]
-            evidence: Reason = {"code": "explained", "value": key, "apart": share}
+            evidence: Reason = {"code": "explained", "value": key, "apart": apart}
             finding.reasons.insert(1, {**evidence, "explained": explained})
         return finding
+
+    def _norm_there(self, row: int) -> float:
+        """The norm in the benchmark; the larger one where that is zero or holds masks."""
+        ours, theirs = (float(side.table[3][row]) for side in self.comparison.statistics)
+        larger = self.known.norm[row]
+        return theirs if theirs > 0 and max(ours, theirs) == larger else larger
 
     def _edge_key(self, row: int) -> Hashable:
         sides = zip(self.flows, self.facts.value_pair(row))

@@ -135,7 +135,7 @@ def test_installed_command_builds_and_diagnoses(
 ) -> None:
     msprobe = installed / "msprobe"
     path = path_without_node()
-    kernels = "from msprobe_core.torch.measure.one_pass import kernels; print(len(kernels))"
+    kernels = "from msprobe_core.torch.measure.tensor_kernels import kernels; print(len(kernels))"
     loaded = call(installed / "python", "-c", kernels, cwd=tmp_path, path=path)
     assert loaded.strip() == ("0" if COMPILER is None else "2")
     assert "tb-graph-ascend 0.1.0" in call(msprobe, "--version", cwd=tmp_path, path=path)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 
 from msprobe_core.torch.measure.elements import in_memory_order
-from msprobe_core.torch.measure.one_pass import read_once
+from msprobe_core.torch.measure.tensor_kernels import read_once
 from msprobe_core.values.text import number
 
 Number = float | bool | None

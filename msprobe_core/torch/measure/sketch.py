@@ -11,8 +11,8 @@ from operator import add
 import torch
 
 from msprobe_core.format import LARGEST, PROJECTIONS
-from msprobe_core.torch.measure.one_pass import read_once
 from msprobe_core.torch.measure.storages import storage_size
+from msprobe_core.torch.measure.tensor_kernels import read_once
 
 # A sign per row is shared by a block of columns and another per column is drawn for each
 # projection: that takes one pass over the elements instead of eight. 127 is prime: a column of a

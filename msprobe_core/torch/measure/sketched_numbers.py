@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from msprobe_core.torch.measure import one_pass
+from msprobe_core.torch.measure import tensor_kernels
 from msprobe_core.torch.measure.numbers import Measured, measure_now, measured_sums
 from msprobe_core.torch.measure.sketch import repeats_too_much, sketch_now, zero_from
 from msprobe_core.values.text import sketch_text
@@ -32,9 +32,9 @@ def sketch_of(tensor: torch.Tensor, measured: Measured, double: bool) -> str:
 
 def _in_one_reading(tensor: torch.Tensor) -> tuple[Measured, str] | None:
     size, dtype = tensor.numel(), tensor.dtype
-    if size < 2 or dtype not in one_pass.kernels or repeats_too_much(tensor):
+    if size < 2 or dtype not in tensor_kernels.kernels or repeats_too_much(tensor):
         return None
-    read = one_pass.read_once(tensor.reshape(-1), sketched=True)
+    read = tensor_kernels.read_once(tensor.reshape(-1), sketched=True)
     if read is None:
         return None
     measured = measured_sums(read.low, read.high, (read.total, read.squares), size, dtype, False)

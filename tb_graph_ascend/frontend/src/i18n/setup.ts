@@ -33,7 +33,16 @@ function addFormats(instance: i18n): void {
   const { formatter } = instance.services;
   formatter?.add("short", (value: unknown) => number(value, (it) => it.toPrecision(3)));
   formatter?.add("score", (value: unknown) => number(value, (it) => it.toFixed(2)));
-  formatter?.add("percent", (value: unknown) => number(value, (it) => `${(it * 100).toFixed(1)} %`));
+  formatter?.add("percent", (value: unknown) => number(value, percent));
+}
+
+/** A share in percent: with a digit behind the point, where that shows something. */
+export function percent(share: number): string {
+  const hundredths = share * 100;
+  const size = Math.abs(hundredths);
+  if (size === 0 || (size >= 0.1 && size < 1000)) return `${hundredths.toFixed(1)} %`;
+  if (size < 0.1) return `${String(Number(hundredths.toPrecision(2)))} %`;
+  return size < 1e6 ? `${hundredths.toFixed(0)} %` : `${hundredths.toExponential(1)} %`;
 }
 
 function number(value: unknown, format: (value: number) => string): string {

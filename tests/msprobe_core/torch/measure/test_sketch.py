@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from msprobe_core.torch.measure import one_pass
+from msprobe_core.torch.measure import tensor_kernels
 from msprobe_core.torch.measure.deferred import defer_measure, read_back
 from msprobe_core.torch.measure.sketch import sketch, sketch_now
 from msprobe_core.values.text import sketch_text
@@ -164,7 +164,7 @@ def test_one_element_and_none_have_no_sketch() -> None:
 
 
 def test_numbers_read_back_together_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(one_pass, "kernels", {})  # which rounds in another order
+    monkeypatch.setattr(tensor_kernels, "kernels", {})  # which rounds in another order
     tensors = [torch.randn(size) for size in (1, 30, 3000)]
     pending = [defer_measure(tensor, sketched=True) for tensor in tensors]
     read_back(pending)

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from msprobe_core.torch.measure import one_pass
+from msprobe_core.torch.measure import tensor_kernels
 from msprobe_core.torch.measure.numbers import measure_now
 from msprobe_core.torch.measure.sketched_numbers import measure_and_sketch
 
@@ -22,14 +22,14 @@ FORMATS = [torch.float32, torch.bfloat16]
 
 @pytest.fixture(autouse=True)
 def with_kernel(kernel_library: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(one_pass, "kernels", one_pass.load(kernel_library))
+    monkeypatch.setattr(tensor_kernels, "kernels", tensor_kernels.load(kernel_library))
     with torch.no_grad():
         yield
 
 
 def by_torch(tensor: torch.Tensor) -> tuple[str, list[float]]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(one_pass, "kernels", {})
+        patch.setattr(tensor_kernels, "kernels", {})
         return told(tensor)
 
 
@@ -82,9 +82,9 @@ def test_long_sums_of_equal_terms_do_not_err() -> None:
 
 def test_the_kernel_is_asked_once_for_both(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    real = one_pass.kernels[torch.float32]
+    real = tensor_kernels.kernels[torch.float32]
     count = {torch.float32: lambda *given: (asked.append(given[3]), real(*given))[1]}
-    monkeypatch.setattr(one_pass, "kernels", count)
+    monkeypatch.setattr(tensor_kernels, "kernels", count)
     told(torch.ones(5000))
     assert asked == [True]
     measure_now(torch.ones(50, 100).T)
@@ -95,7 +95,7 @@ def test_the_kernel_is_asked_once_for_both(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_is_not_finite_is_left_to_torch(bad: float) -> None:
     values = torch.ones(3000)
     values[1234] = bad
-    assert one_pass.read_once(values, sketched=True) is None
+    assert tensor_kernels.read_once(values, sketched=True) is None
     assert_text = told(values)[0]
     assert "_count" in assert_text and assert_text == by_torch(values)[0]
 
@@ -107,8 +107,8 @@ def test_what_fills_masks_counts_as_zero_in_the_sketch() -> None:
 
 
 def test_other_formats_and_other_machines_have_no_kernel(tmp_path: Path) -> None:
-    assert one_pass.read_once(torch.ones(3, dtype=torch.float64), sketched=False) is None
+    assert tensor_kernels.read_once(torch.ones(3, dtype=torch.float64), sketched=False) is None
     broken = tmp_path / "libone_pass.so"
-    assert one_pass.load(broken) == {}
+    assert tensor_kernels.load(broken) == {}
     broken.write_bytes(b"\x7fELF of another machine")
-    assert one_pass.load(broken) == {}
+    assert tensor_kernels.load(broken) == {}
