@@ -67,9 +67,11 @@ class OutlineQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DivergentQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of which cause, by its node; left out means those that go back to none."""
+    """Of which cause, by its nodes joined by dots; left out means those that go back to none."""
 
-    cause: _Id | None = None
+    cause: (
+        Annotated[str, msgspec.Meta(max_length=8_000, pattern=r"^\d{1,16}(?:\.\d{1,16})*$")] | None
+    ) = None
     offset: Offset = 0
     limit: Limit = 200
 
@@ -113,7 +115,8 @@ def resource(place: Workplace) -> Resource:
     def divergent(db: str, step: int, rank: int, query: DivergentQuery) -> NodeList:
         """A page of the divergent nodes of a pair that go back to one cause, or to none."""
         opened = place.open(db)
-        ids = divergent_nodes(place.library.diff(opened, step, rank), query.cause)
+        places = None if query.cause is None else [int(node) for node in query.cause.split(".")]
+        ids = divergent_nodes(place.library.diff(opened, step, rank), places)
         page = ids[query.offset : query.offset + query.limit].tolist()
         return NodeList(len(ids), query.offset, opened.database.nodes_by_id(page))
 

@@ -6,13 +6,14 @@ One cause that is on many ranks and steps is one record, however many findings n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 
 from builder.results.certainty import is_certain, share_of
 from builder.results.reading import Results
-from builder.results.records import Count, Finding, Node, Pair
+from builder.results.records import Count, Finding, FindingPlace, Node, Pair
 from tb_graph_ascend.view.diff.index import DiffIndex
 from tb_graph_ascend.view.module_path import call_number, modules_of
 
@@ -21,11 +22,16 @@ MOST_PLACES = 100
 
 
 class CausePlace(msgspec.Struct, frozen=True):
-    """A step and rank that a cause is on, and its node there."""
+    """A step and rank that a cause is on, and its node there with the module it stands in.
+
+    `module` is None at the top level.
+    """
 
     step: int
     rank: int
     node: int
+    name: str
+    module: str | None
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -106,8 +112,9 @@ def answer(database: Results) -> Answer:
     named = certain and not database.patches.nodes
     for finding in findings.findings if named else ():
         groups.setdefault((finding.node.name, finding.kind), []).append(finding)
-    shown = list(groups.values())[:MOST_CAUSES]
-    modules = modules_of(database, [group[0].node for group in shown])
+    shown = [_Group(group) for group in list(groups.values())[:MOST_CAUSES]]
+    modules = modules_of(database, [group.first.node for group in shown])
+    modules |= _modules_of_places(database, shown)
     return Answer(
         causes=[_cause(database, group, modules) for group in shown],
         cause_count=len(groups),
@@ -129,9 +136,36 @@ def since_mapping(database: Results, index: DiffIndex, step: int, rank: int) -> 
     return Since(step, rank, node, module, call_number(node.name))
 
 
-def _cause(database: Results, group: Sequence[Finding], modules: dict[int, str]) -> Cause:
-    first = group[0]
-    places = [place for finding in group for place in _places(finding)]
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The findings of one cause, and all places they name."""
+
+    findings: Sequence[Finding]
+
+    @property
+    def first(self) -> Finding:
+        return self.findings[0]
+
+    @property
+    def places(self) -> list[FindingPlace]:
+        return [place for finding in self.findings for place in _places(finding)]
+
+
+def _modules_of_places(database: Results, groups: Sequence[_Group]) -> dict[int, str]:
+    """The modules of the places that are shown; a name stands in one module on each rank.
+
+    So each step costs no more than the first.
+    """
+    shown = [place for group in groups for place in group.places[:MOST_PLACES]]
+    by_name = {(place.rank, place.name): place.node for place in reversed(shown)}
+    nodes = database.nodes_by_id(sorted(by_name.values()))
+    modules = modules_of(database, nodes)
+    known = {place.node: modules.get(by_name[place.rank, place.name]) for place in shown}
+    return {node: module for node, module in known.items() if module is not None}
+
+
+def _cause(database: Results, group: _Group, modules: dict[int, str]) -> Cause:
+    first, places = group.first, group.places
     stack = database.details(first.node.id).stack
     return Cause(
         finding=first,
@@ -143,13 +177,16 @@ def _cause(database: Results, group: Sequence[Finding], modules: dict[int, str])
         last_step=max(place.step for place in places),
         step_count=len({place.step for place in places}),
         place_count=len(places),
-        places=places[:MOST_PLACES],
+        places=[
+            CausePlace(place.step, place.rank, place.node, place.name, modules.get(place.node))
+            for place in places[:MOST_PLACES]
+        ],
     )
 
 
-def _places(finding: Finding) -> list[CausePlace]:
-    repeats = [CausePlace(place.step, place.rank, place.node) for place in finding.places]
-    return [CausePlace(finding.step, finding.rank, finding.node.id), *repeats]
+def _places(finding: Finding) -> list[FindingPlace]:
+    itself = FindingPlace(finding.step, finding.rank, finding.node.id, finding.node.name)
+    return [itself, *finding.places]
 
 
 def _coverage(pairs: Sequence[Pair]) -> Coverage:

@@ -8,6 +8,8 @@ from builder.results.reading import Results
 from builder.results.records import Node
 from msprobe_core.format import EntryName, NameSyntaxError, parse_entry
 
+OPTIMIZER = "optimizer"
+
 
 def module_path(name: str) -> str | None:
     """The attribute path of a module's entry; None for what is no module.
@@ -34,7 +36,10 @@ def entry_of(name: str) -> EntryName | None:
 
 
 def modules_of(database: Results, nodes: Sequence[Node]) -> dict[int, str]:
-    """The module that each node is, or stands in; left out at the top level."""
+    """The module that each node is, or stands in; left out at the top level.
+
+    What the optimizer did stands in `OPTIMIZER`.
+    """
     known: dict[int, Node] = {node.id: node for node in nodes}
     wanted = {n.parent for n in nodes if n.parent is not None and module_path(n.name) is None}
     while missing := {id_ for id_ in wanted if id_ not in known}:
@@ -52,5 +57,7 @@ def _nearest(node: Node, known: dict[int, Node]) -> str | None:
         path = module_path(above.name)
         if path is not None:
             return path
+        if above.name.split(".", 1)[0].lower() == OPTIMIZER:
+            return OPTIMIZER
         above = known.get(above.parent) if above.parent is not None else None
     return None

@@ -19,6 +19,7 @@ from tb_graph_ascend.view.answer import Answer, Cause
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.shares import DivergentShares, shares_of
 from tb_graph_ascend.view.diff.window import DiffRow, RowSide, window_of
+from tb_graph_ascend.view.module_path import OPTIMIZER
 from tb_graph_ascend.view.slide_words import WORDS, Language, SlideWords
 
 WIDTH, HEIGHT = 1920, 1080
@@ -133,14 +134,15 @@ def _title(
         return
     cause = said.causes[0]
     finding = cause.finding
-    begins = words.begins.format(module=cause.module) if cause.module else words.begins_at_top
+    begins = _begins(cause.module, words)
     yield _text(_MARGIN, 120, begins, _headline_style(begins))
     where = words.place.format(step=finding.step, rank=finding.rank)
     if cause.place_count > 1:
         seen = words.seen.format(ranks=len(cause.ranks), step=cause.first_step)
         where += f" · {seen}"
     if share is not None and share.divergent:
-        count = next((one.count for one in share.causes if one.node == finding.node.id), 0)
+        places = {place.node for place in cause.places}
+        count = sum(one.count for one in share.causes if one.node in places)
         where += f" · {words.led_back.format(count=count, divergent=share.divergent)}"
     yield _text(_MARGIN, 172, where, _Style(30, colour=_QUIET, most=96))
     if reason is None:
@@ -149,6 +151,12 @@ def _title(
     for number, line in enumerate(lines):
         yield _text(_MARGIN, 236 + 42 * number, line, _Style(32, most=98))
     yield from _source(cause, 236 + 42 * len(lines), apart=len(lines) <= 2)
+
+
+def _begins(module: str | None, words: SlideWords) -> str:
+    if module is None:
+        return words.begins_at_top
+    return words.begins_in_optimizer if module == OPTIMIZER else words.begins.format(module=module)
 
 
 def _source(cause: Cause, y: int, *, apart: bool) -> Iterator[str]:

@@ -16,6 +16,7 @@ class SlideWords(msgspec.Struct, frozen=True):
 
     begins: str
     begins_at_top: str
+    begins_in_optimizer: str
     place: str
     backward: str
     seen: str
@@ -44,6 +45,7 @@ WORDS: dict[Language, SlideWords] = {
     "en": SlideWords(
         begins="It begins in {module}",
         begins_at_top="It begins at the top level",
+        begins_in_optimizer="It begins in the optimizer",
         place="step {step} · rank {rank}",
         backward="backward",
         seen="seen on {ranks} ranks, from step {step}",
@@ -69,14 +71,15 @@ WORDS: dict[Language, SlideWords] = {
             "carries": "carries",
             "begins": "BEGINS",
             "cannot_tell": "cannot tell",
-            "only_problem": "only here",
-            "only_benchmark": "only here",
+            "only_problem": "only problem",
+            "only_benchmark": "only benchmark",
         },
     ),
     "zh": SlideWords(
         begins="差异始于 {module}",
         begins_at_top="差异始于最外层",
-        place="第 {step} 步 · {rank} 卡",
+        begins_in_optimizer="差异始于优化器",
+        place="第 {step} 步 · 卡 {rank}",
         backward="反向",
         seen="见于 {ranks} 张卡，自第 {step} 步起",
         led_back="该处 {divergent} 个有差异的节点中 {count} 个可追溯到它",
@@ -101,8 +104,8 @@ WORDS: dict[Language, SlideWords] = {
             "carries": "延续",
             "begins": "始于此处",
             "cannot_tell": "无法判断",
-            "only_problem": "仅此侧有",
-            "only_benchmark": "仅此侧有",
+            "only_problem": "仅问题侧有",
+            "only_benchmark": "仅标杆侧有",
         },
     ),
 }

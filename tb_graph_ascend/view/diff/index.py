@@ -93,9 +93,9 @@ class DiffIndex:
             return np.full(len(self.rows), NOTHING, dtype=np.int64)
         return led_back(self.rows, self.words, self.edges, self.threshold)
 
-    def divergent_of(self, cause: int) -> Ints:
-        """The divergent rows that go back to a cause's row; with NOTHING those that go to none."""
-        return np.flatnonzero(self.words.divergent & (self.led_back == cause))
+    def divergent_of(self, causes: int | Ints) -> Ints:
+        """The divergent rows that go back to these rows; with NOTHING those that go to none."""
+        return np.flatnonzero(self.words.divergent & np.isin(self.led_back, causes))
 
     @cached_property
     def modules(self) -> ModuleTree:

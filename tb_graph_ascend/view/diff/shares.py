@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 
@@ -39,17 +41,17 @@ def shares_of(index: DiffIndex) -> DivergentShares:
     return DivergentShares(divergent, causes, divergent - sum(counts))
 
 
-def divergent_nodes(index: DiffIndex, cause: int | None) -> Ints:
-    """The ids of the divergent nodes that go back to a cause, or to none, in execution order.
+def divergent_nodes(index: DiffIndex, places: Sequence[int] | None) -> Ints:
+    """The ids of the divergent nodes that go back to any place of a cause, in execution order.
 
-    Of a node that is no cause here there are none.
+    With None it is those that go back to no cause. Of a node that is no cause here there are none.
     """
-    row = NOTHING
-    if cause is not None:
-        row = int(index.rows.rows_of(np.array([cause], dtype=np.int64))[0])
-        if row == NOTHING or not index.words.cause[row]:
-            return np.empty(0, dtype=np.int64)
-    found = index.divergent_of(row)
+    rows = np.array([NOTHING], dtype=np.int64)
+    if places is not None:
+        rows = np.unique(index.rows.rows_of(np.array(places, dtype=np.int64)))
+        rows = rows[rows != NOTHING]
+        rows = rows[index.words.cause[rows]]
+    found = index.divergent_of(rows)
     # Calls end before the modules around them; what diverges has a node of the problem.
     order = index.rows.problem.order[index.rows.ours[found]] if len(found) else found
     return np.asarray(index.rows.key[found[np.argsort(order, kind="stable")]])

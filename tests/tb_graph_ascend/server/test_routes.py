@@ -174,7 +174,11 @@ def test_divergent_nodes_are_shared_out_among_the_causes(statistics: Site) -> No
     assert own["count"] > 10
     ids = {node["id"] for node in listed["nodes"] + others["nodes"]}
     assert ids == {node["id"] for node in divergent["nodes"]}
+    twice = statistics.get("/pairs/0/0/divergent", cause=f"{own['node']}.{own['node']}")
+    assert twice["total"] == own["count"]
     no_cause = divergent["nodes"][-1]["id"]
+    beside = statistics.get("/pairs/0/0/divergent", cause=f"{no_cause}.{own['node']}")
+    assert beside["total"] == own["count"]
     assert statistics.get("/pairs/0/0/divergent", cause=no_cause)["nodes"] == []
 
 

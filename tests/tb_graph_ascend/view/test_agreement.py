@@ -117,12 +117,14 @@ def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffI
         assert {share.node for share in shares.causes} == here
         assert shares.divergent == pair.divergent
         assert sum(share.count for share in shares.causes) + shares.others == pair.divergent
-        listed = [divergent_nodes(index, share.node).tolist() for share in shares.causes]
+        listed = [divergent_nodes(index, [share.node]).tolist() for share in shares.causes]
         others = divergent_nodes(index, None).tolist()
         assert [len(nodes) for nodes in listed] == [share.count for share in shares.causes]
         assert len(others) == shares.others
         divergent = index.rows.key[index.words.divergent].tolist()
         assert sorted(sum(listed, others)) == sorted(divergent)
+        every = divergent_nodes(index, [share.node for share in shares.causes]).tolist()
+        assert sorted(every) == sorted(node for nodes in listed for node in nodes)
         for nodes in listed:
             assert all(database.trace(node).finding is not None for node in nodes[::7])
 

@@ -42,6 +42,9 @@ def test_one_cause_on_many_ranks_is_one(ranks: ResultDatabase) -> None:
     assert cause.ranks == [0, 1]
     named = sum(1 + len(finding.places) for finding in findings)
     assert cause.place_count == named == len(cause.places) > 1
+    assert {place.module for place in cause.places} == {"layers.1.mlp"}
+    by_id = {node.id: node.name for node in ranks.nodes_by_id([p.node for p in cause.places])}
+    assert all(by_id[place.node] == place.name for place in cause.places)
     frame = model_frame(cause.stack or [])
     assert frame is not None
     assert (frame.place, frame.code) == ("model_dump.py:44 in forward", "y = y * 1.7")

@@ -204,7 +204,7 @@ export const api = {
   buildWish: (db: string) => request<BuildWish>(address(`${database(db)}/build`)),
   shares: (db: string, step: number, rank: number) =>
     request<DivergentShares>(address(`${pair(db, step, rank)}/shares`)),
-  divergent: (db: string, step: number, rank: number, query: { cause?: number; limit: number }) =>
+  divergent: (db: string, step: number, rank: number, query: { cause?: string; limit: number }) =>
     request<NodeList>(address(`${pair(db, step, rank)}/divergent`, query)),
   proposals: (db: string, step: number, rank: number) =>
     request<Proposals>(address(`${pair(db, step, rank)}/proposals`)),

@@ -1065,12 +1065,16 @@ export interface components {
         };
         /**
          * CausePlace
-         * @description A step and rank that a cause is on, and its node there.
+         * @description A step and rank that a cause is on, and its node there with the module it stands in.
+         *
+         *         `module` is None at the top level.
          */
         CausePlace: {
             step: number;
             rank: number;
             node: number;
+            name: string;
+            module: string | null;
         };
         /**
          * Coverage

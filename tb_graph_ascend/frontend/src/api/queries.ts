@@ -77,10 +77,11 @@ export const countQuery = (db: string, step: number, rank: number, q: string) =>
 export const sharesQuery = (db: string, step: number, rank: number) =>
   queryOptions({ queryKey: ["db", db, "shares", step, rank], queryFn: () => api.shares(db, step, rank) });
 
-export const divergentQuery = (db: string, step: number, rank: number, cause: number | null) =>
+export const divergentQuery = (db: string, step: number, rank: number, cause: readonly number[] | null) =>
   queryOptions({
     queryKey: ["db", db, "divergent", step, rank, cause],
-    queryFn: () => api.divergent(db, step, rank, { ...(cause === null ? {} : { cause }), limit: MOST_LISTED }),
+    queryFn: () =>
+      api.divergent(db, step, rank, { ...(cause === null ? {} : { cause: cause.join(".") }), limit: MOST_LISTED }),
   });
 
 export const acrossQuery = (db: string, node: number) =>

@@ -38,6 +38,8 @@ export interface DiffTexts {
   calls: (count: number) => string;
   gap: string;
   level: Record<"medium" | "high" | "critical", string>;
+  /** The levels with the word that says what they are of. */
+  overflow: Record<"medium" | "high" | "critical", string>;
 }
 
 /** A mapping under way: what is held, and the row that it is dragged over. */

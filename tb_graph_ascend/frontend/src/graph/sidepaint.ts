@@ -1,11 +1,10 @@
 /* One side of a row: chevron, title, number of the call; hatched where it stands alone, and the gap. */
 
 import type { DiffRow, RowSide } from "../api/types";
-import { BACK } from "./called";
 import type { DiffPalette, DiffScene } from "./scene";
 import { type Column, TEXT_ROW, textSize } from "./grid";
 import { measure, shorten } from "./textwidth";
-import { sideOverflow, titleOf } from "./words";
+import { asideOf, titleOf } from "./words";
 
 const EDGE = 3;
 
@@ -98,18 +97,10 @@ function paintAside(
   side: RowSide,
   { x, end, middle }: { x: number; end: number; middle: number },
 ): void {
-  const count = row.fold !== 0 ? `× ${Math.abs(row.fold)}` : "";
-  const call = side.call === null || row.fold !== 0 ? "" : `#${side.call}`;
-  const back = row.direction === "backward" ? BACK : "";
-  const own = sideOverflow(row, side);
-  const level = own === null ? "" : texts.level[own];
-  const type = row.kind === "api" ? "" : side.detail;
   const font = `11.5px ${palette.font}`;
   context.font = font;
-  const join = (words: string[]): string => words.filter(Boolean).join("  ");
-  // Where there is no room for all, the class goes first: the other words are of this row alone.
-  const all = join([count, call, back, type, level]);
-  const words = measure(context, font, all) <= end - x ? all : join([count, call, back, level]) || all;
+  const { all, brief } = asideOf(row, side, texts);
+  const words = measure(context, font, all) <= end - x ? all : brief || all;
   if (words === "" || end - x < 16) return;
   context.fillStyle = palette.muted;
   context.fillText(shorten(context, font, words, end - x), x, middle);

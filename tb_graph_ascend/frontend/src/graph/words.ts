@@ -1,6 +1,8 @@
 /* What a row says in short: titles, folds, scores – the same on the canvas and for those who hear it. */
 
 import type { DiffRow, RowSide } from "../api/types";
+import { BACK } from "./called";
+import type { DiffTexts } from "./scene";
 
 /** `layers.0` and `layers.23` read as `layers.0–23`. */
 export function foldTitle(from: string, until: string): string {
@@ -39,6 +41,19 @@ export function sideOverflow(row: DiffRow, side: RowSide | null): Level | null {
   const closed = (row.children > 0 && !row.open) || row.fold > 0;
   const known = [side.overflow, closed ? side.overflow_below : null].filter((level) => level !== null);
   return LEVELS[Math.max(-1, ...known.map((level) => LEVELS.indexOf(level)))] ?? null;
+}
+
+/** What stands after a title; where there is no room for all, the class goes first: the other words are of
+ * this row alone. */
+export function asideOf(row: DiffRow, side: RowSide, texts: Pick<DiffTexts, "overflow">): { all: string; brief: string } {
+  const count = row.fold !== 0 ? `× ${Math.abs(row.fold)}` : "";
+  const call = side.call === null || row.fold !== 0 ? "" : `#${side.call}`;
+  const back = row.direction === "backward" ? BACK : "";
+  const level = sideOverflow(row, side);
+  const overflow = level === null ? "" : texts.overflow[level];
+  const type = row.kind === "api" ? "" : side.detail;
+  const join = (words: string[]): string => words.filter(Boolean).join("  ");
+  return { all: join([count, call, back, type, overflow]), brief: join([count, call, back, overflow]) };
 }
 
 /** The overflow that colours a row: the problem's, or the benchmark's where it stands alone. */

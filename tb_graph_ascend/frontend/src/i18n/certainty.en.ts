@@ -12,6 +12,7 @@ export const certaintyEn = {
   byHand: "Map by hand",
   since: "With your pairs it begins in {{module}}",
   sinceTop: "With your pairs it begins at the top level",
+  sinceOptimizer: "With your pairs it begins in the optimizer",
   sinceNowhere: "With your pairs nothing measured so far diverges",
   sinceWhat: "{{call}} is the first that differs (score {{score}}), by what was measured. A rebuild diagnoses why.",
   sinceNone: "No score exceeds {{threshold}}. A rebuild compares and diagnoses everything anew.",

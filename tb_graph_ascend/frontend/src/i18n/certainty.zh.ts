@@ -14,6 +14,7 @@ export const certaintyZh: typeof certaintyEn = {
   byHand: "手动映射",
   since: "按您的映射，差异始于 {{module}}",
   sinceTop: "按您的映射，差异始于最外层",
+  sinceOptimizer: "按您的映射，差异始于优化器",
   sinceNowhere: "按您的映射，目前测得的部分没有差异",
   sinceWhat: "按测得的数值，{{call}} 最先不同（分数 {{score}}）。重新构建后给出诊断。",
   sinceNone: "没有分数超过 {{threshold}}。重新构建会重新比对并诊断全部。",

@@ -5,6 +5,7 @@ import type { TFunction } from "i18next";
 import type { DiffTexts } from "../graph/scene";
 
 export function textsOf(t: TFunction): DiffTexts {
+  const level = { medium: t("level.medium"), high: t("level.high"), critical: t("level.critical") };
   return {
     word: {
       none: "",
@@ -12,13 +13,18 @@ export function textsOf(t: TFunction): DiffTexts {
       carries: t("diff.word.carries"),
       begins: t("diff.word.begins"),
       cannot_tell: t("diff.word.cannot_tell"),
-      only_problem: t("diff.word.only_here"),
-      only_benchmark: t("diff.word.only_here"),
+      only_problem: t("diff.word.only_problem"),
+      only_benchmark: t("diff.word.only_benchmark"),
     },
     inside: t("diff.word.inside"),
     unmatched: (count) => t("diff.word.unmatched", { count }),
     calls: (count) => t("diff.calls", { count }),
     gap: t("diff.gap"),
-    level: { medium: t("level.medium"), high: t("level.high"), critical: t("level.critical") },
+    level,
+    overflow: {
+      medium: t("diff.word.overflow", { level: level.medium }),
+      high: t("diff.word.overflow", { level: level.high }),
+      critical: t("diff.word.overflow", { level: level.critical }),
+    },
   };
 }

@@ -77,6 +77,7 @@ export const en = {
     label: "Where it begins",
     begins: "It begins in {{module}}",
     beginsTop: "It begins at the top level",
+    beginsOptimizer: "It begins in the optimizer",
     says: ": ",
     show: "Show",
     slide: "Slide",
@@ -180,7 +181,7 @@ export const en = {
     unmatchedSingle: "A single graph has nothing to match with.",
     both: "both sides",
     unmatched: "no partner",
-    onlyIn: "only here: {{side}}",
+    onlyIn: "only in: {{side}}",
     scope: "Where to look",
     terms: "Common queries",
     term: {

@@ -82,7 +82,7 @@ export const formsZh: typeof formsEn = {
     ranks_other: "{{count}} 张卡",
     progress: "{{done}} / {{total}} 对",
     around: { planning: "正在查看转储", finishing: "正在排列起因并写入文件" },
-    pair: "第 {{step}} 步 · {{rank}} 卡",
+    pair: "第 {{step}} 步 · 卡 {{rank}}",
     phase: {
       reading: "正在读取转储",
       matching: "正在匹配节点",

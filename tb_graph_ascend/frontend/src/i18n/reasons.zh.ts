@@ -50,8 +50,8 @@ export const reasonsZh: Record<string, string> = {
   nonfinite_made: "由有限的输入在 {{value}} 中产生了 {{state}}",
   argument_differs: "参数 {{value}} 在问题侧为 {{problem}}，在标杆侧为 {{benchmark}}",
   precision_differs: "问题侧以 {{problem}} 计算，标杆侧以 {{benchmark}} 计算",
-  partner_missing: "{{peer_rank}} 卡没有与之对应的 {{kind}}",
-  collective_order: "本卡调用 {{kind}} 时，{{peer_rank}} 卡调用的是 {{other}}",
+  partner_missing: "卡 {{peer_rank}} 没有与之对应的 {{kind}}",
+  collective_order: "本卡调用 {{kind}} 时，卡 {{peer_rank}} 调用的是 {{other}}",
   checkpoint_recomputed: "在反向传播中重新计算（激活检查点）",
   rated_error:
     "没有任何数值的差异超出舍入误差，但有 {{count}} 个节点被评为 error：不同之处在于值的其他属性，如格式、形状或参数；第一个是 {{name}}",
@@ -70,10 +70,10 @@ export const reasonsZh: Record<string, string> = {
   same_inside: "两侧内部都有 {{count}} 个模块",
   same_place: "在相邻模块中位置相同",
   replica_differs:
-    "{{value}} 在所有 {{axis}} 卡上应当相同，实际不同：{{ranks}} 卡（{{coordinates}}），各卡之间的相对误差为 {{error, short}}",
+    "{{value}} 在所有 {{axis}} 卡上应当相同，实际不同：卡 {{ranks}}（{{coordinates}}），各卡之间的相对误差为 {{error, short}}",
   not_reduced: "各卡的值之和等于标杆侧的值：没有在 {{axis}} 上求和",
   misplaced:
-    "{{value}} 未按运行记录的 {{order}} 顺序排列：{{ranks}} 卡（{{coordinates}}）持有其他位置",
+    "{{value}} 未按运行记录的 {{order}} 顺序排列：卡 {{ranks}}（{{coordinates}}）持有其他位置",
   other_axis: "{{text}}",
   gradients_scaled:
     "优化器读取的所有梯度均为标杆侧的 {{factor, short}} 倍：原因在损失、裁剪或归约，而非某个参数",
@@ -81,8 +81,8 @@ export const reasonsZh: Record<string, string> = {
   same_of: "另有 {{count}} 个情况相同：{{names}}",
   partial_used: "{{text}}",
   update_alone: "优化器读取的梯度和更新前的参数都一致，更新后的参数不一致：问题在优化器的设置、状态或更新本身",
-  shard_differs: "{{ranks}} 卡（{{coordinates}}）的分片有误",
-  on_ranks: "位于 {{ranks}} 卡（{{coordinates}}）{{there}}",
+  shard_differs: "卡 {{ranks}}（{{coordinates}}）的分片有误",
+  on_ranks: "位于卡 {{ranks}}（{{coordinates}}）{{there}}",
   merged: "各卡合并为一次逻辑运行后比较：{{problem}} 对 {{benchmark}}",
   not_merged: "按卡逐一比较，未合并为一次逻辑运行：{{why}}",
   merged_little: "能比较的值不到一半：{{total}} 个中的 {{compared}} 个",
@@ -92,6 +92,6 @@ export const reasonsZh: Record<string, string> = {
   msprobe_error: "按 msprobe 自身的规则此节点为错误，而其下没有错误的节点",
   msprobe_message: "{{value}}：{{text}}",
   parallel_merge: "{{text}}",
-  only_in: "第 {{step}} 步 {{rank}} 卡只存在于$t(side.{{side}})",
+  only_in: "第 {{step}} 步、卡 {{rank}} 只存在于$t(side.{{side}})",
   nothing_comparable: "没有可以比较的值",
 };

@@ -35,7 +35,7 @@ export const trendsZh: typeof trendsEn = {
   lines: "曲线",
   noLine: "在热力图中选择一行即可绘制曲线。",
   ranks: "各卡",
-  rankDiffers: "{{rank}} 卡与多数不同",
+  rankDiffers: "卡 {{rank}} 与多数不同",
   alerts: "告警",
   noAlert: "无告警：所有序列都与自身历史一致。",
   more_one: "另有 {{count}} 条",
@@ -82,7 +82,7 @@ export const trendsZh: typeof trendsEn = {
     dead: "{{target}} 连续三步恰为 0",
     missing: "{{target}} 不再出现",
     drift: "{{target}} 在 64 步内增长 {{factor, short}} 倍",
-    disagree: "{{target}} 的副本在 {{ranks}} 卡上不一致",
+    disagree: "{{target}} 的副本在卡 {{ranks}} 上不一致",
   },
   parting: {
     equal: "两次运行在 {{steps}} 步内逐位相同。",

@@ -2,12 +2,15 @@
 
 import type { TFunction } from "i18next";
 
-import type { Cause, DivergentShares } from "../api/types";
-import { marked } from "../graph/called";
+import type { Cause, CausePlace, DivergentShares } from "../api/types";
+import { calledAs, marked } from "../graph/called";
 import { type Frame, parseFrame } from "../text/frames";
 import { kindText, reasonText } from "../i18n/reason";
 import { scoreText } from "../text/numbers";
 import { rangesText } from "./ranges";
+
+/** What the server calls the module of what the optimizer does. */
+export const OPTIMIZER = "optimizer";
 
 /** `__mul__ #39`, with mark and word where it ran backward: a headline is read before any legend. */
 export function callText(t: TFunction, { finding: { node }, call }: Cause): string {
@@ -33,16 +36,31 @@ export function ranksText(t: TFunction, { ranks, first_step: step }: Cause): str
   return t("findings.ranks", { count: ranks.length, ranks: listed, step });
 }
 
-/** How many of the divergent nodes of the step and rank on screen go back to it, and its node there; null
- * where it is not on them, or nothing diverges. */
+/** How many of the divergent nodes of the step and rank on screen go back to any of its places there, and
+ * their nodes; null where it is not on them, or nothing diverges. */
 export function ledBackTo(
   t: TFunction,
   { places }: Cause,
   shares: DivergentShares | undefined,
-): { node: number; text: string } | null {
-  const share = shares?.causes.find((one) => places.some(({ node }) => node === one.node));
-  if (!share || !shares || shares.divergent === 0) return null;
-  return { node: share.node, text: t("answer.ledBack", { count: share.count, divergent: shares.divergent }) };
+): { nodes: number[]; text: string } | null {
+  const named = new Set(places.map(({ node }) => node));
+  const own = shares?.causes.filter(({ node }) => named.has(node)) ?? [];
+  if (!shares || own.length === 0 || shares.divergent === 0) return null;
+  const count = own.reduce((sum, share) => sum + share.count, 0);
+  return { nodes: own.map(({ node }) => node), text: t("answer.ledBack", { count, divergent: shares.divergent }) };
+}
+
+/** In which module it begins; what the optimizer does stands in no module, and has its own sentence. */
+export function beginsText(t: TFunction, module: string | null): string {
+  if (module === null) return t("answer.beginsTop");
+  return module === OPTIMIZER ? t("answer.beginsOptimizer") : t("answer.begins", { module });
+}
+
+/** A place of a cause: its module and call, then step and rank, for these alone may be those of many. */
+export function placeText(t: TFunction, { finding: { node } }: Cause, { name, module, step, rank }: CausePlace): string {
+  const call = node.kind === "api" ? calledAs({ kind: "api", name, label: node.label }) : null;
+  const stands = [module, call ?? (module === null ? calledAs({ ...node, name }) : null)].filter((part) => part !== null);
+  return `${stands.join(" › ")} · ${t("findings.place", { step, rank })}`;
 }
 
 /** Where a framework speaks, not the model; a model's own package counts as the model. */

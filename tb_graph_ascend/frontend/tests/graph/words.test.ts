@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { differs, foldTitle, shownScore, titleOf } from "../../src/graph/words";
+import { asideOf, differs, foldTitle, shownScore, titleOf } from "../../src/graph/words";
+import { textsOf } from "../../src/i18n/difftexts";
+import { changeLanguage, createI18n } from "../../src/i18n/setup";
 import { row } from "../rows";
 
 describe("titles of folds", () => {
@@ -19,6 +21,26 @@ describe("titles of folds", () => {
     expect(titleOf(row({ fold: 3 }), { ...side, until: "layers.2" })).toBe("layers.0–2");
     expect(titleOf(row({ fold: 3 }), { ...side, until: "layers.0" })).toBe("layers.0");
     expect(titleOf(row(), side)).toBe("layers.0");
+  });
+});
+
+describe("what stands after a title", () => {
+  const { t } = createI18n();
+  it("says of what a level is, and keeps it where the class has no room", () => {
+    const side = { id: 1, name: "Module.norm.LayerNorm.forward.0", title: "norm", detail: "LayerNorm", call: 0, overflow: "high", overflow_below: null, until: "", output: null } as const;
+    const said = asideOf(row({ kind: "module", direction: "backward" }), side, textsOf(t));
+    expect(said).toEqual({ all: "#0  ↩  LayerNorm  overflow: high", brief: "#0  ↩  overflow: high" });
+    expect(asideOf(row(), { ...side, overflow: null }, textsOf(t)).all).toBe("#0");
+  });
+});
+
+describe("the word of a row", () => {
+  it("says which run has what the other has not, in both languages", async () => {
+    const i18n = createI18n();
+    const said = () => (["only_problem", "only_benchmark"] as const).map((word) => textsOf(i18n.t).word[word]);
+    expect(said()).toEqual(["only in problem", "only in benchmark"]);
+    await changeLanguage(i18n, "zh");
+    expect(said()).toEqual(["仅问题侧有", "仅标杆侧有"]);
   });
 });
 

@@ -2,9 +2,18 @@
 import { describe, expect, it } from "vitest";
 
 import type { Cause } from "../../src/api/types";
-import { createI18n } from "../../src/i18n/setup";
+import { changeLanguage, createI18n } from "../../src/i18n/setup";
 import { relativeError } from "../../src/text/numbers";
-import { callText, callerFrame, causeScoreText, causeText, ledBackTo, modelFrame } from "../../src/state/causes";
+import {
+  beginsText,
+  callText,
+  callerFrame,
+  causeScoreText,
+  causeText,
+  ledBackTo,
+  modelFrame,
+  placeText,
+} from "../../src/state/causes";
 
 describe("modelFrame", () => {
   const torch = "File /env/site-packages/torch/nn/modules/module.py, line 1, in inner, result = f()";
@@ -27,8 +36,12 @@ describe("ledBackTo", () => {
   const { t } = createI18n();
   const cause = { places: [{ step: 0, rank: 0, node: 7 }, { step: 0, rank: 1, node: 70 }] } as Cause;
   const shares = { divergent: 101, causes: [{ node: 70, count: 50 }], others: 51 };
+  it("adds up what goes back to all of its places on screen, and to no other cause", () => {
+    const both = { divergent: 101, causes: [{ node: 7, count: 20 }, { node: 8, count: 1 }, { node: 70, count: 50 }], others: 30 };
+    expect(ledBackTo(t, cause, both)).toEqual({ nodes: [7, 70], text: "70 of 101 divergent nodes here go back to it" });
+  });
   it("says of how many divergent nodes on screen, wherever the cause is", () => {
-    expect(ledBackTo(t, cause, shares)).toEqual({ node: 70, text: "50 of 101 divergent nodes here go back to it" });
+    expect(ledBackTo(t, cause, shares)).toEqual({ nodes: [70], text: "50 of 101 divergent nodes here go back to it" });
   });
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
     expect(ledBackTo(t, cause, { ...shares, causes: [] })).toBeNull();
@@ -48,6 +61,35 @@ describe("the name and score of a cause", () => {
     expect(causeScoreText(t, cause)).toBe("score 0.50");
     const alone = { finding: { node: { ...node, match: null }, score: 0.5 } } as unknown as Cause;
     expect(causeScoreText(t, alone)).toMatch(/^score 0\.50: of what is handed on here/);
+  });
+});
+
+describe("the places of a cause", () => {
+  const { t } = createI18n();
+  const cause = (kind: string, name: string, label: string) => ({ finding: { node: { kind, name, label } } }) as Cause;
+  const at = { step: 1, rank: 0, node: 5 };
+  it("say their module and call, for many are in one step and rank", () => {
+    const call = cause("api", "Torch.cos.0.forward", "cos");
+    const place = { ...at, name: "Torch.cos.3.forward", module: "layers.3.attn" };
+    expect(placeText(t, call, place)).toBe("layers.3.attn › cos #3 · step 1 · rank 0");
+    expect(placeText(t, call, { ...place, module: null })).toBe("cos #3 · step 1 · rank 0");
+    const backward = { ...place, name: "Torch.cos.3.backward" };
+    expect(placeText(t, call, backward)).toBe("layers.3.attn › cos #3 ↩ · step 1 · rank 0");
+  });
+  it("are modules themselves", () => {
+    const module = cause("module", "Module.layers.0.Block.forward.0", "layers.0");
+    const place = { ...at, name: "Module.layers.3.Block.forward.0", module: "layers.3" };
+    expect(placeText(t, module, place)).toBe("layers.3 · step 1 · rank 0");
+  });
+});
+
+describe("beginsText", () => {
+  it("names the module, the optimizer, or the top level", async () => {
+    const i18n = createI18n();
+    const said = () => ["layers.1", "optimizer", null].map((module) => beginsText(i18n.t, module));
+    expect(said()).toEqual(["It begins in layers.1", "It begins in the optimizer", "It begins at the top level"]);
+    await changeLanguage(i18n, "zh");
+    expect(said()).toEqual(["差异始于 layers.1", "差异始于优化器", "差异始于最外层"]);
   });
 });
 

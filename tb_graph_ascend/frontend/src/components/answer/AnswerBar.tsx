@@ -10,7 +10,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { useHandOn } from "../../hooks/useHandOn";
 import { useShares } from "../../hooks/useShares";
 import { showCause } from "../../state/actions";
-import { callText, causeScoreText, causeText, ledBackTo, ranksText } from "../../state/causes";
+import { beginsText, callText, causeScoreText, causeText, ledBackTo, ranksText } from "../../state/causes";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -81,7 +81,7 @@ function Causes({ answer }: { answer: Answer }) {
 function Headline({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
   const { finding, module, place_count: places } = cause;
-  const where = module === null ? t("answer.beginsTop") : t("answer.begins", { module });
+  const where = beginsText(t, module);
   const place =
     places > 1
       ? ranksText(t, cause)

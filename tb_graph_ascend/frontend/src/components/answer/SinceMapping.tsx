@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import type { Answer, Since } from "../../api/types";
 import { calledAs } from "../../graph/called";
 import { goTo } from "../../state/actions";
+import { OPTIMIZER } from "../../state/causes";
 import { scoreText } from "../../text/numbers";
 import { AnswerNotes } from "./AnswerNotes";
 
@@ -22,7 +23,9 @@ export function SinceMapping({ answer, since }: { answer: Answer; since: Since }
               ? t("certainty.sinceNowhere")
               : module === null
                 ? t("certainty.sinceTop")
-                : t("certainty.since", { module })}{" "}
+                : module === OPTIMIZER
+                  ? t("certainty.sinceOptimizer")
+                  : t("certainty.since", { module })}{" "}
             {node && <span className="answer-place">{t("findings.place", { step, rank })}</span>}
           </span>
         </h1>

@@ -10,7 +10,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
 import { openPlace } from "../../state/actions";
-import { callText, causeScoreText, ledBackTo, ranksText } from "../../state/causes";
+import { callText, causeScoreText, ledBackTo, placeText, ranksText } from "../../state/causes";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
 import { ReasonList } from "../parts/ReasonList";
@@ -65,7 +65,7 @@ export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
 function OwnShare({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
   const ledBack = ledBackTo(t, cause, useShares());
-  return ledBack && <LedBack cause={ledBack.node} text={ledBack.text} />;
+  return ledBack && <LedBack cause={ledBack.nodes} text={ledBack.text} />;
 }
 
 function Places({ cause }: { cause: Cause }) {
@@ -83,7 +83,7 @@ function Places({ cause }: { cause: Cause }) {
           {cause.places.map((place) => (
             <li key={place.node}>
               <button type="button" className="row-button" onClick={() => void openPlace(place)}>
-                {t("findings.place", { step: place.step, rank: place.rank })}
+                {placeText(t, cause, place)}
               </button>
             </li>
           ))}

@@ -12,8 +12,8 @@ import { NodeName } from "../parts/NodeName";
 import { ScoreChip } from "../parts/ScoreChip";
 
 interface Props {
-  /** The node of the cause; null for those that go back to none. */
-  cause: number | null;
+  /** The nodes of the cause on screen; null for those that go back to none. */
+  cause: readonly number[] | null;
   text: string;
 }
 
@@ -30,7 +30,7 @@ export function LedBack({ cause, text }: Props) {
   );
 }
 
-function Nodes({ cause }: { cause: number | null }) {
+function Nodes({ cause }: Pick<Props, "cause">) {
   const { t } = useTranslation();
   const db = useApp((state) => state.db);
   const step = useApp((state) => state.step);

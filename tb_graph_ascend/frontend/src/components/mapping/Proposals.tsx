@@ -23,15 +23,17 @@ export function Proposals() {
       <h3>
         <Lightbulb aria-hidden size={14} /> {t("mapping.proposals")}
         <span className="spacer" />
-        <button
-          type="button"
-          className="button small primary"
-          title={t("certainty.mapAllHelp")}
-          disabled={working}
-          onClick={() => void mapAll()}
-        >
-          {t("certainty.mapAll")}
-        </button>
+        {asked.data.proposals.length > 1 && (
+          <button
+            type="button"
+            className="button small primary"
+            title={t("certainty.mapAllHelp")}
+            disabled={working}
+            onClick={() => void mapAll()}
+          >
+            {t("certainty.mapAll")}
+          </button>
+        )}
       </h3>
       <ul>
         {asked.data.proposals.map((proposal) => (
