@@ -4,7 +4,7 @@ import type { DiffRow, RowSide } from "../api/types";
 import type { DiffPalette, DiffScene } from "./scene";
 import { type Column, TEXT_ROW, textSize } from "./grid";
 import { measure, shorten } from "./textwidth";
-import { asideOf, titleOf } from "./words";
+import { asidesOf, titleOf } from "./words";
 
 const EDGE = 3;
 
@@ -99,8 +99,8 @@ function paintAside(
 ): void {
   const font = `11.5px ${palette.font}`;
   context.font = font;
-  const { all, brief } = asideOf(row, side, texts);
-  const words = measure(context, font, all) <= end - x ? all : brief || all;
+  const asides = asidesOf(row, side, texts).filter(Boolean);
+  const words = asides.find((text) => measure(context, font, text) <= end - x) ?? asides[asides.length - 1] ?? "";
   if (words === "" || end - x < 16) return;
   context.fillStyle = palette.muted;
   context.fillText(shorten(context, font, words, end - x), x, middle);

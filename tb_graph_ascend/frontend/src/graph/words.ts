@@ -43,17 +43,18 @@ export function sideOverflow(row: DiffRow, side: RowSide | null): Level | null {
   return LEVELS[Math.max(-1, ...known.map((level) => LEVELS.indexOf(level)))] ?? null;
 }
 
-/** What stands after a title; where there is no room for all, the class goes first: the other words are of
- * this row alone. */
-export function asideOf(row: DiffRow, side: RowSide, texts: Pick<DiffTexts, "overflow">): { all: string; brief: string } {
+/** What stands after a title, the longest first: where there is no room for all, the class goes, for the other
+ * words are of this row alone, then what the level is of. */
+export function asidesOf(row: DiffRow, side: RowSide, texts: Pick<DiffTexts, "level" | "overflow">): string[] {
   const count = row.fold !== 0 ? `× ${Math.abs(row.fold)}` : "";
   const call = side.call === null || row.fold !== 0 ? "" : `#${side.call}`;
   const back = row.direction === "backward" ? BACK : "";
   const level = sideOverflow(row, side);
   const overflow = level === null ? "" : texts.overflow[level];
+  const word = level === null ? "" : texts.level[level];
   const type = row.kind === "api" ? "" : side.detail;
   const join = (words: string[]): string => words.filter(Boolean).join("  ");
-  return { all: join([count, call, back, type, overflow]), brief: join([count, call, back, overflow]) };
+  return [[count, call, back, type, overflow], [count, call, back, overflow], [count, call, back, word]].map(join);
 }
 
 /** The overflow that colours a row: the problem's, or the benchmark's where it stands alone. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { asideOf, differs, foldTitle, shownScore, titleOf } from "../../src/graph/words";
+import { asidesOf, differs, foldTitle, shownScore, titleOf } from "../../src/graph/words";
 import { textsOf } from "../../src/i18n/difftexts";
 import { changeLanguage, createI18n } from "../../src/i18n/setup";
 import { row } from "../rows";
@@ -28,9 +28,9 @@ describe("what stands after a title", () => {
   const { t } = createI18n();
   it("says of what a level is, and keeps it where the class has no room", () => {
     const side = { id: 1, name: "Module.norm.LayerNorm.forward.0", title: "norm", detail: "LayerNorm", call: 0, overflow: "high", overflow_below: null, until: "", output: null } as const;
-    const said = asideOf(row({ kind: "module", direction: "backward" }), side, textsOf(t));
-    expect(said).toEqual({ all: "#0  ↩  LayerNorm  overflow: high", brief: "#0  ↩  overflow: high" });
-    expect(asideOf(row(), { ...side, overflow: null }, textsOf(t)).all).toBe("#0");
+    const said = asidesOf(row({ kind: "module", direction: "backward" }), side, textsOf(t));
+    expect(said).toEqual(["#0  ↩  LayerNorm  overflow: high", "#0  ↩  overflow: high", "#0  ↩  high"]);
+    expect(asidesOf(row(), { ...side, overflow: null }, textsOf(t))[0]).toBe("#0");
   });
 });
 
