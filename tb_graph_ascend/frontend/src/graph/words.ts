@@ -2,7 +2,6 @@
 
 import type { DiffRow, RowSide } from "../api/types";
 import { BACK } from "./called";
-import type { DiffTexts } from "./scene";
 
 /** `layers.0` and `layers.23` read as `layers.0–23`. */
 export function foldTitle(from: string, until: string): string {
@@ -35,6 +34,12 @@ export function insideScore(row: DiffRow): number | null {
 const LEVELS = ["medium", "high", "critical"] as const;
 type Level = (typeof LEVELS)[number];
 
+/** The words for overflow, in the language of the page. */
+export interface LevelTexts {
+  level: Record<Level, string>;
+  overflow: Record<Level, string>;
+}
+
 /** The overflow that a side of a row shows: its own, and while it is closed the worst inside. */
 export function sideOverflow(row: DiffRow, side: RowSide | null): Level | null {
   if (!side) return null;
@@ -45,7 +50,7 @@ export function sideOverflow(row: DiffRow, side: RowSide | null): Level | null {
 
 /** What stands after a title, the longest first: where there is no room for all, the class goes, for the other
  * words are of this row alone, then what the level is of. */
-export function asidesOf(row: DiffRow, side: RowSide, texts: Pick<DiffTexts, "level" | "overflow">): string[] {
+export function asidesOf(row: DiffRow, side: RowSide, texts: LevelTexts): string[] {
   const count = row.fold !== 0 ? `× ${Math.abs(row.fold)}` : "";
   const call = side.call === null || row.fold !== 0 ? "" : `#${side.call}`;
   const back = row.direction === "backward" ? BACK : "";
