@@ -278,6 +278,8 @@ class AlertWatch:
     def _drift(self, step: int) -> list[Alert]:
         """Growth of 1.5 octaves in a window, nearly all the way up: named by what grew most.
 
+        As a leap, it counts against the others and as a whole: where most of a kind fall back from
+        what one batch made of them, those that had stayed calm rise against them and not at all.
         An alert within the window is the cause of what grew in it, and has been said; so it has of
         what goes on growing where an alert named it (the update of a weight, then the weight).
         """
@@ -290,9 +292,9 @@ class AlertWatch:
         if not len(columns):
             return []
         rows = (seen[columns] + np.arange(WINDOW)[:, None]) % WINDOW
-        ordered = self._past.window[rows, columns]
+        ordered, whole = self._past.window[rows, columns], self._past.whole_window[rows, columns]
         rising = (np.diff(ordered, axis=0) > 0).mean(0)
-        grown = np.median(ordered[-RECENT:], 0) - np.median(ordered[:RECENT], 0)
+        grown = np.minimum(_growth(ordered), _growth(whole))
         mask = (grown > _DRIFT_OCTAVES) & (rising > _DRIFT_SHARE)
         found = [i for i in np.flatnonzero(mask).tolist() if not self._is_told(int(columns[i]))]
         if not found:
@@ -343,6 +345,12 @@ class AlertWatch:
         self._signed = np.isin(kinds, sorted(_SIGNED))
         self._kinds = [np.flatnonzero(kinds == kind) for kind in sorted(set(kinds))]
         self._split = [np.flatnonzero(np.isin(kinds, sorted(group))) for group in _SPLIT]
+
+
+def _growth(window: Floats) -> Floats:
+    """From the median of a window's first steps to that of its last ones."""
+    growth: Floats = np.median(window[-RECENT:], 0) - np.median(window[:RECENT], 0)
+    return growth
 
 
 def _is_related(name: str, other: str) -> bool:

@@ -125,6 +125,21 @@ def test_what_stays_raised_is_said_at_its_third_step() -> None:
     assert (found.step, found.target[1]) == (FAULT + 2, "grad3")
 
 
+def test_what_stays_while_the_others_fall_back_does_not_drift() -> None:
+    """One hard sample of a learnt loss raises all updates but one, and they fall for a window."""
+    targets = [TrendTarget("loss", "loss"), *(TrendTarget("ratio", f"ratio{i}") for i in range(12))]
+    steps = np.arange(400.0)
+    values = 0.05 * np.random.default_rng(0).standard_normal((400, 13))
+    values[:, 0] -= np.clip(0.05 * (steps - 20), 0, 6)
+    values[200, 0] += 2.5
+    values[:, 1:] -= 8
+    raised = np.where(steps >= 200, np.clip(5 - 5 * (steps - 200) / 64, 0, 5), 0)
+    values[:, [1, 2, 3, *range(5, 13)]] += raised[:, None]
+    assert alerts(2**values, targets) == []
+    values[:, 4] += np.clip(0.06 * (steps - 200), 0, 4)  # now it grows itself
+    assert said(alerts(2**values, targets))[0][1:] == ("drift", "ratio3")
+
+
 def test_a_gradient_that_is_not_measured_any_more_is_missing() -> None:
     values = 2 ** octaves()
     values[FAULT:, [COLUMN["grad3"], COLUMN["grad4"]]] = ABSENT
