@@ -1,8 +1,9 @@
 """How far series leave their own recent past, on a scale of octaves (log2).
 
 Invariants: a series' last 64 kept values are its window (and what they were before anything was
-taken off its whole one), the last 8 of them its recent ones; a value that leaves the past enters neither, until it has stayed away for 16 steps: then it is the new
-normal. Medians are renewed every 8 steps, since they are what costs.
+taken off its whole one), the last 8 of them its recent ones; a value that leaves the past enters
+none, until it has stayed away for 16 steps: then it is the new normal. Medians are renewed every 8
+steps, since they are what costs.
 """
 
 from __future__ import annotations

@@ -145,6 +145,8 @@ class Collector:
     def _measure_gradients(self) -> None:
         """Those of all optimizers that have not been measured in this step."""
         moments = self._lanes.main.moments
+        if not self._graded:
+            self.guarded(self._parameters.expect_updates)(self._optimizers)
         for number, optimizer in enumerate(self._optimizers):
             if number not in self._graded:
                 self._graded.add(number)

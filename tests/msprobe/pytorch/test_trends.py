@@ -149,7 +149,26 @@ def test_two_optimizers_make_one_step(tmp_path: Path) -> None:
     for name in ("layers.0.fc1.weight", "head.weight"):
         assert run.line(("grad", name))[0].tolist() == [0, 1, 2, 3]
     assert run.line(("exp_avg", "layers.0.fc1.weight"))[0].tolist() == [0, 1, 2, 3]
-    assert not run.ranks_of(("param", "emb.weight"))
+    # No optimizer has the embedding.
+    assert {kind for kind, name in (t.key for t in run.targets) if name == "emb.weight"} == set()
+
+
+def test_what_an_optimizer_is_given_later_is_watched_from_then_on(tmp_path: Path) -> None:
+    net, _ = make()
+    optimizer = torch.optim.SGD(list(net.layers.parameters()), lr=0.1)
+    with Trends(tmp_path, net, optimizer) as trends:
+        for step, ids in enumerate(batches(4)):
+            loss_of(net, ids).backward()
+            if step == 2:
+                optimizer.add_param_group({"params": list(net.head.parameters())})
+            optimizer.step()
+            net.zero_grad()
+            trends.step()
+    run = TrendRun(tmp_path)
+    steps, ratios = run.line(("ratio", "head.weight"))
+    assert steps.tolist() == [2, 3]
+    assert (ratios > 0).all()
+    assert run.line(("ratio", "layers.0.fc1.weight"))[0].tolist() == [0, 1, 2, 3]
 
 
 def test_what_is_not_due_is_not_measured(tmp_path: Path) -> None:
