@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from msprobe_core.format.alerts import Alert
-from msprobe_core.format.series import STATISTICS, TrendTarget
+from msprobe_core.format.series import LEAST_UPDATE, STATISTICS, TrendTarget
 from msprobe_core.monitor.own_past import (
     NEW_LEVEL,
     RECENT,
@@ -69,9 +69,6 @@ _SIGNED = frozenset({"actv_grad", "grad", "exp_avg"})
 _AT_TIMES_ZERO = frozenset({"ratio"})
 """An update below the resolution of its weight is 0 at times (a bias before batch norm); where the
 gradient is cut off, the gradient is 0 itself."""
-_LEAST_UPDATE = 2.0**-24
-"""Of its weight: half the spacing of float32. A smaller update changes some elements by their last
-bit and leaves the others; how many is chance, so that it counts as none."""
 _MOST_NAMED = 20
 Found = Mapping[int, tuple[str, float]]
 """Which series fire, by their place: what they do, and by how many octaves."""
@@ -138,7 +135,7 @@ class AlertWatch:
         with np.errstate(all="ignore"):
             values = np.where(there, norm / np.sqrt(size), np.nan)
         values[there & (table[STATISTICS.index("infs")] > 0)] = np.inf
-        values[self._is_update & (values < _LEAST_UPDATE)] = 0
+        values[self._is_update & (values < LEAST_UPDATE)] = 0
         return values, there
 
     def _fired(self, values: Floats, octaves: Floats, there: Mask, size: Floats) -> Found:
