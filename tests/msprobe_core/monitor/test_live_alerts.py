@@ -153,9 +153,9 @@ def test_one_hard_sample_of_a_learnt_loss_is_no_alert_unless_it_stays() -> None:
     values = 0.1 * octaves(300)
     loss = COLUMN["loss0"]
     values[:, loss] -= np.clip((np.arange(300) - 20) / 6, 0, 10)
-    values[160, loss] += 6  # a sixteenth of what it began with
+    values[160, loss] += 7.5  # less than a quarter of what it began with
     assert said(alerts(2**values)) == []
-    for raised, steps, told in ((6, 3, 252), (8, 1, 250)):
+    for raised, steps, told in ((7.5, 3, 252), (9, 1, 250)):
         changed = values.copy()
         changed[250 : 250 + steps, loss] += raised
         assert said(alerts(2**changed)) == [(told, "jump", "loss0")]
