@@ -165,7 +165,7 @@ class Collector:
         step, main, held = self.step_number, self._lanes.main, self._lanes.held
         self.step_number += 1
         for watch in self._watches:
-            watch.forget()
+            self.guarded(watch.end_step)()
         now = time.perf_counter()
         self.guarded(main.put_value)("seconds", "seconds", now - self._began)
         self._began = now

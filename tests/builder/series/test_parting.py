@@ -93,6 +93,18 @@ def test_one_wrong_step_is_found_though_it_does_not_last() -> None:
     assert (parted.verdict, parted.step, parted.target) == ("parts", 200, ("grad", "a.weight"))
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_noise_that_has_settled_is_left_by_less(seed: int) -> None:
+    """A gradient that is doubled once, where runs are apart by 2^-4 octaves and more at times."""
+    a = np.ones((300, len(KEYS)))
+    b = 2.0 ** (0.05 * np.random.default_rng(seed).standard_normal((300, len(KEYS))))
+    b[:8] = 2.0 ** (1e-6 * (np.arange(8)[:, None] + 1))
+    assert found(a, b).verdict == "noise"
+    b[200, 2] *= 2
+    parted = found(a, b)
+    assert (parted.step, parted.target) == (200, ("grad", "a.weight"))
+
+
 def test_an_average_needs_more_for_its_steps_are_hardly_four() -> None:
     keys = [("actv", "a"), ("exp_avg", "a.weight")]
     a, b = np.ones((300, 2)), noisy(300, 1e-5)[:, :2]

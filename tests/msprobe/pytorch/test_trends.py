@@ -133,6 +133,38 @@ def test_a_step_ends_with_the_next_one_where_nobody_says_so(tmp_path: Path) -> N
         assert run.line(key)[0].tolist() == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("told", [False, True])
+def test_the_loss_that_a_model_hands_out_is_that_of_its_whole_step(
+    tmp_path: Path, told: bool
+) -> None:
+    """Of a Trainer that divides each micro-batch by the items of its step, or by its own."""
+
+    class WithLoss(Net):
+        def forward(  # type: ignore[override]
+            self, ids: torch.Tensor, num_items_in_batch: int | None = None
+        ) -> dict[str, torch.Tensor]:
+            logits = super().forward(ids).flatten(0, 1)
+            total = nn.functional.cross_entropy(logits, ids.flatten(), reduction="sum")
+            return {"loss": total / (num_items_in_batch or ids.numel())}
+
+    torch.manual_seed(0)
+    net = WithLoss()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    wanted = []
+    with Trends(tmp_path, net, optimizer, activations=None):
+        for ids in batches(3):
+            with torch.no_grad():
+                wanted.append(net.eval()(ids)["loss"].item())
+            net.train()
+            for part in ids.chunk(2):
+                loss = net(part, num_items_in_batch=ids.numel() if told else None)["loss"]
+                (loss if told else loss / 2).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    run = TrendRun(tmp_path)
+    assert run.line(("loss", "output.loss"))[1].tolist() == pytest.approx(wanted, rel=1e-5)
+
+
 def test_two_optimizers_make_one_step(tmp_path: Path) -> None:
     net, _ = make()
     body = torch.optim.SGD(list(net.layers.parameters()), lr=0.1, momentum=0.9)
