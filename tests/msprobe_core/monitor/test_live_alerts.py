@@ -76,6 +76,14 @@ def test_what_fell_to_zero_gives_a_jump_behind_it_its_name() -> None:
     assert said(alerts(values)) == [(FAULT, "vanishes", "actv5")]
 
 
+def test_what_falls_in_the_first_steps_is_being_learnt() -> None:
+    """The gradient of a bias that one or two updates have put right."""
+    for first, told in ((3, []), (30, [(32, "vanishes", "grad3")])):
+        values = 0.1 * octaves()
+        values[first:, COLUMN["grad3"]] -= 3
+        assert said(alerts(2**values)) == told
+
+
 def test_a_fall_alone_is_said_at_its_third_step() -> None:
     values = 2 ** octaves()
     values[FAULT : FAULT + 2, COLUMN["actv4"]] = 0.1
