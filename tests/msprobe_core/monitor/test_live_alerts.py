@@ -119,6 +119,14 @@ def test_a_gradient_that_leaves_the_others_is_seen_in_a_common_swing() -> None:
     )
 
 
+def test_a_gradient_is_told_behind_a_batch_that_raised_all_of_them_as_far() -> None:
+    values = 0.1 * octaves()
+    values[FAULT - 4, [COLUMN[f"grad{i}"] for i in range(COUNT["grad"])]] += 3.9
+    assert alerts(2**values) == []
+    values[FAULT, COLUMN["grad3"]] += 4.6
+    assert said(alerts(2**values)) == [(FAULT, "jump", "grad3")]
+
+
 def test_one_batch_may_raise_one_gradient_and_all_of_them() -> None:
     values = swinging()
     values[FAULT, COLUMN["grad3"]] += 3
