@@ -167,7 +167,7 @@ def compare(
         shapes = [record.shape for record in theirs]
         error = forgive_products(error, limit, distance, matching, nodes, right, shapes)
         error = forgive_quotients(error, limit, distance, matching, nodes, is_output, right)
-        norm = np.fmax(left.table[3], right.table[3])
+        norm = _norms(left, right, estimates)
         error = forgive_moved_tokens(error, limit, distance, norm, moved_share, matching, nodes)
     score = score_of(error, limit)
     count = len(matching.problem.in_order)
@@ -232,6 +232,16 @@ def _records(dump: Dump, indices: list[int]) -> list[Record]:
     # SURPLUS is -1: a list with a stand-in at its end serves those too.
     records = [*dump.values.records, NOTHING]
     return list(map(records.__getitem__, indices))
+
+
+def _norms(left: Statistics, right: Statistics, estimates: Estimates | None) -> Floats:
+    """The larger norm of each pair; of sums over ranks, which have none, that of the sketches."""
+    norm = np.fmax(left.table[3], right.table[3])
+    if estimates is None:
+        return norm
+    with np.errstate(all="ignore"):
+        estimated = estimates.distance / estimates.error
+    return np.asarray(np.where(np.isnan(norm), estimated, norm))
 
 
 def _keys(matching: Matching, pairs: ValuePairs) -> list[str]:

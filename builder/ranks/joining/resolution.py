@@ -69,6 +69,8 @@ class Sides:
         self.weak = weak
         self.result = Resolution()
         self.are_told = bool(layouts)
+        # Experts on several ranks of one run alone: their tokens come in another order.
+        self.moves_tokens = problem.layout.shares_experts != benchmark.layout.shares_experts
         self.by_tensor = problem.dump.task == benchmark.dump.task == "tensor"
 
     @cached_property

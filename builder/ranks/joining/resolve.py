@@ -64,7 +64,7 @@ class _Resolver:
 
     def run(self, pairs: Pairs) -> Resolution:
         tensors = self._tensors(pairs)
-        if len({run.layout.shares_experts for run in self.sides.runs}) > 1:
+        if self.sides.moves_tokens:
             tensors = of_shared_experts(self.sides, tensors, self.roundings)
         options = self._factors()
         telling = self._is_telling(tensors, votes=len(options) > 1)

@@ -34,8 +34,11 @@ from builder.ranks.joining.roles import (
     has_factor,
     sketch_errors_of,
 )
+from builder.ranks.joining.shared_experts import exchanged_share
 from builder.ranks.joining.tolerances import nearer, same
+from msprobe_core.format import is_integer_dtype
 
+_CHOOSING = frozenset(("topk", "argmax"))
 _LOSSES = frozenset(("cross_entropy", "nll_loss"))
 Variants = tuple[tuple[Variant, ...], tuple[Variant, ...]]
 Choice = tuple[int, int]  # an axis and the part along it that stands for all
@@ -72,6 +75,8 @@ class RoleJoin:
                 for side in (0, 1):
                     self._write_sketch(side, at, row[side], chosen.get((side, at)))
             written.append(row[0])
+        if is_sketched and self._chooses_experts():
+            self._note_exchanged()
         self._note(written)
 
     def conflicts(self) -> dict[tuple[int, int], Choice]:
@@ -79,6 +84,24 @@ class RoleJoin:
         return Replicas(
             self.owner, self.role, self.numbers, self.reading, self.tables, self.factor
         ).conflicts()
+
+    def _chooses_experts(self) -> bool:
+        """Whether these are a router's choices, of experts that ranks of one run alone share."""
+        call = self.role.name.rpartition("/")[2].split(".")
+        index = self.role.rows[0][0]
+        is_choice = len(call) > 1 and call[1] in _CHOOSING
+        dtype = self.owner.values[0].dtype(index) or ""
+        return self.owner.moves_tokens and is_choice and is_integer_dtype(dtype)
+
+    def _note_exchanged(self) -> None:
+        """Count the tokens that ties gave to other experts although each kept its number."""
+        assert self.numbers.sketches is not None
+        tables, axes = self.numbers.sketches, [side.axes for side in self.sides]
+        ours, theirs = (join_sketches(t, a) for t, a in zip(tables, axes, strict=True))
+        squares = np.square(ours - theirs).mean(axis=-1)
+        choices = int(np.prod(self.sides[1].shape, dtype=int))
+        share = exchanged_share(squares, choices, self.numbers.rounding)
+        self.owner.result.moved_share = max(self.owner.result.moved_share, share)
 
     def _is_changed(self, side: int) -> bool:
         """Whether the wholes of a side are anything else than what one rank has."""

@@ -10,6 +10,7 @@ from math import exp
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from builder.ranks.joining.layouts import AXIS_NAMES
 from builder.ranks.joining.parts import RunValues
@@ -18,6 +19,7 @@ from builder.ranks.joining.roles import Pairs
 from builder.ranks.joining.tolerances import Roundings
 from builder.ranks.layout.names import expert_of
 
+Floats = NDArray[np.float64]
 Extents = tuple[int, int]  # tokens, and numbers of each
 _RARE = 1000  # more experts than a step of a model of usual size has
 
@@ -74,6 +76,17 @@ def moved_share(tokens: dict[str, Extents]) -> float:
         if any(theirs for _, theirs in of_layer)
     ]
     return max(shares, default=0.0)
+
+
+def exchanged_share(squares: Floats, choices: int, roundings: Floats) -> float:
+    """The largest share of a layer's choices of experts that ties explain, by squared distances.
+
+    Experts that exchange tokens keep their numbers of them. Experts that differ do so by 1 at least,
+    so no more of the `choices` of two lists differ than their squared distance [instances].
+    """
+    differing = np.ceil(squares)
+    most = [_most_ties(choices, rounding) for rounding in roundings.tolist()]
+    return float(np.where(differing <= most, differing, 0.0).max(initial=0.0)) / max(choices, 1)
 
 
 def _most_ties(tokens: int, rounding: float) -> int:

@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from builder import BuildOptions, build, diagnose
-from builder.ranks.joining.shared_experts import moved_share
+from builder.ranks.joining.shared_experts import exchanged_share, moved_share
 
 _EXPERT = "Module.mlp.experts.{}.Linear.forward.0"
 
@@ -82,3 +83,12 @@ def test_the_share_of_moved_tokens_is_that_of_the_layer_with_most() -> None:
     }
     assert moved_share(tokens) == pytest.approx(2 / 40)
     assert moved_share({"layers.0.experts.0": (0, 0)}) == 0.0
+
+
+def test_exchanged_tokens_are_counted_where_ties_explain_them() -> None:
+    rounding = np.full(2, 2.0**-8)
+    # One of 192 choices went from expert 1 to 3, whose squared distance is 4 of what is counted.
+    assert exchanged_share(np.array([0.0, 3.6]), 192, rounding) == pytest.approx(4 / 192)
+    # Half of them are no ties, but another router.
+    assert exchanged_share(np.array([0.0, 96.0]), 192, rounding) == 0.0
+    assert exchanged_share(np.zeros(0), 0, np.zeros(0)) == 0.0
