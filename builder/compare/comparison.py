@@ -238,7 +238,7 @@ def _norms(left: Statistics, right: Statistics, estimates: Estimates | None) -> 
     """The larger norm of each pair; of sums over ranks, which have none, that of the sketches."""
     norm = np.fmax(left.table[3], right.table[3])
     if estimates is None:
-        return norm
+        return np.asarray(norm)
     with np.errstate(all="ignore"):
         estimated = estimates.distance / estimates.error
     return np.asarray(np.where(np.isnan(norm), estimated, norm))

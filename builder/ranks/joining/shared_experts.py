@@ -81,8 +81,8 @@ def moved_share(tokens: dict[str, Extents]) -> float:
 def exchanged_share(squares: Floats, choices: int, roundings: Floats) -> float:
     """The largest share of a layer's choices of experts that ties explain, by squared distances.
 
-    Experts that exchange tokens keep their numbers of them. Experts that differ do so by 1 at least,
-    so no more of the `choices` of two lists differ than their squared distance [instances].
+    Experts that exchange tokens keep their numbers of them. Where choices differ, they do so by 1
+    at least: no more of two lists' `choices` differ than their squared distance [instances].
     """
     differing = np.ceil(squares)
     most = [_most_ties(choices, rounding) for rounding in roundings.tolist()]
