@@ -52,6 +52,8 @@ SENTENCES = {
     "explains that",
     "batch_differs": "{value}, which the model is given, differs (score {score:.2f}): the two "
     "runs were fed different data",
+    "rows_differ": "{count} of the {total} rows of {value}, which the model is given, are not "
+    "those that the benchmark run is given: rank {ranks} ({coordinates}) was fed other data",
     "unrecorded_differs": "{value} differs (score {score:.2f}) and no recorded call makes it: "
     "{perhaps}",
     "integers_differ": "{value} holds other integers: the two runs were fed different data, or "
