@@ -25,7 +25,7 @@ from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
 from builder.match.manual_file import MappedPair
 from builder.results.across import find_everywhere
-from builder.results.flow_cells import NO_FLOW, FlowIds
+from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
 from builder.results.flow_links import flow_of
 from builder.results.manual.patches import NodeSource, Patches
 from builder.results.records import (
@@ -67,7 +67,7 @@ from builder.results.stored_rows import (
 from builder.results.trace import Trace, trace
 from builder.results.value_measures import measure_of
 from builder.results.value_pairs import pair_up, shape_of
-from builder.results.whole_pairs import read_flows, read_sides
+from builder.results.whole_pairs import read_flows, read_passages, read_sides
 
 SIDES: tuple[Side, Side] = ("problem", "benchmark")
 # In the order of the record's fields.
@@ -274,6 +274,30 @@ class ResultDatabase:
                     found.setdefault(row.node, output)
         return found
 
+    def seen(self, values: Sequence[int]) -> dict[int, FirstOutput]:
+        """What values are, by their ids; asked for what one picture shows."""
+        columns = value.c.id, value.c.shape, value.c.dtype, value.c.norm
+        found: dict[int, FirstOutput] = {}
+        wanted = [id_ for id_ in values if id_ <= _LARGEST][:_MOST_PARAMETERS]
+        if wanted:
+            query = select(*columns).where(value.c.id.in_(wanted))
+            with self.engine_at(wanted[0]).connect() as connection:
+                for row in connection.execute(query):
+                    found[row.id] = FirstOutput(
+                        shape_of(row.shape), row.dtype, measure_of(row.norm)
+                    )
+        return found
+
+    def without_values(self, ids: Sequence[int]) -> frozenset[int]:
+        """Which of these nodes are calls of which nothing but the name was recorded."""
+        found: set[int] = set()
+        for engine, part in self._stored.by_volume([id_ for id_ in ids if id_ <= _LARGEST]):
+            wanted = node.c.id.in_(part[:_MOST_PARAMETERS]), node.c.kind == "api"
+            with engine.connect() as connection:
+                query = select(node.c.id).where(*wanted, node.c.value_count == 0)
+                found.update(connection.scalars(query))
+        return frozenset(found)
+
     def parameter_shapes(self, ids: Sequence[int]) -> dict[int, tuple[tuple[int, ...], ...]]:
         """The shapes of the parameters that modules have themselves, sorted; none left out."""
         found: dict[int, list[tuple[int, ...]]] = {}
@@ -354,6 +378,14 @@ class ResultDatabase:
             return [NO_FLOW for _ in sides]
         ids = next((int(side.id.max()) for side in sides if len(side)), 0)
         return read_flows(self.engine_at(ids), sides)
+
+    def passages(self, step: int, rank: int) -> list[PassageIds]:
+        """What flowed through calls without values; nothing in files of earlier releases."""
+        sides = self.side_nodes(step, rank)
+        if not self._stored.has_passages:
+            return [NO_PASSAGES for _ in sides]
+        ids = next((int(side.id.max()) for side in sides if len(side)), 0)
+        return read_passages(self.engine_at(ids), sides)
 
     def _pair_rows(self, step: int, rank: int) -> list[Row[Any]]:
         rows = self._stored.pairs.get((step, rank))

@@ -419,7 +419,8 @@ export interface components {
          * ModuleGraph
          * @description A module with what is directly in it, and in the boxes that are open.
          *
-         *         `above` is the module that it stands in; `left_out` counts boxes beyond the first of them.
+         *         `above` is the module that it stands in; `left_out` counts boxes beyond the first of them,
+         *         `unplaced` calls that only reshape, left no values, and of which nothing tells what they read.
          */
         ModuleGraph: {
             module: components["schemas"]["DiffRow"];
@@ -427,6 +428,7 @@ export interface components {
             boxes: components["schemas"]["GraphBox"][];
             edges: components["schemas"]["GraphEdge"][];
             left_out: number;
+            unplaced: number;
         };
         /**
          * DiffRow
@@ -497,22 +499,27 @@ export interface components {
          * GraphBox
          * @description A row as a box; `parent` is the place of the open box that it stands in, null at the top.
          *
-         *         `output` is the first that it puts out, on the problem's side where it has one.
+         *         `output` is the first that it puts out, on the problem's side where it has one. `unrecorded`
+         *         says that the dump holds a call's name alone; its output is then what its reader has seen.
          */
         GraphBox: {
             place: number;
             parent: number | null;
+            /** @enum {unknown} */
+            lane: "after" | "backward" | "forward";
             row: components["schemas"]["DiffRow"];
             output: components["schemas"]["FirstOutput"] | null;
+            unrecorded: boolean;
         };
         /**
          * GraphEdge
-         * @description What one box put out and another read, by their places.
+         * @description What one box put out and another read, by their places, and how that is known.
          */
         GraphEdge: {
             producer: number;
             consumer: number;
-            exact: boolean;
+            /** @enum {unknown} */
+            known: "next" | "numbers" | "order" | "recorded" | "values";
         };
         /**
          * NodeDetails

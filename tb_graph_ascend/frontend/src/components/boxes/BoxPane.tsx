@@ -1,14 +1,15 @@
 /* The open module as boxes and edges: pan, zoom, select, open in place, save as a picture. */
 
-import { ArrowUp, Download, Info, Rows3, ZoomIn, ZoomOut } from "lucide-react";
+import { ArrowUp, Download, Info, Maximize, Rows3, ZoomIn, ZoomOut } from "lucide-react";
 import { type KeyboardEvent, type PointerEvent, type WheelEvent, useCallback, useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 
 import { useDiffPalette } from "../../hooks/useDiffPalette";
 import { type Laid, useModuleGraph } from "../../hooks/useModuleGraph";
 import { boxAt } from "../../graph/boxkeys";
+import type { Place } from "../../graph/layered";
 import { nodeAhead, selectNode } from "../../state/actions";
-import { showModule, showRows, toggleBox } from "../../state/boxes";
+import { showModule, showRows, toggleBox, useBoxes } from "../../state/boxes";
 import { savePng, saveSvg } from "../../state/boxpicture";
 import type { GraphSession } from "../../state/session";
 import { useApp } from "../../state/store";
@@ -63,7 +64,11 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
   const recolour = useApp((state) => state.recolour);
   const frame = useRef<HTMLDivElement>(null);
   const svg = useRef<SVGSVGElement>(null);
-  const { moved, zoom, pan } = useView(frame, svg, laid);
+  const { moved, zoom, fit, pan } = useView(frame, svg, laid, selected);
+  useEffect(() => {
+    useBoxes.setState({ view: { zoom, fit } });
+    return () => useBoxes.setState({ view: null });
+  }, [zoom, fit]);
   const { graph } = laid;
   const side = graph.module.problem ?? graph.module.benchmark;
   const title = side?.name ?? "";
@@ -94,12 +99,18 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
         )}
         <strong className="boxes-title">{side?.title}</strong>
         {graph.left_out > 0 && <span className="muted">{t("boxes.leftOut", { count: graph.left_out })}</span>}
+        {graph.unplaced > 0 && (
+          <span className="muted" title={t("boxes.unplacedHelp")}>
+            {t("boxes.unplaced", { count: graph.unplaced })}
+          </span>
+        )}
         <span className="spacer" />
         <Popup label={t("boxes.legend")} className="button small" face={<><Info aria-hidden size={14} /> {t("boxes.legend")}</>}>
           <BoxKeys comparison={session.comparison} />
         </Popup>
         <Tool label={t("boxes.smaller")} icon={ZoomOut} run={() => zoom(1 / ZOOM)} />
         <Tool label={t("boxes.larger")} icon={ZoomIn} run={() => zoom(ZOOM)} />
+        <Tool label={t("boxes.fit")} icon={Maximize} run={fit} />
         <button type="button" className="button small" onClick={() => svg.current && saveSvg(svg.current, laid, palette.canvas)}>
           <Download aria-hidden size={14} /> SVG
         </button>
@@ -135,6 +146,7 @@ function useView(
   frame: React.RefObject<HTMLDivElement | null>,
   svg: React.RefObject<SVGSVGElement | null>,
   laid: Laid,
+  selected: number | null,
 ) {
   const group = useRef<SVGGElement>(null);
   const view = useRef<View | null>(null);
@@ -152,14 +164,24 @@ function useView(
     view.current = { scale, x: Math.max(12, (box.clientWidth - laid.layout.width * scale) / 2), y: 8 };
     apply();
   }, [frame, laid, apply]);
-  const zoomAt = (factor: number, x: number, y: number): void => {
-    const now = view.current;
-    if (!now) return;
-    const scale = Math.min(LARGEST, Math.max(SMALLEST, now.scale * factor));
-    const by = scale / now.scale;
-    view.current = { scale, x: x - (x - now.x) * by, y: y - (y - now.y) * by };
+  useEffect(() => {
+    const box = frame.current;
+    const place = selected === null ? undefined : placeOf(laid, selected);
+    if (!box || !place || !view.current) return;
+    view.current = shown(view.current, place, box.clientWidth, box.clientHeight);
     apply();
-  };
+  }, [frame, laid, selected, apply]);
+  const zoomAt = useCallback(
+    (factor: number, x: number, y: number): void => {
+      const now = view.current;
+      if (!now) return;
+      const scale = Math.min(LARGEST, Math.max(SMALLEST, now.scale * factor));
+      const by = scale / now.scale;
+      view.current = { scale, x: x - (x - now.x) * by, y: y - (y - now.y) * by };
+      apply();
+    },
+    [apply],
+  );
   const drag = useRef<{ x: number; y: number; pointer: number } | null>(null);
   const pan = {
     onPointerDown: (event: PointerEvent<HTMLDivElement>): void => {
@@ -190,11 +212,36 @@ function useView(
       }
     },
   };
-  const zoom = (factor: number): void => {
-    const box = svg.current;
-    if (box) zoomAt(factor, box.clientWidth / 2, box.clientHeight / 2);
-  };
-  return { moved: group, zoom, pan };
+  const zoom = useCallback(
+    (factor: number): void => {
+      const box = svg.current;
+      if (box) zoomAt(factor, box.clientWidth / 2, box.clientHeight / 2);
+    },
+    [svg, zoomAt],
+  );
+  const fit = useCallback((): void => {
+    const box = frame.current;
+    if (!box) return;
+    const { width, height } = laid.layout;
+    const scale = Math.max(SMALLEST, Math.min(1, box.clientWidth / (width + 40), box.clientHeight / (height + 40)));
+    view.current = { scale, x: (box.clientWidth - width * scale) / 2, y: Math.max(8, (box.clientHeight - height * scale) / 2) };
+    apply();
+  }, [frame, laid, apply]);
+  return { moved: group, zoom, fit, pan };
+}
+
+function placeOf({ graph, layout }: Laid, selected: number): Place | undefined {
+  const box = graph.boxes.find(({ row }) => row.problem?.id === selected || row.benchmark?.id === selected);
+  return box && layout.places.get(box.place);
+}
+
+/** The view with a box in it: moved to its middle where it was not in view, else as it was. */
+function shown(view: View, place: Place, width: number, height: number): View {
+  const [left, top] = [view.x + place.x * view.scale, view.y + place.y * view.scale];
+  const [wide, high] = [place.width * view.scale, place.height * view.scale];
+  const inside = left >= 0 && top >= 0 && left + wide <= width && top + Math.min(high, height) <= height;
+  if (inside) return view;
+  return { ...view, x: view.x + width / 2 - left - wide / 2, y: view.y + (height - Math.min(high, height - 16)) / 2 - top };
 }
 
 function Tool({ label, icon: Icon, run }: { label: string; icon: typeof ZoomIn; run: () => void }) {
