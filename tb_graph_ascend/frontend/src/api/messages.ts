@@ -838,10 +838,15 @@ export interface components {
         /**
          * Heat
          * @description The largest error in each cell of a tensor seen as a matrix.
+         *
+         *         Its columns are the last dimension of `shape`, its rows all others in their order. `at` is the
+         *         index of the first element with the largest error; null where nothing differs.
          */
         Heat: {
+            shape: number[];
             rows: number;
             columns: number;
+            at: number[] | null;
             cells: (number | ("-inf" | "inf" | "nan") | null)[][];
             largest: number | ("-inf" | "inf" | "nan") | null;
         };
@@ -909,9 +914,10 @@ export interface components {
         };
         /**
          * Block
-         * @description A module of the icicle: from and to which row it stands, and the worst in it.
+         * @description A module of the icicle: from and to which row it stands, the worst in it, and how much differs.
          *
-         *         `lane` is 0 for layers and 1 for what is in them.
+         *         `lane` is 0 for layers and 1 for what is in them. `share` is how many of the nodes in it that
+         *         have a score diverge; null where none has one.
          */
         Block: {
             lane: number;
@@ -919,6 +925,7 @@ export interface components {
             until: number;
             title: string;
             worst: number | null;
+            share: number | null;
             overflow: ("critical" | "high" | "medium") | null;
         };
         /**
