@@ -35,8 +35,14 @@ SENTENCES = {
     "{score:.2f})",
     "introduced_beyond": "its inputs differ (score {input_score:.2f}), but not such that its "
     "{value} would (score {score:.2f})",
-    "explained": "{value} is {apart:percent} off, and what differs before it accounts for "
-    "{explained:percent}",
+    "explained": "{value} is off by {apart:apart}{before}",
+    "explained_sketch": "{value} is off by about {apart:apart}{before}",
+    "explained_norm": "the norm of {value} is off by {apart:apart}{before}",
+    "explained_mean": "the mean of {value} is off by {apart:apart} of the root mean square{before}",
+    "explained_max": "the maximum of {value} is off by {apart:apart} of the largest magnitude"
+    "{before}",
+    "explained_min": "the minimum of {value} is off by {apart:apart} of the largest magnitude"
+    "{before}",
     "extra_calls": "only the problem run calls {names}",
     "missing_calls": "only the benchmark run calls {names}",
     "extra_replaced": "the problem run calls {names} where the benchmark run calls {instead}",
@@ -47,7 +53,7 @@ SENTENCES = {
     "batch_differs": "{value}, which the model is given, differs (score {score:.2f}): the two "
     "runs were fed different data",
     "unrecorded_differs": "{value} differs (score {score:.2f}) and no recorded call makes it: "
-    "other data, or something else that is made unrecorded, as masks and indices often are",
+    "{perhaps}",
     "integers_differ": "{value} holds other integers: the two runs were fed different data, or "
     "made them by calls that are not recorded",
     "parameter_differs": "{value} differs (score {score:.2f}) before the step computes anything",
@@ -84,8 +90,14 @@ SENTENCES = {
     "on_ranks": "on rank {ranks} ({coordinates}){there}",
     "elements_moved": "{maker} puts out the same elements in both runs; in {value} they stand in "
     "other places: they were moved on the way here",
-    "elements_differ": "{value}: the four statistics agree, but the elements are about "
-    "{error:percent} apart",
+    "elements_differ": "{value}: the four statistics agree, but the elements are off by about "
+    "{error:apart}",
+    "elements_differ_elements": "{value}: the four statistics agree, but the elements are off by "
+    "{error:apart}",
+    "elements_apart": "{value}: its elements are off by about {error:apart}",
+    "elements_apart_elements": "{value}: its elements are off by {error:apart}",
+    "elements_count": "{value}: {count} of its {size} elements differ",
+    "statistics_agree": "{value}: its statistics agree, only its elements do not",
     "unwritten": "{value}: memory that nobody had written yet, which is not compared",
     "fused": "{value}: a compiler has fused it away, so it has no numbers to compare",
     "unread": "{value}: the call does not read it (beta is 0), so it is not compared",
@@ -98,6 +110,10 @@ SENTENCES = {
     "{name}",
     "default_differs": "{what} is {mindspore} by default in MindSpore and {pytorch} in PyTorch",
     "nonfinite_made": "makes {state} in {value} from finite inputs",
+    "nonfinite_first": "its {value} holds the first {state} of this step, where the benchmark has "
+    "none",
+    "nonfinite_follows": "the first {state} of this step, where the benchmark has none, is in "
+    "{value} of {maker}; this call, which runs before it, already differs",
     "argument_differs": "the argument {value} is {problem} here and {benchmark} in the benchmark",
     "precision_differs": "computed in {problem} here and in {benchmark} in the benchmark",
     "partner_missing": "rank {peer_rank} makes no {kind} that belongs to it",
@@ -176,23 +192,69 @@ def percent(share: float) -> str:
     return f"{hundredths:.0f}%" if 1000 <= abs(hundredths) < 1e6 else f"{hundredths:.2g}%"
 
 
+# From ten times on nobody reads percent.
+_TIMES = 10.0
+_LARGE = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"), (1e3, " thousand"), (1.0, ""))
+
+
+def apart(error: float) -> str:
+    """How far a value is off: in percent of the benchmark, or by how many times it."""
+    if not _TIMES <= error < 1e15:
+        return percent(error) if error < _TIMES else f"{error:.1e} times the benchmark"
+    rounded = float(f"{error:.2g}")
+    unit, word = next(one for one in _LARGE if rounded >= one[0])
+    return f"{rounded / unit:g}{word} times the benchmark"
+
+
 class _Number(float):
     """A number that sentences may show in percent."""
 
     def __format__(self, specification: str) -> str:
-        return percent(self) if specification == "percent" else super().__format__(specification)
+        if specification == "percent":
+            return percent(self)
+        return apart(self) if specification == "apart" else super().__format__(specification)
+
+
+# Below this share of what is to be explained, estimates of it say no more than their rounding.
+_HARDLY = 0.01
+
+
+def _before(explained: float, apart_: float) -> str:
+    """How much of an error what differs before a value explains."""
+    if explained == 0:
+        return ", and nothing before it explains that"
+    if explained < _HARDLY * apart_:
+        return ", and what differs before it explains less than 1% of that"
+    return f", and what differs before it explains {percent(explained / apart_)} of that"
+
+
+def _perhaps(maker: Argument) -> str:
+    """What may have made a value that no recorded call made."""
+    if maker is None:
+        return (
+            "other data, or something else that is made unrecorded, as masks and indices often are"
+        )
+    return f"perhaps {maker}, which runs right before and left no values; else other data"
 
 
 def sentence(reason: Reason) -> str:
     """One reason in English.
 
-    An unknown code, or one without what its sentence needs (a newer file, or a foreign one), is
-    shown with its arguments.
+    A reason may say of what its number is (`of`), for which there may be a sentence of its own, and
+    of which other node its value is (`at`). An unknown code, or one without what its sentence needs
+    (a newer file, or a foreign one), is shown with its arguments.
     """
     code = str(reason.get("code", "?"))
     arguments = {key: value for key, value in reason.items() if key != "code"}
     try:
-        shown = {k: _Number(v) if isinstance(v, float) else v for k, v in arguments.items()}
-        return SENTENCES[code].format(**shown)
+        shown: dict[str, object] = {
+            k: _Number(v) if isinstance(v, float) else v for k, v in arguments.items()
+        }
+        if "at" in shown:
+            shown["value"] = f"{shown['value']} of {shown['at']}"
+        if code == "explained":
+            shown["before"] = _before(float(str(reason["explained"])), float(str(reason["apart"])))
+        shown["perhaps"] = _perhaps(reason.get("maker"))
+        return SENTENCES.get(f"{code}_{reason.get('of')}", SENTENCES[code]).format(**shown)
     except (KeyError, ValueError, TypeError):
         return f"{code} {json.dumps(arguments, ensure_ascii=False)}"

@@ -9,6 +9,8 @@ from pathlib import Path
 from builder.dump.inspection.check import Check, note, ok, problem
 from builder.errors import DatabaseError
 from builder.results.opening import format_of
+from builder.series.contents import trend_contents
+from builder.series.run import TrendError
 from tb_graph_ascend.logdirs import SUFFIX, LogDirs
 
 _SHOWN = 10
@@ -18,25 +20,30 @@ _SQLITE = b"SQLite format 3\0"
 
 def check_logdir(folder: Path) -> Iterator[Check]:
     """Whether TensorBoard finds something to show below a folder."""
-    files = LogDirs([folder]).files()
+    logdirs = LogDirs([folder])
+    files, runs = logdirs.files(), logdirs.runs()
     for file in files[:_SHOWN]:
         yield check_result(file.path)
     if len(files) > _SHOWN:
         yield note("results", f"{len(files) - _SHOWN} older files were not opened")
+    for run in runs[:_SHOWN]:
+        yield check_trends(run.path)
+    if len(runs) > _SHOWN:
+        yield note("trends", f"{len(runs) - _SHOWN} older ones were not opened")
     lost, near = _around(folder)
     for path in lost[:_SHOWN]:
         yield problem(str(path), "cannot be looked into", f"chmod u+rx {path}, or run as its owner")
     for path in near[:_SHOWN]:
         text = f"is a result file whose name does not end in {SUFFIX}, so it is not shown"
         yield problem(str(path), text, f"mv {path} {path.with_suffix('')}{SUFFIX}")
-    if not files:
+    if not files and not runs:
         yield problem(
             str(folder),
-            f"no file *{SUFFIX} below it, so the tab stays hidden",
+            f"no file *{SUFFIX} and no trends below it, so the tab stays hidden",
             f"msprobe graph_visualize -tp PROBLEM -gp BENCHMARK -o {folder}, or give --logdir "
             "the folder that you gave -o",
         )
-    elif not os.access(folder, os.W_OK):
+    elif files and not os.access(folder, os.W_OK):
         text = "is read-only: manual pairs are kept in the browser and not saved"
         yield note(str(folder), text, "make it writable to save them")
 
@@ -50,6 +57,23 @@ def check_result(path: Path) -> Check:
     except DatabaseError as error:
         return problem(str(path), error.message.removeprefix(f"{path}: "), error.hint)
     return ok(str(path), "a result file" + (" of msprobe's builder" if kind == "msprobe" else ""))
+
+
+def check_trends(folder: Path) -> Check:
+    """Whether a folder that `Trends` wrote can be shown."""
+    try:
+        found = trend_contents(folder)
+    except TrendError as error:
+        return problem(str(folder), error.message.removeprefix(f"{folder}: "), error.hint)
+    if not found.steps:
+        return problem(
+            str(folder),
+            "trends without any step",
+            "look at the training's standard error; a step ends with trends.step(), with the next "
+            "step or with trends.close()",
+        )
+    ranks, series = len(found.ranks), sum(found.series.values())
+    return ok(str(folder), f"trends: {found.steps} steps, {ranks} ranks, {series} series")
 
 
 def _around(folder: Path) -> tuple[list[Path], list[Path]]:

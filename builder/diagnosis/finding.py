@@ -21,6 +21,12 @@ FindingKind = Literal[
 ]
 
 
+# Kinds of findings whose difference is in what their node was given, or is.
+BEGINS_BEFORE: frozenset[FindingKind] = frozenset(
+    ("input_differs", "parameter_differs", "argument_differs", "communication")
+)
+
+
 @dataclass(slots=True, eq=False)
 class Finding:
     """A suspect; `node` may belong to either side, `propagated_to` counts what it explains.
@@ -45,9 +51,13 @@ class Finding:
 
     @property
     def introduced(self) -> float | None:
-        """How much of the score the node's inputs do not explain."""
-        if self.score is None:
-            return None
+        """How much of the score the node's inputs do not explain.
+
+        Of what begins in the inputs themselves (an argument, other data, a changed call before),
+        nothing explains any.
+        """
+        if self.score is None or self.kind in BEGINS_BEFORE:
+            return self.score
         return max(0.0, self.score - (self.input_score or 0.0))
 
     def sort_key(self) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable
 from functools import cached_property
 from typing import Literal
 
+from builder.compare.told_apart import told_by_elements
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding, FindingKind
 from builder.diagnosis.scaling import ScaledGradients
@@ -210,10 +211,8 @@ class Ledger:
         comparison = self.facts.comparison
         if not shown or not all(comparison.unseen[row] for row in shown):
             return []
-        assert comparison.estimates is not None
-        row = self.facts.worst(shown)
-        error = float(comparison.estimates.error[row])
-        return [{"code": "elements_differ", "value": comparison.keys[row], "error": error}]
+        said = told_by_elements(comparison, self.facts.worst(shown))
+        return [] if said is None else [said]
 
     def _partner(self, node: TreeNode) -> TreeNode | None:
         return self.facts.comparison.matching.partner.get(node)

@@ -7,13 +7,14 @@ from math import inf
 
 import numpy as np
 
+from builder.compare.told_apart import told_by
 from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.edges import Edges
 from builder.diagnosis.excess import Excess
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
-from builder.diagnosis.structure import Change, Changes, is_in, scope_of
+from builder.diagnosis.structure import Change, Changes, is_in, scope_of, silent_before
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.step_phases import phase_of
@@ -114,6 +115,8 @@ class Naming:
         elif excess.way == "outside" and phase_of(node) == "forward" and is_data:
             code = "unrecorded_differs" if self.has_read else "batch_differs"
             reason = self.facts.score_reason(code, [row])
+            if self.has_read:
+                reason = {**reason, **silent_before(node)}
         elif (latest := self._explains(excess)) is not None:
             return latest
         elif (silent := self.edges.returned.silent_maker(node, row)) is not None:
@@ -215,28 +218,34 @@ class Naming:
         return self._with_evidence(finding, excess)
 
     def _with_evidence(self, finding: Finding, excess: Excess) -> Finding:
-        """Keep with a finding how far apart a value is, and how far its inputs explain.
+        """Keep with a finding how far a value is off, and how much of that its inputs explain.
 
-        Both as shares of its norm in the benchmark, as tables have them; nothing where the distance
-        is infinite, or the norm unknown: two values are no further apart than twice the larger
-        norm, and estimates err by as much again.
+        As tables have it, by the error that the score is made of: one number for one fact. Nothing
+        where no distance is known or it is larger than two values can be apart (twice the larger
+        norm; estimates err by as much again), and of integers, which are names, not sizes.
         """
-        row = excess.row
-        if 0 < self.known.share[row] <= _FURTHEST and all(
-            reason["code"] != "explained" for reason in finding.reasons
-        ):
-            apart = self.known.distance[row] / self._norm_there(row)
-            explained = min(apart, excess.came / self._norm_there(row))
-            key = self.comparison.keys[row]
-            evidence: Reason = {"code": "explained", "value": key, "apart": apart}
-            finding.reasons.insert(1, {**evidence, "explained": explained})
+        row, known = excess.row, self.known
+        apart = float(self.comparison.error[row])
+        told = any(reason["code"] == "explained" for reason in finding.reasons)
+        if told or known.is_integer(row) or not 0 < known.share[row] <= _FURTHEST:
+            return finding
+        if not 0 < apart < inf:
+            return finding
+        evidence: Reason = {
+            "code": "explained",
+            "value": self.comparison.keys[row],
+            "apart": apart,
+            "explained": apart * min(1.0, excess.came / known.distance[row]),
+            # Of one number nobody says its norm.
+            "of": told_by(self.comparison, row) if known.size[row] > 1 else None,
+        }
+        node = self.matching.problem.in_order[int(self.comparison.pairs.node[row])]
+        if node is not finding.node:
+            evidence["at"] = node.name
+        else:
+            finding.reasons[:] = _without_number(finding.reasons, self.comparison.keys[row])
+        finding.reasons.insert(1, evidence)
         return finding
-
-    def _norm_there(self, row: int) -> float:
-        """The norm in the benchmark; the larger one where that is zero or holds masks."""
-        ours, theirs = (float(side.table[3][row]) for side in self.comparison.statistics)
-        larger = self.known.norm[row]
-        return theirs if theirs > 0 and max(ours, theirs) == larger else larger
 
     def _edge_key(self, row: int) -> Hashable:
         sides = zip(self.flows, self.facts.value_pair(row))
@@ -246,3 +255,14 @@ class Naming:
     def _keys(self, rows: list[int]) -> frozenset[Hashable]:
         values = self.facts.problem_values(rows)
         return self.flows[0].prints.keys(self.ledger.fingerprints(values))
+
+
+def _without_number(reasons: list[Reason], value: str) -> list[Reason]:
+    """What is said of the elements of a value, of which the evidence says how far it is off."""
+    known = [r for r in reasons if r["code"] != "elements_apart" or r["value"] != value]
+    return [
+        {"code": "statistics_agree", "value": value}
+        if (r["code"], r.get("value")) == ("elements_differ", value)
+        else r
+        for r in known
+    ]

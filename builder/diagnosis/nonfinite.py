@@ -1,7 +1,16 @@
-"""NaN and infinity that a call makes of finite inputs: named at once, before anything is judged."""
+"""NaN and infinity: what makes them of finite inputs is named at once, before anything is judged.
+
+Where NaN comes first is said beside what is named, for it is what people see of a run.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from builder.compare.comparison import Comparison
 from builder.compare.statistics import nonfinite_state
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
@@ -38,3 +47,52 @@ def _nonfinite_output(facts: Facts, node: TreeNode) -> tuple[str, str]:
         if state and key.startswith(OUTPUT_ROLES):
             return key, state
     return "", ""
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstNonfinite:
+    """The first node of a step that puts out NaN, or infinity, where the benchmark has none."""
+
+    node: TreeNode
+    value: str
+    state: str
+
+
+def say_first_nonfinite(comparison: Comparison, findings: Sequence[Finding]) -> None:
+    """Tell the findings where the first NaN is, or the first infinity where no NaN is.
+
+    The finding that names its maker says so; the first one says that it ran before, if it did.
+    """
+    if not findings:
+        return
+    first = _first_nonfinite(comparison)
+    if first is None:
+        return
+    said: Reason = {"value": first.value, "state": first.state}
+    for finding in findings:
+        if finding.node is first.node and finding.kind != "non_finite":
+            finding.reasons.append({"code": "nonfinite_first", **said})
+    begins = findings[0]
+    if begins.node is not first.node and begins.order < first.node.exec_order:
+        begins.reasons.append({"code": "nonfinite_follows", "maker": first.node.name, **said})
+
+
+def _first_nonfinite(comparison: Comparison) -> _FirstNonfinite | None:
+    ours, theirs = (side.table[:2] for side in comparison.statistics)
+    for state, holds in (("NaN", np.isnan), ("Inf", np.isinf)):
+        recorded = comparison.statistics[0].recorded[:2] & comparison.statistics[1].recorded[:2]
+        rows = comparison.is_output & (recorded & holds(ours)).any(axis=0)
+        rows &= ~(holds(theirs) if state == "NaN" else ~np.isfinite(theirs)).any(axis=0)
+        found = _of_rows(comparison, np.flatnonzero(rows).tolist(), state)
+        if found is not None:
+            return found
+    return None
+
+
+def _of_rows(comparison: Comparison, rows: Sequence[int], state: str) -> _FirstNonfinite | None:
+    in_order = comparison.matching.problem.in_order
+    for row in rows:  # in execution order
+        node = in_order[int(comparison.pairs.node[row])]
+        if not (is_exempt(node) or node.recomputed or row in comparison.unwritten):
+            return _FirstNonfinite(node, comparison.keys[row], state)
+    return None

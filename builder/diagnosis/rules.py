@@ -13,6 +13,7 @@ from builder.diagnosis.changed_calls import candidate_in_forward, candidate_that
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
+from builder.diagnosis.structure import silent_before
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 from builder.match.value_pairing import SURPLUS
@@ -112,7 +113,8 @@ def was_fed_other_data(case: Case) -> Finding | None:
         return None
     code = "unrecorded_differs" if case.ledger.compared else "batch_differs"
     reason = case.facts.score_reason(code, case.rows.inputs)
-    return case.ledger.open(case.node, "input_differs", reason)
+    maker = silent_before(case.node) if case.ledger.compared else {}
+    return case.ledger.open(case.node, "input_differs", {**reason, **maker})
 
 
 def reads_moved_elements(case: Case) -> Finding | None:

@@ -36,6 +36,17 @@ class Change:
     finding: Finding | None = None
 
 
+def silent_before(node: TreeNode) -> dict[str, str]:
+    """The call right before a node that left no values, by its name for a reason; else nothing."""
+    if node.parent is None:
+        return {}
+    siblings = node.parent.children
+    place = siblings.index(node)
+    last = siblings[place - 1] if place > 0 else None
+    silent = last is not None and last.kind == "api" and last.values[0] == last.values[1]
+    return {"maker": last.name} if last is not None and silent else {}
+
+
 class Changes:
     """The changed calls that were passed so far, in the order of the problem's calls."""
 

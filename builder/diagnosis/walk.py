@@ -6,6 +6,7 @@ from builder.compare.comparison import Comparison
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.attribution import attribute
 from builder.diagnosis.by_scores import walk_by_scores
+from builder.diagnosis.nonfinite import say_first_nonfinite
 from builder.diagnosis.walked import Walked
 from builder.flow.feeding import Flow, flow_of
 
@@ -21,6 +22,12 @@ def walk(
     distance only, and scores decide; so they do of single saved values, which no call leads to.
     `flows` are those of both sides where they are known.
     """
+    walked = _walked(comparison, threshold, flows)
+    say_first_nonfinite(comparison, walked.findings)
+    return walked
+
+
+def _walked(comparison: Comparison, threshold: float, flows: tuple[Flow, Flow] | None) -> Walked:
     is_saved = comparison.matching.problem.dump.level == "debug"
     if is_saved or (comparison.estimates is None and not comparison.tensors):
         return walk_by_scores(comparison, threshold)

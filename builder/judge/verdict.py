@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import Floats
+from builder.compare.told_apart import told_by_elements
 from builder.dump.values import Record
 from builder.reasons import Reason
 from msprobe_core.format import canonical_dtype, machine_epsilon
@@ -37,7 +38,18 @@ _NO_RULES = frozenset(
     )
 )
 # Facts beside the rules: what the statistics do not show, and what is not compared.
-NOTES = frozenset(("elements_differ", "unwritten", "fused", "unread", "incomparable"))
+NOTES = frozenset(
+    (
+        "elements_differ",
+        "elements_apart",
+        "elements_count",
+        "statistics_agree",
+        "unwritten",
+        "fused",
+        "unread",
+        "incomparable",
+    )
+)
 
 
 @dataclass(slots=True)
@@ -77,9 +89,9 @@ def judge(comparison: Comparison) -> dict[int, Judgement]:
 def _notes(comparison: Comparison) -> Iterable[tuple[int, Reason]]:
     """What a reader should know of a value beside the rules; the codes are those of `NOTES`."""
     for row in np.flatnonzero(comparison.unseen).tolist():
-        assert comparison.estimates is not None
-        error = float(comparison.estimates.error[row])
-        yield row, {"code": "elements_differ", "value": comparison.keys[row], "error": error}
+        said = told_by_elements(comparison, row)
+        if said is not None:
+            yield row, said
     for row in comparison.unwritten:
         yield row, {"code": "unwritten", "value": comparison.keys[row]}
     for row in comparison.fused:

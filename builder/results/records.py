@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 # What the answers say is what the builder calls it; whoever reads answers finds the words here.
+from builder.compare.told_apart import ErrorOf as ErrorOf
 from builder.judge.verdict import Verdict as Verdict
 from builder.match.tree import Kind as Kind
 from builder.work.plan import Side as Side
@@ -21,8 +22,6 @@ Overflow: TypeAlias = Literal["medium", "high", "critical"]
 Role: TypeAlias = Literal["input", "parameters", "parameters_grad", "output"]
 # JSON has no NaN and no infinity: they travel as "nan", "inf" and "-inf".
 Measure: TypeAlias = float | Literal["nan", "inf", "-inf"] | None
-# What the error of a value is of: a statistic, the elements, or the elements by their sketches.
-ErrorOf: TypeAlias = Literal["max", "min", "mean", "norm", "elements", "sketch"]
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 # A fact: `code` chooses the sentence in the reader's language, the rest fills it.
 Reason: TypeAlias = Annotated[

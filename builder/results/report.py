@@ -26,8 +26,8 @@ class Suspect:
     `inside` is the module that contains the node; None at the top level. Of merged ranks: `path` in
     the logical model, the guilty `ranks` and where they stand, the `axis` and the `check` that
     failed between them, and what the node is called there. `places` are where the same cause showed
-    again: step, rank and node of each. `apart` is how far a value is off as a share of its norm in
-    the benchmark, `explained` how far its inputs explain; None where no distance is known.
+    again: step, rank and node of each. `apart` is how far a value is off, the relative error that
+    tables have, `explained` how much of it its inputs explain; None where no distance is known.
     """
 
     step: int

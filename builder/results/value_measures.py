@@ -12,16 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from builder.compare.sketches import estimate_pairs
-from builder.compare.statistics import Bools, Floats, Statistics, error_parts, statistics_of
+from builder.compare.statistics import Bools, Floats, Statistics, statistics_of
+from builder.compare.told_apart import named_part, statistics_parts
 from builder.dump.statistic_cells import scaled_difference
 from builder.dump.values import Record
 from builder.results.records import ErrorOf, Measure
 
 _STATISTICS = ("Max", "Min", "Mean", "Norm")
-_ROWS: tuple[ErrorOf, ...] = ("max", "min", "mean", "norm")
-# Which is named where several are as large: of a scaled tensor all of them are, but for rounding.
-_FIRST: tuple[ErrorOf, ...] = ("norm", "mean", "min", "max", "sketch")
-_ALIKE = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +30,14 @@ class ValueMeasures:
 
     def error_of(self, error: float | None) -> ErrorOf | None:
         """Which part an error is; None where it is of something else."""
-        if not isinstance(error, int | float):
-            return None
-        alike = (
-            name
-            for name in _FIRST
-            if name in self.parts and math.isclose(self.parts[name], error, rel_tol=_ALIKE)
-        )
-        return next(alike, None)
+        return named_part(self.parts, error)
 
 
 def measure_values(ours: list[Record], theirs: list[Record]) -> list[ValueMeasures]:
     """The measures of pairs of records, in their order."""
     sides = statistics_of(ours), statistics_of(theirs)
     named = _statistics_measures(*sides)
-    parts = [dict(zip(_ROWS, column, strict=True)) for column in error_parts(*sides).T.tolist()]
+    parts = statistics_parts(*sides)
     estimates = estimate_pairs(ours, theirs)
     if estimates is not None:
         for row in np.flatnonzero(~np.isnan(estimates.error)).tolist():

@@ -149,6 +149,11 @@ class RankSeries:
             later._merge_targets()
         return later
 
+    @property
+    def starts(self) -> int:
+        """How often the training was started."""
+        return len(self._attempts)
+
     def has(self, key: tuple[str, str]) -> bool:
         """Whether any attempt has measured a target."""
         return any(key in columns for columns in self._columns.values())

@@ -14,7 +14,7 @@ from math import isnan
 
 from builder.compare.comparison import Comparison
 from builder.compare.modes import unlike
-from builder.diagnosis.finding import Finding
+from builder.diagnosis.finding import BEGINS_BEFORE, Finding
 from builder.dump.joined_tensors import JoinedTensor
 from builder.judge.verdict import NOTES, Judgement, Verdict
 from builder.match.tree import TreeNode
@@ -121,7 +121,8 @@ class RowVerdicts:
             reasons.append(self._fuzzy[call.problem])
         introduced = None
         if place.row is not None and score is not None and self._is_output[place.row]:
-            introduced = max(0.0, score - before)
+            begins = any(finding.kind in BEGINS_BEFORE for finding in findings)
+            introduced = score if begins else max(0.0, score - before)
         return RowVerdict(
             result=_worst(messages),
             messages=json.dumps(messages) if messages else _NO_MESSAGES,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ def judged_columns(
     sparse: Sparse = {"block": depth[_order(problem)].tolist()}
     sparse["verdict"], sparse["reasons"] = _judged(problem, comparison, result)
     sparse["source"] = _sources(problem, benchmark, result)
-    return _score_columns(problem, comparison, threshold), sparse
+    return _score_columns(problem, comparison, result, threshold), sparse
 
 
 def checked_columns(side: Placed, result: PairResult, threshold: float) -> tuple[Full, Sparse]:
@@ -82,13 +83,22 @@ def _place_columns(side: Placed) -> tuple[Full, Sparse]:
     }
 
 
-def _score_columns(side: Placed, comparison: Comparison, threshold: float) -> Full:
-    """The scores of the problem's nodes; NaN where there is none."""
+def _score_columns(
+    side: Placed, comparison: Comparison, result: PairResult, threshold: float
+) -> Full:
+    """The scores of the problem's nodes; NaN where there is none.
+
+    The nodes at which something begins introduce what their findings say.
+    """
     order = _order(side)
     shown = np.array([node.kind != "collection" for node in side.listed], dtype=bool)
     score = np.where(shown, comparison.node_score[order], np.nan)
     before = np.where(shown, comparison.node_input_score[order], np.nan)
     introduced = np.maximum(0.0, score - np.nan_to_num(before))
+    for finding in result.walked.findings:
+        at = finding.node.index
+        if finding.side == "problem" and finding.introduced is not None and not isnan(score[at]):
+            introduced[at] = min(finding.introduced, score[at])
     worst, divergent = worst_below(side.listed, score, threshold)
     return {
         "score": score.tolist(),

@@ -1,4 +1,7 @@
-"""`msprobe inspect`: what is in a dump, in less than a second for a million entries."""
+"""`msprobe inspect`: what is in a dump, in less than a second for a million entries.
+
+Of a folder of trends it says steps, ranks, series and alerts.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +15,63 @@ from msprobe.cli.outcome import Exit
 
 if TYPE_CHECKING:
     from builder.dump.inspection.inspect_dump import Inspection, RankContents
+    from builder.series.contents import TrendContents
 
-SUMMARY = "say what is in a dump: steps, ranks, task, level, entries, the first NaN or infinity"
+SUMMARY = "say what is in a dump or in trends: steps, ranks, entries, the first NaN or infinity"
 _SHOWN = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    parser.add_argument("dump", type=Path, metavar="DUMP", help="a rank, a step or a whole dump")
+    parser.add_argument(
+        "dump",
+        type=Path,
+        metavar="DUMP",
+        help="a rank, a step or a whole dump; or the trends of a training",
+    )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(options: argparse.Namespace) -> Exit:
     """Print what is there; code 3 when a rank cannot be read."""
     from builder.dump.inspection import inspect_dump
+    from msprobe_core.format.series import RUN_FILE
 
+    if (options.dump / RUN_FILE).is_file():
+        return _inspect_trends(options)
     inspection = inspect_dump(options.dump)
     if options.json:
         print(json.dumps(_as_json(inspection), indent=1, ensure_ascii=False))
     else:
         print("\n".join(_report(inspection)))
     return Exit.FAILED_PAIRS if any(rank.is_broken for rank in inspection.ranks) else Exit.DONE
+
+
+def _inspect_trends(options: argparse.Namespace) -> Exit:
+    from builder.series.contents import trend_contents
+
+    contents = trend_contents(options.dump)
+    if options.json:
+        facts = {**asdict(contents), "path": str(contents.path), "bytes": contents.size}
+        del facts["size"]
+        print(json.dumps({"version": 1, "granularity": "trends", **facts}, indent=1))
+    else:
+        print("\n".join(_trend_report(contents)))
+    return Exit.DONE
+
+
+def _trend_report(contents: TrendContents) -> list[str]:
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in contents.series.items())
+    span = "" if contents.first is None else f", {contents.first} to {contents.last}"
+    return [
+        f"{contents.path}: trends of a training",
+        f"steps: {contents.steps:,}{span}",
+        f"ranks: {_numbers(list(contents.ranks))}",
+        f"starts: {contents.starts}",
+        f"series: {sum(contents.series.values()):,} ({kinds})",
+        f"alerts: {contents.alerts}",
+        f"size: {contents.size / 1e6:,.1f} MB",
+    ]
 
 
 def _as_json(inspection: Inspection) -> dict[str, object]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import torch
+
 try:
     from lightning.pytorch import Callback, LightningModule, Trainer
 except ImportError:  # the package has two names on the index
@@ -59,11 +61,16 @@ class PrecisionDebuggerCallback(Callback):  # type: ignore[misc]
 
 
 class TrendsCallback(Callback):  # type: ignore[misc]
-    """Follows a training into a folder, by optimizer steps; settings are those of `Trends`."""
+    """Follows a training into a folder, by optimizer steps; settings are those of `Trends`.
+
+    The loss of a step is the sum of its micro-batches' losses, which the trainer has divided by
+    their number.
+    """
 
     def __init__(self, directory: str | Path, **settings: Any) -> None:  # noqa: ANN401
         self._directory, self._settings = directory, settings
         self._steps = 0
+        self._losses: list[torch.Tensor] = []
         self.trends: Trends | None = None
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -84,10 +91,13 @@ class TrendsCallback(Callback):  # type: ignore[misc]
         batch_idx: int,
     ) -> None:
         """Called by the trainer after each batch; several of them make a step where it says so."""
+        loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
+        if isinstance(loss, torch.Tensor):
+            self._losses.append(loss.detach())
         if self.trends is not None and trainer.global_step > self._steps:
             self._steps = trainer.global_step
-            loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
-            self.trends.step(loss=loss)
+            self.trends.step(loss=torch.stack(self._losses).sum() if self._losses else None)
+            self._losses.clear()
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Called by the trainer when all is done."""

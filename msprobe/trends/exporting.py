@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from msprobe_core.format.series import STATISTICS
 Record = tuple[int, int, str, str, list[float]]
 """Step, rank, kind, name, the statistics."""
 
+_BATCH = 100_000
 COLUMNS = ("step", "rank", "kind", "name", *STATISTICS)
 _DATABASE_KINDS = {"grad": "grad_reduced", "param": "param_updated"}
 """What the files of mindstudio-probe call them; all others have the same name."""
@@ -65,10 +67,19 @@ def _write_parquet(run: TrendRun, output: Path) -> Path:
     except ImportError as error:
         raise CheckError(f"parquet: {error}", "pip install pyarrow, or use --to csv") from error
     path = _file(output, "trends.parquet")
-    rows = [(*place, *values) for *place, values in records(run)]
-    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in COLUMNS]
-    parquet.write_table(arrow.table(dict(zip(COLUMNS, columns, strict=True))), path)
+    kinds = [*[arrow.int64()] * 2, *[arrow.string()] * 2, *[arrow.float32()] * len(STATISTICS)]
+    schema = arrow.schema(list(zip(COLUMNS, kinds, strict=True)))
+    with parquet.ParquetWriter(path, schema) as writer:
+        for rows in _batches(records(run)):
+            columns = zip(*((*place, *values) for *place, values in rows), strict=True)
+            writer.write_table(arrow.table(dict(zip(COLUMNS, columns, strict=True)), schema))
     return path
+
+
+def _batches(rows: Iterator[Record]) -> Iterator[list[Record]]:
+    """So many at once that a long training needs no more memory than a short one."""
+    while batch := list(islice(rows, _BATCH)):
+        yield batch
 
 
 def _write_events(run: TrendRun, output: Path) -> Path:

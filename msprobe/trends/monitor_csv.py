@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from msprobe.errors import CheckError
+from msprobe.trends.folder_time import EXAMPLE, in_year, is_between
 from msprobe.trends.trend_db import STATISTICS, Row
+from msprobe_core.errors import nearest
 
 KINDS = (
     *("actv", "actv_grad", "grad_unreduced", "grad_reduced", "exp_avg", "exp_avg_sq"),
@@ -45,6 +47,34 @@ def find_tables(folder: Path) -> list[Table]:
             f"{folder}: no tables of a monitor are here", "give a folder with actv_0-9.csv and such"
         )
     return sorted(found, key=lambda table: (table.rank, table.kind, table.first))
+
+
+def choose_tables(
+    folder: Path,
+    kinds: Sequence[str] | None = None,
+    first: str | None = None,
+    last: str | None = None,
+) -> list[Table]:
+    """Those of some kinds in folders of a time, None for any. Raises CheckError."""
+    for kind in kinds or ():
+        if kind not in KINDS:
+            raise CheckError(f"data_type_list: there is no {kind!r}", nearest(kind, KINDS))
+    for name, time in (("time_start", first), ("time_end", last)):
+        if time is not None and in_year(time) is None:
+            raise CheckError(f"{name} is {time!r}", f"write it as folders are named: {EXAMPLE}")
+    found = [
+        table
+        for table in find_tables(folder)
+        if (not kinds or table.kind in kinds)
+        and ((first is None and last is None) or is_between(table.time, first, last))
+    ]
+    if not found:
+        raise CheckError(
+            f"{folder}: no table of {', '.join(kinds or ('any kind',))} from {first or 'ever'} to "
+            f"{last or 'now'}",
+            "name kinds and times that the folder has",
+        )
+    return found
 
 
 def read_table(table: Table) -> Iterator[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,9 @@ STATISTICS = ("norm", "min", "max", "zeros", "nans", "mean")
 _LARGEST = 1e9
 """Values are clipped there, infinite ones lie one beyond."""
 _BATCH = 20_000
-_LAYER = re.compile(r"(?:^|\.)(\w+\.\d+)(?=\.|$)")
+LAYER = re.compile(r"(?:^|\.)(\w+\.\d+)(?=\.|$)")
+Tags = tuple[tuple[str, str], ...]
+"""Names by which targets are filtered, each with its category."""
 
 _SCHEMA = """
 CREATE TABLE monitoring_targets (target_id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -30,8 +32,7 @@ CREATE TABLE tag_target_mapping (tag_id INTEGER NOT NULL, target_id INTEGER NOT 
     PRIMARY KEY (tag_id, target_id), FOREIGN KEY (tag_id) REFERENCES monitoring_tags(tag_id),
     FOREIGN KEY (target_id) REFERENCES monitoring_targets(target_id));
 CREATE TABLE trend_data (rank INTEGER NOT NULL, step INTEGER NOT NULL, target_id INTEGER NOT NULL,
-    metric_id INTEGER NOT NULL, norm REAL DEFAULT NULL, min REAL DEFAULT NULL,
-    max REAL DEFAULT NULL, zeros REAL DEFAULT NULL, nans REAL DEFAULT NULL, mean REAL DEFAULT NULL,
+    metric_id INTEGER NOT NULL, {statistics},
     PRIMARY KEY (rank, step, target_id, metric_id),
     FOREIGN KEY (target_id) REFERENCES monitoring_targets(target_id),
     FOREIGN KEY (metric_id) REFERENCES monitoring_metrics(metric_id)) WITHOUT ROWID;
@@ -49,16 +50,19 @@ class Row:
     target: str
     metric: str
     values: Mapping[str, float | None]
+    tags: Tags = ()
+    """Those of its name where none are given."""
 
 
-def write_trend_db(path: Path, rows: Iterable[Row]) -> int:
+def write_trend_db(path: Path, rows: Iterable[Row], statistics: Sequence[str] = STATISTICS) -> int:
     """Write rows into a new file, an old one goes; how many there were."""
     hidden = path.with_name(f".{path.name}.part")
     hidden.unlink(missing_ok=True)
     connection = sqlite3.connect(hidden)
     try:
-        connection.executescript(_SCHEMA)
-        count = _fill(connection, rows)
+        columns = ", ".join(f"{name} REAL DEFAULT NULL" for name in statistics)
+        connection.executescript(_SCHEMA.format(statistics=columns))
+        count = _fill(connection, rows, statistics)
         connection.commit()
     finally:
         connection.close()
@@ -85,7 +89,7 @@ def read_trend_db(path: Path) -> Iterator[Row]:
         connection.close()
 
 
-def _fill(connection: sqlite3.Connection, rows: Iterable[Row]) -> int:
+def _fill(connection: sqlite3.Connection, rows: Iterable[Row], statistics: Sequence[str]) -> int:
     targets: dict[tuple[str, int, int], int] = {}
     metrics: dict[str, int] = {}
     tagged: set[tuple[int, int]] = set()
@@ -100,10 +104,10 @@ def _fill(connection: sqlite3.Connection, rows: Iterable[Row]) -> int:
         target = targets.setdefault(key, len(targets) + 1)
         if (metric, target) not in tagged:
             tagged.add((metric, target))
-            _tag(connection, tags, row.target, metric, target)
+            _tag(connection, tags, row.tags or _tags_of(row.target), metric, target)
         known = {name: value for name, value in row.values.items() if value is not None}
         present.setdefault(row.metric, set()).update(known)
-        values = [_clipped(row.values.get(name)) for name in STATISTICS]
+        values = [_clipped(row.values.get(name)) for name in statistics]
         waiting.append((row.rank, row.step, target, metric, *values))
         steps.append(row.step)
         last_rank, count = max(last_rank, row.rank), count + 1
@@ -122,7 +126,9 @@ def _fill(connection: sqlite3.Connection, rows: Iterable[Row]) -> int:
 
 
 def _insert(connection: sqlite3.Connection, waiting: list[tuple[object, ...]]) -> None:
-    marks = ", ".join("?" * (4 + len(STATISTICS)))
+    if not waiting:
+        return
+    marks = ", ".join("?" * len(waiting[0]))
     connection.executemany(f"INSERT OR REPLACE INTO trend_data VALUES ({marks})", waiting)
     waiting.clear()
 
@@ -130,14 +136,11 @@ def _insert(connection: sqlite3.Connection, waiting: list[tuple[object, ...]]) -
 def _tag(
     connection: sqlite3.Connection,
     tags: dict[tuple[str, str, int], int],
-    name: str,
+    parts: Tags,
     metric: int,
     target: int,
 ) -> None:
-    """Layers, such as `layers.1`, and the other parts of a name are what the viewer filters by."""
-    parts = [(layer, "layer") for layer in _LAYER.findall(name)]
-    parts += [(part, "module") for part in name.split(".") if not part.isdecimal()]
-    for part, category in dict.fromkeys(parts):
+    for part, category in parts:
         key = (part, category, metric)
         if key not in tags:
             tags[key] = len(tags) + 1
@@ -145,6 +148,13 @@ def _tag(
         connection.execute(
             "INSERT OR IGNORE INTO tag_target_mapping VALUES (?, ?)", (tags[key], target)
         )
+
+
+def _tags_of(name: str) -> Tags:
+    """Layers, such as `layers.1`, and the other parts of a name are what the viewer filters by."""
+    parts = [(layer, "layer") for layer in LAYER.findall(name)]
+    parts += [(part, "module") for part in name.split(".") if not part.isdecimal()]
+    return tuple(dict.fromkeys(parts))
 
 
 def _summarise(

@@ -1,29 +1,31 @@
-"""The tables of a monitor in other forms: a `.trend.db`, and TensorBoard's events."""
+"""The tables of a monitor as a `.trend.db` or TensorBoard's events; dumps as a `.trend.db`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 from msprobe.errors import CheckError
-from msprobe.trends.monitor_csv import Table, find_tables, read_table
+from msprobe.trends.dump_rows import STATISTICS as OF_DUMPS
+from msprobe.trends.dump_rows import dump_rows
+from msprobe.trends.monitor_csv import Table, choose_tables, read_table
 from msprobe.trends.trend_db import STATISTICS, Row, write_trend_db
 
 _MICRO = frozenset({"actv", "actv_grad"})
 
 
 def convert_tables(
-    data: Path, folder: Path, mapping: Path | None, micro_steps: bool
+    tables: Sequence[Table], folder: Path, names: Mapping[str, str], micro_steps: bool
 ) -> tuple[Path, int]:
-    """Write `monitor_data.trend.db` of all tables below a folder; its path and number of rows.
+    """Write `monitor_data.trend.db` of some tables; its path and number of rows.
 
-    With `micro_steps` the axis counts micro-batches: steps of kinds without any stand at the first
-    of theirs. Raises CheckError.
+    `names` are parts of names and what stands for them instead, one after the other. With
+    `micro_steps` the axis counts micro-batches: steps of kinds without any stand at the first of
+    theirs. Raises CheckError.
     """
-    tables = find_tables(data)
-    names = _mapping(mapping)
     each = 1 + max(
         (row.micro_step for table in tables if table.kind in _MICRO for row in read_table(table)),
         default=0,
@@ -31,6 +33,18 @@ def convert_tables(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "monitor_data.trend.db"
     return path, write_trend_db(path, _rows(tables, names, each if micro_steps else 1))
+
+
+def convert_dump(
+    data: Path, folder: Path, names: Mapping[str, str], micro_batches: bool
+) -> tuple[Path, int]:
+    """Write `dump_data.trend.db` of a dump; its path and number of rows. Raises DumpError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "dump_data.trend.db"
+    rows = (
+        replace(row, target=renamed(row.target, names)) for row in dump_rows(data, micro_batches)
+    )
+    return path, write_trend_db(path, rows, OF_DUMPS)
 
 
 def csv2tensorboard_by_step(
@@ -43,20 +57,19 @@ def csv2tensorboard_by_step(
 ) -> None:
     """Turn tables into event files `rank<r>/<kind>/`, tags `vp<v>:<name>[:micro<k>]/<op>`.
 
-    `time_start` and `time_end` bound the folders by the time in their names. Raises CheckError.
+    `time_start` and `time_end` bound the folders by the time in their names. Without a folder to
+    write to, one named by the time is made beside the tables. Raises CheckError.
     """
     del process_num  # one process writes as fast as the disk takes it
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-    output = Path(output_dirpath or Path(monitor_path) / "csv2tensorboard")
+    source = Path(monitor_path).expanduser()
+    now = datetime.now().astimezone().strftime("%b%d_%H-%M-%S")
+    output = Path(output_dirpath or source / f"{now}-csv2tensorboard_by_step").expanduser()
     writers: dict[Path, EventFileWriter] = {}
-    for table in find_tables(Path(monitor_path)):
-        if data_type_list and table.kind not in data_type_list:
-            continue
-        if not (time_start or "") <= table.time <= (time_end or "~"):
-            continue
+    for table in choose_tables(source, data_type_list, time_start, time_end):
         place = output / f"rank{table.rank}" / table.kind
         if place not in writers:
             writers[place] = EventFileWriter(str(place))
@@ -74,22 +87,30 @@ def csv2tensorboard_by_step(
         writer.close()
 
 
-def _rows(tables: Sequence[Table], names: dict[str, str], each: int) -> Iterator[Row]:
+def _rows(tables: Sequence[Table], names: Mapping[str, str], each: int) -> Iterator[Row]:
     for table in tables:
         for row in read_table(table):
             if all(row.values[name] is None for name in STATISTICS):
                 continue
             step = row.step * each + (row.micro_step if each > 1 else 0)
-            yield replace(row, step=step, micro_step=0, target=names.get(row.target, row.target))
+            yield replace(row, step=step, micro_step=0, target=renamed(row.target, names))
 
 
-def _mapping(path: Path | None) -> dict[str, str]:
+def renamed(name: str, names: Mapping[str, str]) -> str:
+    """A name with its parts replaced, one after the other."""
+    for old, new in names.items():
+        name = name.replace(old, new)
+    return name
+
+
+def read_mapping(path: Path | None) -> dict[str, str]:
+    """The parts of names that a file replaces; none without a file. Raises CheckError."""
     if path is None:
         return {}
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise CheckError(f"{path}: {error}", 'give a JSON object {"name": "name"}') from error
+        raise CheckError(f"{path}: {error}", 'give a JSON object {"part": "part"}') from error
     if not isinstance(found, dict):
-        raise CheckError(f"{path}: no JSON object", 'give {"name": "name"}')
+        raise CheckError(f"{path}: no JSON object", 'give {"part": "part"}')
     return {str(one): str(other) for one, other in found.items()}

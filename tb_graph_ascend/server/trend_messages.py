@@ -149,11 +149,15 @@ class TrendComparison(msgspec.Struct, frozen=True):
 
 
 class RankValue(msgspec.Struct, frozen=True):
-    """A target's value on one rank; null where it is not finite or was not measured."""
+    """A target's value on one rank and, where one is named, in the other run; null where it is not
+    finite or was not measured. `octaves` apart: |log2| of one by the other, null without both.
+    """
 
     rank: int
     value: float | None
     minority: bool
+    other: float | None = None
+    octaves: float | None = None
 
 
 class TrendCell(msgspec.Struct, frozen=True):

@@ -65,9 +65,10 @@ class PartingQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CellQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One step of a target."""
+    """One step of a target, beside another run's where one is named."""
 
     kind: _Name
     name: _Name
     step: _Step
     statistic: Statistic = "norm"
+    other: _Name | None = None

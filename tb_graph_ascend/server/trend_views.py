@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from builder.series.heat import DRAWN
 from builder.series.next_dump import checkpoint_before, dump_configuration
-from builder.series.parting import compare_runs
+from builder.series.parting import compare_runs, octaves_apart
 from builder.series.run import Key, TrendRun
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.library import Library
@@ -149,29 +149,56 @@ def parting(run: TrendRun, other: TrendRun) -> TrendParting:
 
 
 def cell(
-    run: TrendRun, key: Key, step: int, statistic: str, found: Sequence[TrendComparison]
+    run: TrendRun,
+    other: TrendRun | None,
+    key: Key,
+    step: int,
+    statistic: str,
+    found: Sequence[TrendComparison],
 ) -> TrendCell:
-    """One step of a target: its value on each rank, and what can be done."""
+    """One step of a target: its value on each rank, in the other run, and what can be done."""
     ranks = run.ranks_of(key)
-    values: list[float | None] = []
-    for rank in ranks:
-        steps, measured = run.line(key, statistic, rank)
-        at = int(np.searchsorted(steps, step))
-        there = at < len(steps) and steps[at] == step
-        values.append(float(measured[at]) if there else None)
+    values = [_value_at(run, key, step, statistic, rank) for rank in ranks]
+    theirs = other.ranks_of(key) if other is not None else []
+    beside = [
+        _value_at(other, key, step, statistic, rank) if other and rank in theirs else None
+        for rank in ranks
+    ]
     known = [value for value in values if value is not None]
     most = max(known, key=known.count, default=None)
     alike = most is not None and known.count(most) > len(known) / 2
     checkpoint = checkpoint_before(run.path, step)
     return TrendCell(
         ranks=[
-            RankValue(rank, _finite(value), alike and value != most and value is not None)
-            for rank, value in zip(ranks, values, strict=True)
+            RankValue(
+                rank,
+                _finite(value),
+                alike and value != most and value is not None,
+                _finite(reference),
+                _octaves(value, reference),
+            )
+            for rank, value, reference in zip(ranks, values, beside, strict=True)
         ],
         comparisons=list(found),
         config=dict(dump_configuration(key, step)),
         checkpoint=checkpoint.name if checkpoint is not None else None,
     )
+
+
+def _value_at(run: TrendRun, key: Key, step: int, statistic: str, rank: int) -> float | None:
+    """What a rank measured at a step; None where it measured nothing."""
+    steps, measured = run.line(key, statistic, rank)
+    at = int(np.searchsorted(steps, step))
+    there = at < len(steps) and steps[at] == step
+    return float(measured[at]) if there else None
+
+
+def _octaves(one: float | None, other: float | None) -> float | None:
+    """How far two values are apart; None where one is missing or not finite."""
+    if one is None or other is None:
+        return None
+    apart = float(octaves_apart(np.asarray([one]), np.asarray([other]))[0])
+    return _finite(apart) if math.isfinite(one) and math.isfinite(other) else None
 
 
 def _first_open(names: Sequence[str]) -> list[str]:

@@ -83,6 +83,7 @@ def resource(place: Workplace) -> Resource:
         """One step of a target on all ranks; comparisons of that step, or how to record it."""
         key = (query.kind, query.name)
         found = trends.comparisons(query.step)
-        return trend_views.cell(trends.open(run), key, query.step, query.statistic, found)
+        other = None if query.other is None else trends.open(query.other)
+        return trend_views.cell(trends.open(run), other, key, query.step, query.statistic, found)
 
     return routes

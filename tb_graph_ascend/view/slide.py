@@ -146,11 +146,17 @@ def _title(
         where += f" · {words.led_back.format(count=count, divergent=share.divergent)}"
     yield _text(_MARGIN, 172, where, _Style(30, colour=_QUIET, most=96))
     if reason is None:
-        reason = worded(finding.reasons[0]) if finding.reasons else finding.kind
+        reason = "; ".join(map(worded, _telling(finding.reasons))) or finding.kind
     lines = _wrapped(f"{_called(finding.node, words)}: {reason}", 96)
     for number, line in enumerate(lines):
         yield _text(_MARGIN, 236 + 42 * number, line, _Style(32, most=98))
     yield from _source(cause, 236 + 42 * len(lines), apart=len(lines) <= 2)
+
+
+def _telling(reasons: Sequence[Reason]) -> list[Reason]:
+    """What differs, and where NaN comes first: that is what people see of a run."""
+    nonfinite = [r for r in reasons[1:] if str(r["code"]).startswith("nonfinite_")]
+    return [*reasons[:1], *nonfinite[:1]]
 
 
 def _begins(module: str | None, words: SlideWords) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from builder import build
+from builder.series.run import TrendRun
 from msprobe.pytorch import PrecisionDebugger
 from tests.contract.conftest import dumped
 
@@ -122,3 +124,24 @@ def test_micro_batches_of_a_step_lie_in_one_step(tmp_path: Path) -> None:
     assert [rank.step for rank in dumped(dump).ranks] == [0, 1]
     embedding = "Module.model.embed_tokens.Embedding.forward"
     assert {f"{embedding}.0", f"{embedding}.1"} <= entries(dump, 0)
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_trends_follow_optimizer_steps_and_change_nothing(tmp_path: Path, accumulate: int) -> None:
+    from msprobe.pytorch.hugging_face import TrendsCallback
+
+    model = make_model("Llama")
+    after = train(model, tmp_path, [TrendsCallback(tmp_path / "run")], accumulate)
+    plain = train(make_model("Llama"), tmp_path, [], accumulate)
+    assert all(torch.equal(one, other) for one, other in zip(after, plain, strict=True))
+    run = TrendRun(tmp_path / "run")
+    assert run.steps.tolist() == [0, 1]
+    for name, parameter in model.named_parameters():
+        norm = run.line(("param", name))[1][-1]
+        assert norm == pytest.approx(float(parameter.norm()), rel=1e-5), name
+    sizes = run.line(("actv", "model.layers.1"), "size")[1]
+    assert sizes.tolist() == [accumulate * 2 * WORDS * SMALL["hidden_size"]] * 2
+    (loss,) = (target.key for target in run.targets if target.kind == "loss")
+    # Untrained on 32 words: near log 32, whatever the number of micro-batches.
+    assert run.line(loss)[1][0] == pytest.approx(math.log(32), abs=0.3)
+    assert run.line(("lr", "group0"))[0].tolist() == [0, 1]

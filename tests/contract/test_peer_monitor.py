@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from msprobe.cli import main
+from msprobe.trends.monitor_csv import choose_tables
 from msprobe.trends.trend_tables import convert_tables, csv2tensorboard_by_step
 from tests.msprobe.pytorch.test_monitor_tables import V1, train_v1
 
@@ -28,6 +30,11 @@ ROWS = """
 SELECT metric_name, target_name, rank, step, norm, min, max, mean, nans, zeros FROM trend_data
 JOIN monitoring_targets USING (target_id) JOIN monitoring_metrics USING (metric_id)
 ORDER BY 1, 2, 3, 4
+"""
+DUMP_ROWS = """
+SELECT metric_name, target_name, micro_step, rank, step, norm, max, min, mean FROM trend_data
+JOIN monitoring_targets USING (target_id) JOIN monitoring_metrics USING (metric_id)
+ORDER BY 1, 2, 3, 4, 5
 """
 TO_EVENTS = """
 import sys
@@ -61,10 +68,25 @@ def rows_of(database: Path) -> list[tuple[object, ...]]:
 
 def test_its_database_of_our_tables_is_ours(tables: Path, tmp_path: Path) -> None:
     peer("msprobe", "data2db", "--db", tmp_path / "theirs", "--data", tables, cwd=tmp_path)
-    ours, _ = convert_tables(tables, tmp_path / "ours", None, True)
+    ours, _ = convert_tables(choose_tables(tables), tmp_path / "ours", {}, True)
     theirs = rows_of(tmp_path / "theirs" / "monitor_data.trend.db")
     assert len(theirs) > 100
     assert rows_of(ours) == theirs
+
+
+def test_its_database_of_a_dump_is_ours(samples: Path, tmp_path: Path) -> None:
+    given = ("--data", samples / "statistics" / "problem", "--micro_step", "false")
+    peer("msprobe", "data2db", "--db", tmp_path / "theirs", *given, cwd=tmp_path)
+    assert main(["data2db", "--db", str(tmp_path / "ours"), *map(str, given)]) == 0
+    found = []
+    for side in ("ours", "theirs"):
+        with closing(sqlite3.connect(tmp_path / side / "dump_data.trend.db")) as connection:
+            rows = connection.execute(DUMP_ROWS).fetchall()
+            tags = connection.execute("SELECT DISTINCT category, tag_name FROM monitoring_tags")
+            schema = connection.execute("PRAGMA table_info(trend_data)").fetchall()
+            found.append((rows, set(tags), schema))
+    assert len(found[1][0]) > 500
+    assert found[0] == found[1]
 
 
 def test_its_events_of_our_tables_are_ours(tables: Path, tmp_path: Path) -> None:

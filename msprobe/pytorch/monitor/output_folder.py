@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from msprobe.pytorch.monitor.monitor_settings import MonitorSettings
+from msprobe.trends.folder_time import is_between
 from msprobe_core.report import say
 
 _NAME = re.compile(r"(?P<time>.+)-rank(?P<rank>\d+)-[0-9a-f]+")
@@ -22,7 +23,7 @@ def output_folder(base: Path, rank: int, settings: MonitorSettings) -> Path:
             for path in sorted(base.glob("*"), key=lambda path: path.stat().st_mtime)
             if (match := _NAME.fullmatch(path.name))
             and int(match["rank"]) == rank
-            and first <= match["time"] <= last
+            and is_between(match["time"], first, last)
         ]
         if found:
             return found[-1]

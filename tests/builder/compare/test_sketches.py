@@ -122,10 +122,12 @@ def test_elements_that_were_moved_are_a_finding_in_words(tmp_path: Path) -> None
     assert comparison.unseen.tolist() == [False, False, True]
     (finding,) = walk(comparison).findings
     codes = [reason["code"] for reason in finding.reasons]
-    assert codes == ["elements_moved", "explained", "elements_differ"]
+    assert codes == ["elements_moved", "explained", "statistics_agree"]
     assert finding.node.name == B
     (noted,) = judge(comparison)[1].reasons
-    assert noted["code"] == "elements_differ"
+    assert (noted["code"], noted["of"]) == ("elements_differ", "sketch")
+    # One number for one fact: the card's, that of the note and that of the table.
+    assert noted["error"] == finding.reasons[1]["apart"] == comparison.error[2]
     assert judge(comparison)[1].verdict == "pass"
 
 

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from builder.reasons import sentence
 from tests.builder.diagnosis.small_runs import B, Entries, findings, names
 from tests.builder.dumps import Json, forward, tensor
 
 MODULE = "Module.fc.Linear.forward.0"
+SILENT = "Tensor.triu.0.forward"
 _HALF: dict[str, object] = {"dtype": "torch.bfloat16"}
 
 
@@ -65,3 +67,19 @@ def test_labels_inside_the_tolerance_are_data_behind_a_finding(tmp_path: Path) -
     found = findings(tmp_path, run(3, integers(1000)), run(4, integers(999)))
     assert names(found) == [MODULE, B]
     assert found[1].reasons[0] == {"code": "integers_differ", "value": "input.1"}
+
+
+def test_a_call_right_before_that_left_no_values_may_have_made_what_no_call_made(
+    tmp_path: Path,
+) -> None:
+    ours, theirs = (
+        {
+            MODULE: run(4, integers(3, 1))[MODULE],
+            SILENT: {},
+            B: forward([tensor(6), integers(high, 1)], [tensor(high)]),
+        }
+        for high in (3, 9)
+    )
+    found = findings(tmp_path, ours, theirs)
+    assert found[0].reasons[0]["maker"] == SILENT
+    assert "perhaps Tensor.triu.0.forward" in sentence(found[0].reasons[0])

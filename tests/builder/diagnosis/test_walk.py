@@ -290,3 +290,29 @@ def test_an_optimizer_may_read_a_rounded_gradient_that_was_clipped(tmp_path: Pat
     assert findings(tmp_path, run(2e-8, 1e-8), run(5e-8, 2.5e-8)) == []
     other = findings(tmp_path / "other", run(2e-8, 1e-8, share=0.9), run(5e-8, 1.0))
     assert names(other) == ["Tensor.add_.0.forward"]
+
+
+def test_a_cause_says_where_the_first_nan_behind_it_is(tmp_path: Path) -> None:
+    nan = tensor(Max="nan", Min="nan", Mean="nan", Norm="nan")
+    ours = {A: forward([tensor(1)], [tensor(9)]), B: forward([tensor(9)], [nan])}
+    theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(4)])}
+    first, *_ = findings(tmp_path, {**ours, C: forward([nan], [nan])}, theirs)
+    assert first.node.name == A
+    said = {"value": "output.0", "state": "NaN", "maker": B}
+    assert {"code": "nonfinite_follows", **said} in first.reasons
+
+
+def test_what_the_benchmark_has_as_well_is_no_first_nan(tmp_path: Path) -> None:
+    nan = tensor(Max="nan", Min="nan", Mean="nan", Norm="nan")
+    ours = {A: forward([tensor(1)], [tensor(9)]), B: forward([tensor(9)], [nan])}
+    theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [nan])}
+    (first,) = findings(tmp_path, ours, theirs)
+    assert {reason["code"] for reason in first.reasons} == {"introduced"}
+
+
+def test_what_begins_in_an_argument_introduces_all_of_its_score(tmp_path: Path) -> None:
+    ours = {A: forward([tensor(1), {"type": "float", "value": 2.0}], [tensor(2)])}
+    theirs = {A: forward([tensor(1), {"type": "float", "value": 3.0}], [tensor(3)])}
+    (finding,) = findings(tmp_path, ours, theirs)
+    assert finding.kind == "argument_differs"
+    assert finding.introduced == finding.score

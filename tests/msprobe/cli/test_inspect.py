@@ -6,8 +6,10 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tests.builder.series.stores import write_steps
 from tests.msprobe.conftest import Run
 
 
@@ -39,3 +41,15 @@ def test_no_dump_is_one_line(run: Run, tmp_path: Path) -> None:
     assert answer.code == 1
     assert answer.err.count("\n") == 1
     assert str(tmp_path) in answer.err
+
+
+def test_trends_are_told_too(run: Run, tmp_path: Path) -> None:
+    for first in (0, 5):  # the second start goes on at step 5
+        write_steps(tmp_path / "run", np.ones((10, 3)), range(first, first + 10))
+    answer = run("inspect", tmp_path / "run")
+    assert answer.code == 0
+    assert "steps: 15, 0 to 14\nranks: 0\nstarts: 2\nseries: 3 (grad 3)\nalerts: 0" in answer.out
+    said = json.loads(run("inspect", tmp_path / "run", "--json").out)
+    assert (said["version"], said["granularity"], said["series"]) == (1, "trends", {"grad": 3})
+    (tmp_path / "run" / "run.json").write_text("{")
+    assert run("inspect", tmp_path / "run").code == 1

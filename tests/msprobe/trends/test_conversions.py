@@ -17,6 +17,7 @@ from msprobe.cli import main
 from msprobe.errors import CheckError
 from msprobe.trends.exporting import export
 from msprobe.trends.importing import import_peer
+from msprobe.trends.monitor_csv import choose_tables
 from msprobe.trends.trend_tables import convert_tables, csv2tensorboard_by_step
 from tests.builder.series.stores import write_steps
 
@@ -73,7 +74,7 @@ def test_a_database_has_the_schema_of_the_viewer(
 
 
 def test_data2db_gives_what_the_former_tool_gave(tmp_path: Path, peer_database: Path) -> None:
-    path, _ = convert_tables(SAMPLES / "v1_plain", tmp_path / "db", None, True)
+    path, _ = convert_tables(choose_tables(SAMPLES / "v1_plain"), tmp_path / "db", {}, True)
     question = (
         "SELECT step, norm, min, max, mean FROM trend_data JOIN monitoring_targets USING "
         "(target_id) JOIN monitoring_metrics USING (metric_id) WHERE metric_name = ? AND "
@@ -94,17 +95,39 @@ def test_data2db_gives_what_the_former_tool_gave(tmp_path: Path, peer_database: 
 
 
 def test_data2db_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "map.json").write_text('{"head.output": "logits"}')
+    (tmp_path / "map.json").write_text('{"head.": "last.", "last.out": "log"}')
     given = ["data2db", "--db", str(tmp_path), "--data", str(SAMPLES / "v1_plain")]
     assert main([*given, "--mapping", str(tmp_path / "map.json"), "--micro_step", "false"]) == 0
     with sqlite3.connect(tmp_path / "monitor_data.trend.db") as connection:
         names = connection.execute("SELECT target_name FROM monitoring_targets").fetchall()
         steps = connection.execute("SELECT max(step) FROM trend_data").fetchone()
     connection.close()
-    assert ("logits",) in names
+    assert ("last.input",) in names
+    assert ("logput",) in names  # what one part became the next one is replaced in
     assert steps == (5,)
-    assert main([*given, "--format", "dump"]) == 1
-    assert "graph_visualize" in capsys.readouterr().err
+    assert main(["data2db", "--db", str(tmp_path), "--data", str(tmp_path / "none")]) == 1
+    assert "none: no such folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("micro", ["true", "false"])
+def test_data2db_takes_dumps_and_their_micro_batches(
+    micro: str, samples: Path, tmp_path: Path
+) -> None:
+    given = ["data2db", "--db", str(tmp_path), "--data", str(samples / "micro-steps" / "bench")]
+    assert main([*given, "--micro_step", micro]) == 0
+    with sqlite3.connect(tmp_path / "dump_data.trend.db") as connection:
+        found = connection.execute(
+            "SELECT step, micro_step, norm FROM trend_data JOIN monitoring_targets USING "
+            "(target_id) JOIN monitoring_metrics USING (metric_id) WHERE target_name = "
+            "'Module.head.Linear.output.0' AND metric_name = 'forward' ORDER BY 1, 2"
+        ).fetchall()
+        tags = set(connection.execute("SELECT tag_name, category FROM monitoring_tags"))
+    connection.close()
+    norms = [14.479989051818848, 15.966447830200195]  # as dump.json has them
+    places = [(0, 0), (1, 0)] if micro == "true" else [(0, 0), (0, 1)]
+    assert found == [(*place, norm) for place, norm in zip(places, norms, strict=True)]
+    assert {("layers.1", "layer"), ("mlp.fc1.Linear", "module"), ("input.0", "index")} <= tags
+    assert main(["data2db", "--db", str(tmp_path), "--data", str(samples / "structure")]) == 1
 
 
 def test_tables_become_events(tmp_path: Path) -> None:
@@ -118,6 +141,36 @@ def test_tables_become_events(tmp_path: Path) -> None:
     tag = "vp0:emb.output:micro0/norm"
     assert [event.step for event in events.Scalars(tag)] == [0, 1]
     assert math.isclose(events.Scalars(tag)[0].value, 7.27461942, rel_tol=1e-6)
+
+
+def test_folders_are_chosen_by_the_time_in_their_names_over_new_year(tmp_path: Path) -> None:
+    content = (SAMPLES / "v1_plain" / "actv_0-1.csv").read_bytes()
+    times = ("Nov28_10-00-00", "Dec03_21-34-40", "Jan02_08-00-00", "2026-12-03T22-00-00")
+    for rank, time in enumerate(times):
+        folder = tmp_path / f"{time}-rank{rank}-0123abcd"
+        folder.mkdir()
+        (folder / "actv_0-1.csv").write_bytes(content)
+
+    def ranks(first: str | None, last: str | None) -> list[int]:
+        return [table.rank for table in choose_tables(tmp_path, ["actv"], first, last)]
+
+    assert ranks(None, None) == [0, 1, 2, 3]
+    assert ranks("Nov28_10-00-00", "Dec03_21-34-40") == [0, 1]
+    assert ranks("Dec03_21-34-41", "Jan31_00-00-00") == [2, 3]
+    assert ranks("2026-12-01T00-00-00", "2026-12-31T00-00-00") == [1, 3]
+    with pytest.raises(CheckError, match="time_start is 'Dez03_21-34-40'"):
+        ranks("Dez03_21-34-40", None)
+    with pytest.raises(CheckError, match="no table of actv from Feb01"):
+        ranks("Feb01_00-00-00", "Feb02_00-00-00")
+
+
+def test_scripts_find_the_conversion_by_the_name_that_they_import(tmp_path: Path) -> None:
+    from msprobe.pytorch.monitor.csv2tb import csv2tensorboard_by_step as by_its_name
+
+    assert by_its_name is csv2tensorboard_by_step
+    with pytest.raises(CheckError, match="no 'actvs'") as wrong:
+        by_its_name(str(SAMPLES / "v1_plain"), data_type_list=["actvs"])
+    assert "did you mean 'actv'?" in wrong.value.hint
 
 
 @pytest.mark.parametrize("form", ["database", "tables"])

@@ -10,10 +10,11 @@ import pytest
 
 import builder
 from builder import BuildOptions
+from builder.reasons import sentence
 from builder.results.certainty import compared_pairs
 from builder.results.open_results import open_results
 from builder.results.reading import Results
-from builder.results.records import Pair
+from builder.results.records import Finding, Pair
 from tb_graph_ascend.view.answer import Answer, answer
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.shares import divergent_nodes, shares_of
@@ -65,7 +66,7 @@ def test_no_part_contradicts_another(result: Path) -> None:
         _headline_and_rows(said, rows)
         _list_and_rows(database, rows)
         _led_back(database, said, rows)
-        _scores_of_causes(said, rows)
+        _scores_of_causes(database, said, rows)
         _strip_and_headline(database, said)
         _slide_and_report(database, said, html_report(result))
     finally:
@@ -129,7 +130,9 @@ def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffI
             assert all(database.trace(node).finding is not None for node in nodes[::7])
 
 
-def _scores_of_causes(said: Answer, rows: dict[tuple[int, int], DiffIndex]) -> None:
+def _scores_of_causes(
+    database: Results, said: Answer, rows: dict[tuple[int, int], DiffIndex]
+) -> None:
     """A cause has one score: that of its card is that of its row, with a partner or without."""
     for cause in said.causes:
         finding = cause.finding
@@ -140,6 +143,33 @@ def _scores_of_causes(said: Answer, rows: dict[tuple[int, int], DiffIndex]) -> N
         assert row.word == "begins"
         shown = None if finding.score is None else pytest.approx(finding.score, abs=1e-6)
         assert row.score == shown
+        _one_number_for_one_fact(database, finding)
+
+
+def _one_number_for_one_fact(database: Results, finding: Finding) -> None:
+    """What a card says of a value is what the table has: how far it is off, and by what told.
+
+    What begins somewhere introduces something there, and only of estimates one says "about".
+    """
+    if finding.score is not None and finding.score > 0:
+        assert finding.introduced is not None and finding.introduced > 0
+        if finding.node.score:
+            assert finding.node.introduced is not None and finding.node.introduced > 0
+    table = {
+        ".".join(part for part in (value.role, value.path) if part): value
+        for value in database.details(finding.node.id).values
+    }
+    for reason in finding.reasons:
+        value = table.get(str(reason.get("value")))
+        number = reason.get("apart", reason.get("error"))
+        if value is None or "at" in reason or not isinstance(number, float):
+            continue
+        assert value.error == pytest.approx(number)
+        assert ("about" in sentence(reason)) == (value.error_of == "sketch")
+        agree = "four statistics agree" in sentence(reason)
+        four = [value.problem and getattr(value.problem, n) for n in ("max", "min", "mean", "norm")]
+        assert not agree or all(isinstance(one, float) for one in four)
+    assert len({r["value"] for r in finding.reasons if r["code"] == "explained"}) <= 1
 
 
 def _strip_and_headline(database: Results, said: Answer) -> None:

@@ -1151,12 +1151,17 @@ export interface components {
         };
         /**
          * RankValue
-         * @description A target's value on one rank; null where it is not finite or was not measured.
+         * @description A target's value on one rank and, where one is named, in the other run; null where it is not
+         *         finite or was not measured. `octaves` apart: |log2| of one by the other, null without both.
          */
         RankValue: {
             rank: number;
             value: number | null;
             minority: boolean;
+            /** @default null */
+            other: number | null;
+            /** @default null */
+            octaves: number | null;
         };
         /**
          * TrendComparison

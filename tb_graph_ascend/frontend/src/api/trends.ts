@@ -113,9 +113,10 @@ export const trendCellQuery = (
   name: string,
   step: number,
   statistic: Statistic,
+  other: string | null,
 ) =>
   queryOptions({
-    queryKey: ["trends", run, "cell", kind, name, step, statistic],
-    queryFn: () => request<TrendCell>(address(`${place(run)}/cell`, { kind, name, step, statistic })),
+    queryKey: ["trends", run, "cell", kind, name, step, statistic, other],
+    queryFn: () => request<TrendCell>(address(`${place(run)}/cell`, { kind, name, step, statistic, other })),
     ...growing,
   });

@@ -14,6 +14,12 @@ export function calledAs({ kind, name, label }: Pick<Node, "kind" | "name" | "la
   return marked(kind === "api" ? callOf(name, label) : shortName(name), BACKWARD.test(name));
 }
 
+/** The same of a name alone: `Functional.softmax.2.forward` is `softmax #2`. */
+export function calledByName(name: string): string {
+  const [type, label = name] = name.split(".");
+  return calledAs({ kind: type === "Module" ? "module" : "api", name, label });
+}
+
 /** A name with the mark, where it is due. */
 export function marked(name: string, backward: boolean): string {
   return backward ? `${name} ${BACK}` : name;

@@ -79,6 +79,9 @@ export const en = {
     beginsTop: "It begins at the top level",
     beginsOptimizer: "It begins in the optimizer",
     says: ": ",
+    withNonfinite: "{{what}}; {{maker}} makes the first {{state}} of this step",
+    itself: "it",
+    nonfiniteMaker: "Go to {{maker}}, which makes it",
     show: "Show",
     slide: "Slide",
     link: "Link",
@@ -142,7 +145,6 @@ export const en = {
     ranks_other: "{{count}} ranks ({{ranks}}), from step {{step}}",
     places_one: "in {{count}} place",
     places_other: "in {{count}} places",
-    introduced: "introduced {{score}}",
     place: "step {{step}} · rank {{rank}}",
   },
   sort: {

@@ -6,6 +6,16 @@ export const factsEn = {
   at: "{{axis}} {{at}} of {{size}}",
   more: "; and {{more}} more",
   there: "; there: {{name}}",
+  valueOf: "{{value}} of {{at}}",
+  before: {
+    nothing: ", and nothing before it explains that",
+    hardly: ", and what differs before it explains less than 1 % of that",
+    share: ", and what differs before it explains {{share, percent}} of that",
+  },
+  perhaps: {
+    maker: "perhaps {{maker}}, which runs right before and left no values; else other data",
+    unknown: "other data, or something else that is made unrecorded, as masks and indices often are",
+  },
   aside: {
     rewritten: "inside what the layout rewrites",
     missing: "parts are missing",

@@ -21,15 +21,33 @@ const PHRASES = {
   shapes: "its shapes fit no layout",
 } as const;
 
-/** The facts with the builder's words in those of the interface's language. */
+/** Below this share of what is to be explained, estimates of it say no more than their rounding. */
+const HARDLY = 0.01;
+
+/** The facts with the builder's words in those of the interface's language, and the clauses that they make. */
 export function wordedFacts<Fact>(t: TFunction, code: string, facts: Record<string, Fact>): Record<string, Fact | string> {
   const worded: Record<string, Fact | string> = { ...facts };
+  if (typeof facts.at === "string") worded.value = t("facts.valueOf", { value: String(facts.value), at: facts.at });
+  if (code === "explained") worded.before = before(t, Number(facts.explained), Number(facts.apart));
+  if (code === "unrecorded_differs") worded.perhaps = perhaps(t, facts.maker);
   if (!isWorded(code)) return worded;
   for (const name of WORDED[code]) {
     const fact = worded[name];
     if (typeof fact === "string") worded[name] = wordsOf(t, fact);
   }
   return worded;
+}
+
+/** How much of what a value is off is explained by what differs before it. */
+function before(t: TFunction, explained: number, apart: number): string {
+  if (explained === 0) return t("facts.before.nothing");
+  const share = explained / apart;
+  return share < HARDLY ? t("facts.before.hardly") : t("facts.before.share", { share });
+}
+
+/** What may have made a value that no recorded call made. */
+function perhaps(t: TFunction, maker: unknown): string {
+  return typeof maker === "string" ? t("facts.perhaps.maker", { maker }) : t("facts.perhaps.unknown");
 }
 
 function isWorded(code: string): code is keyof typeof WORDED {

@@ -8,6 +8,16 @@ export const factsZh: typeof factsEn = {
   at: "{{axis}} {{at}}（共 {{size}}）",
   more: "；另有 {{more}} 个",
   there: "；在该处名为 {{name}}",
+  valueOf: "{{at}} 的 {{value}}",
+  before: {
+    nothing: "，此前没有任何差异能解释它",
+    hardly: "，此前的差异只能解释其中不到 1%",
+    share: "，此前的差异能解释其中的 {{share, percent}}",
+  },
+  perhaps: {
+    maker: "可能由紧邻其前、未留下数值的 {{maker}} 产生；否则是数据不同",
+    unknown: "可能是数据不同，也可能由未记录的调用产生（掩码和索引常常如此）",
+  },
   aside: {
     rewritten: "位于布局改写的部分之内",
     missing: "缺少分片",

@@ -6,6 +6,7 @@ export const noticesEn = {
   wayBegins: "It begins here: select a row that carries it on to see the way.",
   noFindings: "Nothing diverges in this comparison.",
   notHere: "This node is not in the step and rank on screen.",
+  selectionLost: "This step and rank is open; the selected row could not be looked up in it, so none is selected.",
   rebuilt: "This file was built anew since the link was made; its selection may be elsewhere now.",
   matched_one: "{{name}} is matched already, with {{partner}}. {{count}} node here has no partner: the query “unmatched” lists it.",
   matched_other: "{{name}} is matched already, with {{partner}}. {{count}} nodes here have no partner: the query “unmatched” lists them.",

@@ -8,6 +8,7 @@ export const noticesZh: typeof noticesEn = {
   wayBegins: "差异始于此处：请选择随之不同的一行以查看路径。",
   noFindings: "此比对中没有差异。",
   notHere: "当前步与卡没有此节点。",
+  selectionLost: "已切换到此步与卡；未能在其中查找所选的行，因此没有选中任何行。",
   rebuilt: "链接生成后此文件已重新构建，所选节点可能已变化。",
   matched_one: "{{name}} 已与 {{partner}} 匹配。此处有 {{count}} 个节点没有对应节点：查询 unmatched 可列出。",
   matched_other: "{{name}} 已与 {{partner}} 匹配。此处有 {{count}} 个节点没有对应节点：查询 unmatched 可列出。",

@@ -14,7 +14,13 @@ export function reasonText(t: TFunction, reason: Reason): string {
     const listed = Object.entries(facts).map(([key, value]) => `${key}: ${String(value)}`);
     return [code.replaceAll("_", " "), listed.join(", ")].filter(Boolean).join(" – ");
   }
-  return t(`reasons.${code}`, wordedFacts(t, code, shortened(facts)));
+  return t(`reasons.${sentenceOf(code, facts)}`, wordedFacts(t, code, shortened(facts)));
+}
+
+/** A reason may say of what its number is (`of`), for which there may be a sentence of its own. */
+function sentenceOf(code: string, { of }: Record<string, unknown>): string {
+  const own = `${code}_${String(of)}`;
+  return own in reasonsEn ? own : code;
 }
 
 /** Numbers of four digits, unless two that differ would read alike then. */
@@ -32,7 +38,7 @@ function shortFact<Fact>(fact: Fact): Fact | string {
 
 /** The sentence with every digit, for those who point at it. */
 export function fullReason(t: TFunction, { code, ...facts }: Reason): string {
-  return code in reasonsEn ? t(`reasons.${code}`, wordedFacts(t, code, facts)) : reasonText(t, { code, ...facts });
+  return code in reasonsEn ? t(`reasons.${sentenceOf(code, facts)}`, wordedFacts(t, code, facts)) : reasonText(t, { code, ...facts });
 }
 
 /** Reasons that say more exactly than the kind of a finding what it is. */

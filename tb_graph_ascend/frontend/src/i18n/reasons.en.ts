@@ -22,7 +22,12 @@ export const reasonsEn: Record<string, string> = {
   drift: "{{value}} differs (score {{score, score}}); the difference grows over many calls, most of all here",
   first_inexact: "everything before agrees to the last digit, {{value}} is the first that does not; {{reader}} makes the difference grow",
   elements_moved: "{{maker}} puts out the same elements in both runs; in {{value}} they stand in other places: they were moved on the way here",
-  elements_differ: "{{value}}: the four statistics agree, but the elements are about {{error, percent}} apart",
+  elements_differ: "{{value}}: the four statistics agree, but the elements are off by about {{error, apart}}",
+  elements_differ_elements: "{{value}}: the four statistics agree, but the elements are off by {{error, apart}}",
+  elements_apart: "{{value}}: its elements are off by about {{error, apart}}",
+  elements_apart_elements: "{{value}}: its elements are off by {{error, apart}}",
+  elements_count: "{{value}}: {{count}} of its {{size}} elements differ",
+  statistics_agree: "{{value}}: its statistics agree, only its elements do not",
   incomparable: "{{value}}: the frameworks record gradients of different things here, so it is not compared",
   two_frameworks:
     "{{problem}} against {{benchmark}}: each layer of the frameworks is compared as a whole, " +
@@ -36,7 +41,12 @@ export const reasonsEn: Record<string, string> = {
   handed_on:
     "{{reader}} receives {{value}} from here, and it differs; what this call receives agrees, and what it hands on is not recorded",
   hidden_by_infinity: "infinities in its output hide whether it agrees; {{reader}} reads it as {{value}}, and there the outputs differ",
-  explained: "{{value}} is {{apart, percent}} off, and what differs before it accounts for {{explained, percent}}",
+  explained: "{{value}} is off by {{apart, apart}}{{before}}",
+  explained_sketch: "{{value}} is off by about {{apart, apart}}{{before}}",
+  explained_norm: "the norm of {{value}} is off by {{apart, apart}}{{before}}",
+  explained_mean: "the mean of {{value}} is off by {{apart, apart}} of the root mean square{{before}}",
+  explained_max: "the maximum of {{value}} is off by {{apart, apart}} of the largest magnitude{{before}}",
+  explained_min: "the minimum of {{value}} is off by {{apart, apart}} of the largest magnitude{{before}}",
   extra_calls: "only the problem run calls {{names}}",
   missing_calls: "only the benchmark run calls {{names}}",
   extra_replaced: "the problem run calls {{names}} where the benchmark run calls {{instead}}",
@@ -44,8 +54,7 @@ export const reasonsEn: Record<string, string> = {
   in_place_of: "in their place the other run calls {{names}}",
   input_differs: "{{value}} differs (score {{score, score}}), and no recorded call before it explains that",
   batch_differs: "{{value}}, which the model is given, differs (score {{score, score}}): the two runs were fed different data",
-  unrecorded_differs:
-    "{{value}} differs (score {{score, score}}) and no recorded call makes it: other data, or something else that is made unrecorded, as masks and indices often are",
+  unrecorded_differs: "{{value}} differs (score {{score, score}}) and no recorded call makes it: {{perhaps}}",
   integers_differ: "{{value}} holds other integers: the two runs were fed different data, or made them by calls that are not recorded",
   parameter_differs: "{{value}} differs (score {{score, score}}) before the step computes anything",
   rewritten:
@@ -56,6 +65,9 @@ export const reasonsEn: Record<string, string> = {
     "the benchmark run reads other parameters here than its optimizer left in step {{step}}; this run reads what its optimizer left",
   optimizer: "all gradients of step {{step}} agree, so the optimizer's update is what differs",
   nonfinite_made: "makes {{state}} in {{value}} from finite inputs",
+  nonfinite_first: "its {{value}} holds the first {{state}} of this step, where the benchmark has none",
+  nonfinite_follows:
+    "the first {{state}} of this step, where the benchmark has none, is in {{value}} of {{maker}}; this call, which runs before it, already differs",
   argument_differs: "the argument {{value}} is {{problem}} here and {{benchmark}} in the benchmark",
   precision_differs: "computed in {{problem}} here and in {{benchmark}} in the benchmark",
   partner_missing: "rank {{peer_rank}} makes no {{kind}} that belongs to it",

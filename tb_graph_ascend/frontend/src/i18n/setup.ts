@@ -33,7 +33,8 @@ function addFormats(instance: i18n): void {
   const { formatter } = instance.services;
   formatter?.add("short", (value: unknown) => number(value, (it) => it.toPrecision(3)));
   formatter?.add("score", (value: unknown) => number(value, (it) => it.toFixed(2)));
-  formatter?.add("percent", (value: unknown) => number(value, percent));
+  formatter?.add("percent", (value: unknown, language) => number(value, (it) => spaced(percent(it), language)));
+  formatter?.add("apart", (value: unknown, language) => number(value, (it) => apart(it, language)));
 }
 
 /** A share in percent: with a digit behind the point, where that shows something. */
@@ -43,6 +44,22 @@ export function percent(share: number): string {
   if (size === 0 || (size >= 0.1 && size < 1000)) return `${hundredths.toFixed(1)} %`;
   if (size < 0.1) return `${String(Number(hundredths.toPrecision(2)))} %`;
   return size < 1e6 ? `${hundredths.toFixed(0)} %` : `${hundredths.toExponential(1)} %`;
+}
+
+/** From ten times on nobody reads percent. */
+const TIMES = 10;
+
+/** How far a value is off: in percent of the benchmark, or by how many times it. */
+export function apart(error: number, language: string | undefined): string {
+  const chinese = language?.startsWith("zh") === true;
+  if (Math.abs(error) < TIMES) return chinese ? ` ${spaced(percent(error), language)}` : percent(error);
+  const size = error.toLocaleString(chinese ? "zh-CN" : "en", { notation: "compact", compactDisplay: "long", maximumSignificantDigits: 2 });
+  return chinese ? ` ${size}倍` : `${size} times the benchmark`;
+}
+
+/** Chinese has no blank before the sign. */
+function spaced(text: string, language: string | undefined): string {
+  return language?.startsWith("zh") === true ? text.replace(" %", "%") : text;
 }
 
 function number(value: unknown, format: (value: number) => string): string {

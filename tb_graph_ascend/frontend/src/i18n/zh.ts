@@ -80,6 +80,9 @@ export const zh: Texts = {
     beginsTop: "差异始于最外层",
     beginsOptimizer: "差异始于优化器",
     says: "：",
+    withNonfinite: "{{what}}；{{maker}} 产生了本步的第一个 {{state}}",
+    itself: "它",
+    nonfiniteMaker: "前往产生它的 {{maker}}",
     show: "显示",
     slide: "幻灯片",
     link: "链接",
@@ -143,7 +146,6 @@ export const zh: Texts = {
     ranks_other: "{{count}} 张卡（{{ranks}}），自第 {{step}} 步起",
     places_one: "出现在 {{count}} 处",
     places_other: "出现在 {{count}} 处",
-    introduced: "引入 {{score}}",
     place: "第 {{step}} 步 · 卡 {{rank}}",
   },
   sort: {

@@ -3,7 +3,7 @@
 
 import { api } from "../api/client";
 import { answerQuery, databaseQuery, queryClient } from "../api/queries";
-import type { Cause, Node } from "../api/types";
+import type { Cause, Node, Side } from "../api/types";
 import { useBoxes } from "./boxes";
 import { prepareSearchSoon } from "./prepare";
 import { DiffView } from "./diffview";
@@ -178,12 +178,14 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   if (options.ok && (options.linked || !previous)) void diff.start(chosen);
   const session = new GraphSession(db, await api.pair(db, step, rank), diff);
   if (!options.linked && previous) keepRowsOpen(session, previous);
-  const select = chosen ?? (await twin(session, node));
+  const { found, failed } = chosen === null ? await twin(session, node) : { found: chosen, failed: false };
+  const select = found;
   if (ticket !== opening) return;
   if (session.pair.status === "ok") void diff.start(select);
   const fresh = previous ? {} : { picks: { problem: null, benchmark: null } };
   const microStep = options.linked?.microStep ?? null;
   state().set({ ...place, ...fresh, microStep, session, selected: null, gone: null, failure: null });
+  if (failed) state().set({ notice: "selectionLost" });
   graphFollows(session, { fresh: !previous, select, linked: options.linked });
   prepareSearchSoon(session);
   const view = options.linked?.view;
@@ -328,14 +330,35 @@ export async function guarded(retry: () => unknown, step: () => Promise<unknown>
   }
 }
 
-/** The node of the same name in another pair. */
-async function twin(session: GraphSession, node: Node | undefined): Promise<number | null> {
-  if (!node) return null;
-  const { step, rank } = session.pair;
-  const q = `^${node.name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`;
-  const query = { q, regex: true, case: true, side: node.side, limit: 1 };
-  const { hits } = await api.search(session.db, step, rank, query);
+/** The node of the same name in another pair. A look-up that fails does not keep one from the other pair. */
+async function twin(session: GraphSession, node: Node | undefined): Promise<{ found: number | null; failed: boolean }> {
+  if (!node) return { found: null, failed: false };
+  try {
+    return { found: await named(session, node.name, node.side), failed: false };
+  } catch {
+    return { found: null, failed: true };
+  }
+}
+
+/** The node of a name in the pair of a session. */
+async function named({ db, pair: { step, rank } }: GraphSession, name: string, side: Side): Promise<number | null> {
+  const q = `^${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`;
+  const { hits } = await api.search(db, step, rank, { q, regex: true, case: true, side, limit: 1 });
   return hits[0]?.id ?? null;
+}
+
+/** Go to the problem's node of a name in a step and rank. */
+export async function goToNamed({ step, rank }: Cell, name: string): Promise<void> {
+  await guarded(() => goToNamed({ step, rank }, name), async () => {
+    const shown = destination();
+    if (step !== shown.step || rank !== shown.rank) await openPair(step, rank);
+    await settled;
+    const { session } = state();
+    if (session?.pair.step !== step || session.pair.rank !== rank) return;
+    const node = await named(session, name, "problem");
+    if (node === null) state().set({ notice: "notHere" });
+    else await openPlace({ step, rank, node });
+  });
 }
 
 /** Open the rows that were open in the pair before, where its nodes are alike. */

@@ -3,7 +3,7 @@
 import type { TFunction } from "i18next";
 
 import type { Cause, CausePlace, DivergentShares } from "../api/types";
-import { calledAs, marked } from "../graph/called";
+import { calledAs, calledByName, marked } from "../graph/called";
 import { type Frame, parseFrame } from "../text/frames";
 import { kindText, reasonText } from "../i18n/reason";
 import { scoreText } from "../text/numbers";
@@ -19,10 +19,20 @@ export function callText(t: TFunction, { finding: { node }, call }: Cause): stri
   return marked(node.label + number, backward) + (backward ? ` ${t("direction.backward")}` : "");
 }
 
-/** What differs, as the first reason tells it. */
+/** What differs, as the first reason tells it, and where NaN comes first: that is what people see of a run. */
 export function causeText(t: TFunction, { finding }: Cause): string {
   const reason = finding.reasons[0];
-  return reason ? reasonText(t, reason) : kindText(t, finding);
+  const what = reason ? reasonText(t, reason) : kindText(t, finding);
+  const nonfinite = finding.reasons.slice(1).find(({ code }) => code === "nonfinite_first" || code === "nonfinite_follows");
+  if (!nonfinite) return what;
+  const maker = typeof nonfinite.maker === "string" ? calledByName(nonfinite.maker) : t("answer.itself");
+  return t("answer.withNonfinite", { what, maker, state: nonfinite.state });
+}
+
+/** The call that puts out the first NaN behind a cause, by its name; null where the cause does so itself, or none. */
+export function nonfiniteMaker({ finding }: Cause): string | null {
+  const maker = finding.reasons.find(({ code }) => code === "nonfinite_follows")?.maker;
+  return typeof maker === "string" ? maker : null;
 }
 
 /** What the score of a cause is of: its own output, or of a call without a partner what it hands on. */

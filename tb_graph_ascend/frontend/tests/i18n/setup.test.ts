@@ -1,15 +1,41 @@
 /* How numbers are shown in sentences. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 
-import { percent } from "../../src/i18n/setup";
+import { reasonText } from "../../src/i18n/reason";
+import { apart, changeLanguage, createI18n, percent } from "../../src/i18n/setup";
 
 it.each([
-  [0, "0.0 %"],
-  [0.5, "50.0 %"],
-  [0.001, "0.1 %"],
-  [8.2e-5, "0.0082 %"],
-  [40, "4000 %"],
-  [3.06e9, "3.1e+11 %"],
-])("a share of %d is %s", (share, shown) => {
-  expect(percent(share)).toBe(shown);
+  [0.5, "50.0 %", " 50.0%"],
+  [0.001, "0.1 %", " 0.1%"],
+  [8.2e-5, "0.0082 %", " 0.0082%"],
+  [40, "40 times the benchmark", " 40倍"],
+  [3.06e9, "3.1 billion times the benchmark", " 31亿倍"],
+])("a value that is off by %d says %s", (error, english, chinese) => {
+  expect(apart(error, "en")).toBe(english);
+  expect(apart(error, "zh")).toBe(chinese);
+  expect(percent(0)).toBe("0.0 %");
+});
+
+describe("evidence", () => {
+  const off = { code: "explained", value: "output.0", apart: 0.3, explained: 0.03 };
+
+  it("is about only where it is estimated, and names what it is of", () => {
+    const { t } = createI18n();
+    expect(reasonText(t, off)).toBe("output.0 is off by 30.0 %, and what differs before it explains 10.0 % of that");
+    expect(reasonText(t, { ...off, of: "sketch" })).toContain("by about 30.0 %");
+    expect(reasonText(t, { ...off, of: "elements" })).not.toContain("about");
+    expect(reasonText(t, { ...off, of: "norm" })).toContain("the norm of output.0 is off");
+    expect(reasonText(t, { ...off, explained: 0, at: "Torch.lerp_.0.forward" })).toBe(
+      "output.0 of Torch.lerp_.0.forward is off by 30.0 %, and nothing before it explains that",
+    );
+    expect(reasonText(t, { ...off, explained: 1e-6 })).toContain("less than 1 % of that");
+  });
+
+  it("reads as Chinese in Chinese", async () => {
+    const i18n = createI18n();
+    await changeLanguage(i18n, "zh");
+    expect(reasonText(i18n.t, { ...off, of: "sketch" })).toBe("output.0 相差约 30.0%，此前的差异能解释其中的 10.0%");
+    const made = { code: "unrecorded_differs", value: "input.1", score: 0.9, maker: "Tensor.triu.0.forward" };
+    expect(reasonText(i18n.t, made)).toContain("可能由紧邻其前、未留下数值的 Tensor.triu.0.forward 产生");
+  });
 });

@@ -17,6 +17,8 @@ const server = vi.hoisted(() => ({
   /** Holds back the answer to where a node is. */
   held: Promise.resolve(),
   causes: [] as { finding: { step: number; rank: number; node: { id: number } }; places: { step: number; rank: number; node: number }[] }[],
+  /** The answer to where a name is. */
+  lookedUp: () => Promise.resolve({ hits: [{ id: 9 }], total: 1 }),
   /** Holds back the answer to what a file is, and where it begins. */
   told: Promise.resolve(),
   pairs: [1, 2, 3].map((step) => ({ step, rank: 0, status: "ok" })),
@@ -29,7 +31,7 @@ vi.mock("../../src/api/client", () => ({
       new Promise<PairGraphs>((answer, fail) => server.waiting.push({ step, rank, answer, fail })),
     children: (_db: string, parent: number, offset: number): Promise<Children> =>
       Promise.resolve({ parent, total: 0, offset, children: [] }),
-    search: () => Promise.resolve({ hits: [{ id: 9 }], total: 1 }),
+    search: () => server.lookedUp(),
     rows: () => new Promise(() => undefined),
     path: (_db: string, id: number) => server.held.then(() => ({ path: WAYS[id] ?? [] })),
   },
@@ -94,6 +96,7 @@ const CAUSES = [
 
 beforeEach(() => {
   server.causes = CAUSES;
+  server.lookedUp = () => Promise.resolve({ hits: [{ id: 9 }], total: 1 });
   server.told = Promise.resolve();
   vi.stubGlobal("document", { activeElement: null });
   server.waiting = [];
@@ -180,6 +183,17 @@ describe("a switch of step", () => {
     request(2).answer(pairOf(2));
     await settle();
     expect(useApp.getState().step).toBe(2);
+  });
+
+  it("comes about where the selected row cannot be looked up: nothing is selected, and that is said", async () => {
+    const first = openPair(1, 0, { select: 9 });
+    request(1).answer(pairOf(1));
+    await first;
+    server.lookedUp = () => Promise.reject(new Error("the search is broken"));
+    const next = openPair(2, 0);
+    request(2).answer(pairOf(2));
+    await next;
+    expect(useApp.getState()).toMatchObject({ step: 2, selected: null, failure: null, notice: "selectionLost" });
   });
 
   it("without a database asks for nothing", async () => {

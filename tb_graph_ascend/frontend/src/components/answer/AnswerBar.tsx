@@ -17,6 +17,7 @@ import { ScoreChip } from "../parts/ScoreChip";
 import { SourceLine } from "../parts/SourceLine";
 import { AnswerNotes } from "./AnswerNotes";
 import { FewShared } from "./FewShared";
+import { NonfiniteMaker } from "./NonfiniteMaker";
 import { NothingDiverges } from "./NothingDiverges";
 import { SinceMapping } from "./SinceMapping";
 
@@ -59,7 +60,7 @@ function Causes({ answer }: { answer: Answer }) {
         <p className="answer-what">
           <strong className="mono">{callText(t, cause)}</strong>
           {t("answer.says")}
-          {causeText(t, cause)}
+          {causeText(t, cause)} <NonfiniteMaker cause={cause} />
         </p>
         <SourceLine stack={cause.stack} />
         <AnswerNotes answer={answer} />

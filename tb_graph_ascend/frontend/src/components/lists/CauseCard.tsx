@@ -5,7 +5,6 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { Cause } from "../../api/types";
-import { scoreText } from "../../text/numbers";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
@@ -13,6 +12,7 @@ import { openPlace } from "../../state/actions";
 import { callText, causeScoreText, ledBackTo, placeText, ranksText } from "../../state/causes";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
+import { NonfiniteMaker } from "../answer/NonfiniteMaker";
 import { ReasonList } from "../parts/ReasonList";
 import { ScoreChip } from "../parts/ScoreChip";
 import { SourceLine } from "../parts/SourceLine";
@@ -23,7 +23,6 @@ export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
   const { data } = useDatabase();
   const current = useApp(({ selected }) => cause.places.some(({ node }) => node === selected));
   const { finding, module, place_count: places } = cause;
-  const introduced = introducedOf(cause);
   return (
     <li className={current ? "finding current" : "finding"}>
       <button
@@ -51,11 +50,11 @@ export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
                 : t("findings.place", { step: finding.step, rank: finding.rank })}
             </span>
           )}
-          {introduced !== null && <span>{t("findings.introduced", { score: scoreText(introduced) })}</span>}
         </span>
         <ReasonList reasons={finding.reasons} />
         <SourceLine stack={cause.stack} />
       </button>
+      <NonfiniteMaker cause={cause} />
       {places > 1 && <Places cause={cause} />}
       <OwnShare cause={cause} />
     </li>
@@ -92,10 +91,4 @@ function Places({ cause }: { cause: Cause }) {
       )}
     </div>
   );
-}
-
-/** What the node adds to the error of its inputs, where that is not its score once more. */
-function introducedOf({ finding: { score, introduced } }: Cause): number | null {
-  const telling = introduced !== null && introduced > 0;
-  return telling && scoreText(introduced) !== scoreText(score) ? introduced : null;
 }

@@ -17,11 +17,13 @@ interface Props {
   step: number;
 }
 
+const numberOf = (value: number | null): string => (value === null ? "–" : shortNumber(value));
+
 export function CellPanel({ run, kind, name, step }: Props) {
   const { t } = useTranslation();
   const named = useSeriesName();
-  const { statistic, set } = useTrends();
-  const { data } = useQuery(trendCellQuery(run, kind, name, step, statistic));
+  const { statistic, other, set } = useTrends();
+  const { data } = useQuery(trendCellQuery(run, kind, name, step, statistic, other));
   const title = t("trends.cell", { step, name: named([kind, name]) });
   const fields = Object.entries(data?.config ?? {}).map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`);
   const config = `{\n  ${fields.join(",\n  ")}\n}`;
@@ -30,9 +32,11 @@ export function CellPanel({ run, kind, name, step }: Props) {
       <h2>{title}</h2>
       {data && data.ranks.length > 0 && (
         <ul className="trend-ranks" aria-label={t("trends.ranks")}>
-          {data.ranks.map(({ rank, value, minority }) => (
+          {data.ranks.map(({ rank, value, minority, other: beside, octaves }) => (
             <li key={rank} className={minority ? "minority" : ""} title={minority ? t("trends.rankDiffers", { rank }) : undefined}>
-              <b>{rank}</b> {value === null ? "–" : shortNumber(value)}
+              <b>{rank}</b> {numberOf(value)}
+              {other !== null && ` / ${numberOf(beside)}`}
+              {octaves !== null && ` · ${t("trends.apart", { factor: octaves })}`}
             </li>
           ))}
         </ul>

@@ -1,0 +1,90 @@
+"""By what two values are told apart: a statistic, the elements, or these by their sketches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from builder.compare.comparison import Comparison
+from builder.compare.statistics import Statistics, error_parts
+from builder.reasons import Reason
+from msprobe_core.format import canonical_dtype, is_integer_dtype
+
+ErrorOf: TypeAlias = Literal["max", "min", "mean", "norm", "elements", "sketch"]
+
+_ROWS: tuple[ErrorOf, ...] = ("max", "min", "mean", "norm")
+# Which is named where several are as large: of a scaled tensor all of them are, but for rounding.
+_FIRST: tuple[ErrorOf, ...] = ("norm", "mean", "min", "max", "sketch")
+_ALIKE = 1e-5
+
+
+def named_part(parts: Mapping[ErrorOf, float], error: float | None) -> ErrorOf | None:
+    """Which part an error is; None where it is of something else."""
+    if not isinstance(error, int | float):
+        return None
+    alike = (
+        name
+        for name in _FIRST
+        if name in parts and math.isclose(parts[name], error, rel_tol=_ALIKE)
+    )
+    return next(alike, None)
+
+
+def statistics_parts(problem: Statistics, benchmark: Statistics) -> list[dict[ErrorOf, float]]:
+    """The parts of each pair's error that its statistics are; −1 where one does not count."""
+    columns = error_parts(problem, benchmark).T.tolist()
+    return [dict(zip(_ROWS, column, strict=True)) for column in columns]
+
+
+def told_by(comparison: Comparison, row: int) -> ErrorOf | None:
+    """Of what the error of a row is; None where it is of a dtype, a checksum, or set back."""
+    if row in comparison.tensors:
+        return "elements"
+    (parts,) = statistics_parts(*_sides(comparison, row))
+    if comparison.estimates is not None:
+        parts["sketch"] = float(comparison.estimates.error[row])
+    return named_part(parts, float(comparison.error[row]))
+
+
+def told_by_elements(comparison: Comparison, row: int) -> Reason | None:
+    """That elements alone show a difference, in words; None where nothing can be said of it.
+
+    The error is the one that tables have. That of integers, which are names or marks, is no
+    distance: of marks (bool) that were dumped whole those that differ are counted.
+    """
+    key, record = comparison.keys[row], comparison.records[0][row]
+    ours, theirs = _sides(comparison, row)
+    agree = bool(ours.recorded.any()) and np.array_equal(ours.recorded, theirs.recorded)
+    agree &= not (ours.nonfinite.any() or theirs.nonfinite.any())
+    if is_integer_dtype(record.dtype or ""):
+        counted = _differing_marks(comparison, row)
+        if counted is not None:
+            return {"code": "elements_count", "value": key, **counted}
+        return {"code": "statistics_agree", "value": key} if agree else None
+    error = float(comparison.error[row])
+    if not math.isfinite(error):
+        return None
+    code = "elements_differ" if agree and ours.recorded.all() else "elements_apart"
+    return {"code": code, "value": key, "error": error, "of": told_by(comparison, row)}
+
+
+def _differing_marks(comparison: Comparison, row: int) -> dict[str, int] | None:
+    """How many elements of a mask differ, and how many there are; None where it was not dumped."""
+    record, measures = comparison.records[0][row], comparison.tensors.get(row)
+    if measures is None or canonical_dtype(record.dtype or "") != "bool":
+        return None
+    size = math.prod(record.shape or ())
+    return {"count": round((1 - measures.one_thousandth) * size), "size": size}
+
+
+def _sides(comparison: Comparison, row: int) -> tuple[Statistics, Statistics]:
+    ours, theirs = (
+        Statistics(
+            side.table[:, row : row + 1], side.recorded[:, row : row + 1], side.size[row:][:1]
+        )
+        for side in comparison.statistics
+    )
+    return ours, theirs
