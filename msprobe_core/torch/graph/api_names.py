@@ -97,7 +97,7 @@ def _offset_in_code(at: Any) -> int:  # noqa: ANN401 - what translates a frame
     now = at.current_instruction
     alike = [each for each in instructions(at.f_code)[0] if each.opname == now.opname]
     if now.positions is not None:
-        alike = [each for each in alike if each.positions == now.positions]
+        alike = [each for each in alike if getattr(each, "positions", None) == now.positions]
         place = 0
     else:  # Python 3.10 has no positions: the first of a name stays the first, and so on
         before = at.instructions[: at.instructions.index(now)]
