@@ -209,46 +209,6 @@ class Checkpointed(nn.Module):
         return out
 
 
-class Broken(nn.Module):
-    """The user's own break parts it into two graphs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.a, self.act, self.b = nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 8)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.act(self.a(x))
-        torch._dynamo.graph_break()
-        out: Tensor = self.b(x * 2)
-        return out
-
-
-# Dynamo asks each of its inputs for a gradient, and torch warns of that.
-@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
-def test_a_graph_break_of_the_users_parts_no_entry(
-    record: Callable[..., PrecisionDebugger], tmp_path: Path
-) -> None:
-    torch.manual_seed(0)
-    base, x = Broken(), torch.randn(2, 8)
-    results = []
-    for name, settings in (("eager", {}), ("graph", {"capture": "graph"})):
-        model = copy.deepcopy(base)
-        debugger = record(name, "mix", **settings)
-        debugger.start(model=model)
-        run = torch.compile(model, backend="aot_eager") if settings else model
-        out = run(x)
-        out.sum().backward()
-        debugger.stop()
-        debugger.step()
-        debugger.close()
-        results.append([out.detach(), *(p.grad for p in model.parameters() if p.grad is not None)])
-    assert are_equal(*results)
-    (expected,), (found,) = (read_rank_dumps(tmp_path / name) for name in ("eager", "graph"))
-    assert found.head["capture"]["graphs"] == 2
-    assert sorted(found.names) == sorted(expected.names)
-    assert records(found) == records(expected)
-
-
 def test_an_output_that_is_overwritten_later_was_recorded_before(
     record: Callable[..., PrecisionDebugger], tmp_path: Path
 ) -> None:
