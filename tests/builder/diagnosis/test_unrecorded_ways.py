@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.builder.diagnosis import recorded_programs
@@ -111,3 +112,27 @@ def test_what_was_moved_unseen_keeps_its_norm_behind_a_larger_fault(tmp_path: Pa
     changes = {"early": half_as_much_again, "turn": partial(hooked, factor=1.2)}
     named = names(recorded_programs.found(tmp_path, Sliced, **changes))
     assert named == ["Tensor.__mul__.0.forward", "Torch.add.0.backward"]
+
+
+class _Loss(nn.Module):
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self.body, self.head, self.options = nn.Linear(16, 8), nn.Linear(8, 8), options
+        self.head.weight.data *= 0.01  # so that the loss hardly changes, but for its gradient
+
+    def forward(self, x: Tensor) -> Tensor:
+        labels = torch.arange(len(x)) % 8
+        logits = self.head(self.body(x.view(4, -1, 16)))
+        return F.cross_entropy(logits.view(-1, 8), labels, **self.options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"label_smoothing": 0.2}, {"ignore_index": 3}, {"reduction": "sum"}],
+    ids=lambda options: str(*options),
+)
+def test_the_gradient_of_a_loss_of_several_calls_is_that_of_the_changed_call(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    named = names(recorded_programs.found(tmp_path, _Loss, **options))
+    assert named == ["Functional.cross_entropy.0.forward"]
