@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from builder.reasons import sentence
 from tests.builder.diagnosis import recorded_programs
 from tests.builder.diagnosis.recorded_programs import Change, hooked, names, same
 
@@ -136,3 +137,23 @@ def test_the_gradient_of_a_loss_of_several_calls_is_that_of_the_changed_call(
 ) -> None:
     named = names(recorded_programs.found(tmp_path, _Loss, **options))
     assert named == ["Functional.cross_entropy.0.forward"]
+
+
+class _Gate(nn.Module):
+    def __init__(self, read: Change = torch.sigmoid) -> None:
+        super().__init__()
+        self.first, self.second, self.read = nn.Linear(16, 16), nn.Linear(16, 16), read
+
+    def forward(self, x: Tensor) -> Tensor:
+        value = self.first(x)
+        gate = torch.sigmoid(value)
+        chosen = gate if self.read is torch.sigmoid else value
+        return self.second(torch.mul(chosen, 1 - gate))
+
+
+def test_a_call_that_reads_what_another_call_made_says_both(tmp_path: Path) -> None:
+    (finding, *_) = recorded_programs.found(tmp_path, _Gate, read=same)
+    assert finding.name == "Torch.mul.0.forward"
+    said = sentence(finding.reasons[0])
+    assert "the problem run reads what Functional.linear.0.forward put out" in said
+    assert "the benchmark run what Torch.sigmoid.0.forward put out" in said

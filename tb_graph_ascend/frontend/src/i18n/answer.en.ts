@@ -44,6 +44,7 @@ export const answerEn = {
     missing_replaced: "other call",
     batch_differs: "other data",
     rows_differ: "other data",
+    rewired: "reads another value",
     optimizer: "optimizer",
   },
 };
