@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from builder.results.flow_cells import FlowIds
+from builder.results.flow_cells import FlowIds, PassageIds
 from builder.results.manual.patches import Patches
 from builder.results.records import (
     Across,
@@ -84,6 +84,9 @@ class Results(Protocol):
     def flows(self, step: int, rank: int) -> Sequence[FlowIds]:
         """What fed what on each side of a pair, problem first."""
 
+    def passages(self, step: int, rank: int) -> Sequence[PassageIds]:
+        """What flowed through calls without values on each side of a pair, problem first."""
+
     def beginnings(self, step: int, rank: int) -> dict[int, float | None]:
         """The nodes of a pair at which the file says that a difference begins, with their scores.
 
@@ -92,6 +95,12 @@ class Results(Protocol):
 
     def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
         """What nodes put out first, by their ids; nothing for those without."""
+
+    def seen(self, values: Sequence[int]) -> dict[int, FirstOutput]:
+        """What values are, by their ids."""
+
+    def without_values(self, ids: Sequence[int]) -> frozenset[int]:
+        """Which of these nodes are calls of which nothing but the name was recorded."""
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node, and what it fed, as far as the file tells."""

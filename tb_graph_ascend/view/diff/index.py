@@ -10,9 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from builder.results.certainty import names_beginnings
-from builder.results.node_words import NOTHING, Bools, Ints
+from builder.results.flow_cells import FlowIds, PassageIds
+from builder.results.node_words import NOTHING, Ints
 from builder.results.reading import Results
 from builder.results.side_nodes import SideNodes
+from tb_graph_ascend.view.diff.drawn import DrawnEdges, drawn_edges
 from tb_graph_ascend.view.diff.first_divergent import first_divergent
 from tb_graph_ascend.view.diff.folds import Runs, repeated
 from tb_graph_ascend.view.diff.led_back import led_back
@@ -26,7 +28,8 @@ from tb_graph_ascend.view.diff.way import off_the_way
 from tb_graph_ascend.view.diff.words import RowWords, words_of
 
 _MOST_LISTS = 8
-FlowReader = Callable[[], Sequence[tuple[Ints, Ints, Bools]]]
+FlowReader = Callable[[], Sequence[FlowIds]]
+PassageReader = Callable[[], Sequence[PassageIds]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class DiffIndex:
     read_flow: FlowReader
     threshold: float | None
     cause_scores: Mapping[int, float | None] = field(default_factory=dict)
+    read_passages: PassageReader = tuple
     _lists: OrderedDict[Wanted, OpenList] = field(default_factory=OrderedDict)
 
     @cached_property
@@ -80,6 +84,11 @@ class DiffIndex:
             consumers.append(stop[known])
             exact.append(sure[known])
         return Edges(*(np.concatenate(part) for part in (producers, consumers, exact)))
+
+    @cached_property
+    def drawn(self) -> DrawnEdges:
+        """What a graph shows: the flow, led through the calls that left no values."""
+        return drawn_edges(self.rows, self.read_flow(), self.read_passages())
 
     @cached_property
     def profile(self) -> Profile:
@@ -163,4 +172,12 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
         causes = results.beginnings(step, rank) if names_beginnings(results) else {}
     words = words_of(rows, list(causes), threshold)
     runs = repeated(rows, words)
-    return DiffIndex(rows, words, runs, lambda: results.flows(step, rank), threshold, causes)
+    return DiffIndex(
+        rows,
+        words,
+        runs,
+        lambda: results.flows(step, rank),
+        threshold,
+        causes,
+        lambda: results.passages(step, rank),
+    )
