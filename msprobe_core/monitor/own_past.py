@@ -93,8 +93,8 @@ class OwnPast:
         """Hold the values of a step against the past and let it take those that fit.
 
         `whole` are the values before anything was taken off. Out of bounds is who leaves the recent
-        values by `factor` times its noise and `least` octaves, and as a whole their median (high; what
-        one batch raised with all others may be among them) or all of them (low) by `least` octaves.
+        values by `factor` times its noise and `least` octaves; and, as a whole, by `least` octaves
+        all of them (low) or their median (high: one batch may have raised some of them, too).
         """
         off, moved = _beyond(octaves, self._recent), _beyond(whole, self._whole)
         limit = np.fmax(least, factor * np.fmax(self._noise, LEAST_NOISE))
