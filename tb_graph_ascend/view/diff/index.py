@@ -12,6 +12,7 @@ import numpy as np
 from builder.results.certainty import names_beginnings
 from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.reading import Results
+from builder.results.received import Received
 from builder.results.side_nodes import SideNodes
 from tb_graph_ascend.view.diff.first_divergent import first_divergent
 from tb_graph_ascend.view.diff.folds import Runs, repeated
@@ -64,6 +65,7 @@ class DiffIndex:
     read_flow: FlowReader
     threshold: float | None
     cause_scores: Mapping[int, float | None] = field(default_factory=dict)
+    read_received: Callable[[], Sequence[Received]] = tuple
     _lists: OrderedDict[Wanted, OpenList] = field(default_factory=OrderedDict)
 
     @cached_property
@@ -80,6 +82,11 @@ class DiffIndex:
             consumers.append(stop[known])
             exact.append(sure[known])
         return Edges(*(np.concatenate(part) for part in (producers, consumers, exact)))
+
+    @cached_property
+    def received(self) -> Sequence[Received]:
+        """By which calls a difference came in from another rank, in execution order."""
+        return self.read_received() if self.threshold is not None else ()
 
     @cached_property
     def profile(self) -> Profile:
@@ -163,4 +170,12 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
         causes = results.beginnings(step, rank) if names_beginnings(results) else {}
     words = words_of(rows, list(causes), threshold)
     runs = repeated(rows, words)
-    return DiffIndex(rows, words, runs, lambda: results.flows(step, rank), threshold, causes)
+    return DiffIndex(
+        rows,
+        words,
+        runs,
+        lambda: results.flows(step, rank),
+        threshold,
+        causes,
+        lambda: results.received(step, rank),
+    )
