@@ -62,7 +62,7 @@ export function ledBackTo(
 
 /** Of calls that one run alone makes those that no cause names: by kind, for a cause names the first of many alike. */
 export function unnamedCalls(causes: readonly Cause[], alone: readonly Node[]): Node[] {
-  const facts = causes.flatMap(({ finding: { node, reasons } }) => [node.name, ...reasons.flatMap(({ names, instead }) => [names, instead])]);
+  const facts = causes.flatMap(({ finding: { reasons } }) => reasons.flatMap(({ names, instead }) => [names, instead]));
   const named = new Set(facts.flatMap((names) => (typeof names === "string" ? names.split(", ") : [])).map(kindOfCall));
   return alone.filter(({ name }) => !named.has(kindOfCall(name)));
 }

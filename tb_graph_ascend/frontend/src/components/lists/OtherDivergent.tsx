@@ -21,7 +21,7 @@ export function OtherDivergent({ first }: { first: Cause | undefined }) {
     <section className="not-compared">
       <h3>{t("notes.divergentHere")}</h3>
       {causes.length > 0 ? <p>{t("notes.untraced")}</p> : <FromElsewhere shares={shares} first={first} />}
-      <LedBack cause={null} text={t("notes.others", { count, divergent })} />
+      <LedBack cause={null} text={causes.length > 0 ? t("notes.others", { count, divergent }) : t("notes.allHere", { count })} />
     </section>
   );
 }
