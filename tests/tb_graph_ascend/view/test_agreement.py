@@ -171,6 +171,9 @@ def _one_number_for_one_fact(database: Results, finding: Finding) -> None:
         ".".join(part for part in (value.role, value.path) if part): value
         for value in database.details(finding.node.id).values
     }
+    codes = {reason["code"] for reason in finding.reasons}
+    # Who makes NaN of finite inputs names no other maker of the first one.
+    assert not {"nonfinite_made", "nonfinite_follows"} <= codes
     for reason in finding.reasons:
         value = table.get(str(reason.get("value")))
         number = reason.get("apart", reason.get("error"))

@@ -39,10 +39,10 @@ export function useHandOn() {
   return { copyLink, saveSlide };
 }
 
-/** A result file's name without its endings, with its folder, to name what is made of it. */
+/** A result file's name without its endings, with its folder where that says more, to name what is made of it. */
 export function stemOf(path: string): string {
-  const parts = path.split(/[\\/]/).filter(Boolean).slice(-2);
-  return parts.length > 0 ? parts.join("-").replace(/\.vis\.db$/, "") : "graph";
+  const [name = "graph", folder] = path.replace(/\.vis\.db$/, "").split(/[\\/]/).filter(Boolean).reverse();
+  return folder === undefined || name.startsWith(folder) ? name : `${folder}-${name}`;
 }
 
 /** What names a file further that is of one step and rank, or of all steps of a rank. */
