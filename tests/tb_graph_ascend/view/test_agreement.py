@@ -132,7 +132,7 @@ def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffI
 
 
 def _came_in(database: Results, shares: DivergentShares, pair: Pair) -> None:
-    """What a rank got from another one is what its own part does not explain, and that one's does."""
+    """What a rank got from another its own part does not explain, and that one's does."""
     if shares.came is None:
         return
     here, there = database.node(shares.came.node), database.node(shares.came.peer_node)

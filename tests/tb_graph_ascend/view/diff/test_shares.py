@@ -1,4 +1,4 @@
-"""A rank that another one feeds says from which rank, through which call, and how much runs before."""
+"""A rank that another one feeds says from which, through which call, and how much runs before."""
 
 from __future__ import annotations
 
