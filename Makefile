@@ -134,7 +134,7 @@ e2e: venv build | $(CHROMIUM)  ## the journeys of a person in a real browser
 	CHROMIUM=$(CHROMIUM) npm run --silent e2e
 
 contract: venv  ## SGLang, vLLM-Ascend, verl, transformers, Lightning (installs the last two); PEER=… for its readers
-	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations]'
+	$(BIN)/pip install --quiet --editable '.[dump,dev,integrations,parquet]'
 	$(BIN)/pytest --quiet tests/contract
 
 cluster: venv  ## units over Ray, a bucket and the files for schedulers; installs 600 MB for that

@@ -68,9 +68,9 @@ def flow_of(tree: Tree, columns: Columns, forms: list[Form]) -> Flow:
     role = np.array([_role(form) for form in forms], dtype=np.int64)[columns.forms]
     known = Fingerprints(tree, columns, forms)
     prints = np.array(known.numbers[:-1], dtype=np.int64)
-    owner, begin = _owners(tree), _begins(tree)
+    owner, begin = owners_of(tree), begins_of(tree)
     made = np.flatnonzero((role == _MADE) & (prints != NO_PRINT))
-    values = _Values(prints, owner, begin, _without_wrappers(made, prints, owner, begin))
+    values = _Values(prints, owner, begin, innermost(made, prints, owner, begin))
     read = np.flatnonzero(role == _READ)
     output = _latest_before(values, read)
     producer = np.where(output == NOWHERE, NOWHERE, owner[output])
@@ -108,7 +108,7 @@ def _role(form: Form) -> int:
     return _MADE if form.key.startswith("output") else _NEITHER
 
 
-def _owners(tree: Tree) -> Ints:
+def owners_of(tree: Tree) -> Ints:
     """The execution order of the node that each value belongs to."""
     owner = np.zeros(len(tree.dump.values.records), dtype=np.int64)
     for node in tree.in_order:
@@ -117,7 +117,7 @@ def _owners(tree: Tree) -> Ints:
     return owner
 
 
-def _begins(tree: Tree) -> Ints:
+def begins_of(tree: Tree) -> Ints:
     """The execution order of the first node that each node began after; post-order makes it so."""
     sizes = np.ones(len(tree.in_order), dtype=np.int64)
     for node in tree.in_order:
@@ -133,7 +133,7 @@ def _entry_above(node: TreeNode) -> TreeNode | None:
     return above.parent if above is not None and above.kind == "collection" else above
 
 
-def _without_wrappers(made: Ints, prints: Ints, owner: Ints, begin: Ints) -> Ints:
+def innermost(made: Ints, prints: Ints, owner: Ints, begin: Ints) -> Ints:
     """Values put out, by fingerprint and order; a module does not hide the call inside it."""
     made = made[np.lexsort((owner[made], prints[made]))]
     same = np.append(False, prints[made][1:] == prints[made][:-1])

@@ -25,7 +25,7 @@ from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
 from builder.match.manual_file import MappedPair
 from builder.results.across import find_everywhere
-from builder.results.flow_cells import NO_FLOW, FlowIds
+from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
 from builder.results.flow_links import flow_of
 from builder.results.manual.patches import NodeSource, Patches
 from builder.results.received import Received, received
@@ -51,6 +51,13 @@ from builder.results.schema import (
     node,
     value,
 )
+from builder.results.shown_values import (
+    LARGEST,
+    MOST_PARAMETERS,
+    first_outputs,
+    seen_values,
+    without_values,
+)
 from builder.results.side_nodes import SideNodes
 from builder.results.stored_file import StoredFile
 from builder.results.stored_rows import (
@@ -66,19 +73,13 @@ from builder.results.stored_rows import (
     with_measures,
 )
 from builder.results.trace import Trace, trace
-from builder.results.value_measures import measure_of
 from builder.results.value_pairs import pair_up, shape_of
-from builder.results.whole_pairs import read_flows, read_sides
+from builder.results.whole_pairs import read_flows, read_passages, read_sides
 
 SIDES: tuple[Side, Side] = ("problem", "benchmark")
 # In the order of the record's fields.
 _FIELDS = Node.__struct_fields__
 _NODE_COLUMNS = tuple("exec_order" if f == "order" else f for f in _FIELDS if f != "side")
-
-
-# SQLite before 3.32 takes no more in one statement.
-_MOST_PARAMETERS = 900
-_LARGEST = 2**63 - 1  # of SQLite; a request may ask for more
 
 
 class ResultDatabase:
@@ -188,7 +189,7 @@ class ResultDatabase:
 
     def nodes_by_id(self, ids: Iterable[int]) -> list[Node]:
         """The nodes with these ids in the order given; unknown ones are left out."""
-        wanted = [id_ for id_ in ids if id_ <= _LARGEST]
+        wanted = [id_ for id_ in ids if id_ <= LARGEST]
         by_id = self._found(self.engine, wanted)  # an index has those that it names
         for engine, part in self._stored.by_volume([i for i in wanted if i not in by_id]):
             by_id |= self._found(engine, part)
@@ -196,18 +197,18 @@ class ResultDatabase:
 
     def _found(self, engine: Engine, wanted: Sequence[int]) -> dict[int, Node]:
         by_id: dict[int, Node] = {}
-        for start in range(0, len(wanted), _MOST_PARAMETERS):
-            part = wanted[start : start + _MOST_PARAMETERS]
+        for start in range(0, len(wanted), MOST_PARAMETERS):
+            part = wanted[start : start + MOST_PARAMETERS]
             by_id |= {n.id: n for n in self._select(engine, node.c.id.in_(part))}
         return by_id
 
     def names_by_id(self, ids: Iterable[int]) -> dict[int, str]:
         """The names of nodes alone, by their ids; unknown ones are left out."""
         names: dict[int, str] = {}
-        for engine, part in self._stored.by_volume([id_ for id_ in ids if id_ <= _LARGEST]):
+        for engine, part in self._stored.by_volume([id_ for id_ in ids if id_ <= LARGEST]):
             with engine.connect() as connection:
-                for start in range(0, len(part), _MOST_PARAMETERS):
-                    wanted = node.c.id.in_(part[start : start + _MOST_PARAMETERS])
+                for start in range(0, len(part), MOST_PARAMETERS):
+                    wanted = node.c.id.in_(part[start : start + MOST_PARAMETERS])
                     rows = connection.execute(select(node.c.id, node.c.name).where(wanted))
                     names |= {row.id: row.name for row in rows}
         return names
@@ -226,7 +227,7 @@ class ResultDatabase:
         above = node.c.id == step.c.parent, node.c.id < step.c.id
         step = step.union_all(select(node.c.id, node.c.parent).where(*above))
         ids = node.c.id.in_(select(step.c.id))
-        known = id_ <= _LARGEST
+        known = id_ <= LARGEST
         nodes = self._select(self.engine_at(id_), ids, order=[node.c.id]) if known else []
         if not nodes:
             raise UnknownNodeError(f"{self.file.name} has no node {id_}")
@@ -264,23 +265,22 @@ class ResultDatabase:
 
     def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
         """What nodes put out first; asked for a window of rows, not for a pair."""
-        columns = value.c.node, value.c.shape, value.c.dtype, value.c.norm
-        found: dict[int, FirstOutput] = {}
-        for engine, part in self._stored.by_volume([id_ for id_ in ids if id_ <= _LARGEST]):
-            wanted = value.c.node.in_(part[:_MOST_PARAMETERS]), value.c.role == "output"
-            with engine.connect() as connection:
-                rows = connection.execute(select(*columns).where(*wanted).order_by(value.c.id))
-                for row in rows:
-                    output = FirstOutput(shape_of(row.shape), row.dtype, measure_of(row.norm))
-                    found.setdefault(row.node, output)
-        return found
+        return first_outputs(self._stored, ids)
+
+    def seen(self, values: Sequence[int]) -> dict[int, FirstOutput]:
+        """What values are, by their ids; asked for what one picture shows."""
+        return seen_values(self._stored, values)
+
+    def without_values(self, ids: Sequence[int]) -> frozenset[int]:
+        """Which of these nodes are calls of which nothing but the name was recorded."""
+        return without_values(self._stored, ids)
 
     def parameter_shapes(self, ids: Sequence[int]) -> dict[int, tuple[tuple[int, ...], ...]]:
         """The shapes of the parameters that modules have themselves, sorted; none left out."""
         found: dict[int, list[tuple[int, ...]]] = {}
         for engine, part in self._stored.by_volume(ids):
-            for start in range(0, len(part), _MOST_PARAMETERS):
-                own = value.c.node.in_(part[start : start + _MOST_PARAMETERS])
+            for start in range(0, len(part), MOST_PARAMETERS):
+                own = value.c.node.in_(part[start : start + MOST_PARAMETERS])
                 query = select(value.c.node, value.c.shape).where(own, value.c.role == "parameters")
                 with engine.connect() as connection:
                     for row in connection.execute(query):
@@ -358,8 +358,15 @@ class ResultDatabase:
 
     def received(self, step: int, rank: int) -> list[Received]:
         """By which calls a difference came into a step and rank from another rank."""
-        side = self.side_nodes(step, rank)[0]
-        return received(self.engine, side, self.threshold, self.nodes_by_id)
+        return received(self, self.side_nodes(step, rank)[0])
+
+    def passages(self, step: int, rank: int) -> list[PassageIds]:
+        """What flowed through calls without values; nothing in files of earlier releases."""
+        sides = self.side_nodes(step, rank)
+        if not self._stored.has_passages:
+            return [NO_PASSAGES for _ in sides]
+        ids = next((int(side.id.max()) for side in sides if len(side)), 0)
+        return read_passages(self.engine_at(ids), sides)
 
     def _pair_rows(self, step: int, rank: int) -> list[Row[Any]]:
         rows = self._stored.pairs.get((step, rank))

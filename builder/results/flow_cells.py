@@ -3,39 +3,74 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import msgspec
 import numpy as np
 
-from builder.results.node_words import Bools, Ints
+from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.opening import limit_time
 
 FlowIds: TypeAlias = tuple[Ints, Ints, Bools]
 """The ids of producers and consumers, and whether the dump says so."""
 
+PassageIds: TypeAlias = tuple[Ints, Ints, Bools, Ints, Ints]
+"""The ids of producers and consumers, whether numbers tell it, of whom an edge to the same consumer
+is needless, and the id of the value that was read; NOTHING where there is none.
+"""
+
 NO_FLOW: FlowIds = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool))
+NO_PASSAGES: PassageIds = (*NO_FLOW, np.zeros(0, np.int64), np.zeros(0, np.int64))
 # Edges of this many nodes stay below the longest row that is read.
 _CHUNK = 8_192
 _MOST_NODES = 20_000_000
 _integers = msgspec.json.Decoder(list[int]).decode
-_COLUMNS = ("producer", "consumer", "exact")
-_GATHERED = "SELECT " + ", ".join(f"group_concat({name})" for name in _COLUMNS) + " FROM flow"
+_FLOW = ("flow", ("producer", "consumer", "exact"))
+_PASSAGE = (
+    "passage",
+    (
+        "producer",
+        "consumer",
+        "told",
+        f"coalesce(instead, {NOTHING})",
+        f"coalesce(value, {NOTHING})",
+    ),
+)
 
 
 def read_flow(cursor: sqlite3.Cursor, first: int, last: int) -> FlowIds:
     """The edges that end in nodes between two ids; cells that are no integers end them all."""
-    columns: list[list[int]] = [[], [], []]
+    columns = _read(cursor, *_FLOW, first, last)
+    if columns is None:
+        return NO_FLOW
+    producer, consumer, exact = columns
+    return producer, consumer, exact > 0
+
+
+def read_passage_cells(cursor: sqlite3.Cursor, first: int, last: int) -> PassageIds:
+    """The passages that end in nodes between two ids; cells that are no integers end them all."""
+    columns = _read(cursor, *_PASSAGE, first, last)
+    if columns is None:
+        return NO_PASSAGES
+    producer, consumer, told, instead, value = columns
+    return producer, consumer, told > 0, instead, value
+
+
+def _read(
+    cursor: sqlite3.Cursor, table: str, names: Sequence[str], first: int, last: int
+) -> list[Ints] | None:
+    gathered = f"SELECT {', '.join(f'group_concat({name})' for name in names)} FROM {table}"
+    columns: list[list[int]] = [[] for _ in names]
     for start in range(first, min(last, first + _MOST_NODES) + 1, _CHUNK):
         limit_time(cursor.connection)
         window = (start, min(start + _CHUNK - 1, last))
-        texts = cursor.execute(f"{_GATHERED} WHERE consumer BETWEEN ? AND ?", window).fetchone()
+        texts = cursor.execute(f"{gathered} WHERE consumer BETWEEN ? AND ?", window).fetchone()
         try:
             cells = [_integers(f"[{text}]") for text in texts if text is not None]
         except msgspec.DecodeError:
-            return NO_FLOW
+            return None
         if len({len(column) for column in cells}) == 1 and len(cells) == len(columns):
             for known, column in zip(columns, cells, strict=True):
                 known.extend(column)
-    producer, consumer, exact = (np.array(column, dtype=np.int64) for column in columns)
-    return producer, consumer, exact > 0
+    return [np.array(column, dtype=np.int64) for column in columns]

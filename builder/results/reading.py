@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from builder.results.flow_cells import FlowIds
+from builder.results.flow_cells import FlowIds, PassageIds
 from builder.results.manual.patches import Patches
 from builder.results.received import Received
 from builder.results.records import (
@@ -88,6 +88,9 @@ class Results(Protocol):
     def received(self, step: int, rank: int) -> Sequence[Received]:
         """By which calls a difference came into a step and rank from another rank."""
 
+    def passages(self, step: int, rank: int) -> Sequence[PassageIds]:
+        """What flowed through calls without values on each side of a pair, problem first."""
+
     def beginnings(self, step: int, rank: int) -> dict[int, float | None]:
         """The nodes of a pair at which the file says that a difference begins, with their scores.
 
@@ -96,6 +99,12 @@ class Results(Protocol):
 
     def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
         """What nodes put out first, by their ids; nothing for those without."""
+
+    def seen(self, values: Sequence[int]) -> dict[int, FirstOutput]:
+        """What values are, by their ids."""
+
+    def without_values(self, ids: Sequence[int]) -> frozenset[int]:
+        """Which of these nodes are calls of which nothing but the name was recorded."""
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node, and what it fed, as far as the file tells."""

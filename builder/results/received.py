@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -22,23 +23,34 @@ class Received(msgspec.Struct, frozen=True, gc=False):
     peer_name: str
 
 
-def received(
-    engine: Engine,
-    side: SideNodes,
-    threshold: float,
-    nodes_by_id: Callable[[Iterable[int]], list[Node]],
-) -> list[Received]:
+class _Opened(Protocol):
+    """What is asked of the file."""
+
+    @property
+    def engine(self) -> Engine:
+        """The connections to it."""
+
+    @property
+    def threshold(self) -> float:
+        """The score above which a value diverges."""
+
+    def nodes_by_id(self, ids: Iterable[int]) -> list[Node]:
+        """The nodes with these ids."""
+
+
+def received(file: _Opened, side: SideNodes) -> list[Received]:
     """The calls by which a difference came in, in execution order, each with its worst peer."""
     if not len(side):
         return []
+    threshold = file.threshold
     came = (side.score > threshold) & ~(side.input_score > threshold)
     order = {int(side.id[at]): int(side.order[at]) for at in np.flatnonzero(came).tolist()}
     query = select(communication.c.node, communication.c.peer_rank, communication.c.peer_node)
     first, last = int(side.id.min()), int(side.id.max())
-    with engine.connect() as connection:
+    with file.engine.connect() as connection:
         links = connection.execute(query.where(communication.c.node.between(first, last))).all()
     known = [link for link in links if link.node in order and link.peer_node is not None]
-    peers = {node.id: node for node in nodes_by_id({link.peer_node for link in known})}
+    peers = {node.id: node for node in file.nodes_by_id({link.peer_node for link in known})}
     worst: dict[int, tuple[float, Received]] = {}
     for link in known:
         peer = peers.get(link.peer_node)

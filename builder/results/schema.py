@@ -21,6 +21,7 @@ __all__ = [
     "meta",
     "metadata",
     "node",
+    "passage",
     "record",
     "shard",
     "stack",
@@ -55,7 +56,7 @@ def _table(spec: TableSpec) -> Table:
     return Table(spec.name, metadata, *columns)
 
 
-meta, graph, node, form, record, stack, communication, finding, flow, layout, shard = map(
+meta, graph, node, form, record, stack, communication, finding, flow, passage, layout, shard = map(
     _table, TABLES
 )
 

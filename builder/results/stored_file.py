@@ -118,6 +118,10 @@ class StoredFile:
         return inspect(self.engine).has_table("flow")
 
     @cached_property
+    def has_passages(self) -> bool:
+        return inspect(self.engine).has_table("passage")
+
+    @cached_property
     def manual_pairs(self) -> tuple[MappedPair, ...]:
         try:
             return tuple(_decode_pairs(self.meta.get("manual_pairs", "[]")))

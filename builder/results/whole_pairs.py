@@ -13,7 +13,14 @@ from typing import cast
 
 from sqlalchemy import Engine
 
-from builder.results.flow_cells import NO_FLOW, FlowIds, read_flow
+from builder.results.flow_cells import (
+    NO_FLOW,
+    NO_PASSAGES,
+    FlowIds,
+    PassageIds,
+    read_flow,
+    read_passage_cells,
+)
 from builder.results.side_cells import read_cells
 from builder.results.side_nodes import SideNodes, from_cells
 
@@ -37,6 +44,17 @@ def read_flows(engine: Engine, sides: Sequence[SideNodes]) -> list[FlowIds]:
     with _cursor(engine) as cursor:
         return [
             read_flow(cursor, int(side.id.min()), int(side.id.max())) if len(side) else NO_FLOW
+            for side in sides
+        ]
+
+
+def read_passages(engine: Engine, sides: Sequence[SideNodes]) -> list[PassageIds]:
+    """What flowed through calls without values among the nodes of each side."""
+    with _cursor(engine) as cursor:
+        return [
+            read_passage_cells(cursor, int(side.id.min()), int(side.id.max()))
+            if len(side)
+            else NO_PASSAGES
             for side in sides
         ]
 

@@ -45,10 +45,13 @@ _FEWEST_BEFORE = 4
 """Targets of a step that are enough for a median; the first ones are held against the last step."""
 
 
-def moved_alone(keys: Sequence[Key], a: Floats, b: Floats) -> Mask:
-    """[step][target] of two runs: where one moved as no storm moves it."""
+def moved_alone(keys: Sequence[Key], a: Floats, b: Floats, shares: Floats | None = None) -> Mask:
+    """[step][target] of two runs: where one moved as no storm moves it.
+
+    `shares` are those of their usual size that values have, 1 where none are given.
+    """
     with np.errstate(all="ignore"):
-        ratio = np.log2(np.abs(a)) - np.log2(np.abs(b))
+        ratio = (np.log2(np.abs(a)) - np.log2(np.abs(b))) * (1.0 if shares is None else shares)
     ratio[~np.isfinite(ratio)] = np.nan
     moves = np.full_like(ratio, np.nan)
     moves[1:] = np.abs(np.diff(ratio, axis=0))

@@ -21,6 +21,7 @@ from builder.series.pieces import Steps, Values
 from builder.series.run import Key, TrendRun
 
 Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 _OUTPUTS = frozenset({"actv", "actv_grad"})
 _A_WHILE = 64
 """Steps; those that the usual noise is measured over."""
@@ -30,21 +31,23 @@ _A_WHILE = 64
 class Rerouted:
     """[step][target]: `aside` cannot be compared; `kept` is noise, but what is left of it counts as
     noise of the steps that follow; `unsure` may be of other tokens: one step proves nothing.
+    `apart` is log2 of root mean squares of one run by the other's for outputs of experts, else NaN.
     """
 
     aside: Mask
     kept: Mask
     unsure: Mask
+    apart: Floats
 
     @classmethod
     def nowhere(cls, steps: int, targets: int) -> Rerouted:
         """All were computed of the same tokens."""
         aside, kept, unsure = (np.zeros((steps, targets), dtype=bool) for _ in range(3))
-        return cls(aside, kept, unsure)
+        return cls(aside, kept, unsure, np.full((steps, targets), np.nan))
 
     def __getitem__(self, rows: slice) -> Rerouted:
         """Those of some steps."""
-        return Rerouted(self.aside[rows], self.kept[rows], self.unsure[rows])
+        return Rerouted(self.aside[rows], self.kept[rows], self.unsure[rows], self.apart[rows])
 
 
 def rerouted(problem: TrendRun, benchmark: TrendRun, keys: Sequence[Key], steps: Steps) -> Rerouted:
@@ -55,12 +58,14 @@ def rerouted(problem: TrendRun, benchmark: TrendRun, keys: Sequence[Key], steps:
         return found
     chosen = [keys[i] for i in outputs]
     mine, theirs = (run.values_at(steps, chosen, "size") for run in (problem, benchmark))
+    of_experts = np.zeros(len(chosen), dtype=bool)
     other = (mine != theirs) & np.isfinite(mine) & np.isfinite(theirs)
     other &= ~other[:, :1]
     found.aside[:, outputs] = other
     for module, changed in _around(chosen, other).items():
         lately = _lately(changed)
         experts = _routed(chosen, mine, module) | _routed(chosen, theirs, module)
+        of_experts |= experts
         columns = np.asarray(outputs)[experts]
         found.aside[:, columns] |= changed[:, None]
         found.unsure[:, columns] |= lately[:, None]
@@ -69,7 +74,22 @@ def rerouted(problem: TrendRun, benchmark: TrendRun, keys: Sequence[Key], steps:
             if key[0] not in _OUTPUTS and owner is not None and _is_inside(owner, module):
                 (found.aside if key[0] == "grad" else found.kept)[:, column] |= changed
                 found.unsure[:, column] |= lately
+    for place in np.flatnonzero(of_experts).tolist():
+        key = chosen[place]
+        if key[0] == "actv":
+            one, two = (run.values_at(steps, [key])[:, 0] for run in (problem, benchmark))
+            found.apart[:, outputs[place]] = _apart(one, two, mine[:, place], theirs[:, place])
     return found
+
+
+def _apart(one: Values, other: Values, size: Values, other_size: Values) -> Floats:
+    """log2 of one root mean square by the other; NaN where one was not measured."""
+    with np.errstate(all="ignore"):
+        squares = (one.astype(np.float64) ** 2 / size) / (
+            other.astype(np.float64) ** 2 / other_size
+        )
+        found: Floats = np.log2(squares) / 2
+    return np.where(np.isfinite(found), found, np.nan)
 
 
 def _around(outputs: Sequence[Key], other: Mask) -> dict[str, Mask]:

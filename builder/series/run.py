@@ -25,6 +25,7 @@ from msprobe_core.format.series import (
 )
 
 Key = tuple[str, str]
+_NAMED = 10
 _ENOUGH = 0.75
 """A coarse level is taken when it fills so much of the columns asked for."""
 
@@ -208,6 +209,11 @@ def _facts(path: Path) -> Mapping[str, Any]:
     hint = "give the folder that Trends(…) was given; it holds run.json"
     try:
         facts = json.loads((path / RUN_FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        below = [each.parent.name for each in sorted(path.glob(f"*/{RUN_FILE}"))]
+        if below:
+            hint = f"give one of those in it: {', '.join(below[:_NAMED])}"
+        raise TrendError(f"{path}: no trends are here", hint) from error
     except (OSError, ValueError) as error:
         raise TrendError(f"{path}: no trends are here ({error})", hint) from error
     if not isinstance(facts, dict) or facts.get("format") != "trends":

@@ -15,9 +15,10 @@ from types import TracebackType
 from builder.compare.columns import Columns, columns_of
 from builder.dump.forms import Forms
 from builder.flow.feeding import Flow, flow_of
+from builder.flow.passages import Passages, passages_of
 from builder.processes.second_process import CAN_FORK, beside
 from builder.work.pair import ComparedPair
-from builder.write.flow_rows import flow_columns
+from builder.write.flow_rows import flow_columns, passage_columns
 from builder.write.node_rows import Full, Sparse, node_columns
 from builder.write.placement import Placed, count_nodes, place_pair
 from builder.write.result_writer import Database, insert_columns, insert_rows
@@ -68,7 +69,11 @@ class EarlyStore:
             database = Database(self._database.final)
             _write_values(database, pair, forms, columns, self._first)
             _write_benchmark(database, pair, *self.places)
-            _write_flow(database, self.places, _flows(pair, forms, columns))
+            flows = _flows(pair, forms, columns)
+            listed = forms.listed()
+            sides = zip(flows, columns, strict=True)
+            passages = [passages_of(flow, own, listed) for flow, own in sides]
+            _write_flow(database, self.places, flows, passages)
             database.close()
 
         many = self._beside and values >= _MANY
@@ -136,12 +141,16 @@ def _write_flow(
     database: Database,
     places: tuple[Placed, Placed | None],
     flows: Sequence[Flow],
+    passages: Sequence[Passages],
 ) -> None:
     placed = [side for side in places if side is not None]
     tables = [flow_columns(side, own) for side, own in zip(placed, flows, strict=True)]
+    beside = [passage_columns(side, own) for side, own in zip(placed, passages, strict=True)]
     with database.transaction() as connection:
         for full, sparse in tables:
             insert_columns(connection, "flow", full, sparse)
+        for full, sparse in beside:
+            insert_columns(connection, "passage", full, sparse)
 
 
 def _write_benchmark(

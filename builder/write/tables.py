@@ -178,6 +178,18 @@ FLOW = TableSpec(
     ),
 )
 
+# What flowed through calls that left no values, by nodes. Files of earlier releases lack it.
+PASSAGE = TableSpec(
+    "passage",
+    (
+        "consumer INTEGER NOT NULL",
+        "producer INTEGER NOT NULL",
+        "told INTEGER NOT NULL",  # 1 where numbers tell it, 0 where shape and order do
+        "instead INTEGER",  # whose edge to the same consumer this one makes needless
+        "value INTEGER",  # the record that the consumer read; null where it has left none
+    ),
+)
+
 # How a value that was joined lies over the ranks, one row a side and axis, innermost axis first.
 LAYOUT = TableSpec(
     "layout",
@@ -212,7 +224,20 @@ SHARD = TableSpec(
     ),
 )
 
-TABLES = (META, GRAPH, NODE, FORM, RECORD, STACK, COMMUNICATION, FINDING, FLOW, LAYOUT, SHARD)
+TABLES = (
+    META,
+    GRAPH,
+    NODE,
+    FORM,
+    RECORD,
+    STACK,
+    COMMUNICATION,
+    FINDING,
+    FLOW,
+    PASSAGE,
+    LAYOUT,
+    SHARD,
+)
 
 # Of an index alone: the files beside it that have the nodes and values of its graphs.
 VOLUME = TableSpec(
@@ -237,12 +262,16 @@ IDS: dict[str, dict[str, str]] = {
     "record": {"id": "record", "form": "form", "partner": "record"},
     "stack": {"id": "stack"},
     "flow": {"value": "record", "consumer": "node", "producer": "node", "output": "record"},
+    "passage": {
+        **dict.fromkeys(("consumer", "producer", "instead"), "node"),
+        "value": "record",
+    },
     "layout": {"value": "record"},
     "shard": {"value": "record"},
 }
 
 # What files of this version may lack because they are older; readers find it empty there.
-LATER_TABLES = (FLOW, LAYOUT, SHARD)
+LATER_TABLES = (FLOW, PASSAGE, LAYOUT, SHARD)
 LATER: dict[str, tuple[str, ...]] = {
     "record": ("sketch", "unwritten"),
     "finding": ("places",),
@@ -270,6 +299,7 @@ INDEXES = (
     "CREATE INDEX communication_node ON communication (node)",
     "CREATE INDEX flow_consumer ON flow (consumer)",
     "CREATE INDEX flow_producer ON flow (producer)",
+    "CREATE INDEX passage_consumer ON passage (consumer)",
     "CREATE INDEX layout_value ON layout (value)",
     "CREATE INDEX shard_value ON shard (value)",
 )

@@ -60,7 +60,7 @@ class PrecisionDebuggerCallback(TrainerCallback):  # type: ignore[misc]
 class TrendsCallback(TrainerCallback):  # type: ignore[misc]
     """Follows a training into a folder; further arguments are those of `Trends`.
 
-    The loss is the one that the model hands out with its output, averaged over micro-batches.
+    The loss is the one that the model hands out with its output, of all micro-batches of a step.
     """
 
     def __init__(self, directory: str | Path, **settings: Any) -> None:  # noqa: ANN401

@@ -38,6 +38,10 @@ KINDS = (
 )
 """In the order in which a step makes them: what comes first may be the cause of what follows."""
 
+LEAST_UPDATE = 2.0**-24
+"""Of its weight: half the spacing of float32. A smaller update changes some elements by their last
+bit and leaves the others; how many is chance, so that it counts as none."""
+
 SEGMENT = 256
 """Records of a segment: 2,000 targets make 16 MB, which one thread turns in less than 0.1 s."""
 LEVELS = (8, 64)

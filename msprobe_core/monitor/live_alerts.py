@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from msprobe_core.format.alerts import Alert
-from msprobe_core.format.series import STATISTICS, TrendTarget
+from msprobe_core.format.series import LEAST_UPDATE, STATISTICS, TrendTarget
 from msprobe_core.monitor.own_past import (
     NEW_LEVEL,
     RECENT,
@@ -55,9 +55,10 @@ _LASTING = _LOW_STEPS = _ZERO_STEPS = 3
 """A value may fall for a good reason, once, and one batch may raise gradients; not for long. The
 largest single leap of a gradient against the others in sixteen sound trainings (12,400 steps of
 `tests/trend_cases`, two seeds) was 2.1 octaves, of the second moment of an expert 3.1."""
-_ONE_SAMPLE = 3.0
-"""Octaves. One sample of a batch of eight that is as wrong as all were at first gives an eighth of
-the loss of then. Where most are learnt, that is a hundred times the usual, and no fault."""
+_ONE_SAMPLE = 2.0
+"""Octaves. One sample of a batch of eight that is twice as wrong as all were at first (a classifier
+that is sure of a wrong class: three times, in `tests/trend_cases/unseen.py`) gives a quarter of the
+loss of then. Where most are learnt, that is a hundred times the usual, and no fault."""
 _CROSSING = 30.0
 """Octaves for one element. Of d elements that pass through zero all are 2^-k of their usual size
 with a chance of some 2^-kd; k = 30 / d is as rare as 1e-9."""
@@ -69,9 +70,6 @@ _SIGNED = frozenset({"actv_grad", "grad", "exp_avg"})
 _AT_TIMES_ZERO = frozenset({"ratio"})
 """An update below the resolution of its weight is 0 at times (a bias before batch norm); where the
 gradient is cut off, the gradient is 0 itself."""
-_LEAST_UPDATE = 2.0**-24
-"""Of its weight: half the spacing of float32. A smaller update changes some elements by their last
-bit and leaves the others; how many is chance, so that it counts as none."""
 _MOST_NAMED = 20
 Found = Mapping[int, tuple[str, float]]
 """Which series fire, by their place: what they do, and by how many octaves."""
@@ -138,7 +136,7 @@ class AlertWatch:
         with np.errstate(all="ignore"):
             values = np.where(there, norm / np.sqrt(size), np.nan)
         values[there & (table[STATISTICS.index("infs")] > 0)] = np.inf
-        values[self._is_update & (values < _LEAST_UPDATE)] = 0
+        values[self._is_update & (values < LEAST_UPDATE)] = 0
         return values, there
 
     def _fired(self, values: Floats, octaves: Floats, there: Mask, size: Floats) -> Found:
@@ -278,6 +276,8 @@ class AlertWatch:
     def _drift(self, step: int) -> list[Alert]:
         """Growth of 1.5 octaves in a window, nearly all the way up: named by what grew most.
 
+        As a leap, it counts against the others and as a whole: where most of a kind fall back from
+        what one batch made of them, those that had stayed calm rise against them and not at all.
         An alert within the window is the cause of what grew in it, and has been said; so it has of
         what goes on growing where an alert named it (the update of a weight, then the weight).
         """
@@ -290,9 +290,9 @@ class AlertWatch:
         if not len(columns):
             return []
         rows = (seen[columns] + np.arange(WINDOW)[:, None]) % WINDOW
-        ordered = self._past.window[rows, columns]
+        ordered, whole = self._past.window[rows, columns], self._past.whole_window[rows, columns]
         rising = (np.diff(ordered, axis=0) > 0).mean(0)
-        grown = np.median(ordered[-RECENT:], 0) - np.median(ordered[:RECENT], 0)
+        grown = np.minimum(_growth(ordered), _growth(whole))
         mask = (grown > _DRIFT_OCTAVES) & (rising > _DRIFT_SHARE)
         found = [i for i in np.flatnonzero(mask).tolist() if not self._is_told(int(columns[i]))]
         if not found:
@@ -343,6 +343,12 @@ class AlertWatch:
         self._signed = np.isin(kinds, sorted(_SIGNED))
         self._kinds = [np.flatnonzero(kinds == kind) for kind in sorted(set(kinds))]
         self._split = [np.flatnonzero(np.isin(kinds, sorted(group))) for group in _SPLIT]
+
+
+def _growth(window: Floats) -> Floats:
+    """From the median of a window's first steps to that of its last ones."""
+    growth: Floats = np.median(window[-RECENT:], 0) - np.median(window[:RECENT], 0)
+    return growth
 
 
 def _is_related(name: str, other: str) -> bool:

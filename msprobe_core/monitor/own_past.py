@@ -1,8 +1,9 @@
 """How far series leave their own recent past, on a scale of octaves (log2).
 
-Invariants: a series' last 64 kept values are its window, the last 8 of them its recent ones; a
-value that leaves the past enters neither, until it has stayed away for 16 steps: then it is the new
-normal. Medians are renewed every 8 steps, since they are what costs.
+Invariants: a series' last 64 kept values are its window (and what they were before anything was
+taken off its whole one), the last 8 of them its recent ones; a value that leaves the past enters
+none, until it has stayed away for 16 steps: then it is the new normal. Medians are renewed every 8
+steps, since they are what costs.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class OwnPast:
 
     def __init__(self) -> None:
         self.window: Floats = np.zeros((WINDOW, 0))
+        self.whole_window: Floats = np.zeros((WINDOW, 0))
         self.middle: Floats = np.zeros(0)
         self.seen: Places = np.zeros(0, np.intp)
         self._recent: Floats = np.zeros((RECENT, 0))
@@ -54,7 +56,10 @@ class OwnPast:
 
     def grow(self, more: int) -> None:
         """Follow so many further series."""
-        self.window = np.concatenate([self.window, np.full((WINDOW, more), np.nan)], 1)
+        self.window, self.whole_window = (
+            np.concatenate([each, np.full((WINDOW, more), np.nan)], 1)
+            for each in (self.window, self.whole_window)
+        )
         self._recent, self._whole = (
             np.concatenate([each, np.full((RECENT, more), np.nan)], 1)
             for each in (self._recent, self._whole)
@@ -107,6 +112,7 @@ class OwnPast:
         self._recent[self.seen[columns] % RECENT, columns] = octaves[columns]
         self._whole[self.seen[columns] % RECENT, columns] = whole[columns]
         self.window[self.seen[columns] % WINDOW, columns] = octaves[columns]
+        self.whole_window[self.seen[columns] % WINDOW, columns] = whole[columns]
         self.seen[columns] += 1
 
 

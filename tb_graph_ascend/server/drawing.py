@@ -18,6 +18,8 @@ from builder.results.records import Count, Measure
 from builder.results.value_measures import measure_of
 
 BLOCK = 1 << 18
+_ONE_PLACE = 1.25  # times: less is narrower than a letter of a decade's width
+_BESIDE = 3.0
 Floats = NDArray[np.float64]
 
 
@@ -32,10 +34,16 @@ class Histogram(msgspec.Struct, frozen=True):
 
 
 class Heat(msgspec.Struct, frozen=True):
-    """The largest error in each cell of a tensor seen as a matrix."""
+    """The largest error in each cell of a tensor seen as a matrix.
 
+    Its columns are the last dimension of `shape`, its rows all others in their order. `at` is the
+    index of the first element with the largest error; null where nothing differs.
+    """
+
+    shape: list[Count]
     rows: Count
     columns: Count
+    at: list[Count] | None
     cells: list[list[Measure]]
     largest: Measure
 
@@ -122,8 +130,9 @@ def _error_histogram(problem: TensorData, benchmark: TensorData, bins: int) -> H
         high = max(high, float(positive.max(initial=0.0)))
     if low > high:
         low, high = 1e-12, 1.0
-    if low == high:
-        low, high = low / 2, min(high * 2, np.finfo(np.float64).max)
+    if high < low * _ONE_PLACE:
+        # What lies at one place of the axis is a bar there, not a line too thin to be seen.
+        low, high = low / _BESIDE, min(high * _BESIDE, np.finfo(np.float64).max)
     edges = _rising(np.exp(np.linspace(np.log(low), np.log(high), bins + 1)), low, high)
     counts, zeros, infinite = np.zeros(bins, dtype=np.int64), 0, 0
     for error in _errors(problem, benchmark):
@@ -150,11 +159,16 @@ def _heat(problem: TensorData, benchmark: TensorData, shape: list[int], cells: i
     columns = max(1, problem.size // rows)
     high, wide = min(rows, cells), min(columns, cells)
     worst = np.zeros(high * wide)
-    start = 0
+    start, largest, at = 0, 0.0, -1
     for error in _errors(problem, benchmark):
+        first = int(error.argmax())
+        if error[first] > largest:
+            largest, at = float(error[first]), start + first
         place = np.arange(start, start + error.size)
         row = np.minimum(place // columns * high // rows, high - 1)
         np.maximum.at(worst, row * wide + place % columns * wide // columns, error)
         start += error.size
     drawn = [[measure_of(cell) for cell in row] for row in worst.reshape(high, wide).tolist()]
-    return Heat(rows, columns, drawn, measure_of(float(worst.max(initial=0.0))))
+    whole = shape if prod(shape) == problem.size else [problem.size]
+    index = [int(each) for each in np.unravel_index(at, whole)] if at >= 0 else None
+    return Heat(whole, rows, columns, index, drawn, measure_of(largest))

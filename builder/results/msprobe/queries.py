@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from sqlalchemy import text
 
-from builder.results.flow_cells import NO_FLOW, FlowIds
+from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
 from builder.results.manual.patches import Patches
 from builder.results.msprobe.file import MOST_PAIRS_OPEN, SOURCES, MsprobeFile
 from builder.results.msprobe.flow import passed_in
@@ -236,6 +236,14 @@ class MsprobeDatabase:
         """Such a file keeps values as text, a node at a time."""
         return {}
 
+    def seen(self, values: Sequence[int]) -> dict[int, FirstOutput]:
+        """Asked for passages alone, which such a file has not."""
+        return {}
+
+    def without_values(self, ids: Sequence[int]) -> frozenset[int]:
+        """Such a file does not tell them from others."""
+        return frozenset()
+
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed, told by equal values."""
         pair = self._stored.pair_of(id_)
@@ -281,6 +289,10 @@ class MsprobeDatabase:
         """What passed between nodes on each side of a pair, told by equal values."""
         pair = self._stored.load(step, rank)
         return [_flow_ids(self._passed(pair, side)) for side in SOURCES]
+
+    def passages(self, step: int, rank: int) -> list[PassageIds]:
+        """Such a file does not say which calls left no values."""
+        return [NO_PASSAGES for _ in SOURCES]
 
     def beginnings(self, step: int, rank: int) -> dict[int, float | None]:
         """The first node of a pair that the file's own verdict calls an error."""

@@ -23,6 +23,7 @@ from msprobe_core.torch.graph.sites import (
     stack_of_trace,
 )
 from msprobe_core.torch.names.api_table import Api, build_table
+from msprobe_core.torch.names.bytecode import instructions
 from msprobe_core.torch.names.call_site import call_sites
 
 Function = Callable[..., Any]
@@ -84,8 +85,24 @@ def _translated_frame() -> _TracedFrame | None:
     for at in translators():
         if not is_own_file(at.f_code.co_filename):
             known = {name: _shown(value) for name, value in at.symbolic_locals.items()}
-            return _TracedFrame(at.f_code, at.current_instruction.offset, at.f_globals, known)
+            return _TracedFrame(at.f_code, _offset_in_code(at), at.f_globals, known)
     return None
+
+
+def _offset_in_code(at: Any) -> int:  # noqa: ANN401 - what translates a frame
+    """Where the instruction that dynamo translates now stands in the frame's code.
+
+    Dynamo rewrites some instructions (a test for None becomes three) and counts offsets anew.
+    """
+    now = at.current_instruction
+    alike = [each for each in instructions(at.f_code)[0] if each.opname == now.opname]
+    if now.positions is not None:
+        alike = [each for each in alike if getattr(each, "positions", None) == now.positions]
+        place = 0
+    else:  # Python 3.10 has no positions: the first of a name stays the first, and so on
+        before = at.instructions[: at.instructions.index(now)]
+        place = sum(each.opname == now.opname for each in before)
+    return alike[place].offset if place < len(alike) else int(now.offset)
 
 
 _A_TENSOR = torch.empty(0)

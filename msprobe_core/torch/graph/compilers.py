@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from msprobe_core.torch.graph.late_fusion import fuse_as_usual, keep_records_apart
 from msprobe_core.torch.graph.late_plans import place_records, take_marks
 
 
@@ -114,11 +115,15 @@ def _put_passes_on() -> None:
         *_without_ours(config.post_grad_custom_post_pass),
         place_records,
     ]
+    keep_records_apart(config)
 
 
 def _take_passes_off() -> None:
     config: Any = sys.modules.get("torch._inductor.config")
-    for key in () if config is None else ("joint_custom_pre_pass", "post_grad_custom_post_pass"):
+    if config is None:
+        return
+    fuse_as_usual(config)
+    for key in ("joint_custom_pre_pass", "post_grad_custom_post_pass"):
         passes = getattr(config, key)
         if isinstance(passes, list):
             setattr(config, key, _without_ours(passes) or None)

@@ -6,7 +6,7 @@ measured. A tensor that a container hands up unchanged is measured once, by the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
@@ -22,6 +22,9 @@ from msprobe_core.torch.monitor.followed_modules import (
 from msprobe_core.torch.monitor.lane import Lane
 from msprobe_core.torch.monitor.settings import ALL_MODULES, Settings
 from msprobe_core.torch.monitor.shards import local_part
+
+_ITEMS_OF_STEP = "num_items_in_batch"
+"""What transformers' Trainer gives a model beside its inputs."""
 
 
 class StepOwner(Protocol):
@@ -44,9 +47,12 @@ class ActivationWatch:
     ) -> None:
         self._owner, self._settings, self._lanes = owner, settings, lanes
         self._seen: tuple[torch.Tensor, int] | None = None
+        self._losses: list[torch.Tensor] = []
+        self._adds_up = False
         modules = named_modules(model)
         chosen = set(selected_modules(modules, settings.activations))
-        self._handles: list[Any] = [model.register_forward_hook(owner.guarded(self._root))]
+        root = owner.guarded(self._root)
+        self._handles: list[Any] = [model.register_forward_hook(root, with_kwargs=True)]
         further = settings.keep > 0 or settings.every.get(ALL_MODULES, 0) > 0
         every = set(selected_modules(modules, "all")) if further else set()
         for name, module in modules.items():
@@ -54,18 +60,32 @@ class ActivationWatch:
                 take = owner.guarded(partial(self._take, prefix + name, name in chosen))
                 self._handles.append(module.register_forward_hook(take))
 
-    def forget(self) -> None:
-        """Let go of the last output."""
+    def end_step(self) -> None:
+        """Note the loss that the model handed out, and let go of the last output.
+
+        Micro-batches' losses average. Where the model was told how many items the whole step has
+        (transformers since 4.46), each has been divided by that, and they add up.
+        """
         self._seen = None
+        losses, self._losses = self._losses, []
+        if losses:
+            total = torch.stack(losses).sum() if self._adds_up else torch.stack(losses).mean()
+            self._lanes.main.put("loss", "output.loss", total, scalar=True)
 
     def close(self) -> None:
         """Take the hooks off."""
         for handle in self._handles:
             handle.remove()
 
-    def _root(self, module: nn.Module, _: object, output: object) -> None:
-        if _is_training(module) and not _in_backward() and (loss := loss_of(output)) is not None:
-            self._lanes.main.put("loss", "output.loss", loss.detach().float(), scalar=True)
+    def _root(
+        self, module: nn.Module, _: object, given: Mapping[str, object], output: object
+    ) -> None:
+        if not _is_training(module) or _in_backward():
+            return
+        self._owner.begin()
+        if (loss := loss_of(output)) is not None:
+            self._losses.append(loss.detach().float().mean())
+            self._adds_up = given.get(_ITEMS_OF_STEP) is not None
 
     def _take(self, name: str, chosen: bool, module: nn.Module, _: object, output: object) -> None:
         if not _is_training(module):

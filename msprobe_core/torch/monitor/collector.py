@@ -145,6 +145,8 @@ class Collector:
     def _measure_gradients(self) -> None:
         """Those of all optimizers that have not been measured in this step."""
         moments = self._lanes.main.moments
+        if not self._graded:
+            self.guarded(self._parameters.expect_updates)(self._optimizers)
         for number, optimizer in enumerate(self._optimizers):
             if number not in self._graded:
                 self._graded.add(number)
@@ -163,7 +165,7 @@ class Collector:
         step, main, held = self.step_number, self._lanes.main, self._lanes.held
         self.step_number += 1
         for watch in self._watches:
-            watch.forget()
+            self.guarded(watch.end_step)()
         now = time.perf_counter()
         self.guarded(main.put_value)("seconds", "seconds", now - self._began)
         self._began = now

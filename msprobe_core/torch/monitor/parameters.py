@@ -48,6 +48,7 @@ class ParameterWatch:
         self._number = {id(parameter): i for i, parameter in enumerate(self._parameters)}
         self._exchange = exchange_of(self._parameters, self._placed) if listed else None
         self._columns = np.full((len(KINDS), len(listed)), -1, dtype=np.intp)
+        self._updated: list[int] = []
         self._ratios: UpdateRatios | None = None
         self._moved: torch.Tensor | None = None
 
@@ -61,11 +62,17 @@ class ParameterWatch:
         """Whether other ranks take part in making its numbers."""
         return self._exchange is not None
 
+    def expect_updates(self, optimizers: Sequence[Optimizer]) -> None:
+        """Remember what optimizers are about to change; what none of them has is not watched."""
+        if not self._settings.every.get("ratio", 1):
+            return
+        updated = sorted({number for each in optimizers for number, _ in self._of(each)})
+        if updated != self._updated:
+            self._updated = updated
+            self._ratios = UpdateRatios([local_part(self._parameters[n]) for n in updated])
+
     def measure_gradients(self, moments: MomentTable, optimizer: Optimizer, step: int) -> None:
         """Measure the gradients of an optimizer's parameters as they are."""
-        if self._ratios is None and self._settings.every.get("ratio", 1):
-            with_values = [local_part(each) for each in self._parameters]
-            self._ratios = UpdateRatios(with_values)
         if not self._settings.is_due("grad", step):
             return
         for number, parameter in self._of(optimizer):
@@ -93,7 +100,7 @@ class ParameterWatch:
         rows = reserved.reshape(len(KINDS), len(self._parameters), -1)
         if self._moved is not None:
             squares = np.asarray(self._moved.to("cpu", torch.float64).tolist())
-            rows[_RATIO] = _ratio_rows(squares)
+            rows[_RATIO, self._updated] = _ratio_rows(squares)
             self._moved = None
         rows = self._globalized(rows)
         found = Finished(self._differing(rows, step))

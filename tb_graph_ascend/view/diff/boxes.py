@@ -2,42 +2,66 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import msgspec
 import numpy as np
 
+from builder.flow.silent_calls import work_named
+from builder.results.node_words import DIRECTIONS, KINDS, NOTHING
 from builder.results.reading import Results
 from builder.results.records import Count, FirstOutput
+from tb_graph_ascend.view.diff.drawn import (
+    Arrow,
+    Known,
+    arrows_of,
+    fed_places,
+    next_arrows,
+)
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted
+from tb_graph_ascend.view.diff.merge import MergedRows
+from tb_graph_ascend.view.diff.visible import VisibleRows
 from tb_graph_ascend.view.diff.window import DiffRow, row_at
+
+Lane: TypeAlias = Literal["forward", "backward", "after"]
+"""Which pass a box belongs to; what runs behind the last backward pass has a lane of its own."""
 
 # More boxes than these nobody reads; the rows have no such end.
 MOST_BOXES = 150
+# Calls between modules up to this many stand by themselves; more are one box that opens.
+_FEW_CALLS = 4
+_COLLECTION = KINDS.index("collection")
+_BACKWARD = DIRECTIONS.index("backward")
 
 
 class GraphBox(msgspec.Struct, frozen=True, gc=False):
     """A row as a box; `parent` is the place of the open box that it stands in, null at the top.
 
-    `output` is the first that it puts out, on the problem's side where it has one.
+    `output` is the first that it puts out, on the problem's side where it has one. `unrecorded`
+    says that the dump holds a call's name alone; its output is then what its reader has seen.
     """
 
     place: Count
     parent: Count | None
+    lane: Lane
     row: DiffRow
     output: FirstOutput | None
+    unrecorded: bool
 
 
 class GraphEdge(msgspec.Struct, frozen=True, gc=False):
-    """What one box put out and another read, by their places."""
+    """What one box put out and another read, by their places, and how that is known."""
 
     producer: Count
     consumer: Count
-    exact: bool
+    known: Known
 
 
 class ModuleGraph(msgspec.Struct, frozen=True):
     """A module with what is directly in it, and in the boxes that are open.
 
-    `above` is the module that it stands in; `left_out` counts boxes beyond the first of them.
+    `above` is the module that it stands in; `left_out` counts boxes beyond the first of them,
+    `unplaced` calls that only reshape, left no values, and of which nothing tells what they read.
     """
 
     module: DiffRow
@@ -45,54 +69,119 @@ class ModuleGraph(msgspec.Struct, frozen=True):
     boxes: list[GraphBox]
     edges: list[GraphEdge]
     left_out: Count
+    unplaced: Count
 
 
 def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int]) -> ModuleGraph:
     """The graph of the module that a node is, or stands in; `opened` boxes show what is in them."""
-    row = _module_row(index, module)
+    rows = index.rows
+    row = _module_row(rows, module)
     above = [*index.above(row), row]
-    keys = [str(index.rows.key[up]) for up in above] + [str(one) for one in opened]
-    listed = index.listed(Wanted(".".join(keys)))
-    visible = listed.visible
-    last = int(index.rows.last[row])
-    places = [
-        place
-        for place in range(len(visible))
-        if row < visible.row[place] <= last and visible.fold[place] >= 0
-    ]
-    shown = places[:MOST_BOXES]
+    few = _few_calls(rows, row)
+    keys = [*rows.key[above].tolist(), *opened, *rows.key[few].tolist()]
+    visible = index.listed(Wanted(".".join(map(str, keys)))).visible
+    arrows = arrows_of(rows, visible, index.drawn)
+    places = _places_in(rows, visible, row, set(few))
+    silent = _unrecorded(results, index, visible, places[: 2 * MOST_BOXES])
+    ends = {end for one in arrows for end in (one.producer, one.consumer)}
+    loose = {at for at in silent - ends if _reshapes(row_at(index, visible, at))}
+    placed = [place for place in places if place not in loose]
+    shown = placed[:MOST_BOXES]
     boxes = [row_at(index, visible, place) for place in shown]
     place_of = {int(visible.row[place]): place for place in shown}
-    outputs = results.first_outputs([box.key for box in boxes])
+    parents = [place_of.get(int(rows.parent[visible.row[place]])) for place in shown]
+    lanes = _lanes(rows, visible, shown, parents)
     kept = set(shown)
+    arrows = [one for one in arrows if one.producer in kept and one.consumer in kept]
+    fed = fed_places(rows, visible, index.drawn)[shown]
+    outputs = results.first_outputs([box.key for box in boxes])
+    outputs |= _seen(results, arrows, boxes, shown)
     return ModuleGraph(
         module=row_at(index, visible, int(visible.place[row])),
-        above=int(index.rows.key[above[-2]]) if len(above) > 1 else None,
+        above=int(rows.key[above[-2]]) if len(above) > 1 else None,
         boxes=[
-            GraphBox(
-                place,
-                place_of.get(int(index.rows.parent[visible.row[place]])),
-                box,
-                outputs.get(box.key),
-            )
-            for place, box in zip(shown, boxes, strict=True)
+            GraphBox(place, parent, lane, box, outputs.get(box.key), place in silent)
+            for place, parent, lane, box in zip(shown, parents, lanes, boxes, strict=True)
         ],
         edges=[
-            GraphEdge(producer, consumer, bool(exact))
-            for producer, consumer, exact in zip(
-                listed.rails.producer.tolist(),
-                listed.rails.consumer.tolist(),
-                listed.rails.exact.tolist(),
-                strict=True,
-            )
-            if producer in kept and consumer in kept
+            GraphEdge(one.producer, one.consumer, one.known)
+            for one in (*arrows, *next_arrows(shown, parents, lanes, fed))
         ],
-        left_out=len(places) - len(shown),
+        left_out=len(placed) - len(shown),
+        unplaced=len(loose),
     )
 
 
-def _module_row(index: DiffIndex, node: int) -> int:
+def _module_row(rows: MergedRows, node: int) -> int:
     """The row of a node where something is in it, else that of what it stands in."""
-    rows = index.rows
     row = max(0, int(rows.rows_of(np.array([node], dtype=np.int64))[0]))
+    if _kind(rows, row) == _COLLECTION:
+        row = int(rows.parent[row])
     return row if rows.children[row] or rows.parent[row] < 0 else int(rows.parent[row])
+
+
+def _kind(rows: MergedRows, row: int) -> int:
+    ours, theirs = int(rows.ours[row]), int(rows.theirs[row])
+    return int(rows.problem.kind[ours] if ours >= 0 else rows.benchmark.kind[theirs])
+
+
+def _few_calls(rows: MergedRows, module: int) -> list[int]:
+    """The rows that stand for few calls between modules: those are drawn by themselves."""
+    inside = np.flatnonzero((rows.parent == module) & (rows.children <= _FEW_CALLS))
+    return [row for row in inside.tolist() if _kind(rows, row) == _COLLECTION]
+
+
+def _places_in(rows: MergedRows, visible: VisibleRows, module: int, spread: set[int]) -> list[int]:
+    """The places of a list that are in a module, without rows that are spread out."""
+    inside = (visible.row > module) & (visible.row <= rows.last[module]) & (visible.fold >= 0)
+    return [at for at in np.flatnonzero(inside).tolist() if int(visible.row[at]) not in spread]
+
+
+def _unrecorded(
+    results: Results, index: DiffIndex, visible: VisibleRows, places: list[int]
+) -> set[int]:
+    """Which calls left no values where others did: a dump of structure has none at all."""
+    if results.summary().task == "structure":
+        return set()
+    by_key = {int(index.rows.key[visible.row[at]]): at for at in places if not visible.fold[at]}
+    return {by_key[key] for key in results.without_values(list(by_key))}
+
+
+def _reshapes(row: DiffRow) -> bool:
+    side = row.problem or row.benchmark
+    return side is not None and work_named(side.title) == "view"
+
+
+def _lanes(
+    rows: MergedRows, visible: VisibleRows, shown: list[int], parents: list[int | None]
+) -> list[Lane]:
+    """The pass of each box, by its own direction or that of the first in it."""
+    backward = [_runs_backward(rows, int(visible.row[place])) for place in shown]
+    top = [at for at, parent in enumerate(parents) if parent is None and backward[at]]
+    last = top[-1] if top else len(shown)
+    lanes: list[Lane] = []
+    of_place: dict[int, Lane] = {}
+    for at, (place, parent) in enumerate(zip(shown, parents, strict=True)):
+        lane: Lane = "backward" if backward[at] else "after" if at > last else "forward"
+        lanes.append(of_place[parent] if parent is not None else lane)
+        of_place[place] = lanes[-1]
+    return lanes
+
+
+def _runs_backward(rows: MergedRows, row: int) -> bool:
+    while True:
+        ours, theirs = int(rows.ours[row]), int(rows.theirs[row])
+        side, at = (rows.problem, ours) if ours >= 0 else (rows.benchmark, theirs)
+        if side.direction[at] != NOTHING or not rows.children[row]:
+            return bool(side.direction[at] == _BACKWARD)
+        row += 1
+
+
+def _seen(
+    results: Results, arrows: list[Arrow], boxes: list[DiffRow], shown: list[int]
+) -> dict[int, FirstOutput]:
+    """What calls without values put out, as those who read it have it."""
+    key_of = dict(zip(shown, (box.key for box in boxes), strict=True))
+    passed = {key_of[one.producer]: one.value for one in arrows if one.value >= 0}
+    known = results.seen(list(passed.values()))
+    return {key: known[value] for key, value in passed.items() if value in known}

@@ -10,10 +10,12 @@ from functools import cached_property
 import numpy as np
 
 from builder.results.certainty import names_beginnings
-from builder.results.node_words import NOTHING, Bools, Ints
+from builder.results.flow_cells import FlowIds, PassageIds
+from builder.results.node_words import NOTHING, Ints
 from builder.results.reading import Results
 from builder.results.received import Received
 from builder.results.side_nodes import SideNodes
+from tb_graph_ascend.view.diff.drawn import DrawnEdges, drawn_edges
 from tb_graph_ascend.view.diff.first_divergent import first_divergent
 from tb_graph_ascend.view.diff.folds import Runs, repeated
 from tb_graph_ascend.view.diff.led_back import led_back
@@ -27,7 +29,8 @@ from tb_graph_ascend.view.diff.way import off_the_way
 from tb_graph_ascend.view.diff.words import RowWords, words_of
 
 _MOST_LISTS = 8
-FlowReader = Callable[[], Sequence[tuple[Ints, Ints, Bools]]]
+FlowReader = Callable[[], Sequence[FlowIds]]
+PassageReader = Callable[[], Sequence[PassageIds]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class DiffIndex:
     read_flow: FlowReader
     threshold: float | None
     cause_scores: Mapping[int, float | None] = field(default_factory=dict)
+    read_passages: PassageReader = tuple
     read_received: Callable[[], Sequence[Received]] = tuple
     _lists: OrderedDict[Wanted, OpenList] = field(default_factory=OrderedDict)
 
@@ -82,6 +86,11 @@ class DiffIndex:
             consumers.append(stop[known])
             exact.append(sure[known])
         return Edges(*(np.concatenate(part) for part in (producers, consumers, exact)))
+
+    @cached_property
+    def drawn(self) -> DrawnEdges:
+        """What a graph shows: the flow, led through the calls that left no values."""
+        return drawn_edges(self.rows, self.read_flow(), self.read_passages())
 
     @cached_property
     def received(self) -> Sequence[Received]:
@@ -177,5 +186,6 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
         lambda: results.flows(step, rank),
         threshold,
         causes,
+        lambda: results.passages(step, rank),
         lambda: results.received(step, rank),
     )

@@ -30,9 +30,10 @@ class Phase(msgspec.Struct, frozen=True):
 
 
 class Block(msgspec.Struct, frozen=True):
-    """A module of the icicle: from and to which row it stands, and the worst in it.
+    """A module of the icicle: from and to which row it stands, the worst in it, how much differs.
 
-    `lane` is 0 for layers and 1 for what is in them.
+    `lane` is 0 for layers and 1 for what is in them. `share` is how many of the nodes in it that
+    have a score diverge; null where none has one.
     """
 
     lane: Count
@@ -40,6 +41,7 @@ class Block(msgspec.Struct, frozen=True):
     until: Count
     title: str
     worst: float | None
+    share: float | None
     overflow: Overflow | None
 
 
@@ -118,19 +120,26 @@ def _blocks(rows: MergedRows, words: RowWords) -> list[Block]:
     module = kinds_of(rows) == KINDS.index("module")
     depths = np.bincount(rows.depth[module], minlength=3)
     outer = next((depth for depth, count in enumerate(depths.tolist()) if count > 4), 1)
+    scored = np.append(0, np.cumsum(~np.isnan(words.score)))
+    divergent = np.append(0, np.cumsum(words.divergent))
     blocks = []
     for lane in (0, 1):
         wide = rows.last - np.arange(len(rows)) + 1 >= len(rows) / MOST_BINS
         for row in np.flatnonzero(module & (rows.depth == outer + lane) & wide).tolist():
             known = [s for s in (words.score[row], words.worst_below[row]) if not np.isnan(s)]
+            until = int(rows.last[row]) + 1
+            compared = int(scored[until] - scored[row])
             level = max(int(_level(rows, row)), int(rows.overflow_below(of_problem=True)[row]))
             blocks.append(
                 Block(
                     lane=lane,
                     row=row,
-                    until=int(rows.last[row]) + 1,
+                    until=until,
                     title=_tail(_name(rows, row)),
                     worst=round(float(max(known)), 4) if known else None,
+                    share=round(int(divergent[until] - divergent[row]) / compared, 4)
+                    if compared
+                    else None,
                     overflow=LEVELS[level] if level >= 0 else None,
                 )
             )

@@ -31,6 +31,7 @@ from tb_graph_ascend.view.diff.words import WORDS, Word
 T = TypeVar("T", bound=str)
 
 _MOST_EDGES = 400
+_COLLECTION = KINDS.index("collection")
 _LOOSE = re.compile(r"^Module\.")
 _GRADIENTS = re.compile(r"(?:Module|Cell)\.(.+)\.[^.]+\.(parameters_grad)(?:\.\d+)?$")
 _CALL = re.compile(r"(\w+)\.(.+)\.(\d+)\.(?:forward|backward)$")
@@ -272,7 +273,16 @@ def _title(side: SideNodes, at: int, rows: MergedRows, row: int) -> tuple[str, s
         return match[2], match[1], int(match[3])
     if row == 0 and rows.parent[row] == NOTHING:
         return name, "", None
+    if side.kind[at] == _COLLECTION:
+        return _calls_in(side, at), "", None
     return _LOOSE.sub("", name), "", None
+
+
+def _calls_in(side: SideNodes, at: int) -> str:
+    """What a run of calls between modules is called: by its first call and its last."""
+    inside = np.flatnonzero(side.parent == at)
+    found = (_CALL.fullmatch(side.names[one]) for one in (inside[0], inside[-1]))
+    return " … ".join(dict.fromkeys(one[2] for one in found if one is not None))
 
 
 def _word(words: Sequence[T], code: int) -> T | None:

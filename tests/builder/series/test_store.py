@@ -177,12 +177,17 @@ def test_thinned_steps_stay_as_every_eighth(tmp_path: Path) -> None:
 
 
 def test_other_folders_are_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(TrendError, match=r"run\.json"):
+    with pytest.raises(TrendError, match="no trends are here"):
         TrendRun(tmp_path)
+    for name in ("mine", "sound"):
+        write_run(tmp_path / "runs" / name, {})
+    with pytest.raises(TrendError, match="no trends are here") as wrong:
+        TrendRun(tmp_path / "runs")
+    assert wrong.value.hint.endswith("mine, sound")
     (tmp_path / "run.json").write_text('{"format": "trends", "version": 99}')
     with pytest.raises(TrendError, match="version 99"):
         TrendRun(tmp_path)
-    assert find_runs(tmp_path) == []
+    assert find_runs(tmp_path) == [tmp_path / "runs" / name for name in ("mine", "sound")]
 
 
 def test_a_full_disk_leaves_what_was_acknowledged(tmp_path: Path) -> None:

@@ -133,6 +133,38 @@ def test_a_step_ends_with_the_next_one_where_nobody_says_so(tmp_path: Path) -> N
         assert run.line(key)[0].tolist() == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("told", [False, True])
+def test_the_loss_that_a_model_hands_out_is_that_of_its_whole_step(
+    tmp_path: Path, told: bool
+) -> None:
+    """Of a Trainer that divides each micro-batch by the items of its step, or by its own."""
+
+    class WithLoss(Net):
+        def forward(  # type: ignore[override]
+            self, ids: torch.Tensor, num_items_in_batch: int | None = None
+        ) -> dict[str, torch.Tensor]:
+            logits = super().forward(ids).flatten(0, 1)
+            total = nn.functional.cross_entropy(logits, ids.flatten(), reduction="sum")
+            return {"loss": total / (num_items_in_batch or ids.numel())}
+
+    torch.manual_seed(0)
+    net = WithLoss()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    wanted = []
+    with Trends(tmp_path, net, optimizer, activations=None):
+        for ids in batches(3):
+            with torch.no_grad():
+                wanted.append(net.eval()(ids)["loss"].item())
+            net.train()
+            for part in ids.chunk(2):
+                loss = net(part, num_items_in_batch=ids.numel() if told else None)["loss"]
+                (loss if told else loss / 2).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    run = TrendRun(tmp_path)
+    assert run.line(("loss", "output.loss"))[1].tolist() == pytest.approx(wanted, rel=1e-5)
+
+
 def test_two_optimizers_make_one_step(tmp_path: Path) -> None:
     net, _ = make()
     body = torch.optim.SGD(list(net.layers.parameters()), lr=0.1, momentum=0.9)
@@ -149,7 +181,26 @@ def test_two_optimizers_make_one_step(tmp_path: Path) -> None:
     for name in ("layers.0.fc1.weight", "head.weight"):
         assert run.line(("grad", name))[0].tolist() == [0, 1, 2, 3]
     assert run.line(("exp_avg", "layers.0.fc1.weight"))[0].tolist() == [0, 1, 2, 3]
-    assert not run.ranks_of(("param", "emb.weight"))
+    # No optimizer has the embedding.
+    assert {kind for kind, name in (t.key for t in run.targets) if name == "emb.weight"} == set()
+
+
+def test_what_an_optimizer_is_given_later_is_watched_from_then_on(tmp_path: Path) -> None:
+    net, _ = make()
+    optimizer = torch.optim.SGD(list(net.layers.parameters()), lr=0.1)
+    with Trends(tmp_path, net, optimizer) as trends:
+        for step, ids in enumerate(batches(4)):
+            loss_of(net, ids).backward()
+            if step == 2:
+                optimizer.add_param_group({"params": list(net.head.parameters())})
+            optimizer.step()
+            net.zero_grad()
+            trends.step()
+    run = TrendRun(tmp_path)
+    steps, ratios = run.line(("ratio", "head.weight"))
+    assert steps.tolist() == [2, 3]
+    assert (ratios > 0).all()
+    assert run.line(("ratio", "layers.0.fc1.weight"))[0].tolist() == [0, 1, 2, 3]
 
 
 def test_what_is_not_due_is_not_measured(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_errors_a_rounding_apart_are_counted_between_their_edges(bins: int) -> N
     picture = draw(data_of(ours), data_of(theirs), [2], bins, bins)
     error = np.abs(ours.astype(np.float64) - theirs)
     assert picture.error is not None
-    assert (picture.error.edges[0], picture.error.edges[-1]) == (error.min(), error.max())
+    assert picture.error.edges[0] < error.min() < error.max() < picture.error.edges[-1]
     assert_counted_as_numpy_does(error, picture.error)
 
 
@@ -74,6 +74,21 @@ def test_heat_shows_where_the_error_sits() -> None:
     assert (picture.heat.rows, picture.heat.columns, picture.heat.largest) == (12, 10, 3.0)
     hot = [(r, c) for r, row in enumerate(picture.heat.cells) for c, v in enumerate(row) if v]
     assert hot == [(10 * 5 // 12, 7 * 5 // 10)]
+    assert (picture.heat.shape, picture.heat.at) == ([2, 6, 10], [1, 4, 7])
+
+
+def test_errors_at_one_place_are_a_bar_that_one_sees() -> None:
+    problem = np.zeros(4096, dtype=np.float32)
+    problem[::17] = 1e9
+    picture = draw(data_of(problem), data_of(np.zeros_like(problem)), [4096], 64, 8)
+    assert picture.error is not None
+    filled = [
+        (low, count) for low, count in zip(picture.error.edges, picture.error.counts) if count
+    ]
+    assert [count for _, count in filled] == [241]
+    # A bar in the middle third of its axis, as wide as one of 64.
+    assert picture.error.edges[0] < 5e8 < filled[0][0] <= 1e9
+    assert picture.error.edges[-1] > 2e9
 
 
 def test_blocks_agree_with_the_whole() -> None:

@@ -435,7 +435,8 @@ export interface components {
          * ModuleGraph
          * @description A module with what is directly in it, and in the boxes that are open.
          *
-         *         `above` is the module that it stands in; `left_out` counts boxes beyond the first of them.
+         *         `above` is the module that it stands in; `left_out` counts boxes beyond the first of them,
+         *         `unplaced` calls that only reshape, left no values, and of which nothing tells what they read.
          */
         ModuleGraph: {
             module: components["schemas"]["DiffRow"];
@@ -443,6 +444,7 @@ export interface components {
             boxes: components["schemas"]["GraphBox"][];
             edges: components["schemas"]["GraphEdge"][];
             left_out: number;
+            unplaced: number;
         };
         /**
          * DiffRow
@@ -513,22 +515,27 @@ export interface components {
          * GraphBox
          * @description A row as a box; `parent` is the place of the open box that it stands in, null at the top.
          *
-         *         `output` is the first that it puts out, on the problem's side where it has one.
+         *         `output` is the first that it puts out, on the problem's side where it has one. `unrecorded`
+         *         says that the dump holds a call's name alone; its output is then what its reader has seen.
          */
         GraphBox: {
             place: number;
             parent: number | null;
+            /** @enum {unknown} */
+            lane: "after" | "backward" | "forward";
             row: components["schemas"]["DiffRow"];
             output: components["schemas"]["FirstOutput"] | null;
+            unrecorded: boolean;
         };
         /**
          * GraphEdge
-         * @description What one box put out and another read, by their places.
+         * @description What one box put out and another read, by their places, and how that is known.
          */
         GraphEdge: {
             producer: number;
             consumer: number;
-            exact: boolean;
+            /** @enum {unknown} */
+            known: "next" | "numbers" | "order" | "recorded" | "values";
         };
         /**
          * NodeDetails
@@ -847,10 +854,15 @@ export interface components {
         /**
          * Heat
          * @description The largest error in each cell of a tensor seen as a matrix.
+         *
+         *         Its columns are the last dimension of `shape`, its rows all others in their order. `at` is the
+         *         index of the first element with the largest error; null where nothing differs.
          */
         Heat: {
+            shape: number[];
             rows: number;
             columns: number;
+            at: number[] | null;
             cells: (number | ("-inf" | "inf" | "nan") | null)[][];
             largest: number | ("-inf" | "inf" | "nan") | null;
         };
@@ -918,9 +930,10 @@ export interface components {
         };
         /**
          * Block
-         * @description A module of the icicle: from and to which row it stands, and the worst in it.
+         * @description A module of the icicle: from and to which row it stands, the worst in it, how much differs.
          *
-         *         `lane` is 0 for layers and 1 for what is in them.
+         *         `lane` is 0 for layers and 1 for what is in them. `share` is how many of the nodes in it that
+         *         have a score diverge; null where none has one.
          */
         Block: {
             lane: number;
@@ -928,6 +941,7 @@ export interface components {
             until: number;
             title: string;
             worst: number | null;
+            share: number | null;
             overflow: ("critical" | "high" | "medium") | null;
         };
         /**

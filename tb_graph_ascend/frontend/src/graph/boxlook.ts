@@ -26,20 +26,38 @@ export interface BoxText {
   line: string;
 }
 
+/** The lanes of a graph from left to right. */
+export const LANES = ["forward", "backward", "after"] as const satisfies readonly GraphBox["lane"][];
+
 /** What boxes say that is not in the dump, in the reader's language. */
 export interface BoxWords {
   comparison: boolean;
   calls: (count: number) => string;
+  unrecorded: string;
 }
 
-export function boxText({ row, output }: GraphBox, { comparison, calls }: BoxWords): BoxText {
-  const line = comparison ? scoresText(row) : outputText(output);
-  if (row.kind === "collection") return { title: calls(row.children), line };
+export function boxText(box: GraphBox, words: BoxWords): BoxText {
+  const { row } = box;
   const side = row.problem ?? row.benchmark;
+  const line = lineOf(box, words);
+  if (row.kind === "collection") {
+    const title = side?.title === "" || !side ? words.calls(row.children) : side.title;
+    return { title, line: [words.calls(row.children), line].filter(Boolean).join(" · ") };
+  }
   const call = side?.call == null || row.fold !== 0 ? "" : ` #${side.call}`;
   const count = row.fold > 0 ? ` × ${row.fold}` : "";
   const title = side ? `${titleOf(row, side)}${call}${count}` : "";
   return { title: marked(title, row.direction === "backward"), line };
+}
+
+function lineOf({ row, output, unrecorded }: GraphBox, { comparison, unrecorded: noValues }: BoxWords): string {
+  if (unrecorded) return noValues;
+  return comparison ? scoresText(row) : outputText(output);
+}
+
+/** `4×8×16`; empty where no shape is known. */
+export function shapeText(output: GraphBox["output"]): string {
+  return outputText(output && { shape: output.shape, dtype: null, norm: null });
 }
 
 function scoresText(row: DiffRow): string {

@@ -8,6 +8,8 @@ export interface LaidBox {
   id: number;
   /** The open box that it stands in. */
   parent: number | null;
+  /** Of a box that stands in none: lanes stand side by side, the lowest left. */
+  lane?: number;
   /** Of a box as such; one that others stand in takes the size that they need. */
   width: number;
   height: number;
@@ -32,9 +34,18 @@ export interface Route extends LaidEdge {
   skips: boolean;
 }
 
+/** One lane of the outermost boxes; its name stands in the strip above them. */
+export interface LanePlace {
+  lane: number;
+  x: number;
+  width: number;
+}
+
 export interface Layout {
   places: Map<number, Place>;
   routes: Route[];
+  /** The lanes from left to right; one alone has no name. */
+  lanes: LanePlace[];
   width: number;
   height: number;
 }
@@ -45,6 +56,12 @@ const PAD = 14;
 /** Room for the title of an open box. */
 const HEAD = 26;
 const ARC = 18;
+/** Between residuals that run side by side. */
+const ARC_GAP = 9;
+const MOST_ARCS = 12;
+/** Between lanes, with room for residuals, and above them for their names. */
+const LANE_GAP = 40;
+const LANE_HEAD = 26;
 
 interface Inner {
   /** Relative to the box that they stand in. */
@@ -66,10 +83,14 @@ export function layOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[]): L
       const { width, height } = measure(box.id);
       return { ...box, width: Math.max(box.width, width + 2 * PAD), height: height + HEAD + PAD };
     });
-    const inner = layOutLevel(members, lifted.get(of) ?? []);
-    sizes.set(of, inner);
-    return inner;
+    const level = lifted.get(of) ?? [];
+    const arcs = ARC + ARC_GAP * Math.min(MOST_ARCS, residuals(members, level));
+    const inner = of === null ? layOutLanes(members, level, lanes) : layOutLevel(members, level);
+    const roomy = of === null ? inner : { ...inner, width: inner.width + arcs };
+    sizes.set(of, roomy);
+    return roomy;
   };
+  const lanes: LanePlace[] = [];
   const whole = measure(null);
   const put = (of: number | null, left: number, top: number): void => {
     for (const [id, place] of sizes.get(of)?.places ?? []) {
@@ -88,8 +109,32 @@ export function layOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[]): L
     if (known) known.push(place);
     else beside.set(parent, [place]);
   }
-  const routes = edges.flatMap((edge) => routeOf(edge, places, beside.get(parents.get(edge.from) ?? null) ?? [], open));
-  return { places, routes, width: whole.width + 2 * PAD + ARC, height: whole.height + 2 * PAD };
+  const routes = routed(edges, places, (from) => beside.get(parents.get(from) ?? null) ?? [], open);
+  return { places, routes, lanes, width: whole.width + 2 * PAD, height: whole.height + 2 * PAD };
+}
+
+/** How many edges of a level skip a box, more or less: between neighbours in time none does. */
+function residuals(members: readonly LaidBox[], edges: readonly LaidEdge[]): number {
+  const order = new Map(members.map(({ id }, index) => [id, index]));
+  return edges.filter(({ from, to }) => (order.get(to) ?? 0) - (order.get(from) ?? 0) > 1).length;
+}
+
+/** Each lane by itself, side by side; what leads from one to another has no say. */
+function layOutLanes(members: readonly LaidBox[], edges: readonly LaidEdge[], lanes: LanePlace[]): Inner {
+  const names = [...new Set(members.map(({ lane = 0 }) => lane))].sort((a, b) => a - b);
+  const places = new Map<number, Place>();
+  const head = names.length > 1 ? LANE_HEAD : 0;
+  let [x, height] = [0, 0];
+  for (const lane of names) {
+    const own = members.filter((one) => (one.lane ?? 0) === lane);
+    const inner = layOutLevel(own, edges);
+    for (const [id, place] of inner.places) places.set(id, { ...place, x: place.x + x, y: place.y + head });
+    const width = inner.width + ARC + ARC_GAP * Math.min(MOST_ARCS, residuals(own, edges));
+    lanes.push({ lane, x: x + PAD, width });
+    x += width + LANE_GAP;
+    height = Math.max(height, inner.height + head);
+  }
+  return { places, width: Math.max(0, x - LANE_GAP), height };
 }
 
 /** Each edge between the two members of one box that it leads between. */
@@ -200,27 +245,58 @@ function mean(numbers: readonly number[]): number | null {
   return numbers.length === 0 ? null : numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
 }
 
-function routeOf(
-  { from, to }: LaidEdge,
+/** All edges; residuals that run beside each other keep apart, the shorter inside. */
+function routed(
+  edges: readonly LaidEdge[],
   places: ReadonlyMap<number, Place>,
-  beside: readonly Place[],
+  beside: (from: number) => readonly Place[],
   open: ReadonlySet<number>,
 ): Route[] {
-  const [start, end] = [places.get(from), places.get(to)];
-  if (!start || !end || open.has(from) || open.has(to)) return [];
+  const arcs: { route: Route; start: Place; end: Place; side: number }[] = [];
+  const routes: Route[] = [];
+  for (const edge of edges) {
+    const [start, end] = [places.get(edge.from), places.get(edge.to)];
+    if (!start || !end || open.has(edge.from) || open.has(edge.to)) continue;
+    const between = skipped(start, end, beside(edge.from));
+    const route: Route = { ...edge, skips: between.length > 0, path: straight(start, end) };
+    routes.push(route);
+    if (between.length === 0) continue;
+    const side = Math.max(...[...between, start, end].map((one) => one.x + one.width)) + ARC;
+    arcs.push({ route, start, end, side });
+  }
+  arcs.sort((a, b) => a.end.y - a.start.y - (b.end.y - b.start.y));
+  arcs.forEach((arc, index) => {
+    for (const inner of arcs.slice(0, index)) {
+      const apart = inner.end.y <= arc.start.y || inner.start.y >= arc.end.y;
+      const near = Math.abs(inner.side - arc.side) < ARC_GAP * MOST_ARCS;
+      // Readers of one output share a line as far as it goes.
+      if (!apart && near && inner.route.from !== arc.route.from) arc.side = Math.max(arc.side, inner.side + ARC_GAP);
+    }
+    arc.route.path = around(arc.start, arc.end, arc.side);
+  });
+  return routes;
+}
+
+/** The boxes beside two that stand in the way from the one to the other. */
+function skipped(start: Place, end: Place, beside: readonly Place[]): Place[] {
   const [x1, y1] = [start.x + start.width / 2, start.y + start.height];
   const [x2, y2] = [end.x + end.width / 2, end.y];
   const [left, right] = [Math.min(x1, x2) - 4, Math.max(x1, x2) + 4];
-  const between = beside.filter(
+  return beside.filter(
     (one) =>
       one !== start && one !== end && one.y >= y1 && one.y + one.height <= y2 && one.x < right && one.x + one.width > left,
   );
-  if (between.length === 0) {
-    const bend = Math.max(12, (y2 - y1) / 2);
-    return [{ from, to, skips: false, path: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}` }];
-  }
-  // A residual goes round what it skips, on the right.
-  const side = Math.max(...between.map((one) => one.x + one.width), start.x + start.width, end.x + end.width) + ARC;
-  const path = `M${start.x + start.width} ${y1 - 8}C${side} ${y1 - 8} ${side} ${y1} ${side} ${y1 + 14}L${side} ${y2 - 14}C${side} ${y2} ${side} ${y2 + 8} ${end.x + end.width} ${y2 + 8}`;
-  return [{ from, to, skips: true, path }];
+}
+
+function straight(start: Place, end: Place): string {
+  const [x1, y1] = [start.x + start.width / 2, start.y + start.height];
+  const [x2, y2] = [end.x + end.width / 2, end.y];
+  const bend = Math.max(12, (y2 - y1) / 2);
+  return `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`;
+}
+
+/** A residual goes round what it skips, on the right. */
+function around(start: Place, end: Place, side: number): string {
+  const [y1, y2] = [start.y + start.height, end.y];
+  return `M${start.x + start.width} ${y1 - 8}C${side} ${y1 - 8} ${side} ${y1} ${side} ${y1 + 14}L${side} ${y2 - 14}C${side} ${y2} ${side} ${y2 + 8} ${end.x + end.width} ${y2 + 8}`;
 }

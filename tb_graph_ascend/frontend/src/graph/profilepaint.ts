@@ -30,6 +30,8 @@ export const WHOLE: Span = { from: 0, to: 1 };
 const LABELS = 14;
 /** A lower strip bears no labels. */
 const LABELLED = 30;
+/** Pixels of fill that are seen. */
+const LEAST_FILL = 3;
 /** Room for a name in a block. */
 const NAMED = 26;
 
@@ -127,15 +129,36 @@ function paintBlock(
   const level = block.overflow === null ? null : OVERFLOW_SCORE[block.overflow];
   const heat = recolour === "overflow" ? level : block.worst;
   const filled = heat !== null && heat >= 0.005;
+  const [broad, high] = [Math.max(1, wide - 1), tall - 1];
+  const fill = filled ? filledHeight(recolour === "overflow" ? 1 : block.share, high) : 0;
+  context.fillStyle = palette.raised;
+  context.fillRect(x, top, broad, high);
   context.fillStyle = filled ? rampColor(heat, palette.theme) : palette.raised;
-  context.fillRect(x, top, Math.max(1, wide - 1), tall - 1);
+  context.fillRect(x, top + high - fill, broad, fill);
   if (wide < NAMED) return;
   const font = `10.5px ${palette.font}`;
   context.font = font;
   context.textAlign = "left";
   context.textBaseline = "middle";
-  context.fillStyle = filled ? inkOn(heat, palette.theme) : palette.muted;
-  context.fillText(shorten(context, font, block.title, wide - 6), x + 3, top + tall / 2);
+  const title = shorten(context, font, block.title, wide - 6);
+  // A name that the fill reaches halfway is read on both of its grounds.
+  const within = (from: number, to: number, ink: string): void => {
+    if (to <= from) return;
+    context.save();
+    context.beginPath();
+    context.rect(x, from, broad, to - from);
+    context.clip();
+    context.fillStyle = ink;
+    context.fillText(title, x + 3, top + tall / 2);
+    context.restore();
+  };
+  within(top, top + high - fill, filled ? palette.ink : palette.muted);
+  if (filled) within(top + high - fill, top + high, inkOn(heat, palette.theme));
+}
+
+/** How high a block is filled: by the share of its nodes that differ, and seen where it is but one. */
+export function filledHeight(share: number | null, high: number): number {
+  return share === null ? high : Math.min(high, Math.max(LEAST_FILL, Math.round(share * high)));
 }
 
 function paintCause(context: CanvasRenderingContext2D, palette: DiffPalette, x: number, bars: number): void {

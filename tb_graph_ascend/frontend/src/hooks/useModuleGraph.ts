@@ -1,12 +1,13 @@
 /* The graph of the open module, laid out by a worker; what is on screen stays until the next is there. */
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { TFunction } from "i18next";
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { boxesQuery } from "../api/queries";
 import type { ModuleGraph } from "../api/types";
-import { type BoxWords, boxSize, boxText } from "../graph/boxlook";
+import { type BoxWords, LANES, boxSize, boxText } from "../graph/boxlook";
 import { type Layout, layOut } from "../graph/layered";
 import type { LayoutDone, LayoutWish } from "../graph/layout.worker";
 import { useBoxes } from "../state/boxes";
@@ -32,7 +33,7 @@ export function useModuleGraph(session: GraphSession) {
   useEffect(() => {
     if (!data) return undefined;
     let wanted = true;
-    const words = { comparison, calls: (count: number): string => t("diff.calls", { count }) };
+    const words = boxWords(t, comparison);
     void inWorker(wishOf(data, words)).then((layout) => wanted && setLaid({ graph: data, layout }));
     return () => {
       wanted = false;
@@ -42,11 +43,17 @@ export function useModuleGraph(session: GraphSession) {
   return { laid, busy, error: asked.error, retry: asked.refetch };
 }
 
+/** What boxes say that is not in the dump. */
+export function boxWords(t: TFunction, comparison: boolean): BoxWords {
+  return { comparison, calls: (count) => t("diff.calls", { count }), unrecorded: t("boxes.noValues") };
+}
+
 function wishOf({ boxes, edges }: ModuleGraph, words: BoxWords): Omit<LayoutWish, "ticket"> {
   return {
     boxes: boxes.map((box) => {
       const opens = box.row.children > 0;
-      return { id: box.place, parent: box.parent, ...boxSize(boxText(box, words), opens) };
+      const lane = LANES.indexOf(box.lane);
+      return { id: box.place, parent: box.parent, lane, ...boxSize(boxText(box, words), opens) };
     }),
     edges: edges.map(({ producer, consumer }) => ({ from: producer, to: consumer })),
   };

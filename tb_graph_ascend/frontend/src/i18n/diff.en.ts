@@ -41,7 +41,7 @@ export const diff = {
   },
   profile: {
     label: "Profile: the worst score over execution order",
-    help: "The worst score over execution order; click goes there, drag moves, a click on a module fills the strip with it",
+    help: "The worst score over execution order; click goes there, drag moves. A module is filled as high as the share of its nodes that differ, in the colour of the worst; a click on it fills the strip with it",
     norms: "Norms of what calls put out, over execution order, from {{least}} to {{most}} by their logarithm; red is no number",
     whole: "Whole",
     forward: "forward",

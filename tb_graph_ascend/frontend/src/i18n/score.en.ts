@@ -4,7 +4,7 @@ export const scoreEn = {
   help:
     "A value's score is its relative error e on a log scale: ln(e ÷ tolerance) ÷ ln(1 ÷ tolerance), 0 up to the tolerance, 1 from 100 % error on. " +
     "The tolerance is rounding, by default 4 · 1.03^depth · epsilon of the number format (float32 5e-7, float16 4e-3, bfloat16 3e-2, more in deeper layers). " +
-    "So in float32 an error of 0.07 % scores 0.50, one of 30 % 0.92. A node has the worst score of what it puts out (docs/comparison.md).",
+    "So in float32 an error of 0.07 % scores 0.50, one of 30 % 0.92. A node has the worst score of what it puts out.",
   error: "relative error {{error}}",
   of: {
     norm: "relative error of the norm {{error}}",

@@ -6,7 +6,7 @@ export const scoreZh: typeof scoreEn = {
   help:
     "数值的分数是其相对误差 e 的对数刻度：ln(e ÷ 容差) ÷ ln(1 ÷ 容差)，容差以内为 0，误差 100% 及以上为 1。" +
     "容差即舍入误差，默认为 4 · 1.03^深度 · 数值格式的 epsilon（float32 5e-7、float16 4e-3、bfloat16 3e-2，越深越大）。" +
-    "因此在 float32 中误差 0.07% 得 0.50，30% 得 0.92。节点的分数取其各输出中最差的（docs/comparison.md）。",
+    "因此在 float32 中误差 0.07% 得 0.50，30% 得 0.92。节点的分数取其各输出中最差的。",
   error: "相对误差 {{error}}",
   of: {
     norm: "范数的相对误差 {{error}}",

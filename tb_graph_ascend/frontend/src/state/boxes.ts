@@ -9,9 +9,11 @@ export interface Boxes {
   module: number | null;
   /** Row keys of the boxes that are open in it. */
   open: number[];
+  /** How what is on screen is looked at; null while no graph is. */
+  view: { zoom: (factor: number) => void; fit: () => void } | null;
 }
 
-export const useBoxes = create<Boxes>()(() => ({ module: null, open: [] }));
+export const useBoxes = create<Boxes>()(() => ({ module: null, open: [], view: null }));
 
 /** Show the module of the selection as a graph, or the rows again. */
 export function toggleBoxes(): void {

@@ -16,7 +16,7 @@ import {
   stepCause,
 } from "./actions";
 import { acceptProposal, mapHeld, pickedNode, rebuildWithPairs, redoMapping, undoMapping } from "./mapping";
-import { toggleBoxes } from "./boxes";
+import { toggleBoxes, useBoxes } from "./boxes";
 import { moveInRows } from "./diffkeys";
 import { useDiffSettings } from "./diffsettings";
 import { useLayout } from "./layout";
@@ -60,10 +60,10 @@ const ACTIONS: Partial<Record<string, () => void>> = {
   o: () => state().set({ recolour: state().recolour === "score" ? "overflow" : "score" }),
   a: () => void ifMappable(acceptProposal),
   r: () => void ifMappable(() => rebuildWithPairs()),
-  "+": () => pane()?.zoom(ZOOM_STEP),
-  "=": () => pane()?.zoom(ZOOM_STEP),
-  "-": () => pane()?.zoom(1 / ZOOM_STEP),
-  "0": () => pane()?.reset(),
+  "+": () => zoomBy(ZOOM_STEP),
+  "=": () => zoomBy(ZOOM_STEP),
+  "-": () => zoomBy(1 / ZOOM_STEP),
+  "0": resetZoom,
   // Letters exist on all layouts, brackets need a chord on some.
   h: () => void shiftPair("step", -1),
   l: () => void shiftPair("step", 1),
@@ -105,6 +105,19 @@ function moveInGraph(chord: string): boolean {
   const { session } = state();
   const key = TREE_KEYS[chord];
   return session !== null && key !== undefined && moveInRows(key, session.diff);
+}
+
+/** Of the graph where it is on screen, else of the rows. */
+function zoomBy(factor: number): void {
+  const graph = useBoxes.getState().view;
+  if (graph) graph.zoom(factor);
+  else pane()?.zoom(factor);
+}
+
+function resetZoom(): void {
+  const graph = useBoxes.getState().view;
+  if (graph) graph.fit();
+  else pane()?.reset();
 }
 
 function pane() {

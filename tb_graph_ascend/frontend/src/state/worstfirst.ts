@@ -7,6 +7,14 @@ export function worstFirst(values: readonly ValuePair[]): ValuePair[] {
   return [...values].sort((a, b) => severity(b) - severity(a));
 }
 
+/** From this score on a value differs, as by default for the whole page. */
+const DIFFERS = 0.25;
+
+/** The first value that differs, inputs before outputs: it tells more than what follows of it; else the worst. */
+export function firstDiffering(values: readonly ValuePair[]): ValuePair | undefined {
+  return values.find(({ score }) => score !== null && score > DIFFERS) ?? worstFirst(values)[0];
+}
+
 function severity({ score, differs }: ValuePair): number {
   return score ?? (differs.length > 0 ? 0 : -1);
 }

@@ -5,12 +5,26 @@ import type { GraphBox } from "../../src/api/types";
 import { boxSize, boxText, fitted } from "../../src/graph/boxlook";
 import { row } from "../rows";
 
-const words = { comparison: false, calls: (count: number) => `${count} calls` };
-const box = (change: Parameters<typeof row>[0]): GraphBox => ({ place: 1, parent: null, row: row(change), output: null });
+const words = { comparison: false, calls: (count: number) => `${count} calls`, unrecorded: "no values" };
+const box = (change: Parameters<typeof row>[0], more: Partial<GraphBox> = {}): GraphBox => ({
+  place: 1,
+  parent: null,
+  lane: "forward",
+  row: row(change),
+  output: null,
+  unrecorded: false,
+  ...more,
+});
 
 describe("the text of a box", () => {
   it("counts the calls that stand in no module", () => {
-    expect(boxText(box({ key: 1, kind: "collection", children: 7 }), words).title).toBe("7 calls");
+    expect(boxText(box({ key: 1, kind: "collection", children: 7 }), words).line).toContain("7 calls");
+  });
+
+  it("says of a call that left no values that it did, whatever its reader has seen", () => {
+    const output = { shape: [2, 3], dtype: "float32", norm: 1 };
+    expect(boxText(box({ key: 1 }, { unrecorded: true, output }), words).line).toBe("no values");
+    expect(boxText(box({ key: 1 }, { output }), words).line).toContain("2×3");
   });
 
   it("marks what ran backward", () => {

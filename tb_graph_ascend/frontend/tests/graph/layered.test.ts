@@ -70,6 +70,32 @@ describe("a layout", () => {
     expect(layOut(boxes, edges)).toEqual(layOut(boxes, edges));
   });
 
+  it("keeps lanes apart, each in the order in which it ran", () => {
+    fc.assert(
+      fc.property(GRAPHS, fc.array(fc.nat(2), { minLength: 40, maxLength: 40 }), ({ boxes, edges }, drawn) => {
+        const laned = boxes.map((one) => ({ ...one, lane: drawn[one.id] ?? 0 }));
+        const { places, lanes } = layOut(laned, edges);
+        for (const one of laned.filter(({ parent }) => parent === null)) {
+          const lane = lanes.find((each) => each.lane === one.lane);
+          const place = places.get(one.id);
+          expect(place && lane && place.x >= lane.x - 0.01 && place.x + place.width <= lane.x + lane.width + 0.01).toBe(true);
+        }
+        lanes.slice(1).forEach((lane, index) => {
+          const before = lanes[index];
+          expect(lane.x).toBeGreaterThan((before?.x ?? 0) + (before?.width ?? 0));
+        });
+      }),
+    );
+  });
+
+  it("lets residuals of different outputs share no line", () => {
+    const boxes = [0, 1, 2, 3, 4, 5].map((id) => box(id));
+    const chain = [1, 2, 3, 4, 5].map((to) => ({ from: to - 1, to }));
+    const { routes } = layOut(boxes, [...chain, { from: 0, to: 5 }, { from: 1, to: 4 }]);
+    const [outer, inner] = routes.filter(({ skips }) => skips).map(({ path }) => Number(/L([\d.]+) /.exec(path)?.[1]));
+    expect(outer).toBeGreaterThan(inner ?? Infinity);
+  });
+
   it("places every one of 150 boxes", () => {
     const boxes = Array.from({ length: 150 }, (_, id) => box(id));
     const edges = boxes.slice(1).flatMap(({ id }) => [{ from: id - 1, to: id }, { from: Math.max(0, id - 7), to: id }]);

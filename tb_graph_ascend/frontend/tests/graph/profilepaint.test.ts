@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import type { DiffPalette } from "../../src/graph/scene";
-import { WHOLE, blockAt, normRange, paintProfile, rowOfShare, shareOfRow } from "../../src/graph/profilepaint";
+import { WHOLE, blockAt, filledHeight, normRange, paintProfile, rowOfShare, shareOfRow } from "../../src/graph/profilepaint";
 
 /** How many rows begin before each bin: never fewer than before. */
 const BINS = fc
@@ -47,6 +47,15 @@ function listening(): { context: CanvasRenderingContext2D; texts: [string, numbe
   return { context: context as unknown as CanvasRenderingContext2D, texts };
 }
 
+describe("the fill of a module", () => {
+  it("is as high as the share that differs, seen where that is one of a thousand, and all where it is not known", () => {
+    expect(filledHeight(0.5, 16)).toBe(8);
+    expect(filledHeight(4 / 1038, 16)).toBe(3);
+    expect(filledHeight(1, 16)).toBe(16);
+    expect(filledHeight(null, 16)).toBe(16);
+  });
+});
+
 describe("the names of passes", () => {
   const starts = [["forward", 0], ["backward", 40], ["forward", 44], ["optimizer", 46]] as const;
   const phases = starts.map(([name, bin]) => ({ name, bin }));
@@ -67,7 +76,7 @@ describe("the names of passes", () => {
 });
 
 describe("the blocks of the icicle", () => {
-  const block = (lane: number, row: number, until: number) => ({ lane, row, until, title: "", worst: null, overflow: null });
+  const block = (lane: number, row: number, until: number) => ({ lane, row, until, title: "", worst: null, share: null, overflow: null });
   const blocks = [block(0, 0, 50), block(0, 50, 100), block(1, 50, 60), block(1, 60, 100)];
   const profile = { rows: 100, worst: [null], causes: [], alone: [], phases: [], blocks, norms: [] };
 

@@ -15,8 +15,10 @@ class RootMeanSquareNorm(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(width))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight
+    def forward(self, x: Tensor, least: float | None = None) -> Tensor:
+        if least is None:  # dynamo translates such a test to other instructions
+            least = 1e-6
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + least) * self.weight
 
 
 class Attention(nn.Module):

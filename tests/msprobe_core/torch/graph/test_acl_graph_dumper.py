@@ -160,6 +160,17 @@ def test_what_graph_mode_does_not_have_is_refused(
         dumper().start(None)  # type: ignore[arg-type]
 
 
+def test_nothing_begins_and_no_file_is_written_while_a_device_captures(
+    dumper: Callable[..., AclGraphDumper], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    with pytest.raises(LifecycleError, match="start while a graph is being captured"):
+        dumper().start(language())
+    with pytest.raises(LifecycleError, match="a file can only be written outside of it"):
+        acl_save(torch.ones(2), str(tmp_path / "hidden.pt"))
+
+
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("level", ["L1", "mix"])
 def test_operators_of_a_compiled_graph_are_recorded_as_they_run(

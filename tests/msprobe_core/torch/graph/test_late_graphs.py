@@ -1,9 +1,9 @@
-"""Records of finished graphs that are shared, run more than once, or fit any shape."""
+"""Records of finished graphs that are shared, run more than once, fit any shape, or are parts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,21 @@ class Layer(nn.Module):
         return out
 
 
+class Break(nn.Module):
+    """The user's own break between two graphs."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        torch._dynamo.graph_break()
+        return x * 2
+
+
 def compile_each_layer(model: nn.Sequential) -> None:
     for layer in list(model)[1:]:
         layer.compile(backend=late_backend, fullgraph=True, dynamic=True)
+
+
+def compile_all(model: nn.Sequential) -> None:
+    model.compile(backend=late_backend, dynamic=True)
 
 
 def run_two_forward_passes_before_their_backward_passes(model: nn.Sequential) -> None:
@@ -53,20 +65,41 @@ def test_layers_of_one_graph_that_fits_all_shapes_have_their_own_entries(tmp_pat
     assert sorted(late.names) == sorted(eager.names)
     for name in eager.names:
         assert late.construct.get(name) == eager.construct.get(name), name
-    expected, found = values(eager), values(late)
-    assert found.keys() == expected.keys()
-    for place, (shape, norm) in expected.items():
-        assert found[place] == (shape, pytest.approx(norm, rel=1e-5)), place
+    found = same_values(eager, late)
     assert found["Module.2.act.GELU.forward.1.output.0"][0] == [7, 6]
     assert found["Module.2.act.GELU.backward.1.input.0"][0] == [7, 6]
 
 
-def recorded(folder: Path, prepare: Callable[[nn.Sequential], None], **more: Any) -> RankDump:
+def test_a_graph_break_of_the_users_parts_no_entry(tmp_path: Path) -> None:
+    parts = [Break(), nn.Tanh()]
+    eager = recorded(tmp_path / "eager", lambda _: None, parts)
+    late = recorded(tmp_path / "late", compile_all, parts, capture="graph")
+    assert late.head["capture"]["graphs"] > 1
+    assert sorted(late.names) == sorted(eager.names)
+    same_values(eager, late)
+
+
+def same_values(eager: RankDump, late: RankDump) -> dict[str, tuple[list[int], float]]:
+    """The values of the recorded graphs, which are those of the eager run."""
+    expected, found = values(eager), values(late)
+    assert found.keys() == expected.keys()
+    for place, (shape, norm) in expected.items():
+        assert found[place] == (shape, pytest.approx(norm, rel=1e-5)), place
+    return found
+
+
+def recorded(
+    folder: Path,
+    prepare: Callable[[nn.Sequential], None],
+    parts: Sequence[nn.Module] = (),
+    **more: Any,
+) -> RankDump:
     config = folder.with_suffix(".json")
     config.write_text(json.dumps({"dump_path": str(folder), "level": "mix", **more}))
     torch._dynamo.reset()
     torch.manual_seed(0)
-    model, debugger = nn.Sequential(nn.Linear(6, 6), Layer(), Layer()), PrecisionDebugger(config)
+    model = nn.Sequential(nn.Linear(6, 6), Layer(), Layer(), *parts)
+    debugger = PrecisionDebugger(config)
     try:
         debugger.start(model=model)
         prepare(model)

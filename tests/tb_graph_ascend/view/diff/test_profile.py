@@ -46,3 +46,22 @@ def test_calls_of_the_optimizer_belong_to_it() -> None:
 def test_a_model_without_modules_goes_by_the_direction_of_its_calls() -> None:
     found = passes(call("Tensor.mul.0"), call("Tensor.mul.0", "backward"), call("Tensor.add.0"))
     assert found == ["forward", "backward", "forward"]
+
+
+def test_a_block_says_how_much_of_it_differs() -> None:
+    layers = [Entry(f"Module.layers.{n}.Layer.forward.0", 0, 1 + 5 * n) for n in range(5)]
+    entries = [Entry("root", match=0)]
+    for n, layer in enumerate(layers):
+        entries.append(layer._replace(score=0.0))
+        calls = [
+            Entry(f"Tensor.add.{4 * n + k}.forward", 1 + 5 * n, 2 + 5 * n + k) for k in range(4)
+        ]
+        entries += [
+            one._replace(kind="api", score=1.0 if (n, k) == (2, 1) else 0.0)
+            for k, one in enumerate(calls)
+        ]
+    rows = merge(*both(entries, entries))
+    blocks = profile_of(rows, words_of(rows, (), 0.25)).blocks
+    outer = [block for block in blocks if block.lane == 0]
+    assert [block.share for block in outer] == [0, 0, 0.2, 0, 0]
+    assert outer[2].worst == 1.0

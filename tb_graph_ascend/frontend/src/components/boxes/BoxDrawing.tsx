@@ -4,11 +4,12 @@ import { memo } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { GraphBox } from "../../api/types";
-import { BOX_FONT, LINE_FONT, boxColours, boxText, fitted, outputText } from "../../graph/boxlook";
+import { BOX_FONT, LANES, LINE_FONT, boxColours, boxText, fitted, shapeText } from "../../graph/boxlook";
+import { EDGE_LOOKS, type Known } from "../../graph/edgelook";
 import type { Recolour } from "../../graph/appearance";
 import type { Place, Route } from "../../graph/layered";
 import type { DiffPalette } from "../../graph/scene";
-import type { Laid } from "../../hooks/useModuleGraph";
+import { type Laid, boxWords } from "../../hooks/useModuleGraph";
 import { selectNode } from "../../state/actions";
 import { toggleBox } from "../../state/boxes";
 
@@ -21,7 +22,10 @@ interface Props {
 }
 
 export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, recolour, selected }: Props) {
+  const { t } = useTranslation();
   const { graph, layout } = laid;
+  const known = new Map(graph.edges.map((edge) => [`${edge.producer} ${edge.consumer}`, edge.known]));
+  const shaped = new Set<number>();
   const byPlace = new Map(graph.boxes.map((box) => [box.place, box]));
   const holds = new Set(graph.boxes.map(({ parent }) => parent));
   const ends = new Set(graph.boxes.filter((box) => isSelected(box, selected)).map(({ place }) => place));
@@ -41,17 +45,32 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
         const props = { box, place, comparison, palette, recolour, selected: isSelected(box, selected) };
         return <Box key={box.place} {...props} holds={holds.has(box.place)} />;
       })}
-      {layout.routes.map((route) => (
-        <Edge
-          key={`${route.from} ${route.to}`}
-          route={route}
-          from={byPlace.get(route.from)}
-          start={layout.places.get(route.from)}
-          palette={palette}
-          lit={ends.has(route.from) ? "out" : ends.has(route.to) ? "in" : null}
-          labelled={comparison}
-        />
-      ))}
+      {layout.lanes.length > 1 &&
+        layout.lanes.map(({ lane, x }, index) => (
+          <g key={lane} className="box-lane">
+            <text x={x} y={20} fontSize={BOX_FONT} fontWeight={600} fill={palette.muted} fontFamily={palette.font}>
+              {t(`boxes.lanes.${LANES[lane] ?? "forward"}`)}
+            </text>
+            {index > 0 && <path d={`M${x - 20} 8V${layout.height - 8}`} stroke={palette.line} strokeWidth={1.5} strokeDasharray="8 6" />}
+          </g>
+        ))}
+      {layout.routes.map((route) => {
+        const how = known.get(`${route.from} ${route.to}`) ?? "recorded";
+        // All that read an output read one shape: it stands once, where the edges begin.
+        const from = how === "next" || shaped.has(route.from) ? undefined : byPlace.get(route.from);
+        if (from) shaped.add(route.from);
+        return (
+          <Edge
+            key={`${route.from} ${route.to}`}
+            route={route}
+            how={how}
+            from={from}
+            start={layout.places.get(route.from)}
+            palette={palette}
+            lit={ends.has(route.from) ? "out" : ends.has(route.to) ? "in" : null}
+          />
+        );
+      })}
     </>
   );
 });
@@ -71,7 +90,7 @@ interface BoxProps extends Omit<Props, "laid" | "selected"> {
 function Box({ box, place, comparison, palette, recolour, selected, holds }: BoxProps) {
   const { t } = useTranslation();
   const { row } = box;
-  const { title, line } = boxText(box, { comparison, calls: (count) => t("diff.calls", { count }) });
+  const { title, line } = boxText(box, boxWords(t, comparison));
   const opens = row.children > 0;
   const alone = comparison && (row.problem === null || row.benchmark === null);
   const begins = row.word === "begins" && !row.inside;
@@ -90,7 +109,7 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
       onClick={() => node && void selectNode(node.id, { keepView: true })}
       onDoubleClick={() => opens && toggleBox(row.key)}
     >
-      <title>{node?.name}</title>
+      <title>{box.unrecorded ? t("boxes.unrecorded", { name: title }) : row.kind === "collection" ? title : node?.name}</title>
       <rect width={width} height={height} rx={6} fill={colours?.fill ?? (holds ? palette.raised : palette.canvas)} />
       {alone && <rect width={width} height={height} rx={6} fill="url(#box-hatch)" />}
       <rect
@@ -120,7 +139,14 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
         {fitted(title, width, opens)}
       </text>
       {line !== "" && !holds && (
-        <text x={10} y={34} fontSize={LINE_FONT} fill={ink} fontFamily={palette.font}>
+        <text
+          x={10}
+          y={34}
+          fontSize={LINE_FONT}
+          fill={box.unrecorded ? palette.muted : ink}
+          fontStyle={box.unrecorded ? "italic" : undefined}
+          fontFamily={palette.font}
+        >
           {line}
         </text>
       )}
@@ -130,22 +156,37 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
 
 interface EdgeProps {
   route: Route;
+  how: Known;
+  /** Whose shape stands at the edge; none where it stands already. */
   from: GraphBox | undefined;
   start: Place | undefined;
   palette: DiffPalette;
   lit: "in" | "out" | null;
-  labelled: boolean;
 }
 
-function Edge({ route, from, start, palette, lit, labelled }: EdgeProps) {
+function Edge({ route, how, from, start, palette, lit }: EdgeProps) {
+  const { t } = useTranslation();
   const colour = lit === "in" ? palette.flowIn : lit === "out" ? palette.flowOut : palette.muted;
-  const shape = from?.output?.shape;
+  const look = EDGE_LOOKS[how];
+  const shape = from ? shapeText(from.output) : "";
   return (
-    <g className="box-edge" data-skips={route.skips}>
-      <path d={route.path} fill="none" stroke={colour} strokeWidth={lit ? 2.2 : 1.2} strokeOpacity={lit ? 1 : 0.75} markerEnd="url(#box-arrow)" />
-      {labelled && shape && start && !route.skips && (
+    <g className="box-edge" data-skips={route.skips} data-known={how}>
+      <title>{t(`boxes.known.${how}`)}</title>
+      {/* A line is too thin to be pointed at. */}
+      <path d={route.path} fill="none" stroke="transparent" strokeWidth={9} />
+      <path
+        d={route.path}
+        fill="none"
+        stroke={colour}
+        strokeWidth={lit ? 2.2 : 1.3}
+        strokeOpacity={lit ? 1 : look.opacity}
+        strokeDasharray={look.dash ?? undefined}
+        strokeLinecap={look.dash === null ? undefined : "round"}
+        markerEnd={look.arrow ? "url(#box-arrow)" : undefined}
+      />
+      {shape !== "" && start && (
         <text x={start.x + start.width / 2 + 6} y={start.y + start.height + 16} fontSize={LINE_FONT} fill={palette.muted} fontFamily={palette.font}>
-          {outputText({ shape, dtype: null, norm: null })}
+          {shape}
         </text>
       )}
     </g>

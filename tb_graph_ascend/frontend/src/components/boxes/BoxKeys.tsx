@@ -4,10 +4,11 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 
 import { BACK } from "../../graph/called";
+import { EDGE_LOOKS, KNOWN, type Known } from "../../graph/edgelook";
 import { rampFill } from "../../graph/ramp";
 
 const COMPARED = ["score", "scores", "begins", "alone"] as const;
-const ALWAYS = ["selected", "opens", "repeats", "backward", "edge", "feeds", "fed"] as const;
+const ALWAYS = ["selected", "opens", "repeats", "backward", "edge", "noValues", "feeds", "fed"] as const;
 
 export function BoxKeys({ comparison }: { comparison: boolean }) {
   const { t } = useTranslation();
@@ -20,7 +21,32 @@ export function BoxKeys({ comparison }: { comparison: boolean }) {
           <dd>{t(`boxes.keys.${name}`)}</dd>
         </div>
       ))}
+      {KNOWN.map((how) => (
+        <div key={how}>
+          <dt aria-hidden>
+            <EdgeMark how={how} />
+          </dt>
+          <dd>{t(`boxes.known.${how}`)}</dd>
+        </div>
+      ))}
     </dl>
+  );
+}
+
+function EdgeMark({ how }: { how: Known }) {
+  const { dash, opacity, arrow } = EDGE_LOOKS[how];
+  return (
+    <svg width={34} height={10} role="presentation">
+      <path
+        d="M1 5H27"
+        stroke="currentColor"
+        strokeWidth={1.5}
+        strokeOpacity={opacity}
+        strokeDasharray={dash ?? undefined}
+        strokeLinecap={dash === null ? undefined : "round"}
+      />
+      {arrow && <path d="M26 1.5L33 5L26 8.5z" fill="currentColor" fillOpacity={opacity} />}
+    </svg>
   );
 }
 
@@ -37,6 +63,7 @@ const MARKS: Record<(typeof COMPARED)[number] | (typeof ALWAYS)[number] | "outpu
   repeats: "× 3",
   backward: BACK,
   edge: "4×8",
+  noValues: <i>cat</i>,
   feeds: <i className="rail-key" style={{ borderColor: "var(--flow-in)" }} />,
   fed: <i className="rail-key" style={{ borderColor: "var(--flow-out)" }} />,
 };

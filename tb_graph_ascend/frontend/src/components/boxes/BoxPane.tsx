@@ -1,14 +1,15 @@
 /* The open module as boxes and edges: pan, zoom, select, open in place, save as a picture. */
 
-import { ArrowUp, Download, Info, Rows3, ZoomIn, ZoomOut } from "lucide-react";
-import { type KeyboardEvent, type PointerEvent, type WheelEvent, useCallback, useEffect, useRef } from "react";
+import { ArrowUp, Download, Info, Maximize, Rows3, ZoomIn, ZoomOut } from "lucide-react";
+import { type KeyboardEvent, useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 
+import { useBoxView } from "../../hooks/useBoxView";
 import { useDiffPalette } from "../../hooks/useDiffPalette";
 import { type Laid, useModuleGraph } from "../../hooks/useModuleGraph";
 import { boxAt } from "../../graph/boxkeys";
 import { nodeAhead, selectNode } from "../../state/actions";
-import { showModule, showRows, toggleBox } from "../../state/boxes";
+import { showModule, showRows, toggleBox, useBoxes } from "../../state/boxes";
 import { savePng, saveSvg } from "../../state/boxpicture";
 import type { GraphSession } from "../../state/session";
 import { useApp } from "../../state/store";
@@ -18,14 +19,6 @@ import { BoxDrawing } from "./BoxDrawing";
 import { BoxKeys } from "./BoxKeys";
 
 const ZOOM = 1.2;
-const SMALLEST = 0.15;
-const LARGEST = 3;
-
-interface View {
-  x: number;
-  y: number;
-  scale: number;
-}
 
 export function BoxPane({ session }: { session: GraphSession }) {
   const { t } = useTranslation();
@@ -63,7 +56,11 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
   const recolour = useApp((state) => state.recolour);
   const frame = useRef<HTMLDivElement>(null);
   const svg = useRef<SVGSVGElement>(null);
-  const { moved, zoom, pan } = useView(frame, svg, laid);
+  const { moved, zoom, fit, pan } = useBoxView(frame, svg, laid, selected);
+  useEffect(() => {
+    useBoxes.setState({ view: { zoom, fit } });
+    return () => useBoxes.setState({ view: null });
+  }, [zoom, fit]);
   const { graph } = laid;
   const side = graph.module.problem ?? graph.module.benchmark;
   const title = side?.name ?? "";
@@ -94,12 +91,18 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
         )}
         <strong className="boxes-title">{side?.title}</strong>
         {graph.left_out > 0 && <span className="muted">{t("boxes.leftOut", { count: graph.left_out })}</span>}
+        {graph.unplaced > 0 && (
+          <span className="muted" title={t("boxes.unplacedHelp")}>
+            {t("boxes.unplaced", { count: graph.unplaced })}
+          </span>
+        )}
         <span className="spacer" />
         <Popup label={t("boxes.legend")} className="button small" face={<><Info aria-hidden size={14} /> {t("boxes.legend")}</>}>
           <BoxKeys comparison={session.comparison} />
         </Popup>
         <Tool label={t("boxes.smaller")} icon={ZoomOut} run={() => zoom(1 / ZOOM)} />
         <Tool label={t("boxes.larger")} icon={ZoomIn} run={() => zoom(ZOOM)} />
+        <Tool label={t("boxes.fit")} icon={Maximize} run={fit} />
         <button type="button" className="button small" onClick={() => svg.current && saveSvg(svg.current, laid, palette.canvas)}>
           <Download aria-hidden size={14} /> SVG
         </button>
@@ -128,73 +131,6 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
       </div>
     </section>
   );
-}
-
-/** Pan and zoom without React: the group is moved, nothing is drawn anew. */
-function useView(
-  frame: React.RefObject<HTMLDivElement | null>,
-  svg: React.RefObject<SVGSVGElement | null>,
-  laid: Laid,
-) {
-  const group = useRef<SVGGElement>(null);
-  const view = useRef<View | null>(null);
-  const module = useRef<number | null>(null);
-  const apply = useCallback((): void => {
-    const { x, y, scale } = view.current ?? { x: 0, y: 0, scale: 1 };
-    group.current?.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
-  }, []);
-  useEffect(() => {
-    const box = frame.current;
-    if (!box || module.current === laid.graph.module.key) return;
-    // Another module starts whole in width, from its top; a box that opens moves nothing.
-    module.current = laid.graph.module.key;
-    const scale = Math.min(1, Math.max(0.5, box.clientWidth / (laid.layout.width + 24)));
-    view.current = { scale, x: Math.max(12, (box.clientWidth - laid.layout.width * scale) / 2), y: 8 };
-    apply();
-  }, [frame, laid, apply]);
-  const zoomAt = (factor: number, x: number, y: number): void => {
-    const now = view.current;
-    if (!now) return;
-    const scale = Math.min(LARGEST, Math.max(SMALLEST, now.scale * factor));
-    const by = scale / now.scale;
-    view.current = { scale, x: x - (x - now.x) * by, y: y - (y - now.y) * by };
-    apply();
-  };
-  const drag = useRef<{ x: number; y: number; pointer: number } | null>(null);
-  const pan = {
-    onPointerDown: (event: PointerEvent<HTMLDivElement>): void => {
-      if (event.button === 0) drag.current = { x: event.clientX, y: event.clientY, pointer: event.pointerId };
-    },
-    onPointerMove: (event: PointerEvent<HTMLDivElement>): void => {
-      const from = drag.current;
-      if (!from || !view.current) return;
-      const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];
-      if (!event.currentTarget.hasPointerCapture(from.pointer)) {
-        if (Math.hypot(dx, dy) < 4) return;
-        event.currentTarget.setPointerCapture(from.pointer);
-      }
-      view.current = { ...view.current, x: view.current.x + dx, y: view.current.y + dy };
-      drag.current = { ...from, x: event.clientX, y: event.clientY };
-      apply();
-    },
-    onPointerUp: (): void => {
-      drag.current = null;
-    },
-    onWheel: (event: WheelEvent<HTMLDivElement>): void => {
-      if (!view.current) return;
-      const { left, top } = event.currentTarget.getBoundingClientRect();
-      if (event.ctrlKey || event.metaKey) zoomAt(Math.exp(-event.deltaY / 300), event.clientX - left, event.clientY - top);
-      else {
-        view.current = { ...view.current, x: view.current.x - event.deltaX, y: view.current.y - event.deltaY };
-        apply();
-      }
-    },
-  };
-  const zoom = (factor: number): void => {
-    const box = svg.current;
-    if (box) zoomAt(factor, box.clientWidth / 2, box.clientHeight / 2);
-  };
-  return { moved: group, zoom, pan };
 }
 
 function Tool({ label, icon: Icon, run }: { label: string; icon: typeof ZoomIn; run: () => void }) {

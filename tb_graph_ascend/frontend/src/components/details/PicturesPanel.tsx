@@ -9,7 +9,7 @@ import type { Histogram, NodeDetails, Picture, ValuePair } from "../../api/types
 import { shortNumber } from "../../text/numbers";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useApp } from "../../state/store";
-import { worstFirst } from "../../state/worstfirst";
+import { firstDiffering } from "../../state/worstfirst";
 import { FailureNotice } from "../parts/FailureNotice";
 import { HeatMap } from "../ranks/HeatMap";
 import { SeriesKeys } from "./SeriesKeys";
@@ -17,16 +17,16 @@ import { SeriesKeys } from "./SeriesKeys";
 const Plot = lazy(() => import(/* webpackChunkName: "plot" */ "./Plot"));
 
 export function PicturesPanel({ details }: { details: NodeDetails }) {
-  // What was chosen of one node says nothing about the next, which starts with its worst value.
+  // What was chosen of one node says nothing about the next.
   return <PicturesOf key={details.node.id} details={details} />;
 }
 
 function PicturesOf({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();
   const { data } = useDatabase();
-  const values = worstFirst(details.values).filter((value) => (value.problem ?? value.benchmark)?.shape != null);
+  const values = details.values.filter((value) => (value.problem ?? value.benchmark)?.shape != null);
   const [chosen, setChosen] = useState<string | null>(null);
-  const value = values.find((one) => keyOf(one) === chosen) ?? values[0];
+  const value = values.find((one) => keyOf(one) === chosen) ?? firstDiffering(values);
   if (data && data.task !== "tensor") {
     return <p className="message">{t("pictures.tensorOnly")}</p>;
   }
@@ -125,7 +125,7 @@ function Distribution({ title, parts }: { title: string; parts: Part[] }) {
       )}
       {parts.map(({ histogram, label }) => (
         <p key={label} className="muted">
-          {histogram && histogram.zeros > 0 && t("pictures.zeros", { count: histogram.zeros, label })}{" "}
+          {histogram && histogram.zeros > 0 && t("pictures.equal", { count: histogram.zeros, all: elementsOf(histogram) })}{" "}
           {histogram &&
             histogram.nonfinite > 0 &&
             t("pictures.nonfinite", { count: histogram.nonfinite, label })}
@@ -133,6 +133,10 @@ function Distribution({ title, parts }: { title: string; parts: Part[] }) {
       ))}
     </figure>
   );
+}
+
+function elementsOf({ counts, zeros, nonfinite }: Histogram): string {
+  return (counts.reduce((sum, one) => sum + one, 0) + zeros + nonfinite).toLocaleString();
 }
 
 /** The last count once more, so that the last bin has a width. */

@@ -64,7 +64,8 @@ function optionsOf({ series, log, integers, range }: Look): Omit<uPlot.Options, 
   return {
     legend: { show: false },
     cursor: { drag: { x: false, y: false } },
-    scales: { x: { time: false, ...(log ? LOGARITHMIC : {}) }, y: range ? { range } : {} },
+    // The ends are those of the bins: rounded up to decades, all bars might be one thin line.
+    scales: { x: { time: false, ...(log ? { ...LOGARITHMIC, range: ends } : {}) }, y: range ? { range } : {} },
     axes: [axisOfX(axis, log === true, integers === true), { ...axis, size: 50 }],
     series: [{}, ...series.map(styleOf)],
   };
@@ -78,9 +79,13 @@ function axisOfX(axis: uPlot.Axis, log: boolean, integers: boolean): uPlot.Axis 
   return placed;
 }
 
+const ends = (_: uPlot, low: number, high: number): [number, number] => [low, high];
+
 function decades(low: number, high: number): number[] {
   const first = Math.ceil(Math.log10(low));
   const last = Math.floor(Math.log10(high));
+  // Within a decade the ends say more than its one round number.
+  if (last - first < 1) return last === first ? [low, 10 ** first, high] : [low, high];
   const stride = Math.max(1, Math.ceil((last - first + 1) / 8));
   const count = Math.max(0, Math.floor((last - first) / stride) + 1);
   return Array.from({ length: count }, (_, index) => 10 ** (first + index * stride));

@@ -25,10 +25,16 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
     <div className="selected-head">
       <SideTag details={details} />
       {data?.comparison && <OwnScore details={details} />}
-      <code className="selected-name" title={node.name}>
-        {node.name}
-      </code>
-      <CopyButton text={node.name} label={t("details.copyName")} />
+      {node.kind === "collection" ? (
+        <span className="selected-name">{t("boxes.between", { count: node.children })}</span>
+      ) : (
+        <>
+          <code className="selected-name" title={node.name}>
+            {node.name}
+          </code>
+          <CopyButton text={node.name} label={t("details.copyName")} />
+        </>
+      )}
       {partner && partner.name !== node.name && (
         <code className="partner-name muted" title={partner.name}>
           ↔ {partner.name}

@@ -3,6 +3,7 @@
 import * as Tabs from "@radix-ui/react-tabs";
 import { useTranslation } from "react-i18next";
 
+import { useDatabase } from "../../hooks/useDatabase";
 import { LEFT_TABS, type LeftTab, useApp } from "../../state/store";
 import { CauseList } from "../lists/CauseList";
 import { NodeTable } from "../lists/NodeTable";
@@ -18,9 +19,15 @@ const PANELS: Record<LeftTab, () => React.ReactNode> = {
   mapping: MappingPanel,
 };
 
+/** One run alone has no causes and nothing to map. */
+const OF_ONE_RUN: readonly LeftTab[] = ["outline", "nodes", "overflow"];
+
 export function LeftPanel() {
   const { t } = useTranslation();
-  const tab = useApp((state) => state.leftTab);
+  const chosen = useApp((state) => state.leftTab);
+  const single = useDatabase().data?.comparison === false;
+  const tabs = single ? OF_ONE_RUN : LEFT_TABS;
+  const tab = tabs.includes(chosen) ? chosen : "outline";
   const set = useApp((state) => state.set);
   return (
     <Tabs.Root
@@ -29,13 +36,13 @@ export function LeftPanel() {
       onValueChange={(value) => set({ leftTab: value as LeftTab })}
     >
       <Tabs.List className="tabs" aria-label={t("tabs.left")}>
-        {LEFT_TABS.map((one) => (
+        {tabs.map((one) => (
           <Tabs.Trigger key={one} value={one} className="tab">
             {t(`tabs.${one}`)}
           </Tabs.Trigger>
         ))}
       </Tabs.List>
-      {LEFT_TABS.map((one) => {
+      {tabs.map((one) => {
         const Content = PANELS[one];
         return (
           <Tabs.Content key={one} value={one} className="panel-content" tabIndex={-1}>

@@ -1,0 +1,309 @@
+"""What flowed through calls that left no values: told by the tensors around them, or by order.
+
+`Flow` has the edges of which a recorded value speaks. A joined tensor was put out by nobody: what
+is known of `cat` is its name and when it ran. Here its inputs are found by their numbers, and
+gradients follow the forward pass in reverse. Nothing of this is asked by the diagnosis.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, takewhile
+
+import numpy as np
+
+from builder.compare.columns import Columns
+from builder.dump.forms import Form
+from builder.flow.feeding import NOWHERE, Bools, Flow, Ints
+from builder.flow.gradient_ways import lead_back
+from builder.flow.made_of import (
+    Available,
+    Shape,
+    Tensor,
+    cast_from,
+    holds,
+    is_cut_along_one,
+    pieces_of,
+    repeated_from,
+    tells,
+    terms_of,
+    turned_from,
+)
+from builder.flow.open_ends import open_ends
+from builder.flow.passage_edges import PassageEdges, Reading
+from builder.flow.silent_calls import Calls, Work, work_of
+
+_NEAR = 8  # calls in which the source of a part is looked for by its shape alone
+_FAR = 64  # calls before a reader among which the one without values that it reads is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """Edges from or to a call without values, or past one that nobody recorded; by execution order.
+
+    `told` says whether numbers tell it, or shapes and the order of execution alone. An edge
+    replaces the one that leads from `instead`, where there is one, straight to the same consumer.
+    `value` is the index of what the consumer read, NOWHERE where it has left none.
+    """
+
+    producer: Ints
+    consumer: Ints
+    told: Bools
+    instead: Ints
+    value: Ints
+
+
+def passages_of(flow: Flow, columns: Columns, forms: list[Form]) -> Passages:
+    """What passed through unrecorded calls on one side."""
+    ends = open_ends(flow, columns, forms)
+    edges = PassageEdges(set(flow.producer.tolist()))
+    search = _Search(flow, columns, forms, ends.begins, ends.calls, ends.available, edges)
+    search.views()
+    search.explain(ends.wanted)
+    lead_back(flow, ends.calls, edges)
+    rows = sorted((c, p, i, *seen) for (p, c, i), seen in edges.found.items())
+    cells = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+    return Passages(cells[1], cells[0], cells[3] > 0, cells[2], cells[4])
+
+
+@dataclass(slots=True)
+class _Search:
+    flow: Flow
+    columns: Columns
+    forms: list[Form]
+    begins: Ints
+    calls: Calls
+    available: Available
+    edges: PassageEdges
+    claimed: dict[int, object] = field(default_factory=dict)
+    """Of silent calls, by place: what they were found to work on."""
+    origins: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """By fingerprint: the nodes that a tensor comes from, where its maker is not its node."""
+    whole: dict[Shape, list[Tensor]] = field(default_factory=lambda: defaultdict(list))
+    """What parts of a shape were cut from, the latest last."""
+
+    def views(self) -> None:
+        """Lead known flow through the calls that reshape it on its way."""
+        flow = self.flow
+        shapes = [form.shape for form in self.forms]
+        kinds = self.columns.forms
+        sizes = self.columns.statistics.size
+        prints = self.flow.prints.numbers
+        known = flow.output != NOWHERE
+        cut: defaultdict[int, set[int]] = defaultdict(set)
+        for value, output in zip(
+            flow.value[known].tolist(), flow.output[known].tolist(), strict=True
+        ):
+            if sizes[value] < sizes[output]:
+                cut[output].add(prints[value])
+        for value, consumer, producer, output in zip(
+            *(
+                each[known].tolist()
+                for each in (flow.value, flow.consumer, flow.producer, flow.output)
+            ),
+            strict=True,
+        ):
+            if self.flow.tree.in_order[consumer].direction != "forward":
+                continue
+            stop = self.calls.before(int(self.begins[consumer]))
+            if sizes[value] < sizes[output]:
+                run = self._cut_after(producer, stop, several=len(cut[output]) > 1)
+                if self._claim(run, (producer, output)):
+                    self._lead([producer], run, Reading(consumer, value), False, instead=producer)
+                continue
+            run = self._views_after(producer, stop)
+            reshaped = shapes[kinds[value]] != shapes[kinds[output]]
+            whole = bool(run) and run[-1] + 1 == stop
+            if not whole and reshaped and not run:
+                run = self._views_before(stop)
+            if (reshaped or whole) and self._claim(run, (producer, output)):
+                self._lead([producer], run, Reading(consumer, value), False, instead=producer)
+
+    def _views_after(self, order: int, stop: int) -> list[int]:
+        run = self.calls.run_after(order, stop)
+        return list(takewhile(lambda place: self._is(place, "view"), run))
+
+    def _cut_after(self, order: int, stop: int, several: bool) -> list[int]:
+        """The views up to a call that cuts; those behind it only where one part alone is read."""
+        run = self.calls.run_after(order, stop)
+        at = next((at for at, place in enumerate(run) if self._is(place, "part")), None)
+        if at is None or not all(self._is(place, "view") for place in run[:at]):
+            return []
+        behind = [] if several else self._views_after(self.calls.order[run[at]], stop)
+        return [*run[: at + 1], *behind]
+
+    def _views_before(self, stop: int) -> list[int]:
+        run = self.calls.run_before(stop)
+        start = next(
+            (at for at, place in enumerate(run[::-1]) if not self._is(place, "view")), len(run)
+        )
+        return run[len(run) - start :]
+
+    def _is(self, place: int, *works: Work) -> bool:
+        return work_of(self.calls.listed[place]) in works
+
+    def _claim(self, run: Sequence[int], key: object) -> bool:
+        """Take silent calls for one use, where no other has them."""
+        if not run or any(self.claimed.get(place, key) != key for place in run):
+            return False
+        self.claimed.update(dict.fromkeys(run, key))
+        return True
+
+    def _lead(
+        self,
+        sources: Iterable[int],
+        run: Sequence[int],
+        to: Reading,
+        told: bool,
+        instead: int = NOWHERE,
+    ) -> None:
+        """Edges from sources through a run of silent calls to what read the value."""
+        orders = [self.calls.order[place] for place in run]
+        if not orders:
+            for source in sources:
+                self.edges.add(source, to, told, instead)
+            return
+        for source in sources:
+            self.edges.add(source, Reading(orders[0]), told)
+        for one, other in pairwise(orders):
+            self.edges.add(one, Reading(other), False)
+        self.edges.add(orders[-1], to, told, instead)
+
+    def explain(self, wanted: list[tuple[Tensor, list[Reading]]]) -> None:
+        """Find what tensors that nobody put out were made of: by their numbers, then by shape."""
+        left = [one for one in wanted if one[0].counts or not self._by_numbers(*one)]
+        left = [one for one in left if not self._is_output(one[0])]
+        for tensor, readers in left:
+            self._by_shape(tensor, readers)
+
+    def _by_numbers(self, tensor: Tensor, readers: list[Reading]) -> bool:
+        begin = tensor.node
+        made, work = self._made_of(tensor, begin)
+        if not made and self._may_be_a_sum(readers):
+            made = terms_of(tensor, self.available, begin, self.columns) or ()
+        if not made:
+            # Nobody made it, but what it is joined to may be looked for later.
+            if not self._is_output(tensor):
+                self._found(tensor, (), begin)
+            return False
+        if work == "part":
+            self.whole[tensor.shape].append(made[0])
+        self._explain(tensor, made, work, readers, told=True)
+        return True
+
+    def _made_of(self, tensor: Tensor, begin: int) -> tuple[Sequence[Tensor], Work]:
+        available = self.available
+        pieces = pieces_of(tensor, available, begin)
+        if pieces:
+            return pieces, "join"
+        small = repeated_from(tensor, available, begin)
+        if small is not None:
+            return [small], "repeat" if tensor.size % small.size == 0 else "pad"
+        other = cast_from(tensor, available, begin)
+        if other is not None:
+            return [other], "cast"
+        turned = turned_from(tensor, available, begin)
+        if turned is not None:
+            return [turned], "join"
+        cut = [one for one in available.with_a_peak_of(tensor, begin) if holds(one, tensor)]
+        whole = next((one for one in cut if tells(one, tensor)), None)
+        if whole is not None:
+            return [whole], "part"
+        return (), "other"
+
+    def _may_be_a_sum(self, readers: list[Reading]) -> bool:
+        """Whether nobody would have recorded the call that adds: where modules alone are."""
+        nodes = self.flow.tree.in_order
+        return all(nodes[reader.node].kind == "module" for reader in readers)
+
+    def _explain(
+        self,
+        tensor: Tensor,
+        made: Sequence[Tensor],
+        work: Work,
+        readers: list[Reading],
+        told: bool,
+    ) -> None:
+        """Draw a tensor from what it was made of, through the silent call that made it."""
+        sources = sorted({node for one in made for node in self._origins(one)})
+        if self._is_output(tensor):
+            sources = [node for node in sources if node >= self.begins[tensor.node]]
+        first = max((one.node for one in made), default=NOWHERE)
+        stop = self.calls.before(tensor.node)
+        key = ("of", *(one.print for one in made)) if work == "part" else ("to", tensor.print)
+        place = self._silent(work, first, stop, key)
+        run: list[int] = []
+        if place is not None:
+            run = [place, *self._views_after(self.calls.order[place], stop)]
+            if not self._claim(run, key):
+                run = run[:1]
+        # What ran right before its reader, and works on nothing else, had it too.
+        behind = self.calls.order[run[-1]] if run else first
+        rest = [at for at in self.calls.run_before(stop) if self.calls.order[at] > behind]
+        if rest and not self._is_output(tensor) and not self.claimed.keys() & set(rest):
+            self._claim(rest, ("to", tensor.print))
+            run += rest
+        self._found(tensor, (self.calls.order[run[-1]],) if run else sources, first)
+        for reader in readers:
+            self._lead(sources, run, reader, told)
+
+    def _silent(self, work: Work, after: int, stop: int, key: object) -> int | None:
+        """The latest silent call of a kind behind a node and before a place that nobody claims."""
+        if work == "other":
+            return None
+        last = max(self.calls.before(after + 1), stop - _FAR)
+        for place in range(stop - 1, last - 1, -1):
+            if self.calls.silent[place] and self._is(place, work) and self._claim([place], key):
+                return place
+        return None
+
+    def _origins(self, one: Tensor) -> tuple[int, ...]:
+        return self.origins.get(one.print, (one.node,))
+
+    def _found(self, tensor: Tensor, origins: Iterable[int], since: int) -> None:
+        """Let a tensor be a piece of later ones."""
+        self.origins[tensor.print] = tuple(origins)
+        self.available.add(tensor._replace(node=max(since, 0)))
+
+    def _by_shape(self, tensor: Tensor, readers: list[Reading]) -> None:
+        """What shape and order say, where numbers say nothing: a part, or the call right before."""
+        begin = tensor.node
+        near = self.available.near(begin, _NEAR)
+        cut = [one for one in self.whole[tensor.shape][-_NEAR:] if one.node < begin]
+        near_cut = [one for one in near if is_cut_along_one(tensor.shape, one.shape)]
+        whole = next((one for one in (*cut[::-1], *near_cut) if holds(one, tensor)), None)
+        if whole is not None and self._origins(whole) and self._is_first_input(tensor):
+            self._explain(tensor, [whole], "part", readers, told=False)
+            return
+        stop = self.calls.before(begin)
+        run = [at for at in self.calls.run_before(stop) if at not in self.claimed]
+        if run and run[-1] + 1 == stop and (tensor.counts or self._is_first_input(tensor)):
+            sources, run = self._right_before(run, tensor)
+            self._claim(run, ("to", tensor.print))
+            for reader in readers:
+                self._lead(sources, run, reader, told=False)
+
+    def _right_before(self, run: list[int], tensor: Tensor) -> tuple[list[int], list[int]]:
+        """Of silent calls before a reader those that led to it, and what they must have read.
+
+        That is what ran right before them, where nobody else has read what it put out.
+        """
+        if tensor.counts:
+            return [], run
+        source = self.calls.order[run[0] - 1] if run[0] > 0 else NOWHERE
+        if source == NOWHERE or run[0] - 1 in self.claimed or source in self.edges.read:
+            return [], run[-1:]
+        views = next((n for n, at in enumerate(run) if not self._is(at, "view")), len(run))
+        return [source], [*run[: min(views, len(run) - 1)], run[-1]]
+
+    def _is_output(self, tensor: Tensor) -> bool:
+        return self.flow.tree.dump.values.keys[tensor.at].startswith("output")
+
+    def _is_first_input(self, tensor: Tensor) -> bool:
+        """Whether a call works on it: what comes behind may be a weight, which nobody puts out."""
+        return self.flow.tree.dump.values.keys[tensor.at].removeprefix("input.") in (
+            "0",
+            "input",
+        )

@@ -1,0 +1,84 @@
+"""Calls that a dump names and holds no values of, by what they do to what they read.
+
+At the default risk level those are the calls that move, join, cut, cast or create data.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Literal
+
+from builder.match.tree import Tree, TreeNode
+
+Work = Literal["join", "part", "repeat", "view", "cast", "pad", "create", "other"]
+
+_WORK: dict[Work, str] = {
+    "join": "cat concat concatenate stack hstack vstack dstack column_stack row_stack",
+    "part": "chunk split split_with_sizes tensor_split unbind hsplit vsplit dsplit unsafe_chunk "
+    "unsafe_split unsafe_split_with_sizes narrow select index_select",
+    "repeat": "expand expand_as broadcast_to repeat repeat_interleave tile",
+    "view": "view view_as reshape reshape_as flatten unflatten ravel permute transpose t swapaxes "
+    "swapdims movedim moveaxis squeeze unsqueeze contiguous clone detach",
+    "cast": "to type_as float half bfloat16 double int long bool byte char",
+    "pad": "pad",
+    "create": "arange zeros ones full empty eye linspace logspace zeros_like ones_like full_like "
+    "empty_like tril_indices triu_indices identity",
+}
+_WORK_OF = {name: work for work, names in _WORK.items() for name in names.split()}
+
+
+def work_of(node: TreeNode) -> Work:
+    """What a call does to its arguments, by its name."""
+    if node.kind != "api" or node.entry is None:
+        return "other"
+    return work_named(node.entry.type_name)
+
+
+def work_named(call: str) -> Work:
+    """What a call of this name does, as `cat` or `transpose_`."""
+    return _WORK_OF.get(call.rstrip("_"), "other")
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The forward calls of a tree in the order in which they ran: what holds no other call.
+
+    `order` is the execution order of each, which rises; `silent` says which left no tensor.
+    """
+
+    listed: list[TreeNode]
+    order: list[int]
+    silent: list[bool]
+
+    def before(self, order: int) -> int:
+        """How many of them had run when the node with this execution order was yet to come."""
+        return bisect_left(self.order, order)
+
+    def run_after(self, order: int, stop: int) -> list[int]:
+        """The places of the silent calls that ran right after a node, before the place `stop`."""
+        first = last = self.before(order + 1)
+        while last < stop and self.silent[last]:
+            last += 1
+        return list(range(first, last))
+
+    def run_before(self, stop: int) -> list[int]:
+        """The places of the silent calls that ran right before the place `stop`."""
+        first = stop
+        while first > 0 and self.silent[first - 1]:
+            first -= 1
+        return list(range(first, stop))
+
+
+def calls_of(tree: Tree, has_tensor: list[bool]) -> Calls:
+    """The calls of a tree; `has_tensor` tells by execution order which nodes left a tensor."""
+    listed = [
+        node
+        for node in tree.in_order
+        if node.direction == "forward"
+        and not node.children
+        and node.kind in ("api", "module")
+        and not node.is_update
+    ]
+    order = [node.exec_order for node in listed]
+    return Calls(listed, order, [not has_tensor[each] for each in order])

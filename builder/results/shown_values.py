@@ -1,0 +1,54 @@
+"""What boxes and rows show of values: shapes, dtypes and norms, a window of them at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+
+from builder.results.records import FirstOutput
+from builder.results.schema import node, value
+from builder.results.stored_file import StoredFile
+from builder.results.value_measures import measure_of
+from builder.results.value_pairs import shape_of
+
+LARGEST = 2**63 - 1  # of SQLite; a request may ask for more
+# SQLite before 3.32 takes no more in one statement.
+MOST_PARAMETERS = 900
+
+
+def first_outputs(stored: StoredFile, ids: Sequence[int]) -> dict[int, FirstOutput]:
+    """What nodes put out first, by their ids."""
+    columns = value.c.node, value.c.shape, value.c.dtype, value.c.norm
+    found: dict[int, FirstOutput] = {}
+    for engine, part in stored.by_volume([id_ for id_ in ids if id_ <= LARGEST]):
+        wanted = value.c.node.in_(part[:MOST_PARAMETERS]), value.c.role == "output"
+        with engine.connect() as connection:
+            for row in connection.execute(select(*columns).where(*wanted).order_by(value.c.id)):
+                output = FirstOutput(shape_of(row.shape), row.dtype, measure_of(row.norm))
+                found.setdefault(row.node, output)
+    return found
+
+
+def seen_values(stored: StoredFile, values: Sequence[int]) -> dict[int, FirstOutput]:
+    """What values are, by their ids, all of one volume."""
+    columns = value.c.id, value.c.shape, value.c.dtype, value.c.norm
+    wanted = [id_ for id_ in values if id_ <= LARGEST][:MOST_PARAMETERS]
+    if not wanted:
+        return {}
+    with stored.engine_at(wanted[0]).connect() as connection:
+        rows = connection.execute(select(*columns).where(value.c.id.in_(wanted))).all()
+    return {
+        row.id: FirstOutput(shape_of(row.shape), row.dtype, measure_of(row.norm)) for row in rows
+    }
+
+
+def without_values(stored: StoredFile, ids: Sequence[int]) -> frozenset[int]:
+    """Which of these nodes are calls of which nothing but the name was recorded."""
+    found: set[int] = set()
+    for engine, part in stored.by_volume([id_ for id_ in ids if id_ <= LARGEST]):
+        wanted = node.c.id.in_(part[:MOST_PARAMETERS]), node.c.kind == "api"
+        with engine.connect() as connection:
+            query = select(node.c.id).where(*wanted, node.c.value_count == 0)
+            found.update(connection.scalars(query))
+    return frozenset(found)

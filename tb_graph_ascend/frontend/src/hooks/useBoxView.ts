@@ -1,0 +1,119 @@
+/* What part of a graph is in view: pan, zoom, all of it, and what is selected elsewhere. */
+
+import { type PointerEvent, type WheelEvent, useCallback, useEffect, useRef } from "react";
+
+import type { Place } from "../graph/layered";
+import type { Laid } from "./useModuleGraph";
+
+const SMALLEST = 0.15;
+const LARGEST = 3;
+
+interface View {
+  x: number;
+  y: number;
+  scale: number;
+}
+
+/** Pan and zoom without React: the group is moved, nothing is drawn anew. */
+export function useBoxView(
+  frame: React.RefObject<HTMLDivElement | null>,
+  svg: React.RefObject<SVGSVGElement | null>,
+  laid: Laid,
+  selected: number | null,
+) {
+  const group = useRef<SVGGElement>(null);
+  const view = useRef<View | null>(null);
+  const module = useRef<number | null>(null);
+  const apply = useCallback((): void => {
+    const { x, y, scale } = view.current ?? { x: 0, y: 0, scale: 1 };
+    group.current?.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+  }, []);
+  useEffect(() => {
+    const box = frame.current;
+    if (!box || module.current === laid.graph.module.key) return;
+    // Another module starts whole in width, from its top; a box that opens moves nothing.
+    module.current = laid.graph.module.key;
+    const scale = Math.min(1, Math.max(0.5, box.clientWidth / (laid.layout.width + 24)));
+    view.current = { scale, x: Math.max(12, (box.clientWidth - laid.layout.width * scale) / 2), y: 8 };
+    apply();
+  }, [frame, laid, apply]);
+  useEffect(() => {
+    const box = frame.current;
+    const place = selected === null ? undefined : placeOf(laid, selected);
+    if (!box || !place || !view.current) return;
+    view.current = shown(view.current, place, box.clientWidth, box.clientHeight);
+    apply();
+  }, [frame, laid, selected, apply]);
+  const zoomAt = useCallback(
+    (factor: number, x: number, y: number): void => {
+      const now = view.current;
+      if (!now) return;
+      const scale = Math.min(LARGEST, Math.max(SMALLEST, now.scale * factor));
+      const by = scale / now.scale;
+      view.current = { scale, x: x - (x - now.x) * by, y: y - (y - now.y) * by };
+      apply();
+    },
+    [apply],
+  );
+  const drag = useRef<{ x: number; y: number; pointer: number } | null>(null);
+  const pan = {
+    onPointerDown: (event: PointerEvent<HTMLDivElement>): void => {
+      if (event.button === 0) drag.current = { x: event.clientX, y: event.clientY, pointer: event.pointerId };
+    },
+    onPointerMove: (event: PointerEvent<HTMLDivElement>): void => {
+      const from = drag.current;
+      if (!from || !view.current) return;
+      const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];
+      if (!event.currentTarget.hasPointerCapture(from.pointer)) {
+        if (Math.hypot(dx, dy) < 4) return;
+        event.currentTarget.setPointerCapture(from.pointer);
+      }
+      view.current = { ...view.current, x: view.current.x + dx, y: view.current.y + dy };
+      drag.current = { ...from, x: event.clientX, y: event.clientY };
+      apply();
+    },
+    onPointerUp: (): void => {
+      drag.current = null;
+    },
+    onWheel: (event: WheelEvent<HTMLDivElement>): void => {
+      if (!view.current) return;
+      const { left, top } = event.currentTarget.getBoundingClientRect();
+      if (event.ctrlKey || event.metaKey) zoomAt(Math.exp(-event.deltaY / 300), event.clientX - left, event.clientY - top);
+      else {
+        view.current = { ...view.current, x: view.current.x - event.deltaX, y: view.current.y - event.deltaY };
+        apply();
+      }
+    },
+  };
+  const zoom = useCallback(
+    (factor: number): void => {
+      const box = svg.current;
+      if (box) zoomAt(factor, box.clientWidth / 2, box.clientHeight / 2);
+    },
+    [svg, zoomAt],
+  );
+  const { width, height } = laid.layout;
+  const fit = useCallback((): void => {
+    const box = frame.current;
+    if (!box) return;
+    const scale = Math.max(SMALLEST, Math.min(1, box.clientWidth / (width + 40), box.clientHeight / (height + 40)));
+    view.current = { scale, x: (box.clientWidth - width * scale) / 2, y: Math.max(8, (box.clientHeight - height * scale) / 2) };
+    apply();
+  }, [frame, width, height, apply]);
+  return { moved: group, zoom, fit, pan };
+}
+
+function placeOf({ graph, layout }: Laid, selected: number): Place | undefined {
+  const box = graph.boxes.find(({ row }) => row.problem?.id === selected || row.benchmark?.id === selected);
+  return box && layout.places.get(box.place);
+}
+
+/** The view with a box in it: moved to its middle where it was not in view, else as it was. */
+function shown(view: View, place: Place, width: number, height: number): View {
+  const [left, top] = [view.x + place.x * view.scale, view.y + place.y * view.scale];
+  const [wide, high] = [place.width * view.scale, place.height * view.scale];
+  const inside = left >= 0 && top >= 0 && left + wide <= width && top + Math.min(high, height) <= height;
+  if (inside) return view;
+  return { ...view, x: view.x + width / 2 - left - wide / 2, y: view.y + (height - Math.min(high, height - 16)) / 2 - top };
+}
+

@@ -1,0 +1,143 @@
+"""Graphs stay whole where calls left no values, and nothing is told that did not happen.
+
+What happened is told by the same run at risk level ALL, which records every call: an edge that the
+default's numbers tell has to be a way there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from builder.compare.columns import columns_of
+from builder.dump.forms import Forms
+from builder.dump.reader import read_dump
+from builder.flow.feeding import flow_of
+from builder.flow.passages import passages_of
+from builder.match.tree import Tree, build_tree
+from tests.builder.flow.recorded_models import BUILT_WITH, HELD_BACK, record
+
+MODELS = BUILT_WITH | HELD_BACK
+Edges = set[tuple[str, str]]
+
+
+class Side(NamedTuple):
+    """A dump's tree, its flow, and what passed through unrecorded calls: by numbers, by order."""
+
+    tree: Tree
+    flow: Edges
+    told: Edges
+    ordered: Edges
+
+
+def side_of(dump: Path) -> Side:
+    tree = build_tree(read_dump(dump))
+    forms = Forms()
+    columns = columns_of(tree.dump.values, forms)
+    flow = flow_of(tree, columns, forms.listed())
+    passages = passages_of(flow, columns, forms.listed())
+    names = [node.name for node in tree.in_order]
+    found: dict[bool, Edges] = {True: set(), False: set()}
+    cells = (passages.producer, passages.consumer, passages.told)
+    for producer, consumer, told in zip(*(each.tolist() for each in cells), strict=True):
+        found[told].add((names[producer], names[consumer]))
+    known = zip(flow.producer.tolist(), flow.consumer.tolist(), strict=True)
+    return Side(tree, {(names[p], names[c]) for p, c in known}, found[True], found[False])
+
+
+def reached(start: str, edges: Edges) -> set[str]:
+    """All that a way leads to."""
+    follow = defaultdict(set)
+    for producer, consumer in edges:
+        follow[producer].add(consumer)
+    seen, pending = {start}, [start]
+    while pending:
+        new = follow[pending.pop()] - seen
+        seen |= new
+        pending += new
+    return seen
+
+
+def pieces(side: Side, edges: Edges) -> int:
+    """In how many pieces the forward calls with values lie."""
+    both = edges | {(consumer, producer) for producer, consumer in edges}
+    calls = {
+        node.name
+        for node in side.tree.in_order
+        if node.direction == "forward" and not node.children and node.values[0] < node.values[1]
+    }
+    found = 0
+    while calls:
+        calls -= reached(next(iter(calls)), both)
+        found += 1
+    return found
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Side]:
+    return {
+        name: side_of(record(one, tmp_path_factory.mktemp(name))) for name, one in MODELS.items()
+    }
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_forward_pass_is_one_piece(sides: dict[str, Side], name: str) -> None:
+    side = sides[name]
+    assert pieces(side, side.flow | side.told | side.ordered) == 1
+
+
+def test_it_would_fall_apart_by_recorded_flow_alone(sides: dict[str, Side]) -> None:
+    apart = {name for name, side in sides.items() if pieces(side, side.flow) > 1}
+    assert apart >= {"skips", "branches", "experts", "steps"}
+
+
+@pytest.mark.parametrize("name", [name for name, one in MODELS.items() if one.level == "mix"])
+def test_what_numbers_tell_has_happened(sides: dict[str, Side], name: str, tmp_path: Path) -> None:
+    whole = side_of(record(MODELS[name], tmp_path, risk_level="ALL")).flow
+    forward = {edge for edge in sides[name].told if ".forward" in edge[0]}
+    forward = {edge for edge in forward if ".forward" in edge[1]}
+    assert {edge for edge in forward if edge[1] not in reached(edge[0], whole)} == set()
+
+
+def test_a_skip_ends_in_the_call_that_joins_it(sides: dict[str, Side]) -> None:
+    told = sides["skips"].told
+    assert {edge for edge in told if edge[1] == "Torch.cat.0.forward"} == {
+        ("Torch.tanh.1.forward", "Torch.cat.0.forward"),
+        ("Functional.interpolate.0.forward", "Torch.cat.0.forward"),
+    }
+    # The gradient takes the same way back.
+    assert ("Torch.cat.0.backward", "Torch.tanh.1.backward") in told
+
+
+def test_a_sum_that_nobody_recorded_reads_both_its_terms(sides: dict[str, Side]) -> None:
+    read = "Module.layers.0.norm2.LayerNorm.forward.0"
+    assert {p for p, c in sides["residuals"].told if c == read} == {
+        "Module.embed.Linear.forward.0",
+        "Module.layers.0.mix.Linear.forward.0",
+    }
+
+
+def test_a_cut_goes_through_the_call_that_cuts(sides: dict[str, Side]) -> None:
+    known = sides["chunks"].told | sides["chunks"].ordered
+    cut, read = "Tensor.chunk.0.forward", "Functional.scaled_dot_product_attention.0.forward"
+    assert {("Functional.linear.0.forward", cut), (cut, read)} <= known
+
+
+def test_each_expert_reads_what_was_routed(sides: dict[str, Side]) -> None:
+    known = sides["experts"].told | sides["experts"].ordered
+    experts = {c for p, c in known if p == "Functional.layer_norm.0.forward"}
+    assert {f"Functional.linear.{n}.forward" for n in range(3)} <= experts
+
+
+def test_a_dump_of_structure_tells_nothing(tmp_path: Path) -> None:
+    side = side_of(record(MODELS["skips"], tmp_path, task="structure"))
+    assert side.told | side.ordered == set()
+
+
+def test_another_dumpers_dump_is_whole_too(samples: Path) -> None:
+    dump = next((samples / "statistics").rglob("dump.json")).parent
+    side = side_of(dump)
+    assert pieces(side, side.flow | side.told | side.ordered) <= pieces(side, side.flow)
