@@ -50,8 +50,12 @@ SENTENCES = {
     "in_place_of": "in their place the other run calls {names}",  # of earlier releases
     "input_differs": "{value} differs (score {score:.2f}), and no recorded call before it "
     "explains that",
+    "rewired": "{value} differs (score {score:.2f}): the problem run reads what {maker} put out, "
+    "the benchmark run what {instead} put out",
     "batch_differs": "{value}, which the model is given, differs (score {score:.2f}): the two "
     "runs were fed different data",
+    "rows_differ": "{count} of the {total} rows of {value}, which the model is given, are not "
+    "those that the benchmark run is given: rank {ranks} ({coordinates}) was fed other data",
     "unrecorded_differs": "{value} differs (score {score:.2f}) and no recorded call makes it: "
     "{perhaps}",
     "integers_differ": "{value} holds other integers: the two runs were fed different data, or "

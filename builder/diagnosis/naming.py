@@ -125,10 +125,19 @@ class Naming:
             finding.inherits = self._keys([row])
             return self._with_evidence(finding, excess)
         else:
-            reason = self.facts.score_reason("input_differs", [row])
+            reason = self._read_otherwise(excess)
         finding = self.ledger.open(node, "input_differs", reason)
         finding.inherits = self._keys([row])
         return self._with_evidence(finding, excess)
+
+    def _read_otherwise(self, excess: Excess) -> Reason:
+        """What the two runs read, where different calls made it."""
+        makers = excess.makers
+        if excess.way != "rewired" or makers is None or None in (makers.ours, makers.theirs):
+            return self.facts.score_reason("input_differs", [excess.row])
+        assert makers.ours is not None and makers.theirs is not None
+        reason = self.facts.score_reason("rewired", [excess.row])
+        return {**reason, "maker": makers.ours.name, "instead": makers.theirs.name}
 
     def _explains(self, excess: Excess) -> Finding | None:
         """The latest finding, where it may have led to a value on ways that nobody recorded."""

@@ -54,6 +54,8 @@ export const answerEn = {
     extra_replaced: "other call",
     missing_replaced: "other call",
     batch_differs: "other data",
+    rows_differ: "other data",
+    rewired: "reads another value",
     optimizer: "optimizer",
   },
 };

@@ -56,6 +56,8 @@ export const answerZh: typeof answerEn = {
     extra_replaced: "换成了别的调用",
     missing_replaced: "换成了别的调用",
     batch_differs: "数据不同",
+    rows_differ: "数据不同",
+    rewired: "读取了另一个值",
     optimizer: "优化器",
   },
 };
