@@ -140,8 +140,8 @@ def _title(
     where = words.place.format(step=finding.step, rank=finding.rank)
     if cause.place_count > 1:
         seen = words.seen_on_one if len(cause.ranks) == 1 else words.seen
-        told = {"places": cause.place_count, "ranks": len(cause.ranks), "step": cause.first_step}
-        where += f" · {seen.format(**told)}"
+        counts = {"places": cause.place_count, "ranks": len(cause.ranks), "step": cause.first_step}
+        where += f" · {seen.format(**counts)}"
     if share is not None and share.divergent:
         places = {place.node for place in cause.places}
         count = sum(one.count for one in share.causes if one.node in places)
