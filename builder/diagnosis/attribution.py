@@ -290,11 +290,11 @@ class _Attribution:
         return self.naming.open_module_output(node, worst)
 
     def _judge_outputs(self, node: TreeNode, cause: Finding | None) -> Finding | None:
-        worst = max(
-            (self._excess(node, r) for r in self.known.outputs(node)),
-            key=_times,
-            default=NO_EXCESS,
+        # Behind NaN there is no distance to tell a second fault by.
+        told = (
+            r for r in self.known.outputs(node) if cause is None or self.known.distance[r] < inf
         )
+        worst = max((self._excess(node, r) for r in told), key=_times, default=NO_EXCESS)
         arguments = self.changes.arguments(node)
         if arguments and cause is None and self._chose_otherwise(node):
             worst = Excess(inf, self.known.outputs(node)[0])

@@ -22,7 +22,8 @@ from builder.match.tree import TreeNode
 from builder.reasons import Reason
 
 _FURTHEST = 2 * ESTIMATED
-# Behind a finding a guess has to be exceeded by so much: twice what a call alone is named from.
+# Behind a finding a guess has to be exceeded by so much: twice what a call alone is named from, for
+# a guess is no bound, and a second finding that is none costs more trust than one that is missing.
 BEHIND = 6.0
 
 

@@ -157,3 +157,23 @@ def test_a_call_that_reads_what_another_call_made_says_both(tmp_path: Path) -> N
     said = sentence(finding.reasons[0])
     assert "the problem run reads what Functional.linear.0.forward put out" in said
     assert "the benchmark run what Torch.sigmoid.0.forward put out" in said
+
+
+class _Masked(nn.Module):
+    def __init__(self, mask: Change = same) -> None:
+        super().__init__()
+        self.lin, self.mask = nn.Linear(16, 16), mask
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch._C.DisableTorchFunction():
+            mask = self.mask(torch.eye(32, 16) > 0)
+        scores = torch.masked_fill(self.lin(x), mask, -torch.inf)
+        return torch.softmax(scores, -1)
+
+
+def test_nan_behind_another_mask_is_no_second_finding(tmp_path: Path) -> None:
+    def whole_row(mask: Tensor) -> Tensor:
+        return mask | (torch.arange(32) == 20)[:, None]
+
+    named = names(recorded_programs.found(tmp_path, _Masked, mask=whole_row))
+    assert named == ["Torch.masked_fill.0.forward"]
