@@ -122,7 +122,8 @@ SENTENCES = {
     "precision_differs": "computed in {problem} here and in {benchmark} in the benchmark",
     "partner_missing": "rank {peer_rank} makes no {kind} that belongs to it",
     "collective_order": "rank {peer_rank} calls {other} where this rank calls {kind}",
-    "checkpoint_recomputed": "recomputed during the backward pass (activation checkpointing)",
+    "checkpoint_recomputed": "runs in the backward pass: recomputed by activation "
+    "checkpointing, or called by a backward of one's own",
     # the comparison as a whole
     "precision_setting": "computed in {problem} in the problem run and in {benchmark} in the "
     "benchmark (most values, or a whole class of calls); tolerances follow the coarser one",

@@ -66,7 +66,7 @@ export const reasonsZh: Record<string, string> = {
   precision_differs: "问题侧以 {{problem}} 计算，标杆侧以 {{benchmark}} 计算",
   partner_missing: "卡 {{peer_rank}} 没有与之对应的 {{kind}}",
   collective_order: "本卡调用 {{kind}} 时，卡 {{peer_rank}} 调用的是 {{other}}",
-  checkpoint_recomputed: "在反向传播中重新计算（激活检查点）",
+  checkpoint_recomputed: "在反向传播中运行：由激活检查点重新计算，或由自定义的反向函数调用",
   rated_error:
     "没有任何数值的差异超出舍入误差，但有 {{count}} 个节点被评为 error：不同之处在于值的其他属性，如格式、形状或参数；第一个是 {{name}}",
   ties: "{{name}}（共 {{count}} 个此类调用）对在舍入误差内相等的数排序，选出了不同的元素：属于平局；由此取出的值不同，但不算问题",
