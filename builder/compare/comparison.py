@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from builder.compare.attributes import NOTHING, differing_attributes, has_own_error, own_error
 from builder.compare.columns import Columns, columns_of
 from builder.compare.dumped_tensors import measure_files
+from builder.compare.mask_constants import hold_masks
 from builder.compare.modes import Mode, mode_of
 from builder.compare.pair_forms import PairForms
 from builder.compare.precision import working_precision
@@ -297,10 +298,15 @@ def _distances(
     estimates: Estimates | None,
     tensors: dict[int, TensorMeasures],
 ) -> Floats:
-    """How far apart the sides are as an L2 norm: measured, estimated, or the least possible."""
+    """How far apart the sides are as an L2 norm: measured, estimated, or the least possible.
+
+    Masks of both sides, whose rounding no other number is as large as, count for none of it.
+    """
     distance = statistical_distance(ours, theirs)
     if estimates is not None:
-        distance = np.fmax(distance, estimates.distance)
+        masked = hold_masks(ours.table[:2]) & hold_masks(theirs.table[:2])
+        told = masked & np.isfinite(estimates.distance)
+        distance = np.where(told, estimates.distance, np.fmax(distance, estimates.distance))
     for row, measures in tensors.items():
         distance[row] = measures.euc_dist
     return distance

@@ -62,7 +62,10 @@ def stand_beside(known: Expected, row: int, parts: Sequence[int]) -> Excess | No
     That is told by the benchmark: its parts have together the norm of the value, and one of them
     its peak. Where no sign was turned either, which the sum of all elements tells from a rotation,
     the problem's norms have to add up as well, however far apart they are: moving rounds nothing.
+    Parts with more elements than the value are added up in it; rotations keep norms all the same.
     """
+    if len(parts) > 1 and sum(known.size[part] for part in parts) > known.size[row]:
+        return None
     _, theirs = known.comparison.statistics
     norm, together = _norms(theirs, row, parts)
     peak, *others = peaks(theirs)[[row, *parts]]
