@@ -113,13 +113,15 @@ def place_records(graph: Graph) -> None:
             _place_owners(graph, plan)
     places = RecordPlaces(graph)
     last_input = next(reversed(list(_inputs(graph))), None)
+    sites: dict[Node, list[int]] = {}
     for mark, node in found.items():
-        number = _number_of(LateSite(mark.plan, mark.event))
+        sites.setdefault(node, []).append(_number_of(LateSite(mark.plan, mark.event)))
+    for node, numbers in sites.items():
         if node.op == "placeholder":
             with graph.inserting_after(last_input):
-                graph.call_function(torch.ops.msprobe.row.default, (node, number))
+                graph.call_function(torch.ops.msprobe.row.default, (node, numbers))
         else:
-            places.add(node, number)
+            places.add(node, numbers)
 
 
 def _is_mark(node: Node) -> bool:

@@ -24,6 +24,7 @@ from msprobe_core.torch.graph.late_plans import (
 from msprobe_core.torch.graph.late_runs import LateRuns
 from msprobe_core.torch.graph.log import GraphLog, Note, Row
 from msprobe_core.torch.graph.operators import define_operators, use_log
+from msprobe_core.torch.measure.numbers import Measured, measure_now
 
 aten = torch.ops.aten
 OWNERS = (11, 12)
@@ -96,6 +97,25 @@ def test_passes_see_no_mark_and_a_finished_graph_has_all_records(log: GraphLog) 
     norms = [float(row.numbers.text.rpartition(" ")[2]) for row in seen]
     assert norms[1:] == pytest.approx([exact, 2 * exact, 2 * exact])
     assert seen[0].note.requires_grad and not seen[2].note.requires_grad
+
+
+def test_a_value_at_several_places_is_read_once(
+    log: GraphLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[list[float]] = []
+
+    def measured(value: Tensor, all_digits: bool) -> Measured:
+        read.append(value.flatten().tolist())
+        return measure_now(value, all_digits)
+
+    monkeypatch.setattr("msprobe_core.torch.graph.log.measure_now", measured)
+    graph = traced()
+    take_marks(graph.graph)
+    place_records(graph.graph)
+    run(graph, torch.arange(3.0))
+    y = torch.arange(3.0).exp()
+    assert sorted(read) == sorted([[0.0, 1.0, 2.0], y.tolist(), (y * 2).tolist()])
+    assert told(log.take()) == IN_ORDER
 
 
 def test_records_add_no_reader_to_a_value_that_one_node_reads(log: GraphLog) -> None:
