@@ -40,7 +40,7 @@ export const trendsEn = {
   more_other: "and {{count}} more series in that step",
   cell: "Step {{step}} of {{name}}",
   comparison: "Open the comparison of this step",
-  noComparison: "No comparison of this step is here. This records it; run it in both scripts:",
+  noComparison: "No comparison of this step is here. This records it; run it in both scripts, then build a comparison of the two dumps:",
   checkpoint: "The last checkpoint before it: {{name}}",
   usual: "{{factor, short}} times its usual value",
   usualOrLess: "{{factor, short}} times its usual value or less",

@@ -42,7 +42,7 @@ export const trendsZh: typeof trendsEn = {
   more_other: "该步另有 {{count}} 个序列告警",
   cell: "{{name}} 的第 {{step}} 步",
   comparison: "打开该步的比对结果",
-  noComparison: "此处没有该步的比对结果。用以下配置在两个脚本中采集：",
+  noComparison: "此处没有该步的比对结果。用以下配置在两个脚本中采集，再对两份数据构建比对：",
   checkpoint: "之前最近的检查点：{{name}}",
   usual: "通常值的 {{factor, short}} 倍",
   usualOrLess: "通常值的 {{factor, short}} 倍或更小",
