@@ -50,8 +50,12 @@ SENTENCES = {
     "in_place_of": "in their place the other run calls {names}",  # of earlier releases
     "input_differs": "{value} differs (score {score:.2f}), and no recorded call before it "
     "explains that",
+    "rewired": "{value} differs (score {score:.2f}): the problem run reads what {maker} put out, "
+    "the benchmark run what {instead} put out",
     "batch_differs": "{value}, which the model is given, differs (score {score:.2f}): the two "
     "runs were fed different data",
+    "rows_differ": "{count} of the {total} rows of {value}, which the model is given, are not "
+    "those that the benchmark run is given: rank {ranks} ({coordinates}) was fed other data",
     "unrecorded_differs": "{value} differs (score {score:.2f}) and no recorded call makes it: "
     "{perhaps}",
     "integers_differ": "{value} holds other integers: the two runs were fed different data, or "
@@ -118,7 +122,8 @@ SENTENCES = {
     "precision_differs": "computed in {problem} here and in {benchmark} in the benchmark",
     "partner_missing": "rank {peer_rank} makes no {kind} that belongs to it",
     "collective_order": "rank {peer_rank} calls {other} where this rank calls {kind}",
-    "checkpoint_recomputed": "recomputed during the backward pass (activation checkpointing)",
+    "checkpoint_recomputed": "runs in the backward pass: recomputed by activation "
+    "checkpointing, or called by a backward of one's own",
     # the comparison as a whole
     "precision_setting": "computed in {problem} in the problem run and in {benchmark} in the "
     "benchmark (most values, or a whole class of calls); tolerances follow the coarser one",

@@ -17,6 +17,8 @@ from builder.compare.modes import Mode, mode_of
 from builder.compare.pair_forms import PairForms
 from builder.compare.precision import working_precision
 from builder.compare.rounding import (
+    NOTHING_MOVED,
+    MovedTokens,
     forgive_moved_tokens,
     forgive_products,
     forgive_quotients,
@@ -126,11 +128,11 @@ def compare(
     tolerance: Tolerance,
     setting: Setting | None = None,
     cores: int = 1,
-    moved_share: float = 0.0,
+    moved: MovedTokens = NOTHING_MOVED,
 ) -> Comparison:
     """Measure and score every value pair of two matched trees; `cores` read tensor files.
 
-    `moved_share` of the tokens of a layer went to other experts by rounding.
+    `moved` tokens went to other experts by rounding.
     """
     problem, benchmark = matching.problem.dump, matching.benchmark.dump
     pairs = pair_values(matching)
@@ -167,8 +169,8 @@ def compare(
         shapes = [record.shape for record in theirs]
         error = forgive_products(error, limit, distance, matching, nodes, right, shapes)
         error = forgive_quotients(error, limit, distance, matching, nodes, is_output, right)
-        norm = np.fmax(left.table[3], right.table[3])
-        error = forgive_moved_tokens(error, limit, distance, norm, moved_share, matching, nodes)
+        norm = _norms(left, right, estimates)
+        error = forgive_moved_tokens(error, limit, distance, norm, moved, matching, nodes)
     score = score_of(error, limit)
     count = len(matching.problem.in_order)
     return Comparison(
@@ -232,6 +234,16 @@ def _records(dump: Dump, indices: list[int]) -> list[Record]:
     # SURPLUS is -1: a list with a stand-in at its end serves those too.
     records = [*dump.values.records, NOTHING]
     return list(map(records.__getitem__, indices))
+
+
+def _norms(left: Statistics, right: Statistics, estimates: Estimates | None) -> Floats:
+    """The larger norm of each pair; of sums over ranks, which have none, that of the sketches."""
+    norm = np.fmax(left.table[3], right.table[3])
+    if estimates is None:
+        return np.asarray(norm)
+    with np.errstate(all="ignore"):
+        estimated = estimates.distance / estimates.error
+    return np.asarray(np.where(np.isnan(norm), estimated, norm))
 
 
 def _keys(matching: Matching, pairs: ValuePairs) -> list[str]:

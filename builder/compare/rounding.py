@@ -6,7 +6,8 @@ one); what is left is the rounding of what went in, and differs entirely between
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,19 @@ _QUOTIENTS = {
     "_foreach_addcdiv": 3,
     "_foreach_div": 2,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class MovedTokens:
+    """The share of a layer's tokens that rounding gave to other experts, and by the names of nodes
+    the share that it may have given where no record shows the choices.
+    """
+
+    share: float = 0.0
+    unseen: Mapping[str, float] = field(default_factory=dict)
+
+
+NOTHING_MOVED = MovedTokens()
 
 
 def forgive_rounding(
@@ -80,22 +94,27 @@ def forgive_moved_tokens(
     limit: Floats,
     distance: Floats,
     norm: Floats,
-    share: float,
+    moved: MovedTokens,
     matching: Matching,
     nodes: NDArray[np.int64],
 ) -> Floats:
     """Errors behind the forward pass, set to at most the tolerance where moved tokens explain them.
 
-    `share` of a layer's tokens went to other experts by rounding. m of T terms of like size that
-    are taken away from a sum and others put there leave it √(2m/T) of its norm apart.
+    m of T terms of like size that are taken away from a sum and others put there leave it √(2m/T)
+    of its norm apart.
     """
-    if share == 0:
+    if moved.share == 0 and not moved.unseen:
         return error
-    behind = [phase_of(node) != "forward" for node in matching.problem.in_order]
+    share = np.array([_share_behind(node, moved) for node in matching.problem.in_order])[nodes]
     with np.errstate(invalid="ignore"):
-        explained = distance <= _MOVED * np.sqrt(2 * share) * norm
-    moved = np.array(behind, dtype=bool)[nodes] & explained
-    return _held(error, limit, moved & np.isfinite(error))
+        explained = (share > 0) & (distance <= _MOVED * np.sqrt(2 * share) * norm)
+    return _held(error, limit, explained & np.isfinite(error))
+
+
+def _share_behind(node: TreeNode, moved: MovedTokens) -> float:
+    return (
+        max(moved.share, moved.unseen.get(node.name, 0.0)) if phase_of(node) != "forward" else 0.0
+    )
 
 
 def _held(error: Floats, limit: Floats, explained: NDArray[np.bool_]) -> Floats:

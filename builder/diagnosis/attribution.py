@@ -246,6 +246,10 @@ class _Attribution:
             return None
         if not self.naming.has_read and not self._is_other_data(worst):
             return None
+        returned = self._returned_by_a_finding(node, worst)
+        if returned is not None:
+            self.ledger.carry(returned, node)
+            return returned
         said = self.naming.said_already(node, worst)
         if said is not None or cause is not None:
             # Behind NaN there is no distance to tell a second fault by.
@@ -257,6 +261,17 @@ class _Attribution:
                 self.ledger.carry(cause or said, node)
             return said
         return self.naming.open_edge(node, worst)
+
+    def _returned_by_a_finding(self, node: TreeNode, worst: Excess) -> Finding | None:
+        """The finding whose own call returned a gradient of which no record tells.
+
+        A loss of several calls records the gradient of its last; the rest is that call's as well.
+        """
+        if worst.way != "outside":
+            return None
+        calls = (back.forward for back in self.edges.returned.makers(node, worst.row))
+        named = ((call, self.ledger.source.get(call)) for call in calls if call is not None)
+        return next((one for call, one in named if one is not None and one.node is call), None)
 
     def _is_other_data(self, excess: Excess) -> bool:
         """Whether the run's own input is outside the tolerance: what was done to it is unknown."""
@@ -275,11 +290,11 @@ class _Attribution:
         return self.naming.open_module_output(node, worst)
 
     def _judge_outputs(self, node: TreeNode, cause: Finding | None) -> Finding | None:
-        worst = max(
-            (self._excess(node, r) for r in self.known.outputs(node)),
-            key=_times,
-            default=NO_EXCESS,
+        # Behind NaN there is no distance to tell a second fault by.
+        told = (
+            r for r in self.known.outputs(node) if cause is None or self.known.distance[r] < inf
         )
+        worst = max((self._excess(node, r) for r in told), key=_times, default=NO_EXCESS)
         arguments = self.changes.arguments(node)
         if arguments and cause is None and self._chose_otherwise(node):
             worst = Excess(inf, self.known.outputs(node)[0])

@@ -145,11 +145,17 @@ class Distances(PairedValues):
         return np.asarray(np.where(reshaped & both & known, norm, distance))
 
     def _set_rounding(self, norm: Floats) -> None:
-        """Where both runs compute in one format, a value is rounded in its own; else in theirs."""
+        """Where both runs compute in one format, a value is rounded in its own; else in theirs.
+
+        A compiler that keeps digits leaves out roundings of theirs that eager values have.
+        """
         ours, theirs = self.comparison.precision
+        matching = self.comparison.matching
+        keeps = matching.problem.dump.keeps_digits or matching.benchmark.dump.keeps_digits
+        in_its_own = ours == theirs and not keeps
         working = max(machine_epsilon(dtype) or 0.0 for dtype in (ours, theirs))
         held = np.nan_to_num(np.fmin(self._epsilons(0), self._epsilons(1)))
-        epsilon = np.where((ours == theirs) & (held > 0), held, np.maximum(working, held))
+        epsilon = np.where(in_its_own & (held > 0), held, np.maximum(working, held))
         coarse = epsilon > _SINGLE
         unit = np.where(coarse, ROUNDED / SUMMED * epsilon + _SINGLE, epsilon)
         self.epsilon: list[float] = epsilon.tolist()

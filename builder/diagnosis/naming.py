@@ -22,7 +22,8 @@ from builder.match.tree import TreeNode
 from builder.reasons import Reason
 
 _FURTHEST = 2 * ESTIMATED
-# Behind a finding a guess has to be exceeded by so much: twice what a call alone is named from.
+# Behind a finding a guess has to be exceeded by so much: twice what a call alone is named from, for
+# a guess is no bound, and a second finding that is none costs more trust than one that is missing.
 BEHIND = 6.0
 
 
@@ -125,10 +126,19 @@ class Naming:
             finding.inherits = self._keys([row])
             return self._with_evidence(finding, excess)
         else:
-            reason = self.facts.score_reason("input_differs", [row])
+            reason = self._read_otherwise(excess)
         finding = self.ledger.open(node, "input_differs", reason)
         finding.inherits = self._keys([row])
         return self._with_evidence(finding, excess)
+
+    def _read_otherwise(self, excess: Excess) -> Reason:
+        """What the two runs read, where different calls made it."""
+        makers = excess.makers
+        if excess.way != "rewired" or makers is None or None in (makers.ours, makers.theirs):
+            return self.facts.score_reason("input_differs", [excess.row])
+        assert makers.ours is not None and makers.theirs is not None
+        reason = self.facts.score_reason("rewired", [excess.row])
+        return {**reason, "maker": makers.ours.name, "instead": makers.theirs.name}
 
     def _explains(self, excess: Excess) -> Finding | None:
         """The latest finding, where it may have led to a value on ways that nobody recorded."""

@@ -83,9 +83,27 @@ def _first_nonfinite(comparison: Comparison) -> _FirstNonfinite | None:
         recorded = comparison.statistics[0].recorded[:2] & comparison.statistics[1].recorded[:2]
         rows = comparison.is_output & (recorded & holds(ours)).any(axis=0)
         rows &= ~(holds(theirs) if state == "NaN" else ~np.isfinite(theirs)).any(axis=0)
-        found = _of_rows(comparison, np.flatnonzero(rows).tolist(), state)
+        matched = _of_rows(comparison, np.flatnonzero(rows).tolist(), state)
+        found = _of_unmatched(comparison, state, matched) or matched
         if found is not None:
             return found
+    return None
+
+
+def _of_unmatched(
+    comparison: Comparison, state: str, before: _FirstNonfinite | None
+) -> _FirstNonfinite | None:
+    """The first call that the problem run alone makes and that puts out such a value."""
+    matching = comparison.matching
+    values, end = matching.problem.dump.values, len(matching.problem.in_order)
+    end = end if before is None else before.node.exec_order
+    for node in matching.problem.in_order[:end]:
+        if node in matching.partner or is_exempt(node) or node.recomputed:
+            continue
+        for index in range(*node.values):
+            key, record = values.keys[index], values.records[index]
+            if key.startswith(OUTPUT_ROLES) and nonfinite_state(record) == state:
+                return _FirstNonfinite(node, key, state)
     return None
 
 

@@ -11,11 +11,13 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from math import isclose, isfinite
 
+from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
+from msprobe_core.format import machine_epsilon
 
 _Pairs = list[tuple[int, int]]
-# Sizes that agree to three digits are one value for this purpose: runs that round otherwise agree
-# better than that where they agree, and unlike tensors rarely do in all of their sizes.
+# Sizes that agree to three digits are one value for this purpose: unlike tensors rarely do in all
+# of their sizes. Runs that round otherwise may agree less in formats whose epsilon is larger.
 _DIGITS = 3
 
 
@@ -56,11 +58,15 @@ def contents(node: TreeNode, tree: Tree) -> Hashable | None:
         if record.dtype is None:
             held.append(repr(record.value))
             continue
-        norm = record.Norm
-        known = isinstance(norm, float) and isfinite(norm) and norm != 0
-        sizes += known
-        held.append((record.shape, float(f"{norm:.{_DIGITS - 1}e}") if known else None))
+        told = [_to_digits(size) for size in (record.Norm, record.Max, record.Min)]
+        sizes += bool(told[0])
+        held.append((record.shape, *told))
     return (node.owner, node.direction, tuple(held)) if sizes else None
+
+
+def _to_digits(size: object) -> float | None:
+    known = isinstance(size, float) and isfinite(size)
+    return float(f"{size:.{_DIGITS - 1}e}") if known else None
 
 
 def _doubtful(
@@ -80,15 +86,19 @@ def _doubtful(
 def _agree(ours: TreeNode, theirs: TreeNode, trees: tuple[Tree, Tree]) -> bool:
     one, other = trees[0].dump.values.records, trees[1].dump.values.records
     return all(
-        _close(one[index].Norm, other[twin].Norm)
+        _close(one[index], other[twin])
         for index, twin in zip(range(*ours.values), range(*theirs.values))
     )
 
 
-def _close(one: object, other: object) -> bool:
-    if not (isinstance(one, float) and isinstance(other, float)):
+def _close(one: Record, other: Record) -> bool:
+    """Whether the norms agree to the digits, or to a rounding of each element."""
+    ours, theirs = one.Norm, other.Norm
+    if not (isinstance(ours, float) and isinstance(theirs, float)):
         return True
-    return isclose(one, other, rel_tol=10.0**-_DIGITS) or not (isfinite(one) or isfinite(other))
+    epsilons = (machine_epsilon(record.dtype or "") or 0.0 for record in (one, other))
+    tolerance = max(10.0**-_DIGITS, *epsilons)
+    return isclose(ours, theirs, rel_tol=tolerance) or not (isfinite(ours) or isfinite(theirs))
 
 
 def _equal(ours: dict[int, Hashable | None], theirs: dict[int, Hashable | None]) -> dict[int, int]:

@@ -28,6 +28,7 @@ from builder.results.across import find_everywhere
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
 from builder.results.flow_links import flow_of
 from builder.results.manual.patches import NodeSource, Patches
+from builder.results.received import Received, received
 from builder.results.records import (
     Across,
     Children,
@@ -354,6 +355,10 @@ class ResultDatabase:
             return [NO_FLOW for _ in sides]
         ids = next((int(side.id.max()) for side in sides if len(side)), 0)
         return read_flows(self.engine_at(ids), sides)
+
+    def received(self, step: int, rank: int) -> list[Received]:
+        """By which calls a difference came into a step and rank from another rank."""
+        return received(self, self.side_nodes(step, rank)[0])
 
     def passages(self, step: int, rank: int) -> list[PassageIds]:
         """What flowed through calls without values; nothing in files of earlier releases."""

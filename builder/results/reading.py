@@ -8,6 +8,7 @@ from typing import Protocol
 
 from builder.results.flow_cells import FlowIds, PassageIds
 from builder.results.manual.patches import Patches
+from builder.results.received import Received
 from builder.results.records import (
     Across,
     Children,
@@ -83,6 +84,9 @@ class Results(Protocol):
 
     def flows(self, step: int, rank: int) -> Sequence[FlowIds]:
         """What fed what on each side of a pair, problem first."""
+
+    def received(self, step: int, rank: int) -> Sequence[Received]:
+        """By which calls a difference came into a step and rank from another rank."""
 
     def passages(self, step: int, rank: int) -> Sequence[PassageIds]:
         """What flowed through calls without values on each side of a pair, problem first."""

@@ -158,7 +158,7 @@ def _is_rounding(finding: StoredFinding, let_pass: frozenset[Hashable]) -> bool:
 
 
 def _is_fed(finding: StoredFinding) -> bool:
-    codes = {"batch_differs", "unrecorded_differs"}
+    codes = {"batch_differs", "rows_differ", "unrecorded_differs"}
     return any(reason["code"] in codes for reason in finding.reasons)
 
 

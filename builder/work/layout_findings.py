@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from builder.ranks.checks.self_check import check_groups, check_sums
 from builder.ranks.joining.parts import RunValues
 from builder.ranks.joining.resolve import Conflict
 from builder.ranks.layout.coordinates import RunLayout
+from builder.ranks.layout.names import without_wrappers
 from builder.reasons import Reason
 from builder.work.merged import MergedMatch
 from builder.work.shared_causes import one_finding_a_cause
@@ -29,6 +31,7 @@ _RANKS = (*_CONFLICTS, "not_reduced")
 def with_layout_findings(walked: Walked, comparison: Comparison, merged: MergedMatch) -> Walked:
     """The walk's findings and those of the checks between ranks, in order."""
     findings = _with_conflicts(list(walked.findings), comparison, merged)
+    findings = _with_other_rows(findings, comparison, merged)
     if not findings:
         return replace(walked, findings=findings)
     values = RunValues(merged.problem)
@@ -64,6 +67,45 @@ def _with_conflicts(
         elif not _is_conflict(known):
             known.reasons[:0] = reasons
     return findings
+
+
+def _with_other_rows(
+    findings: list[Finding], comparison: Comparison, merged: MergedMatch
+) -> list[Finding]:
+    """The module that was fed other rows, with what follows from that: all but replicas' conflicts.
+
+    Checksums of rows tell other data where cut values have no sketches, in whatever format.
+    """
+    rows = merged.other_rows
+    node = _first_call(rows.path, comparison) if rows is not None else None
+    if rows is None or node is None:
+        return findings
+    layout = merged.problem.layout
+    ranks = [r for r, place in layout.places.items() if place.at.get("dp", 0) in rows.replicas]
+    reason: Reason = {
+        "code": "rows_differ",
+        "value": f"input.{rows.key}",
+        "count": rows.count,
+        "total": rows.total,
+        "ranks": ", ".join(map(str, sorted(ranks))),
+        "coordinates": layout.describe_all(sorted(ranks)),
+    }
+    kept = [finding for finding in findings if _is_conflict(finding)]
+    behind = [finding for finding in findings if not _is_conflict(finding)]
+    fed = Finding("input_differs", node, "problem", node.exec_order, [reason], score=1.0)
+    named = [finding.node for finding in behind if finding.side == "problem"]
+    fed.carriers = [*named, *chain.from_iterable(finding.carriers for finding in behind)]
+    fed.propagated_to = len(fed.carriers)
+    return [fed, *kept]
+
+
+def _first_call(path: str, comparison: Comparison) -> TreeNode | None:
+    """The first forward call of the module at a path."""
+    for node in comparison.matching.problem.in_order:
+        entry = node.entry if node.kind == "module" and node.direction == "forward" else None
+        if entry is not None and without_wrappers(entry.path) == path:
+            return node
+    return None
 
 
 def _of_other_axes(comparison: Comparison, values: RunValues) -> list[Finding]:

@@ -18,7 +18,7 @@ from builder.match.nodes import Matching, MatchRules, match_trees
 from builder.match.tree import build_tree
 from builder.match.value_pairing import SURPLUS, pair_values
 from builder.ranks.assembly.assemble import assemble, assemble_like
-from builder.ranks.assembly.batches import Fed, Share, fed_to, moved_shares
+from builder.ranks.assembly.batches import Fed, OtherRows, Share, fed_to, moved_shares, other_rows
 from builder.ranks.assembly.logical_run import LogicalRun
 from builder.ranks.assembly.peers import make_alike, micro_batches_of
 from builder.ranks.joining.resolve import Resolution, resolve
@@ -52,6 +52,7 @@ class MergedMatch:
     problem: LogicalRun
     benchmark: LogicalRun
     resolution: Resolution
+    other_rows: OtherRows | None = None
 
 
 def match_merged(
@@ -66,7 +67,8 @@ def match_merged(
     ours = _Side(plan.problem, dumps[0], merging.problem, merging)
     theirs = _Side(plan.benchmark, dumps[1], merging.benchmark, merging)
     join = _joins(merging.micro_batches, ours, theirs)
-    moved = moved_shares(ours.fed(), theirs.fed())
+    fed = ours.fed(), theirs.fed()
+    moved = moved_shares(*fed)
     ties = tied_names((ours.dumps, ours.layout), (theirs.dumps, theirs.layout))
     problem = ours.assembled(join, moved, ties)
     alike = not moved and theirs.makes_the_calls_of(ours)
@@ -80,7 +82,7 @@ def match_merged(
     pairs = np.stack((rows.problem[is_pair], rows.benchmark[is_pair]), axis=1)
     roundings = _roundings(matching, options.tolerance)
     resolution = resolve(problem, benchmark, pairs, weak, merging.layouts, roundings)
-    return MergedMatch(matching, problem, benchmark, resolution)
+    return MergedMatch(matching, problem, benchmark, resolution, other_rows(*fed))
 
 
 def _roundings(matching: Matching, tolerance: Tolerance) -> Roundings:

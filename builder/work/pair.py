@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from builder.compare.comparison import Comparison, compare
 from builder.compare.modes import mode_of
+from builder.compare.rounding import MovedTokens
 from builder.diagnosis.by_scores import walk_by_scores
 from builder.diagnosis.framework_defaults import name_defaults
 from builder.diagnosis.walk import flows_of, walk
@@ -134,7 +135,7 @@ def _compare_merged(plan: PairPlan, instructions: Instructions) -> ComparedPair:
             merged.matching,
             options.tolerance,
             cores=cores,
-            moved_share=merged.resolution.moved_share,
+            moved=MovedTokens(merged.resolution.moved_share, merged.resolution.unseen_share),
         ),
         overflow=(overflow_levels(problem), overflow_levels(benchmark)),
         merged=merged,

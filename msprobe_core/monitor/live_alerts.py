@@ -157,7 +157,9 @@ class AlertWatch:
         high &= ~learnt
         self._note_levels(leaps)
         raised, fell = self._follows_a_hard_sample(leaps)
-        low = leaps.low & (leaps.low_for >= _LOW_STEPS) & ~self._may_cross(size, leaps.off)
+        # What falls in the first steps is being learnt: it has no past to vanish from.
+        low = leaps.low & (leaps.low_for >= _LOW_STEPS) & (self._past.seen >= RECENT)
+        low &= ~self._may_cross(size, leaps.off)
         # An average of many steps has no past before it has seen them.
         young = self._averaged & (self._past.seen < WINDOW)
         zero = there & (values == 0)

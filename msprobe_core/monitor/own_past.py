@@ -93,12 +93,13 @@ class OwnPast:
         """Hold the values of a step against the past and let it take those that fit.
 
         `whole` are the values before anything was taken off. Out of bounds is who leaves the recent
-        values by `factor` times its noise and, taken off and as a whole, by `least` octaves.
+        values by `factor` times its noise and `least` octaves; and, as a whole, by `least` octaves
+        all of them (low) or their median (high: one batch may have raised some of them, too).
         """
         off, moved = _beyond(octaves, self._recent), _beyond(whole, self._whole)
         limit = np.fmax(least, factor * np.fmax(self._noise, LEAST_NOISE))
         comparable = there & np.isfinite(off) & (self.seen >= 2)
-        high = comparable & (off > limit) & (moved > least)
+        high = comparable & (off > limit) & (whole - _nanmedian(self._whole) > least)
         low = comparable & (off < -limit) & (moved < -least)
         self._high_for = np.where(high, self._high_for + 1, np.where(there, 0, self._high_for))
         self._low_for = np.where(low, self._low_for + 1, np.where(there, 0, self._low_for))

@@ -27,6 +27,7 @@ _MARGIN, _TOP, _ROW = 96, 458, 50
 _MOST_ROWS = 10
 _LEFT, _GUTTER, _RIGHT = _MARGIN, 760, 1180
 _INDENT = 26
+_NAME = 40  # characters of a run's name that have room over its column
 _NUMBER = re.compile(r"-?\d+\.\d{4,}(e[+-]?\d+)?")
 _NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 _SANS = (
@@ -138,8 +139,9 @@ def _title(
     yield _text(_MARGIN, 120, begins, _headline_style(begins))
     where = words.place.format(step=finding.step, rank=finding.rank)
     if cause.place_count > 1:
-        seen = words.seen.format(ranks=len(cause.ranks), step=cause.first_step)
-        where += f" · {seen}"
+        seen = words.seen_on_one if len(cause.ranks) == 1 else words.seen
+        counts = {"places": cause.place_count, "ranks": len(cause.ranks), "step": cause.first_step}
+        where += f" · {seen.format(**counts)}"
     if share is not None and share.divergent:
         places = {place.node for place in cause.places}
         count = sum(one.count for one in share.causes if one.node in places)
@@ -182,7 +184,7 @@ def _rows(rows: Sequence[DiffRow], summary: Summary, words: SlideWords) -> Itera
     runs = (_LEFT, words.problem, summary.problem), (_RIGHT, words.benchmark, summary.benchmark)
     for x, head, run in runs:
         yield _text(x, _TOP - 52, head, _Style(24, colour=_QUIET, bold=True))
-        yield _text(x, _TOP - 18, _run_name(run), _Style(26, bold=True, most=40))
+        yield _text(x, _TOP - 18, _run_name(run), _Style(26, bold=True, most=_NAME))
     least = min((row.depth for row in rows), default=0)
     for number, row in enumerate(rows):
         top = _TOP + number * _ROW
@@ -241,8 +243,10 @@ def _legend(summary: Summary, words: SlideWords) -> Iterator[str]:
 
 
 def _run_name(path: str | None) -> str:
-    """The end of a path tells runs apart."""
-    return "/".join([part for part in re.split(r"[\\/]", path or "") if part][-2:])
+    """The end of a path tells runs apart: as much of it as has room."""
+    parts = [part for part in re.split(r"[\\/]", path or "") if part]
+    ends = ("/".join(parts[-most:]) for most in (3, 2))
+    return next((end for end in ends if _width(end) <= _NAME), "/".join(parts[-1:]))
 
 
 def _called(node: Node, words: SlideWords) -> str:

@@ -20,6 +20,7 @@ class SlideWords(msgspec.Struct, frozen=True):
     place: str
     backward: str
     seen: str
+    seen_on_one: str
     led_back: str
     nothing: str
     nothing_compared: str
@@ -44,11 +45,12 @@ class SlideWords(msgspec.Struct, frozen=True):
 WORDS: dict[Language, SlideWords] = {
     "en": SlideWords(
         begins="It begins in {module}",
-        begins_at_top="It begins at the top level",
+        begins_at_top="It begins outside of all modules",
         begins_in_optimizer="It begins in the optimizer",
         place="step {step} · rank {rank}",
         backward="backward",
-        seen="seen on {ranks} ranks, from step {step}",
+        seen="in {places} places on {ranks} ranks, from step {step}",
+        seen_on_one="in {places} places on this rank, from step {step}",
         led_back="{count} of {divergent} divergent nodes there go back to it",
         nothing="Nothing diverges",
         nothing_compared="Nothing was compared",
@@ -64,7 +66,7 @@ WORDS: dict[Language, SlideWords] = {
         gap="not in this run",
         calls="{count} calls",
         score="score",
-        scale="1 = 100 % error;  inputs → output",
+        scale="0 = rounding, 1 = 100 % error, log scale;  inputs → output",
         built="compared {date}, version {version}",
         rows={
             "agrees": "agrees",
@@ -77,11 +79,12 @@ WORDS: dict[Language, SlideWords] = {
     ),
     "zh": SlideWords(
         begins="差异始于 {module}",
-        begins_at_top="差异始于最外层",
+        begins_at_top="差异始于所有模块之外",
         begins_in_optimizer="差异始于优化器",
         place="第 {step} 步 · 卡 {rank}",
         backward="反向",
-        seen="见于 {ranks} 张卡，自第 {step} 步起",
+        seen="{ranks} 张卡上共 {places} 处，自第 {step} 步起",
+        seen_on_one="本卡上 {places} 处，自第 {step} 步起",
         led_back="该处 {divergent} 个有差异的节点中 {count} 个可追溯到它",
         nothing="没有差异",
         nothing_compared="没有比对任何数值",
@@ -97,7 +100,7 @@ WORDS: dict[Language, SlideWords] = {
         gap="此次运行没有",
         calls="{count} 个调用",
         score="分数",
-        scale="1 = 误差 100%；  输入 → 输出",
+        scale="0 = 舍入，1 = 误差 100%，对数刻度；  输入 → 输出",
         built="比对于 {date}，版本 {version}",
         rows={
             "agrees": "一致",

@@ -62,7 +62,7 @@ describe("sharing", () => {
       expect(findings).toHaveLength(1);
       const slide = await downloaded(page, () => page.getByRole("button", { name: "Slide" }).click());
       const drawn = PNG.sync.read(slide.content);
-      expect([slide.name, drawn.width, drawn.height]).toEqual(["ranks-slide.png", 1920, 1080]);
+      expect([slide.name, drawn.width, drawn.height]).toEqual(["ranks-step0-rank0-slide.png", 1920, 1080]);
       // Not a blank sheet: white, the red edge, and the dark text of the sentence.
       expect(new Set(new Uint32Array(drawn.data.buffer, drawn.data.byteOffset, drawn.data.length / 4)).size).toBeGreaterThan(50);
       const svg = (await taken(page, "Slide with the answer as SVG")).content.toString();

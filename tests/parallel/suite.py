@@ -87,6 +87,7 @@ def judge(listed: Sequence[Case], processes: int, kept: Path | None = None) -> I
     """Verdicts in the order of the cases; recordings in the folder `kept` are used again."""
     with tempfile.TemporaryDirectory() as folder:
         root = kept or Path(folder)
+        root.mkdir(parents=True, exist_ok=True)
         _record_benchmarks(listed, root)
         # Not daemons: a recording starts a process a rank.
         context = multiprocessing.get_context("fork")

@@ -16,7 +16,7 @@ class Fault:
     """What goes wrong from `step` on (`once`: in that step alone), and where that shows first.
 
     `targets`: what an alert may name, by the beginning of kind and name. `late`: so many steps may
-    pass until it shows.
+    pass until it shows. `ends`: the models whose training it ends by an error of torch's own.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Fault:
     once: bool = True
     late: int = 0
     step: int = 150
+    ends: tuple[str, ...] = ()
 
 
 @dataclass
@@ -122,7 +123,11 @@ FAULTS = (
     Fault("output x8", ("actv {}",), before=scale_output(8.0)),
     Fault("gradient x50", ("grad {}.weight",), gradients=gradient(lambda g: g * 50)),
     Fault(
-        "detached", ("actv_grad {}", "grad {}", "exp_avg", "actv_grad"), before=detach, late=LATE
+        "detached",
+        ("actv_grad {}", "grad {}", "exp_avg", "actv_grad"),
+        before=detach,
+        late=LATE,
+        ends=("recurrent",),  # of its last layer: no loss has a gradient
     ),
 )
 HELD = (

@@ -6,7 +6,8 @@ samplers choose. Where both runs recorded checksums of the rows, the benchmark's
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builder.dump.reader import Dump
@@ -65,6 +66,51 @@ def moved_shares(ours: Fed, theirs: Fed) -> dict[Share, Share]:
             moved = dict(zip(ordered, ours.usual, strict=True))
             return {share: to for share, to in moved.items() if share != to}
     return {}
+
+
+@dataclass(frozen=True, slots=True)
+class OtherRows:
+    """An argument of the module at a path of which `count` of `total` rows are not the benchmark's.
+
+    `replicas` are the data-parallel ranks that read them.
+    """
+
+    path: str
+    key: str
+    count: int
+    total: int
+    replicas: tuple[int, ...]
+
+
+def other_rows(ours: Fed, theirs: Fed) -> OtherRows | None:
+    """The first argument that a run was fed otherwise, by its rows in whatever order.
+
+    None where rows do not tell: not recorded, of another number, or none in common, as where
+    another format holds them.
+    """
+    for argument, shares in ours.rows.items():
+        have, wanted = _in_order(ours, argument), _in_order(theirs, argument)
+        if have is None or wanted is None or len(have) != len(wanted):
+            continue
+        count = (Counter(have) - Counter(wanted)).total()
+        if 0 < count < len(have):
+            replicas = {dp for dp, _ in _shares_off(shares, ours.usual, wanted)}
+            return OtherRows(*argument, count, len(have), tuple(sorted(replicas)))
+    return None
+
+
+def _shares_off(
+    shares: Mapping[Share, Rows], usual: Sequence[Share], wanted: Sequence[str]
+) -> list[Share]:
+    """The shares with rows that are left over once those in their places have taken theirs."""
+    left, size = Counter(wanted), len(wanted) // len(usual)
+    placed = {share: tuple(wanted[n * size : (n + 1) * size]) for n, share in enumerate(usual)}
+    off = []
+    for share in sorted(usual, key=lambda one: placed[one] != shares[one]):
+        if Counter(shares[share]) - left:
+            off.append(share)
+        left -= Counter(shares[share])
+    return off
 
 
 def _in_order(fed: Fed, argument: _Argument) -> list[str] | None:

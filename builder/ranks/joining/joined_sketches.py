@@ -23,8 +23,11 @@ def have_sketches(ours: Sequence[AxisLayout], theirs: Sequence[AxisLayout]) -> b
 
 
 def are_cut_alike(ours: Sequence[AxisLayout], theirs: Sequence[AxisLayout]) -> bool:
-    """Whether both sides are cut into the same parts, of which nothing else is to be joined."""
-    return _is_cut(ours) and tuple(ours) == tuple(theirs)
+    """Whether both sides are cut into as many parts along the same dimensions, by whatever axes.
+
+    What two ranks compute a process may compute as two micro-batches.
+    """
+    return _is_cut(ours) and _cuts(ours) == _cuts(theirs)
 
 
 def join_sketches(table: Floats, axes: Sequence[AxisLayout]) -> Floats:
@@ -33,15 +36,17 @@ def join_sketches(table: Floats, axes: Sequence[AxisLayout]) -> Floats:
     Cut parts are added up under a random sign each, as a sketch adds up elements: its differences
     estimate the distance of wholes that are cut alike.
     """
+    cut = 1  # how many cut parts of the axes so far lie side by side, innermost
     for axis in axes:
-        table = table.reshape(table.shape[0], -1, axis.size, PROJECTIONS)
-        if axis.kind == "R":
+        table = table.reshape(table.shape[0], -1, axis.size, cut, PROJECTIONS)
+        if axis.kind == "S":
+            cut *= axis.size
+        elif axis.kind == "R":
             table = table[:, :, 0]
-        elif axis.kind == "S":
-            table = (table * _signs(axis.size)).sum(2)
         else:
             table = table.sum(2) / (axis.size if axis.kind == "A" else 1)
-    return table.reshape(table.shape[0], PROJECTIONS)
+    table = table.reshape(table.shape[0], cut, PROJECTIONS)
+    return np.asarray(table[:, 0] if cut == 1 else (table * _signs(cut)).sum(1))
 
 
 def sketch_error(ours: Floats, theirs: Floats, parts: Floats, rounding: Floats) -> Floats:
@@ -84,6 +89,17 @@ def _norm(projections: Floats) -> Floats:
 
 def _is_cut(axes: Sequence[AxisLayout]) -> bool:
     return any(axis.kind == "S" for axis in axes)
+
+
+def _cuts(axes: Sequence[AxisLayout]) -> list[tuple[int, int]]:
+    """The dimensions that are cut, innermost first, each with into how many parts."""
+    cuts: list[tuple[int, int]] = []
+    for axis in axes:
+        if axis.kind != "S":
+            continue
+        before = cuts.pop()[1] if cuts and cuts[-1][0] == axis.dim else 1
+        cuts.append((axis.dim, before * axis.size))
+    return cuts
 
 
 def _signs(parts: int) -> Floats:

@@ -40,6 +40,8 @@ class Resolution:
     """What became of the values: by the index of the problem's value its reading and trust.
 
     `moved_share` is the largest share of a layer's tokens that rounding gave to other experts.
+    `unseen_share` is the share that it may have given by entry, where no record shows the choices:
+    the backward entries of routers and of experts.
     """
 
     factor: float = 1.0
@@ -51,6 +53,7 @@ class Resolution:
     conflicts: list[Conflict] = field(default_factory=list)
     compared: int = 0
     moved_share: float = 0.0
+    unseen_share: dict[str, float] = field(default_factory=dict)
 
 
 class Sides:
@@ -69,6 +72,8 @@ class Sides:
         self.weak = weak
         self.result = Resolution()
         self.are_told = bool(layouts)
+        # Experts on several ranks of one run alone: their tokens come in another order.
+        self.moves_tokens = problem.layout.shares_experts != benchmark.layout.shares_experts
         self.by_tensor = problem.dump.task == benchmark.dump.task == "tensor"
 
     @cached_property

@@ -30,7 +30,7 @@ from builder.ranks.joining.roles import (
     readings,
     roles_of,
 )
-from builder.ranks.joining.shared_experts import of_shared_experts
+from builder.ranks.joining.shared_experts import of_shared_experts, spread_unseen
 from builder.ranks.joining.told import LayoutFile, check_used
 from builder.ranks.joining.tolerances import Roundings
 from builder.ranks.joining.transposed import Transposition, turned_matrices
@@ -64,7 +64,7 @@ class _Resolver:
 
     def run(self, pairs: Pairs) -> Resolution:
         tensors = self._tensors(pairs)
-        if len({run.layout.shares_experts for run in self.sides.runs}) > 1:
+        if self.sides.moves_tokens:
             tensors = of_shared_experts(self.sides, tensors, self.roundings)
         options = self._factors()
         telling = self._is_telling(tensors, votes=len(options) > 1)
@@ -80,6 +80,9 @@ class _Resolver:
         self.transposition = Transposition(self.sides.values, roles)
         for role in roles:
             self._resolve_role(role)
+        if self.result.unseen_share:
+            known = spread_unseen(self.result.unseen_share, self.sides.values[0])
+            self.result.unseen_share = known
         return self.result
 
     def _tensors(self, pairs: Pairs) -> Pairs:

@@ -34,8 +34,11 @@ from builder.ranks.joining.roles import (
     has_factor,
     sketch_errors_of,
 )
+from builder.ranks.joining.shared_experts import exchanged_share, share_of_ties
 from builder.ranks.joining.tolerances import nearer, same
+from msprobe_core.format import is_integer_dtype
 
+_CHOOSING = frozenset(("topk", "argmax"))
 _LOSSES = frozenset(("cross_entropy", "nll_loss"))
 Variants = tuple[tuple[Variant, ...], tuple[Variant, ...]]
 Choice = tuple[int, int]  # an axis and the part along it that stands for all
@@ -72,6 +75,8 @@ class RoleJoin:
                 for side in (0, 1):
                     self._write_sketch(side, at, row[side], chosen.get((side, at)))
             written.append(row[0])
+        if self._chooses_experts():
+            self._note_exchanged(is_sketched)
         self._note(written)
 
     def conflicts(self) -> dict[tuple[int, int], Choice]:
@@ -79,6 +84,35 @@ class RoleJoin:
         return Replicas(
             self.owner, self.role, self.numbers, self.reading, self.tables, self.factor
         ).conflicts()
+
+    def _chooses_experts(self) -> bool:
+        """Whether these are a router's choices, of experts that ranks of one run alone share."""
+        call = self.role.name.rpartition("/")[2].split(".")
+        index = self.role.rows[0][0]
+        is_choice = len(call) > 1 and call[1] in _CHOOSING
+        dtype = self.owner.values[0].dtype(index) or ""
+        return self.owner.moves_tokens and is_choice and is_integer_dtype(dtype)
+
+    def _note_exchanged(self, is_sketched: bool) -> None:
+        """Count the tokens that ties gave to other experts although each kept its number."""
+        choices = int(np.prod(self.sides[1].shape, dtype=int))
+        if not is_sketched or self.numbers.sketches is None:
+            self._note_unseen(choices)
+            return
+        tables, axes = self.numbers.sketches, [side.axes for side in self.sides]
+        ours, theirs = (join_sketches(t, a) for t, a in zip(tables, axes, strict=True))
+        squares = np.square(ours - theirs).mean(axis=-1)
+        share = exchanged_share(squares, choices, self.numbers.rounding)
+        self.owner.result.moved_share = max(self.owner.result.moved_share, share)
+
+    def _note_unseen(self, choices: int) -> None:
+        """Note by router the share of choices that ties may have turned, and nothing tells."""
+        parents = self.owner.runs[0].dump.parents
+        for at, row in enumerate(self.role.rows):
+            router = parents.get(self.owner.values[0].owner[row[0]])
+            if router is not None:
+                share = share_of_ties(choices, float(self.numbers.rounding[at]))
+                self.owner.result.unseen_share[router] = share
 
     def _is_changed(self, side: int) -> bool:
         """Whether the wholes of a side are anything else than what one rank has."""

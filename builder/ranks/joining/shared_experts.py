@@ -6,11 +6,14 @@ rounding, two sound runs may choose either: one of them gets a token more, anoth
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import exp
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from builder.ranks.assembly.alignment import parse
 from builder.ranks.joining.layouts import AXIS_NAMES
 from builder.ranks.joining.parts import RunValues
 from builder.ranks.joining.resolution import Sides
@@ -18,6 +21,7 @@ from builder.ranks.joining.roles import Pairs
 from builder.ranks.joining.tolerances import Roundings
 from builder.ranks.layout.names import expert_of
 
+Floats = NDArray[np.float64]
 Extents = tuple[int, int]  # tokens, and numbers of each
 _RARE = 1000  # more experts than a step of a model of usual size has
 
@@ -74,6 +78,49 @@ def moved_share(tokens: dict[str, Extents]) -> float:
         if any(theirs for _, theirs in of_layer)
     ]
     return max(shares, default=0.0)
+
+
+def exchanged_share(squares: Floats, choices: int, roundings: Floats) -> float:
+    """The largest share of a layer's choices of experts that ties explain, by squared distances.
+
+    Experts that exchange tokens keep their numbers of them. Where choices differ, they do so by 1
+    at least: no more of two lists' `choices` differ than their squared distance [instances].
+    """
+    differing = np.ceil(squares)
+    most = [_most_ties(choices, rounding) for rounding in roundings.tolist()]
+    return float(np.where(differing <= most, differing, 0.0).max(initial=0.0)) / max(choices, 1)
+
+
+def share_of_ties(choices: int, rounding: float) -> float:
+    """The share of a layer's choices of experts that ties may have turned."""
+    return _most_ties(choices, rounding) / max(choices, 1)
+
+
+def spread_unseen(routers: Mapping[str, float], values: RunValues) -> dict[str, float]:
+    """What is unseen of routers, by the backward entries that it is behind: theirs and experts'.
+
+    Experts stand in the layer of their router, or in one that holds both.
+    """
+    parents = values.run.dump.parents
+    known: dict[str, float] = {}
+    for owner in values.run.dump.ranges:
+        around = f"{owner} {parents.get(owner) or ''}"
+        if "forward" in owner.split("."):
+            continue
+        own = [share for router, share in routers.items() if _behind(router, around)]
+        if own:
+            known[owner] = max(own)
+    return known
+
+
+def _behind(router: str, around: str) -> bool:
+    """Whether an entry, with what is around it, is in a router or in an expert beside it."""
+    chosen = parse(router)
+    path = chosen.path if chosen is not None else ""
+    if any(found is not None and found.path == path for found in map(parse, around.split())):
+        return True
+    expert = expert_of(around)
+    return bool(expert) and expert.startswith(path.rpartition(".")[0])
 
 
 def _most_ties(tokens: int, rounding: float) -> int:

@@ -30,6 +30,7 @@ from builder.results.msprobe.index_rows import row_of
 from builder.results.msprobe.node_cells import inputs_and_outputs, stack_of, values_of
 from builder.results.msprobe.node_values import messages, pair_values, path_of, value_ids
 from builder.results.msprobe.way_back import way_back
+from builder.results.received import Received
 from builder.results.records import (
     Across,
     AcrossCell,
@@ -136,6 +137,10 @@ class MsprobeDatabase:
     def names_by_id(self, ids: Iterable[int]) -> dict[int, str]:
         """The names of nodes alone, by their ids; unknown ones are left out."""
         return {node.id: node.name for node in self.nodes_by_id(ids)}
+
+    def received(self, step: int, rank: int) -> list[Received]:
+        """Nothing: such files do not say which call of another rank a call belongs to."""
+        return []
 
     def children(self, id_: int, offset: int, limit: int) -> Children:
         """A page of a node's children."""

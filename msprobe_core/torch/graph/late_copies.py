@@ -39,14 +39,12 @@ class RecordPlaces:
         self._order = {node: at for at, node in enumerate(graph.nodes)}
         self._readers = {node: set(node.users) for node in self._order}
         self._end = _first_of_end(graph)
-        self._seen: dict[Node, Node] = {}
 
-    def add(self, node: Node, number: int) -> None:
-        """Record a node's value under the number of a site."""
+    def add(self, node: Node, sites: list[int]) -> None:
+        """Record a node's value under the numbers of sites."""
         with self._graph.inserting_before(self._end):
-            if node not in self._seen:
-                self._seen[node] = self._reader_of(node)
-            self._graph.call_function(torch.ops.msprobe.row.default, (self._seen[node], number))
+            read = self._reader_of(node)
+            self._graph.call_function(torch.ops.msprobe.row.default, (read, sites))
 
     def _reader_of(self, node: Node) -> Node:
         if _is_computed_once(node):

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch.fx import Graph, Node
+from torch.utils._pytree import tree_flatten
 
 from msprobe_core.torch.graph.late_copies import RecordPlaces
 from msprobe_core.torch.graph.log import Note
@@ -98,6 +99,7 @@ def take_marks(graph: Graph) -> None:
                     _note_on(each, _Mark(plan, len(plan.events), distance))
             plan.events.append(event)
             graph.erase_node(node)
+    _note_on_first_of_alike(graph)
 
 
 def place_records(graph: Graph) -> None:
@@ -111,13 +113,15 @@ def place_records(graph: Graph) -> None:
             _place_owners(graph, plan)
     places = RecordPlaces(graph)
     last_input = next(reversed(list(_inputs(graph))), None)
+    sites: dict[Node, list[int]] = {}
     for mark, node in found.items():
-        number = _number_of(LateSite(mark.plan, mark.event))
+        sites.setdefault(node, []).append(_number_of(LateSite(mark.plan, mark.event)))
+    for node, numbers in sites.items():
         if node.op == "placeholder":
             with graph.inserting_after(last_input):
-                graph.call_function(torch.ops.msprobe.row.default, (node, number))
+                graph.call_function(torch.ops.msprobe.row.default, (node, numbers))
         else:
-            places.add(node, number)
+            places.add(node, numbers)
 
 
 def _is_mark(node: Node) -> bool:
@@ -170,6 +174,37 @@ def _note_on(node: Node, mark: _Mark) -> None:
     custom = node.meta.get("custom") or {}
     # Passes hand on what stands in "custom" to the nodes that replace one.
     node.meta["custom"] = {**custom, _KEY: (*custom.get(_KEY, ()), mark)}
+
+
+def _note_on_first_of_alike(graph: Graph) -> None:
+    """Note marks also on the first node that computes the same: of several that do, inductor keeps
+    that one. Where it keeps more, the marks of the later ones are the last ones, which count.
+    """
+    first_alike: dict[Node, Node] = {}
+    known: dict[object, Node] = {}
+    for node in graph.nodes:
+        key = _computation(node, first_alike)
+        first = node if key is None else known.setdefault(key, node)
+        first_alike[node] = first
+        if first is not node:
+            for mark in (node.meta.get("custom") or {}).get(_KEY, ()):
+                _note_on(first, mark)
+
+
+def _computation(node: Node, first_alike: dict[Node, Node]) -> object:
+    """What two nodes have in common that compute the same; None for one that is like no other."""
+    target = node.target
+    if not isinstance(target, torch._ops.OpOverload) or target._schema.is_mutable:
+        return None
+    if torch.Tag.nondeterministic_seeded in target.tags:
+        return None
+    leaves, form = tree_flatten((node.args, node.kwargs))
+    try:
+        key = (target, str(form), *((type(each), first_alike.get(each, each)) for each in leaves))
+        hash(key)
+    except TypeError:  # sizes that are not known have no hash
+        return None
+    return key
 
 
 def _inputs(graph: Graph) -> Iterator[Node]:

@@ -7,7 +7,8 @@ captured graph appends rows of its own, and nothing waits for the host until the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -186,11 +187,17 @@ class GraphLog:
         """Append a row; never raises, as what fails here must not reach the user's step."""
         if note.late < 0:
             self._open_modules += _DEEPER.get(note.kind, 0)
+        self.append_each(owner, (note,), value)
+
+    def append_each(
+        self, owner: torch.Tensor, notes: Sequence[Note], value: torch.Tensor | None
+    ) -> None:
+        """Append a row for each note of one kind about one value; never raises."""
         try:
             with torch.no_grad():
-                self._append(owner, note, value)
+                self._append(owner, notes, value)
         except Exception as error:
-            self.errors.append((note.place or note.kind, error))
+            self.errors += [(note.place or note.kind, error) for note in notes]
 
     def take(self) -> list[Row]:
         """All rows since the last time, those of the CPU first."""
@@ -216,16 +223,20 @@ class GraphLog:
         self.lost = 0
         self.errors.clear()
 
-    def _append(self, owner: torch.Tensor, note: Note, value: torch.Tensor | None) -> None:
+    def _append(
+        self, owner: torch.Tensor, notes: Sequence[Note], value: torch.Tensor | None
+    ) -> None:
         where = owner.device if value is None else value.device
         table = self._tables.get(where)
         if table is not None:
-            table.append(owner, note, value, self._is_sketched(value))
+            for note in notes:
+                table.append(owner, note, value, self._is_sketched(value))
         elif where.type != "cpu":
             raise RuntimeError(f"{where} has no log: it was not among the model's devices at start")
-        elif self.phases.keep(note.kind):
+        elif self.phases.keep(notes[0].kind):
             with users_modes_off():
-                self._rows.append(self._measured(owner, note, value))
+                row = self._measured(owner, notes[0], value)
+            self._rows += [row, *(replace(row, note=note) for note in notes[1:])]
 
     def _is_sketched(self, value: torch.Tensor | None) -> bool:
         return self._sketched and value is not None and not repeats_too_much(value)

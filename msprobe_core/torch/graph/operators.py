@@ -30,7 +30,7 @@ _SCHEMAS = {
     "save": "save(Tensor x, str path) -> ()",
 }
 _PLACED = {
-    "row": "row(Tensor x, int site) -> ()",
+    "row": "row(Tensor x, int[] sites) -> ()",
     "owner": "owner(Tensor owner, int site) -> ()",
 }
 NAMESPACE = "msprobe"
@@ -92,12 +92,18 @@ def call_gradient(x: torch.Tensor, site: int, place: str) -> None:
     _append(_site_tensor(site, x.device), note, x)
 
 
-def row(x: torch.Tensor, site: int) -> None:
-    """A value in a graph of inductor's, at the place of an event of its plan."""
+def row(x: torch.Tensor, sites: list[int]) -> None:
+    """A value in a graph of inductor's, at the places of events of its plan: it is read once."""
+    log = _Current.log
+    if log is not None:
+        notes = [_late_note(x, site) for site in sites]
+        log.append_each(_site_tensor(-1, x.device), notes, x.detach())
+
+
+def _late_note(x: torch.Tensor, site: int) -> Note:
     at = LATE_SITES[site]
     note = at.plan.events[at.event].note
-    shape = tuple(x.shape) if note.shape is None else note.shape
-    _append(_site_tensor(-1, x.device), replace(note, late=site, shape=shape), x)
+    return replace(note, late=site, shape=tuple(x.shape) if note.shape is None else note.shape)
 
 
 def owner(owner: torch.Tensor, site: int) -> None:

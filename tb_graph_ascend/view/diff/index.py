@@ -13,6 +13,7 @@ from builder.results.certainty import names_beginnings
 from builder.results.flow_cells import FlowIds, PassageIds
 from builder.results.node_words import NOTHING, Ints
 from builder.results.reading import Results
+from builder.results.received import Received
 from builder.results.side_nodes import SideNodes
 from tb_graph_ascend.view.diff.drawn import DrawnEdges, drawn_edges
 from tb_graph_ascend.view.diff.first_divergent import first_divergent
@@ -68,6 +69,7 @@ class DiffIndex:
     threshold: float | None
     cause_scores: Mapping[int, float | None] = field(default_factory=dict)
     read_passages: PassageReader = tuple
+    read_received: Callable[[], Sequence[Received]] = tuple
     _lists: OrderedDict[Wanted, OpenList] = field(default_factory=OrderedDict)
 
     @cached_property
@@ -89,6 +91,11 @@ class DiffIndex:
     def drawn(self) -> DrawnEdges:
         """What a graph shows: the flow, led through the calls that left no values."""
         return drawn_edges(self.rows, self.read_flow(), self.read_passages())
+
+    @cached_property
+    def received(self) -> Sequence[Received]:
+        """By which calls a difference came in from another rank, in execution order."""
+        return self.read_received() if self.threshold is not None else ()
 
     @cached_property
     def profile(self) -> Profile:
@@ -180,4 +187,5 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
         threshold,
         causes,
         lambda: results.passages(step, rank),
+        lambda: results.received(step, rank),
     )

@@ -19,15 +19,30 @@ class CauseShare(msgspec.Struct, frozen=True):
     count: Count
 
 
+class CameIn(msgspec.Struct, frozen=True):
+    """The first call by which a difference came in from another rank, and its call there.
+
+    `calls` is the number of such calls, `before` that of divergent nodes which run before it.
+    """
+
+    node: int
+    name: str
+    peer_rank: int
+    peer_node: int
+    calls: Count
+    before: Count
+
+
 class DivergentShares(msgspec.Struct, frozen=True):
     """The divergent nodes of a step and rank: those of each cause there, and those of none.
 
-    Together they are all.
+    Together they are all. `came` is null where no difference came in from another rank.
     """
 
     divergent: Count
     causes: list[CauseShare]
     others: Count
+    came: CameIn | None = None
 
 
 def shares_of(index: DiffIndex) -> DivergentShares:
@@ -38,7 +53,23 @@ def shares_of(index: DiffIndex) -> DivergentShares:
     causes = [
         CauseShare(int(index.rows.key[row]), count) for row, count in zip(rows, counts, strict=True)
     ]
-    return DivergentShares(divergent, causes, divergent - sum(counts))
+    return DivergentShares(divergent, causes, divergent - sum(counts), _came(index))
+
+
+def _came(index: DiffIndex) -> CameIn | None:
+    if not index.received:
+        return None
+    first, side = index.received[0], index.rows.problem
+    at = int(side.places(np.array([first.node], dtype=np.int64))[0])
+    orders = side.order[index.rows.ours[np.flatnonzero(index.words.divergent)]]
+    return CameIn(
+        first.node,
+        side.names[at],
+        first.peer_rank,
+        first.peer_node,
+        len(index.received),
+        int((orders < side.order[at]).sum()),
+    )
 
 
 def divergent_nodes(index: DiffIndex, places: Sequence[int] | None) -> Ints:

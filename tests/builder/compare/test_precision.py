@@ -93,3 +93,42 @@ def test_what_a_compiler_keeps_unrounded_differs_by_the_rounding_of_the_products
         file.write_text(json.dumps({**head, "capture": {"mode": "graph", "backend": backend}}))
         ours = build_tree(read_dump(ours.dump.path))
     assert working_precision(match_trees(ours, theirs), BASE) == (expected, expected)
+
+
+class Summed(nn.Module):
+    """Products in bfloat16, and a norm that computes in float32 of their sum."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(64, 64) for _ in range(4))
+
+    def terms(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = x
+        for layer in self.layers:
+            y = layer(y)
+        return x, y
+
+    def forward(self, x: torch.Tensor, unrounded: torch.Tensor | None = None) -> torch.Tensor:
+        one, other = self.terms(x)
+        wide = (one + other).float()
+        return (wide if unrounded is None else unrounded).pow(2).mean(-1)
+
+
+@pytest.mark.parametrize(("backend", "findings"), [("inductor", 0), ("aot_eager", 1)])
+def test_a_float32_value_that_a_compiler_has_not_rounded_before_is_no_finding(
+    backend: str, findings: int, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    model, x = Summed().bfloat16(), torch.randn(32, 64).bfloat16()
+    with torch.no_grad():
+        one, other = model.terms(x)
+        for side, unrounded in (("p", one.float() + other.float()), ("b", None)):
+            debugger = PrecisionDebugger(level="L1", dump_path=str(tmp_path / side))
+            with debugger.recording(model):
+                model(x, unrounded)
+            debugger.close()
+    (file,) = (tmp_path / "p").rglob("dump.json")
+    capture = {"capture": {"mode": "graph", "backend": backend}}
+    file.write_text(json.dumps({**json.loads(file.read_text()), **capture}))
+    result = builder.build(tmp_path / "p", tmp_path / "b", tmp_path / "o")
+    assert len(builder.diagnose(result.path).findings) == findings

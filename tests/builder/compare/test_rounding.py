@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from builder.compare.comparison import compare
+from builder.compare.rounding import MovedTokens
 from builder.compare.score import Tolerance
 from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
@@ -141,7 +142,10 @@ def test_gradients_are_apart_by_the_tokens_that_ties_moved(
         return build_tree(read_dump(write_dump(tmp_path / side, data, dict.fromkeys(data))))
 
     matching = match_trees(entry("p", 1.0 + apart), entry("b", 1.0))
-    found = compare(matching, Tolerance(), moved_share=share)
     at = {name: node.exec_order for name, node in matching.problem.by_name.items()}
-    assert (float(found.node_score[at[back]]) == 0.0) is agrees
-    assert found.node_score[at[call]] > 0.5  # what was put out before is not excused
+    for moved in (MovedTokens(share), MovedTokens(unseen={back: share, call: 1.0})):
+        found = compare(matching, Tolerance(), moved=moved)
+        assert (float(found.node_score[at[back]]) == 0.0) is agrees
+        assert found.node_score[at[call]] > 0.5  # what was put out before is not excused
+    elsewhere = compare(matching, Tolerance(), moved=MovedTokens(unseen={"another": share}))
+    assert elsewhere.node_score[at[back]] > 0

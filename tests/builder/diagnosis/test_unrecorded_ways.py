@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from builder.reasons import sentence
 from tests.builder.diagnosis import recorded_programs
 from tests.builder.diagnosis.recorded_programs import Change, hooked, names, same
 
@@ -111,3 +113,67 @@ def test_what_was_moved_unseen_keeps_its_norm_behind_a_larger_fault(tmp_path: Pa
     changes = {"early": half_as_much_again, "turn": partial(hooked, factor=1.2)}
     named = names(recorded_programs.found(tmp_path, Sliced, **changes))
     assert named == ["Tensor.__mul__.0.forward", "Torch.add.0.backward"]
+
+
+class _Loss(nn.Module):
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self.body, self.head, self.options = nn.Linear(16, 8), nn.Linear(8, 8), options
+        self.head.weight.data *= 0.01  # so that the loss hardly changes, but for its gradient
+
+    def forward(self, x: Tensor) -> Tensor:
+        labels = torch.arange(len(x)) % 8
+        logits = self.head(self.body(x.view(4, -1, 16)))
+        return F.cross_entropy(logits.view(-1, 8), labels, **self.options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"label_smoothing": 0.2}, {"ignore_index": 3}, {"reduction": "sum"}],
+    ids=lambda options: str(*options),
+)
+def test_the_gradient_of_a_loss_of_several_calls_is_that_of_the_changed_call(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    named = names(recorded_programs.found(tmp_path, _Loss, **options))
+    assert named == ["Functional.cross_entropy.0.forward"]
+
+
+class _Gate(nn.Module):
+    def __init__(self, read: Change = torch.sigmoid) -> None:
+        super().__init__()
+        self.first, self.second, self.read = nn.Linear(16, 16), nn.Linear(16, 16), read
+
+    def forward(self, x: Tensor) -> Tensor:
+        value = self.first(x)
+        gate = torch.sigmoid(value)
+        chosen = gate if self.read is torch.sigmoid else value
+        return self.second(torch.mul(chosen, 1 - gate))
+
+
+def test_a_call_that_reads_what_another_call_made_says_both(tmp_path: Path) -> None:
+    (finding, *_) = recorded_programs.found(tmp_path, _Gate, read=same)
+    assert finding.name == "Torch.mul.0.forward"
+    said = sentence(finding.reasons[0])
+    assert "the problem run reads what Functional.linear.0.forward put out" in said
+    assert "the benchmark run what Torch.sigmoid.0.forward put out" in said
+
+
+class _Masked(nn.Module):
+    def __init__(self, mask: Change = same) -> None:
+        super().__init__()
+        self.lin, self.mask = nn.Linear(16, 16), mask
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch._C.DisableTorchFunction():
+            mask = self.mask(torch.eye(32, 16) > 0)
+        scores = torch.masked_fill(self.lin(x), mask, -torch.inf)
+        return torch.softmax(scores, -1)
+
+
+def test_nan_behind_another_mask_is_no_second_finding(tmp_path: Path) -> None:
+    def whole_row(mask: Tensor) -> Tensor:
+        return mask | (torch.arange(32) == 20)[:, None]
+
+    named = names(recorded_programs.found(tmp_path, _Masked, mask=whole_row))
+    assert named == ["Torch.masked_fill.0.forward"]

@@ -302,6 +302,15 @@ def test_a_cause_says_where_the_first_nan_behind_it_is(tmp_path: Path) -> None:
     assert {"code": "nonfinite_follows", **said} in first.reasons
 
 
+def test_a_call_of_one_run_alone_may_make_the_first_nan(tmp_path: Path) -> None:
+    nan = tensor(Max="nan", Min="nan", Mean="nan", Norm="nan")
+    ours = {A: forward([tensor(1)], [tensor(2)]), C: forward([tensor(2)], [nan])}
+    theirs = {A: forward([tensor(1)], [tensor(2)]), B: forward([tensor(2)], [tensor(4)])}
+    (finding,) = findings(tmp_path, {**ours, B: forward([nan], [nan])}, theirs)
+    assert finding.node.name == C
+    assert [reason["code"] for reason in finding.reasons] == ["nonfinite_made"]
+
+
 def test_what_the_benchmark_has_as_well_is_no_first_nan(tmp_path: Path) -> None:
     nan = tensor(Max="nan", Min="nan", Mean="nan", Norm="nan")
     ours = {A: forward([tensor(1)], [tensor(9)]), B: forward([tensor(9)], [nan])}

@@ -56,6 +56,22 @@ def test_calls_that_merely_differ_stay_in_their_order(tmp_path: Path) -> None:
     assert [reason for _, reason in same.values()] == ["aligned", "aligned"]
 
 
+def test_what_rounds_otherwise_in_a_coarse_format_crosses_with_nothing(tmp_path: Path) -> None:
+    def rounded(folder: str, norms: list[float], dtype: str) -> Tree:
+        named = {f"Torch.mm.{n}.forward": norm for n, norm in enumerate(norms)}
+        data: dict[str, object] = {
+            name: forward([tensor(norm, dtype=dtype)], []) for name, norm in named.items()
+        }
+        return build_tree(read_dump(write_dump(tmp_path / folder, data, dict.fromkeys(data))))
+
+    def reasons(dtype: str) -> list[str]:
+        ours = rounded(f"p.{dtype}", [1.004, 1.0], dtype)
+        return [r for _, r in partners(ours, rounded(f"b.{dtype}", [1.01, 1.004], dtype)).values()]
+
+    assert reasons("torch.bfloat16") == ["aligned", "aligned"]
+    assert "crosswise" in reasons("torch.float32")
+
+
 def test_unlike_calls_in_another_order_both_find_their_partners(tmp_path: Path) -> None:
     names = ["Torch.relu.0.forward", "Torch.mm.0.forward"]
     ours = tree(tmp_path / "p", [1.0, 5.0], names)

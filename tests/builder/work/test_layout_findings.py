@@ -46,6 +46,17 @@ def test_a_sum_that_one_layer_does_not_form_is_said_with_its_reader(tmp_path: Pa
     assert "of its peers add up over the ranks; here Tensor.__add__" in "; ".join(first.reasons)
 
 
+def test_ranks_that_read_the_rows_of_others_are_named_by_the_checksums_of_rows(
+    tmp_path: Path,
+) -> None:
+    (fault,) = (fault for fault in FAULTS if fault.name == "dp_same_data")
+    first = _first(tmp_path, fault.layout, fault.change)
+    assert first.node == "Module.embedding.Embedding.forward.0"
+    assert "4 of the 8 rows of input.0" in first.reasons[0]
+    assert "rank 1 (dp 1 of 2) was fed other data" in first.reasons[0]
+    assert first.propagated_to > 0
+
+
 def _conflict(node: str, kind: FindingKind, value: str, axis: str, order: int) -> Finding:
     reason: Reason = {"code": "replica_differs", "value": value, "axis": axis, "ranks": "0, 1"}
     made = make_node(Dump(Path(), "", "", "", Values(), {}, {}, {}, {}, []), node, float(order))

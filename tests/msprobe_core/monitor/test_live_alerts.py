@@ -76,6 +76,14 @@ def test_what_fell_to_zero_gives_a_jump_behind_it_its_name() -> None:
     assert said(alerts(values)) == [(FAULT, "vanishes", "actv5")]
 
 
+def test_what_falls_in_the_first_steps_is_being_learnt() -> None:
+    """The gradient of a bias that one or two updates have put right."""
+    for first, told in ((3, []), (30, [(32, "vanishes", "grad3")])):
+        values = 0.1 * octaves()
+        values[first:, COLUMN["grad3"]] -= 3
+        assert said(alerts(2**values)) == told
+
+
 def test_a_fall_alone_is_said_at_its_third_step() -> None:
     values = 2 ** octaves()
     values[FAULT : FAULT + 2, COLUMN["actv4"]] = 0.1
@@ -109,6 +117,14 @@ def test_a_gradient_that_leaves_the_others_is_seen_in_a_common_swing() -> None:
         *(FAULT, "jump"),
         *(("grad", "grad3"), 1),
     )
+
+
+def test_a_gradient_is_told_behind_a_batch_that_raised_all_of_them_as_far() -> None:
+    values = 0.1 * octaves()
+    values[FAULT - 4, [COLUMN[f"grad{i}"] for i in range(COUNT["grad"])]] += 3.9
+    assert alerts(2**values) == []
+    values[FAULT, COLUMN["grad3"]] += 4.6
+    assert said(alerts(2**values)) == [(FAULT, "jump", "grad3")]
 
 
 def test_one_batch_may_raise_one_gradient_and_all_of_them() -> None:

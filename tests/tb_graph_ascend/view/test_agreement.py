@@ -17,7 +17,7 @@ from builder.results.reading import Results
 from builder.results.records import Finding, Pair
 from tb_graph_ascend.view.answer import Answer, answer
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
-from tb_graph_ascend.view.diff.shares import divergent_nodes, shares_of
+from tb_graph_ascend.view.diff.shares import DivergentShares, divergent_nodes, shares_of
 from tb_graph_ascend.view.diff.window import window_of
 from tb_graph_ascend.view.diff.words import WORDS
 from tb_graph_ascend.view.html import html_report
@@ -126,8 +126,20 @@ def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffI
         assert sorted(sum(listed, others)) == sorted(divergent)
         every = divergent_nodes(index, [share.node for share in shares.causes]).tolist()
         assert sorted(every) == sorted(node for nodes in listed for node in nodes)
+        _came_in(database, shares, pair)
         for nodes in listed:
             assert all(database.trace(node).finding is not None for node in nodes[::7])
+
+
+def _came_in(database: Results, shares: DivergentShares, pair: Pair) -> None:
+    """What a rank got from another its own part does not explain, and that one's does."""
+    if shares.came is None:
+        return
+    here, there = database.node(shares.came.node), database.node(shares.came.peer_node)
+    assert here.score is not None and here.score > database.threshold
+    assert (here.input_score or 0.0) <= database.threshold
+    assert there.input_score is not None and there.input_score > database.threshold
+    assert shares.came.before < pair.divergent
 
 
 def _scores_of_causes(
@@ -159,6 +171,9 @@ def _one_number_for_one_fact(database: Results, finding: Finding) -> None:
         ".".join(part for part in (value.role, value.path) if part): value
         for value in database.details(finding.node.id).values
     }
+    codes = {reason["code"] for reason in finding.reasons}
+    # Who makes NaN of finite inputs names no other maker of the first one.
+    assert not {"nonfinite_made", "nonfinite_follows"} <= codes
     for reason in finding.reasons:
         value = table.get(str(reason.get("value")))
         number = reason.get("apart", reason.get("error"))

@@ -268,12 +268,14 @@ export interface components {
          * DivergentShares
          * @description The divergent nodes of a step and rank: those of each cause there, and those of none.
          *
-         *         Together they are all.
+         *         Together they are all. `came` is null where no difference came in from another rank.
          */
         DivergentShares: {
             divergent: number;
             causes: components["schemas"]["CauseShare"][];
             others: number;
+            /** @default null */
+            came: components["schemas"]["CameIn"] | null;
         };
         /**
          * CauseShare
@@ -282,6 +284,20 @@ export interface components {
         CauseShare: {
             node: number;
             count: number;
+        };
+        /**
+         * CameIn
+         * @description The first call by which a difference came in from another rank, and its call there.
+         *
+         *         `calls` is the number of such calls, `before` that of divergent nodes which run before it.
+         */
+        CameIn: {
+            node: number;
+            name: string;
+            peer_rank: number;
+            peer_node: number;
+            calls: number;
+            before: number;
         };
         /**
          * Dumps
@@ -914,7 +930,7 @@ export interface components {
         };
         /**
          * Block
-         * @description A module of the icicle: from and to which row it stands, the worst in it, and how much differs.
+         * @description A module of the icicle: from and to which row it stands, the worst in it, how much differs.
          *
          *         `lane` is 0 for layers and 1 for what is in them. `share` is how many of the nodes in it that
          *         have a score diverge; null where none has one.
@@ -1063,13 +1079,15 @@ export interface components {
          * @description What begins to differ.
          *
          *         `finding` is the best of those that name it, `places` the first of all `place_count`. `module`
-         *         is None at the top level, `stack` is of the problem run, else of the benchmark.
+         *         is None at the top level, `stack` is of the problem run, else of the benchmark; `stack_there` is
+         *         of the benchmark where both have one.
          */
         Cause: {
             finding: components["schemas"]["Finding"];
             module: string | null;
             call: number | null;
             stack: string[] | null;
+            stack_there: string[] | null;
             ranks: number[];
             first_step: number;
             last_step: number;
@@ -1345,6 +1363,7 @@ export type Databases = components['schemas']['Databases'];
 export type DatabaseEntry = components['schemas']['DatabaseEntry'];
 export type DivergentShares = components['schemas']['DivergentShares'];
 export type CauseShare = components['schemas']['CauseShare'];
+export type CameIn = components['schemas']['CameIn'];
 export type Dumps = components['schemas']['Dumps'];
 export type DumpEntry = components['schemas']['DumpEntry'];
 export type Failure = components['schemas']['Failure'];

@@ -74,6 +74,14 @@ export const countQuery = (db: string, step: number, rank: number, q: string) =>
     queryFn: () => api.table(db, { step, rank, q, scope: "pair", sort: "order", descending: false }, 0, 1),
   });
 
+/** Forward calls of a step and rank that one run alone makes, the first of them in execution order. */
+export const aloneQuery = (db: string, step: number, rank: number) =>
+  queryOptions({
+    queryKey: ["db", db, "alone", step, rank],
+    queryFn: () =>
+      api.table(db, { step, rank, q: "unmatched kind:api forward", scope: "pair", sort: "order", descending: false }, 0, MOST_LISTED),
+  });
+
 export const sharesQuery = (db: string, step: number, rank: number) =>
   queryOptions({ queryKey: ["db", db, "shares", step, rank], queryFn: () => api.shares(db, step, rank) });
 

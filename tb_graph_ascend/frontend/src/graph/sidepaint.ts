@@ -92,14 +92,14 @@ function paintTitle(
 
 function paintAside(
   context: CanvasRenderingContext2D,
-  { palette, texts }: DiffScene,
+  { palette, recolour, texts }: DiffScene,
   row: DiffRow,
   side: RowSide,
   { x, end, middle }: { x: number; end: number; middle: number },
 ): void {
   const font = `11.5px ${palette.font}`;
   context.font = font;
-  const asides = asidesOf(row, side, texts).filter(Boolean);
+  const asides = asidesOf(row, side, texts, recolour).filter(Boolean);
   const words = asides.find((text) => measure(context, font, text) <= end - x) ?? asides[asides.length - 1] ?? "";
   if (words === "" || end - x < 16) return;
   context.fillStyle = palette.muted;

@@ -1,6 +1,7 @@
 /* What a row says in short: titles, folds, scores – the same on the canvas and for those who hear it. */
 
 import type { DiffRow, RowSide } from "../api/types";
+import type { Recolour } from "./appearance";
 import { BACK } from "./called";
 
 /** `layers.0` and `layers.23` read as `layers.0–23`. */
@@ -49,12 +50,14 @@ export function sideOverflow(row: DiffRow, side: RowSide | null): Level | null {
 }
 
 /** What stands after a title, the longest first: where there is no room for all, the class goes, for the other
- * words are of this row alone, then what the level is of. */
-export function asidesOf(row: DiffRow, side: RowSide, texts: LevelTexts): string[] {
+ * words are of this row alone, then what the level is of. A level is told where rows are coloured by it, and else
+ * only where NaN or infinity begins: a norm that grows is no alarm to those who did not ask. */
+export function asidesOf(row: DiffRow, side: RowSide, texts: LevelTexts, recolour: Recolour): string[] {
   const count = row.fold !== 0 ? `× ${Math.abs(row.fold)}` : "";
   const call = side.call === null || row.fold !== 0 ? "" : `#${side.call}`;
   const back = row.direction === "backward" ? BACK : "";
-  const level = sideOverflow(row, side);
+  const known = sideOverflow(row, side);
+  const level = recolour === "overflow" || known === "critical" ? known : null;
   const overflow = level === null ? "" : texts.overflow[level];
   const word = level === null ? "" : texts.level[level];
   const type = row.kind === "api" ? "" : side.detail;

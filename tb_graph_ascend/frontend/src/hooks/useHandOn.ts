@@ -10,6 +10,7 @@ import { shareableAddress } from "../state/addressbar";
 import { causeText } from "../state/causes";
 import { download } from "../state/export";
 import { usePreferences } from "../state/preferences";
+import { placeOf } from "../state/places";
 import { slideAsPng } from "../state/slide";
 import { useApp } from "../state/store";
 import { flushAddress } from "./useAddressBar";
@@ -29,14 +30,22 @@ export function useHandOn() {
       const { language } = usePreferences.getState();
       const svg = await files.slide(data.id, language, cause ? causeText(t, cause) : "");
       const [content, type] = form === "svg" ? [svg, "image/svg+xml"] : [await slideAsPng(svg), "image/png"];
-      download(`${stemOf(data.path)}-slide.${form}`, content, type);
+      const name = `${stemOf(data.path)}${cause ? placed(placeOf(cause)) : ""}-slide.${form}`;
+      download(name, content, type);
+      useApp.getState().set({ notice: { code: "saved", facts: { name } } });
     };
     void guarded(() => saveSlide(form), take);
   };
   return { copyLink, saveSlide };
 }
 
-/** A result file's name without its endings, to name what is made of it. */
+/** A result file's name without its endings, with its folder where that says more, to name what is made of it. */
 export function stemOf(path: string): string {
-  return path.split(/[\\/]/).pop()?.replace(/\.vis\.db$/, "") ?? "graph";
+  const [name = "graph", folder] = path.replace(/\.vis\.db$/, "").split(/[\\/]/).filter(Boolean).reverse();
+  return folder === undefined || name.startsWith(folder) ? name : `${folder}-${name}`;
+}
+
+/** What names a file further that is of one step and rank, or of all steps of a rank. */
+export function placed({ step, rank }: { step?: number | undefined; rank?: number | undefined }): string {
+  return `${step === undefined ? "" : `-step${step}`}${rank === undefined ? "" : `-rank${rank}`}`;
 }

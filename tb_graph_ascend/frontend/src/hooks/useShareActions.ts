@@ -7,7 +7,7 @@ import { guarded } from "../state/actions";
 import { download } from "../state/export";
 import { useApp } from "../state/store";
 import { useDatabase } from "./useDatabase";
-import { stemOf, useHandOn } from "./useHandOn";
+import { placed, stemOf, useHandOn } from "./useHandOn";
 
 export interface ShareAction {
   key: string;
@@ -51,17 +51,18 @@ function useTables(stem: string): ShareAction[] {
       : null,
   });
   const node = selected ?? 0;
-  const offers: [string, boolean, (form: string) => Promise<Blob>][] = [
-    ["findings", data?.comparison === true, (form) => files.findings(db, form)],
-    ["values", selected !== null, (form) => files.values(db, node, form)],
-    ["pairs", several, (form) => files.pairs(db, form)],
-    ["across", several && selected !== null, (form) => files.across(db, node, form)],
+  const here = step !== null && rank !== null ? placed({ step, rank }) : "";
+  const offers: [string, string, boolean, (form: string) => Promise<Blob>][] = [
+    ["findings", "", data?.comparison === true, (form) => files.findings(db, form)],
+    ["values", here, selected !== null, (form) => files.values(db, node, form)],
+    ["pairs", "", several, (form) => files.pairs(db, form)],
+    ["across", "", several && selected !== null, (form) => files.across(db, node, form)],
   ];
-  const tables = offers.flatMap(([table, offered, ask]) =>
+  const tables = offers.flatMap(([table, of, offered, ask]) =>
     (["csv", "json"] as const).map((form) => ({
       key: `${table} ${form}`,
       label: t(`share.${form}`, { table: t(`share.table.${table}`) }),
-      run: offered ? () => save(`${stem}-${table}.${form}`, () => ask(form), MEDIA[form]) : null,
+      run: offered ? () => save(`${stem}${of}-${table}.${form}`, () => ask(form), MEDIA[form]) : null,
     })),
   );
   return [table("csv"), table("xlsx"), ...tables];

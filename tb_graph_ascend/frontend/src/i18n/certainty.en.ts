@@ -2,7 +2,7 @@
 
 export const certaintyEn = {
   share: "These runs share {{share}} % of their calls by name",
-  why: "{{unmatched}} nodes have no partner and were not compared, so no beginning is named.",
+  why: "{{unmatched}} nodes of both runs together{{over}} have no partner and were not compared, so no beginning is named.",
   patterns: "They seem to be the same under other names:",
   pattern: "{{problem}} ↔ {{benchmark}} ({{count}})",
   noPatterns: "No renaming is evident. Pair modules by hand, or build with a layer mapping (-lm).",
@@ -11,7 +11,7 @@ export const certaintyEn = {
   mapAllRebuild: "Map all and rebuild",
   byHand: "Map by hand",
   since: "With your pairs it begins in {{module}}",
-  sinceTop: "With your pairs it begins at the top level",
+  sinceTop: "With your pairs it begins outside of all modules",
   sinceOptimizer: "With your pairs it begins in the optimizer",
   sinceNowhere: "With your pairs nothing measured so far diverges",
   sinceWhat: "{{call}} is the first that differs (score {{score}}), by what was measured. A rebuild diagnoses why.",

@@ -4,7 +4,7 @@ import type { certaintyEn } from "./certainty.en";
 
 export const certaintyZh: typeof certaintyEn = {
   share: "两次运行只有 {{share}}% 的调用同名",
-  why: "{{unmatched}} 个节点没有对应节点，未比对，因此不指出差异的起点。",
+  why: "两次运行合计{{over}} {{unmatched}} 个节点没有对应节点，未比对，因此不指出差异的起点。",
   patterns: "它们似乎只是名称不同：",
   pattern: "{{problem}} ↔ {{benchmark}}（{{count}}）",
   noPatterns: "没有明显的改名。请手动映射模块，或以层映射 (-lm) 构建。",
@@ -13,7 +13,7 @@ export const certaintyZh: typeof certaintyEn = {
   mapAllRebuild: "全部映射并重新构建",
   byHand: "手动映射",
   since: "按您的映射，差异始于 {{module}}",
-  sinceTop: "按您的映射，差异始于最外层",
+  sinceTop: "按您的映射，差异始于所有模块之外",
   sinceOptimizer: "按您的映射，差异始于优化器",
   sinceNowhere: "按您的映射，目前测得的部分没有差异",
   sinceWhat: "按测得的数值，{{call}} 最先不同（分数 {{score}}）。重新构建后给出诊断。",

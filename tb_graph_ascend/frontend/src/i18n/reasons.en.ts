@@ -55,6 +55,8 @@ export const reasonsEn: Record<string, string> = {
   input_differs: "{{value}} differs (score {{score, score}}), and no recorded call before it explains that",
   batch_differs: "{{value}}, which the model is given, differs (score {{score, score}}): the two runs were fed different data",
   unrecorded_differs: "{{value}} differs (score {{score, score}}) and no recorded call makes it: {{perhaps}}",
+  rewired: "{{value}} differs (score {{score, score}}): the problem run reads what {{maker}} put out, the benchmark run what {{instead}} put out",
+  rows_differ: "{{count}} of the {{total}} rows of {{value}}, which the model is given, are not those that the benchmark run is given: rank {{ranks}} ({{coordinates}}) was fed other data",
   integers_differ: "{{value}} holds other integers: the two runs were fed different data, or made them by calls that are not recorded",
   parameter_differs: "{{value}} differs (score {{score, score}}) before the step computes anything",
   rewritten:
@@ -72,7 +74,7 @@ export const reasonsEn: Record<string, string> = {
   precision_differs: "computed in {{problem}} here and in {{benchmark}} in the benchmark",
   partner_missing: "rank {{peer_rank}} makes no {{kind}} that belongs to it",
   collective_order: "rank {{peer_rank}} calls {{other}} where this rank calls {{kind}}",
-  checkpoint_recomputed: "recomputed during the backward pass (activation checkpointing)",
+  checkpoint_recomputed: "runs in the backward pass: recomputed by activation checkpointing, or called by a backward of one's own",
   rated_error:
     "no number differs beyond rounding, but nodes are rated error ({{count}}): what differs is something else of their values, as format, shape or an argument; first {{name}}",
   ties: "{{name}} (of {{count}} such calls) ranks numbers that agree to rounding and picks others: a tie; what is gathered by them differs and is no finding",

@@ -50,6 +50,8 @@ export const reasonsZh: Record<string, string> = {
   input_differs: "{{value}} 不同（分数 {{score, score}}），且之前没有已记录的调用能解释",
   batch_differs: "送入模型的 {{value}} 不同（分数 {{score, score}}）：两次运行的数据不同",
   unrecorded_differs: "{{value}} 不同（分数 {{score, score}}），且没有已记录的调用产生它：{{perhaps}}",
+  rewired: "{{value}} 不同（分数 {{score, score}}）：问题侧读取的是 {{maker}} 的输出，标杆侧读取的是 {{instead}} 的输出",
+  rows_differ: "送入模型的 {{value}} 共 {{total}} 行，其中 {{count}} 行与标杆侧不同：卡 {{ranks}}（{{coordinates}}）的数据不同",
   integers_differ: "{{value}} 中的整数不同：两次运行的数据不同，或由未记录的调用产生",
   parameter_differs: "{{value}} 在本步计算开始之前就已不同（分数 {{score, score}}）",
   rewritten: "此处读取的参数不是优化器在第 {{step}} 步留下的参数；标杆侧读取的就是其优化器留下的参数",
@@ -64,7 +66,7 @@ export const reasonsZh: Record<string, string> = {
   precision_differs: "问题侧以 {{problem}} 计算，标杆侧以 {{benchmark}} 计算",
   partner_missing: "卡 {{peer_rank}} 没有与之对应的 {{kind}}",
   collective_order: "本卡调用 {{kind}} 时，卡 {{peer_rank}} 调用的是 {{other}}",
-  checkpoint_recomputed: "在反向传播中重新计算（激活检查点）",
+  checkpoint_recomputed: "在反向传播中运行：由激活检查点重新计算，或由自定义的反向函数调用",
   rated_error:
     "没有任何数值的差异超出舍入误差，但有 {{count}} 个节点被评为 error：不同之处在于值的其他属性，如格式、形状或参数；第一个是 {{name}}",
   ties: "{{name}}（共 {{count}} 个此类调用）对在舍入误差内相等的数排序，选出了不同的元素：属于平局；由此取出的值不同，但不算问题",

@@ -2,7 +2,7 @@
 
 import type { TFunction } from "i18next";
 
-import type { Cause, CausePlace, DivergentShares } from "../api/types";
+import type { Cause, CausePlace, CommunicationLink, DivergentShares, Node, NodeDetails } from "../api/types";
 import { calledAs, calledByName, marked } from "../graph/called";
 import { type Frame, parseFrame } from "../text/frames";
 import { kindText, reasonText } from "../i18n/reason";
@@ -60,6 +60,26 @@ export function ledBackTo(
   return { nodes: own.map(({ node }) => node), text: t("answer.ledBack", { count, divergent: shares.divergent }) };
 }
 
+/** Of calls that one run alone makes those that no cause names: by kind, for a cause names the first of many alike. */
+export function unnamedCalls(causes: readonly Cause[], alone: readonly Node[]): Node[] {
+  const facts = causes.flatMap(({ finding: { reasons } }) => reasons.flatMap(({ names, instead }) => [names, instead]));
+  const named = new Set(facts.flatMap((names) => (typeof names === "string" ? names.split(", ") : [])).map(kindOfCall));
+  return alone.filter(({ name }) => !named.has(kindOfCall(name)));
+}
+
+/** `Tensor.add.7.forward` is one of `Tensor.add`. */
+function kindOfCall(name: string): string {
+  return name.split(".").slice(0, 2).join(".");
+}
+
+/** The rank from which a difference came in by a call: what it was given agrees, what that rank gave does not. */
+export function senderTo({ node, communication }: NodeDetails, threshold: number): CommunicationLink | null {
+  if ((node.score ?? 0) <= threshold || (node.input_score ?? 0) > threshold) return null;
+  const apart = (link: CommunicationLink): number => link.peer_input_score ?? 0;
+  const [worst] = [...communication].sort((one, other) => apart(other) - apart(one));
+  return worst && apart(worst) > threshold ? worst : null;
+}
+
 /** In which module it begins; what the optimizer does stands in no module, and has its own sentence. */
 export function beginsText(t: TFunction, module: string | null): string {
   if (module === null) return t("answer.beginsTop");
@@ -81,6 +101,14 @@ const FRAMEWORK =
 export function modelFrame(stack: readonly string[]): Frame | null {
   const frames = stack.map(parseFrame).filter(({ number }) => number !== "");
   return frames.find(({ file }) => !FRAMEWORK.test(file)) ?? frames[0] ?? null;
+}
+
+/** The benchmark's line of a call, where it reads otherwise than the problem's. */
+export function otherLine(stack: readonly string[], there: readonly string[] | null): Frame | null {
+  const [ours, theirs] = [modelFrame(stack), there && modelFrame(there)];
+  if (!ours || !theirs || ours.code === "" || theirs.code === "") return null;
+  const said = ({ code }: Frame): string => code.replace(/\s+/g, " ");
+  return said(ours) === said(theirs) ? null : theirs;
 }
 
 /** The person's own innermost line, where the frame shown is a library's; null where they are one. */

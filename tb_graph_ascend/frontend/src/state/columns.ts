@@ -57,7 +57,7 @@ function told(value: Value | null): Measure | { text: string } {
   if (!value) return null;
   const plain = argument(value);
   if (plain !== null) return plain;
-  return value.scalar !== null && value.dtype === null ? { text: value.scalar } : value.norm;
+  return value.scalar !== null && value.dtype === null ? { text: value.scalar.replace(/^"(-?Infinity|NaN)"$/, "$1") } : value.norm;
 }
 
 function numberOf(value: Value | null): Measure {

@@ -116,7 +116,7 @@ export async function mapAll(): Promise<boolean> {
 }
 
 export async function mapAllAndRebuild(): Promise<void> {
-  if (await mapAll()) await rebuildWithPairs();
+  if (await mapAll()) await rebuildWithPairs(true);
 }
 
 /** Take back all that this page mapped in the open database, the last first. */
@@ -131,16 +131,17 @@ export async function undoAllMappings(): Promise<void> {
   }
 }
 
-/** Open the build form filled in with the pairs, so that the diagnosis is made with them. */
-export function rebuildWithPairs(): Promise<void> {
-  return guarded(rebuildWithPairs, async () => {
+/** Open the build form filled in with the pairs, so that the diagnosis is made with them; `atOnce` starts it,
+ * where all that it needs is there. */
+export function rebuildWithPairs(atOnce = false): Promise<void> {
+  return guarded(() => rebuildWithPairs(atOnce), async () => {
     await latest;
     const { db, set } = useApp.getState();
     if (db === null) return;
     const { pairs, changed, saved } = await queryClient.query(mappingsQuery(db));
     if (pairs.length + changed === 0) set({ notice: "noPairs" });
     else if (!saved) set({ notice: "pairsUnsaved" });
-    else set({ wish: await api.buildWish(db), dialog: "build" });
+    else set({ wish: await api.buildWish(db), dialog: "build", buildAtOnce: atOnce });
   });
 }
 

@@ -59,7 +59,7 @@ const ACTIONS: Partial<Record<string, () => void>> = {
   b: () => useDiffSettings.getState().setFolded(!useDiffSettings.getState().folded),
   o: () => state().set({ recolour: state().recolour === "score" ? "overflow" : "score" }),
   a: () => void ifMappable(acceptProposal),
-  r: () => void ifMappable(rebuildWithPairs),
+  r: () => void ifMappable(() => rebuildWithPairs()),
   "+": () => zoomBy(ZOOM_STEP),
   "=": () => zoomBy(ZOOM_STEP),
   "-": () => zoomBy(1 / ZOOM_STEP),

@@ -46,6 +46,8 @@ export interface AppState {
   table: TableOrder;
   picks: Record<Side, Node | null>;
   dialog: Dialog;
+  /** The build form starts what it is filled in with, once. */
+  buildAtOnce: boolean;
   /** One line for the live region and the toast. */
   notice: Notice | null;
   session: GraphSession | null;
@@ -72,6 +74,7 @@ export const useApp = create<AppState>()((set) => ({
   table: TABLE_ORDER,
   picks: { problem: null, benchmark: null },
   dialog: null,
+  buildAtOnce: false,
   notice: null,
   session: null,
   failure: null,

@@ -28,9 +28,14 @@ describe("what stands after a title", () => {
   const { t } = createI18n();
   it("says of what a level is, and keeps it where the class has no room", () => {
     const side = { id: 1, name: "Module.norm.LayerNorm.forward.0", title: "norm", detail: "LayerNorm", call: 0, overflow: "high", overflow_below: null, until: "", output: null } as const;
-    const said = asidesOf(row({ kind: "module", direction: "backward" }), side, textsOf(t));
+    const said = asidesOf(row({ kind: "module", direction: "backward" }), side, textsOf(t), "overflow");
     expect(said).toEqual(["#0  ↩  LayerNorm  overflow: high", "#0  ↩  overflow: high", "#0  ↩  high"]);
-    expect(asidesOf(row(), { ...side, overflow: null }, textsOf(t))[0]).toBe("#0");
+    expect(asidesOf(row(), { ...side, overflow: null }, textsOf(t), "overflow")[0]).toBe("#0");
+  });
+  it("is no level where rows are not coloured by it, but where NaN begins", () => {
+    const side = { id: 1, name: "Tensor.sqrt.0.forward", title: "sqrt", detail: "", call: 0, overflow: "high", overflow_below: null, until: "", output: null } as const;
+    expect(asidesOf(row(), side, textsOf(t), "score")).toEqual(["#0", "#0", "#0"]);
+    expect(asidesOf(row(), { ...side, overflow: "critical" }, textsOf(t), "score")[0]).toBe("#0  overflow: critical");
   });
 });
 

@@ -1,7 +1,7 @@
 /* The line of code a cause stands on, and numbers of the values table. */
 import { describe, expect, it } from "vitest";
 
-import type { Cause } from "../../src/api/types";
+import type { Cause, Node, NodeDetails } from "../../src/api/types";
 import { changeLanguage, createI18n } from "../../src/i18n/setup";
 import { relativeError } from "../../src/text/numbers";
 import {
@@ -12,7 +12,10 @@ import {
   causeText,
   ledBackTo,
   modelFrame,
+  otherLine,
   placeText,
+  senderTo,
+  unnamedCalls,
 } from "../../src/state/causes";
 
 describe("modelFrame", () => {
@@ -32,12 +35,21 @@ describe("modelFrame", () => {
   });
 });
 
+describe("the benchmark's line", () => {
+  const at = (code: string) => [`File /job/model.py, line 60, in backward, ${code}`];
+  it("is told where it reads otherwise", () => {
+    expect(otherLine(at("return g * (1 - g)"), at("return x * g * (1 - g)"))).toMatchObject({ code: "return x * g * (1 - g)" });
+    expect(otherLine(at("return  g"), at("return g"))).toBeNull();
+    expect(otherLine(at("return g"), null)).toBeNull();
+  });
+});
+
 describe("ledBackTo", () => {
   const { t } = createI18n();
   const cause = { places: [{ step: 0, rank: 0, node: 7 }, { step: 0, rank: 1, node: 70 }] } as Cause;
-  const shares = { divergent: 101, causes: [{ node: 70, count: 50 }], others: 51 };
+  const shares = { divergent: 101, causes: [{ node: 70, count: 50 }], others: 51, came: null };
   it("adds up what goes back to all of its places on screen, and to no other cause", () => {
-    const both = { divergent: 101, causes: [{ node: 7, count: 20 }, { node: 8, count: 1 }, { node: 70, count: 50 }], others: 30 };
+    const both = { divergent: 101, causes: [{ node: 7, count: 20 }, { node: 8, count: 1 }, { node: 70, count: 50 }], others: 30, came: null };
     expect(ledBackTo(t, cause, both)).toEqual({ nodes: [7, 70], text: "70 of 101 divergent nodes here go back to it" });
   });
   it("says of how many divergent nodes on screen, wherever the cause is", () => {
@@ -46,7 +58,44 @@ describe("ledBackTo", () => {
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
     expect(ledBackTo(t, cause, { ...shares, causes: [] })).toBeNull();
     expect(ledBackTo(t, cause, undefined)).toBeNull();
-    expect(ledBackTo(t, cause, { divergent: 0, causes: [{ node: 7, count: 0 }], others: 0 })).toBeNull();
+    expect(ledBackTo(t, cause, { divergent: 0, causes: [{ node: 7, count: 0 }], others: 0, came: null })).toBeNull();
+  });
+});
+
+describe("calls that one run alone makes", () => {
+  const call = (name: string) => ({ id: name.length, name }) as Node;
+  it("are those that no cause names, one of many alike for all of them", () => {
+    const reasons = [{ code: "extra_replaced", names: "Tensor.add.0.forward", instead: "Tensor.mul_.0.forward" }];
+    const causes = [{ finding: { node: call("Tensor.add.0.forward"), reasons } }] as unknown as Cause[];
+    const alone = ["Tensor.add.7.forward", "Tensor.mul_.3.forward", "Tensor.tanh.0.forward"].map(call);
+    expect(unnamedCalls(causes, alone).map(({ name }) => name)).toEqual(["Tensor.tanh.0.forward"]);
+    expect(unnamedCalls([], alone)).toHaveLength(3);
+  });
+});
+
+describe("the rank that a difference came from", () => {
+  const details = (input: number, ...peers: (number | null)[]) =>
+    ({
+      node: { score: 0.9, input_score: input },
+      communication: peers.map((score, rank) => ({ peer_rank: rank, peer_input_score: score })),
+    }) as unknown as NodeDetails;
+  it("is the one whose part differs most, where this one's agrees", () => {
+    expect(senderTo(details(0, 0.3, 0.9, null), 0.25)?.peer_rank).toBe(1);
+    expect(senderTo(details(0.4, 0.9), 0.25)).toBeNull();
+    expect(senderTo(details(0, 0.1, null), 0.25)).toBeNull();
+    expect(senderTo(details(0), 0.25)).toBeNull();
+  });
+});
+
+describe("what differs, in words", () => {
+  const { t } = createI18n();
+  const said = (...reasons: object[]) => causeText(t, { finding: { kind: "input_differs", node: {}, reasons } } as unknown as Cause);
+  const differs = { code: "checksum_differs", value: "output.0" };
+  it("names the call that makes the first NaN behind it, or that it does so itself", () => {
+    expect(said(differs)).toBe("output.0: the checksums differ");
+    const follows = { code: "nonfinite_follows", value: "output.0", state: "NaN", maker: "Functional.softmax.2.forward" };
+    expect(said(differs, follows)).toBe("output.0: the checksums differ; softmax #2 makes the first NaN of this step");
+    expect(said(differs, { ...follows, code: "nonfinite_first", maker: undefined })).toContain("; it makes the first NaN");
   });
 });
 
@@ -87,9 +136,9 @@ describe("beginsText", () => {
   it("names the module, the optimizer, or the top level", async () => {
     const i18n = createI18n();
     const said = () => ["layers.1", "optimizer", null].map((module) => beginsText(i18n.t, module));
-    expect(said()).toEqual(["It begins in layers.1", "It begins in the optimizer", "It begins at the top level"]);
+    expect(said()).toEqual(["It begins in layers.1", "It begins in the optimizer", "It begins outside of all modules"]);
     await changeLanguage(i18n, "zh");
-    expect(said()).toEqual(["差异始于 layers.1", "差异始于优化器", "差异始于最外层"]);
+    expect(said()).toEqual(["差异始于 layers.1", "差异始于优化器", "差异始于所有模块之外"]);
   });
 });
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from builder.dump.reader import Dump, FedInput
 from builder.dump.values import Values
-from builder.ranks.assembly.batches import Fed, fed_to, moved_shares
+from builder.ranks.assembly.batches import Fed, fed_to, moved_shares, other_rows
 from builder.ranks.layout.coordinates import Place, RunLayout
 
 _TOKENS = ("embedding", "0")
@@ -48,6 +48,23 @@ def test_rows_that_do_not_tell_leave_the_usual_order() -> None:
     again = _fed({(0, 0): ("a", "a", "a", "a")}, 1, 1)
     assert moved_shares(strided, theirs) == moved_shares(other, theirs) == {}
     assert moved_shares(swapped, again) == moved_shares(swapped, Fed({}, 1, 1)) == {}
+
+
+def test_rows_that_the_benchmark_was_not_fed_are_counted_with_the_ranks_that_read_them() -> None:
+    theirs = _fed({(0, 0): ("a", "b", "c", "d")}, 1, 1)
+    usual = _fed({(0, 0): ("a", "b"), (1, 0): ("c", "d")}, 2, 1)
+    swapped = _fed({(0, 0): ("c", "d"), (1, 0): ("a", "b")}, 2, 1)
+    strided = _fed({(0, 0): ("a", "c"), (1, 0): ("b", "d")}, 2, 1)
+    foreign = _fed({(0, 0): ("e", "f"), (1, 0): ("g", "h")}, 2, 1)
+    fewer = _fed({(0, 0): ("a",), (1, 0): ("b",)}, 2, 1)
+    for silent in (usual, swapped, strided, foreign, fewer, Fed({}, 1, 1)):
+        assert other_rows(silent, theirs) is None
+    twice = other_rows(_fed({(0, 0): ("a", "b"), (1, 0): ("a", "b")}, 2, 1), theirs)
+    assert twice is not None
+    assert (twice.path, twice.key, twice.count, twice.total) == (*_TOKENS, 2, 4)
+    assert twice.replicas == (1,)
+    moved = other_rows(_fed({(0, 0): ("c", "e"), (1, 0): ("a", "b")}, 2, 1), theirs)
+    assert moved is not None and (moved.count, moved.replicas) == (1, (0,))
 
 
 def test_the_first_rank_of_each_replica_tells_its_rows() -> None:

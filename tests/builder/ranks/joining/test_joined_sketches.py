@@ -79,6 +79,19 @@ def test_parts_that_both_sides_cut_alike_show_an_exchange_of_elements() -> None:
     assert sketch_error(joined[1], joined[1], np.zeros(1), np.zeros(1)).tolist() == [0.0]
 
 
+def test_what_ranks_share_is_cut_like_the_micro_batches_of_one_process() -> None:
+    random = np.random.default_rng(4)
+    parts = [random.normal(size=_SIZE) for _ in range(4)]
+    ranks = (AxisLayout("tp", 2, "R"), AxisLayout("dp", 2, "S", 0), AxisLayout("micro", 2, "S", 0))
+    alone = (AxisLayout("micro", 4, "S", 0),)
+    assert are_cut_alike(ranks, alone)
+    assert not are_cut_alike(ranks, (AxisLayout("micro", 4, "S", 1),))
+    assert not are_cut_alike(ranks, (AxisLayout("micro", 2, "S", 0),))
+    sketches = [_sketched(part) for part in parts]
+    ours = join_sketches(np.array([[s for s in sketches for _ in range(2)]]), ranks)
+    assert ours == pytest.approx(join_sketches(np.array([sketches]), alone))
+
+
 def test_what_is_cut_on_one_side_only_has_no_sketch() -> None:
     cut, whole = (AxisLayout("tp", 2, "S", 0),), (AxisLayout("tp", 2, "R"),)
     assert not have_sketches(cut, ())

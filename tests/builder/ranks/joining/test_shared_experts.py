@@ -6,10 +6,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from builder import BuildOptions, build, diagnose
-from builder.ranks.joining.shared_experts import moved_share
+from builder.dump.reader import read_dump
+from builder.ranks.assembly.assemble import assemble
+from builder.ranks.joining.parts import RunValues
+from builder.ranks.joining.shared_experts import (
+    exchanged_share,
+    moved_share,
+    share_of_ties,
+    spread_unseen,
+)
+from builder.ranks.layout.coordinates import Place, RunLayout
 
 _EXPERT = "Module.mlp.experts.{}.Linear.forward.0"
 
@@ -82,3 +92,40 @@ def test_the_share_of_moved_tokens_is_that_of_the_layer_with_most() -> None:
     }
     assert moved_share(tokens) == pytest.approx(2 / 40)
     assert moved_share({"layers.0.experts.0": (0, 0)}) == 0.0
+
+
+def test_exchanged_tokens_are_counted_where_ties_explain_them() -> None:
+    rounding = np.full(2, 2.0**-8)
+    # One of 192 choices went from expert 1 to 3, whose squared distance is 4 of what is counted.
+    assert exchanged_share(np.array([0.0, 3.6]), 192, rounding) == pytest.approx(4 / 192)
+    # Half of them are no ties, but another router.
+    assert exchanged_share(np.array([0.0, 96.0]), 192, rounding) == 0.0
+    assert exchanged_share(np.zeros(0), 0, np.zeros(0)) == 0.0
+
+
+def test_what_ties_may_have_moved_unseen_is_behind_routers_and_their_experts(
+    tmp_path: Path,
+) -> None:
+    names = {
+        "Module.layers.0.router.Router.forward.0": None,
+        "Tensor.topk.0.forward": "Module.layers.0.router.Router.forward.0",
+        "Module.layers.0.mlp.experts.1.Linear.backward.0": None,
+        "Tensor.t.0.backward": "Module.layers.0.router.Router.backward.0",
+        "Module.layers.0.mlp.experts.1.Linear.parameters_grad.0": None,
+        "Module.layers.0.attention.Attention.backward.0": None,
+        "Module.layers.1.mlp.experts.1.Linear.backward.0": None,
+    }
+    head = {"task": "statistics", "level": "mix", "framework": "pytorch"}
+    data = {name: {"output": [_tensor([2, 2], 1.0, "torch.float32")]} for name in names}
+    folder = tmp_path / "step0" / "rank0"
+    folder.mkdir(parents=True)
+    (folder / "dump.json").write_text(json.dumps({**head, "data": data}))
+    (folder / "construct.json").write_text(json.dumps(names))
+    run = assemble({0: read_dump(folder)}, RunLayout({}, {0: Place(0, {})}), 1, join=True)
+    router = "Module.layers.0.router.Router.forward.0"
+    assert set(spread_unseen({router: 0.1}, RunValues(run))) == {
+        "Module.layers.0.mlp.experts.1.Linear.backward.0",
+        "Tensor.t.0.backward",
+        "Module.layers.0.mlp.experts.1.Linear.parameters_grad.0",
+    }
+    assert share_of_ties(192, 2.0**-8) < 0.1 < share_of_ties(192, 2.0**-4)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch.fx import Graph, Node
+from torch._functorch.compile_utils import fx_graph_cse
+from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from msprobe_core.torch.graph.graph_entries import record_text
@@ -23,6 +24,7 @@ from msprobe_core.torch.graph.late_plans import (
 from msprobe_core.torch.graph.late_runs import LateRuns
 from msprobe_core.torch.graph.log import GraphLog, Note, Row
 from msprobe_core.torch.graph.operators import define_operators, use_log
+from msprobe_core.torch.measure.numbers import Measured, measure_now
 
 aten = torch.ops.aten
 OWNERS = (11, 12)
@@ -97,6 +99,25 @@ def test_passes_see_no_mark_and_a_finished_graph_has_all_records(log: GraphLog) 
     assert seen[0].note.requires_grad and not seen[2].note.requires_grad
 
 
+def test_a_value_at_several_places_is_read_once(
+    log: GraphLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[list[float]] = []
+
+    def measured(value: Tensor, all_digits: bool) -> Measured:
+        read.append(value.flatten().tolist())
+        return measure_now(value, all_digits)
+
+    monkeypatch.setattr("msprobe_core.torch.graph.log.measure_now", measured)
+    graph = traced()
+    take_marks(graph.graph)
+    place_records(graph.graph)
+    run(graph, torch.arange(3.0))
+    y = torch.arange(3.0).exp()
+    assert sorted(read) == sorted([[0.0, 1.0, 2.0], y.tolist(), (y * 2).tolist()])
+    assert told(log.take()) == IN_ORDER
+
+
 def test_records_add_no_reader_to_a_value_that_one_node_reads(log: GraphLog) -> None:
     """Inductor may write what has more readers to memory, rounded. Results it writes anyway."""
     graph = traced()
@@ -150,6 +171,34 @@ def test_the_order_in_which_rows_come_does_not_matter_and_each_run_has_its_own(
     second = log.take()
     foreign = Row(5, Note("begin"))
     assert told([*first[::-1], *second, foreign]) == [*IN_ORDER, *IN_ORDER, (5, "begin", "")]
+
+
+def the_same_twice(x: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    """Two modules that compute the same of one value, as many a block does of a condition."""
+    ops = torch.ops.msprobe
+    made = []
+    for module in (first, second):
+        ops.late_begin(module, 3)
+        y = x.float().exp() * 2
+        ops.late_value(y, module, "output/0", True)
+        ops.late_end(module)
+        made.append(y)
+    return made[0] + made[1]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_is_computed_once_for_several_is_recorded_for_each(kept: bool, log: GraphLog) -> None:
+    define_operators()
+    graph = make_fx(the_same_twice)(torch.ones(3), *map(torch.tensor, OWNERS))
+    take_marks(graph.graph)
+    made = graph if kept else GraphModule(graph, fx_graph_cse(graph.graph))
+    made.graph.eliminate_dead_code()
+    assert len([n for n in made.graph.nodes if n.target is aten.exp.default]) == 1 + kept
+    place_records(made.graph)
+    run(made, torch.arange(3.0))
+    rows = [row for row in LateRuns().in_order(log.take()) if row.note.kind == "value"]
+    assert [row.owner for row in rows] == [*OWNERS]
+    assert not any(row.fused for row in rows) and rows[0].numbers == rows[1].numbers
 
 
 def users_of(graph: Graph, target: object) -> Node:

@@ -26,7 +26,7 @@ export function FewShared({ answer: { coverage } }: { answer: Answer }) {
           <span>{t("certainty.share", { share: Math.floor(100 * (coverage.share ?? 0)) })}</span>
         </h1>
         <p className="answer-what">
-          {t("certainty.why", { unmatched })}{" "}
+          {t("certainty.why", { unmatched, over: coverage.pairs > 1 ? t("answer.over", { pairs: coverage.pairs }) : "" })}{" "}
           <button type="button" className="link" onClick={() => listNodes("unmatched", "all")}>
             {t("answer.list")}
           </button>{" "}

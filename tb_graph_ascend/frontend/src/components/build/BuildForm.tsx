@@ -33,6 +33,7 @@ export function BuildForm() {
   const [wish, setWish] = useState<BuildRequest>(() => startingWish(filled));
   const db = useApp((state) => state.db);
   const { build, error, start, cancel } = useBuild();
+  useStartAtOnce(dumps.data !== undefined, () => void start({ ...wish, result: db }));
   if (dumps.isError) {
     return <FailureNotice error={dumps.error} retry={() => void dumps.refetch()} />;
   }
@@ -96,6 +97,16 @@ export function BuildForm() {
       </div>
     </form>
   );
+}
+
+/** Start what was asked for with one click, once, where all paths of the form are there. */
+function useStartAtOnce(ready: boolean, start: () => void): void {
+  const { buildAtOnce, wish, set } = useApp();
+  useEffect(() => {
+    if (!ready || !buildAtOnce) return;
+    set({ buildAtOnce: false });
+    if (wish?.problem && wish.outside.length === 0) start();
+  });
 }
 
 /** Of a form that is filled in already it is the next thing to press. */

@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 
 import type { CommunicationLink, NodeDetails } from "../../api/types";
 import { useDatabase } from "../../hooks/useDatabase";
+import { wordOf } from "../../i18n/reason";
 import { goTo } from "../../state/actions";
 import { useApp } from "../../state/store";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -53,7 +54,7 @@ function Member({ one, own, scored }: { one: CommunicationLink; own: boolean; sc
     <tr aria-current={own}>
       <th scope="row">{rank}</th>
       <td>
-        <code>{name ?? t("details.noPeer")}</code> {kind !== "" && <span className="tag">{kind}</span>}
+        <code>{name ?? t("details.noPeer")}</code> {kind !== "" && <span className="tag">{wordOf(t, "communication", kind)}</span>}
       </td>
       {scored && (
         <td>

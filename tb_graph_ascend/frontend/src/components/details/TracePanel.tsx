@@ -4,11 +4,13 @@ import { useQuery } from "@tanstack/react-query";
 import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
-import { flowQuery, traceQuery } from "../../api/queries";
+import { detailsQuery, flowQuery, traceQuery } from "../../api/queries";
 import type { NodeDetails, PlacedHop } from "../../api/types";
 import { calledAs } from "../../graph/called";
 import { labelOfName } from "../../graph/labels";
-import { selectNode } from "../../state/actions";
+import { useAnswer } from "../../hooks/useAnswer";
+import { goTo, selectNode } from "../../state/actions";
+import { senderTo } from "../../state/causes";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -33,8 +35,30 @@ export function TracePanel({ details: { node } }: { details: NodeDetails }) {
         ))}
       </ol>
       {finding !== null && hops.length === 1 && <Readers node={node.id} />}
-      {finding === null && <p className="message">{t("trace.open")}</p>}
+      {finding === null && <OpenEnd node={hops[hops.length - 1]?.node ?? node.id} />}
     </div>
+  );
+}
+
+/** Where a way ends without a cause: at a call that got the difference from another rank, or nobody knows why. */
+function OpenEnd({ node }: { node: number }) {
+  const { t } = useTranslation();
+  const db = useApp((state) => state.db);
+  const step = useApp((state) => state.step) ?? 0;
+  const { data } = useQuery({ ...detailsQuery(db ?? "", node), enabled: db !== null });
+  const threshold = useAnswer().data?.threshold;
+  const sender = data && threshold !== undefined ? senderTo(data, threshold) : null;
+  if (!data || !sender) return <p className="message">{t("trace.open")}</p>;
+  const { peer_rank: rank, peer_node: there } = sender;
+  return (
+    <p className="message">
+      {t("notes.cameIn", { call: calledAs(data.node), rank })}{" "}
+      {there !== null && (
+        <button type="button" className="link" onClick={() => void goTo({ step, rank, node: there })}>
+          {t("details.jump", { rank })}
+        </button>
+      )}
+    </p>
   );
 }
 

@@ -41,8 +41,8 @@ export function CauseList() {
         ) : (
           <p className="message">{noCauseText(t, answer.data)}</p>
         )}
-        {causes.length > 0 && <OtherDivergent />}
-        {causes.length > 0 && <NotCompared coverage={answer.data.coverage} />}
+        {causes.length > 0 && <OtherDivergent first={causes[0]} />}
+        {causes.length > 0 && <NotCompared coverage={answer.data.coverage} causes={causes} />}
       </div>
     </>
   );
@@ -52,8 +52,8 @@ export function CauseList() {
 function noCauseText(t: TFunction, { since, certain, coverage, divergent, threshold, worst }: Answer): string {
   const unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark;
   if (since) return t("certainty.sinceCauses");
-  if (!certain) return t("certainty.why", { unmatched });
   const over = coverage.pairs > 1 ? t("answer.over", { pairs: coverage.pairs }) : "";
+  if (!certain) return t("certainty.why", { unmatched, over });
   if (divergent > 0) return t("certainty.worst", { count: divergent, over, threshold, worst: scoreText(worst) });
   return t(worst === null ? "answer.nothingCompared" : "findings.none", { threshold });
 }

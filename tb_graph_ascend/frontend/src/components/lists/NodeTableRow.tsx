@@ -59,7 +59,7 @@ export function NodeTableRow({ row, index, active, places, style, choose }: Prop
         <bdi>{module ?? "–"}</bdi>
       </span>
       {places && (
-        <span role="gridcell" className="cell-place">
+        <span role="gridcell" className="cell-place" title={t("findings.place", { step: row.step, rank: row.rank })}>
           {row.step}·{row.rank}
         </span>
       )}

@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 
 import { type TableQuery, files } from "../../api/client";
 import { useDatabase } from "../../hooks/useDatabase";
-import { stemOf } from "../../hooks/useHandOn";
+import { placed, stemOf } from "../../hooks/useHandOn";
 import { useTableQuery } from "../../hooks/useNodeTable";
 import { guarded } from "../../state/actions";
 import { download } from "../../state/export";
@@ -125,8 +125,13 @@ function Files({ offered }: { offered: boolean }) {
   );
 }
 
+/** Of which step and rank a query asks. */
+function placeOf({ scope, step, rank }: TableQuery): Parameters<typeof placed>[0] {
+  return { step: scope === "pair" ? step : undefined, rank: scope === "all" ? undefined : rank };
+}
+
 function save(db: string, query: TableQuery, form: keyof typeof FORMS, stem: string): void {
   const take = async (): Promise<void> =>
-    download(`${stem}-nodes.${form}`, await files.nodes(db, query, form), FORMS[form]);
+    download(`${stem}${placed(placeOf(query))}-nodes.${form}`, await files.nodes(db, query, form), FORMS[form]);
   void guarded(() => save(db, query, form, stem), take);
 }

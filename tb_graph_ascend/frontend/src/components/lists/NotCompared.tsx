@@ -3,13 +3,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
-import type { Coverage } from "../../api/types";
+import type { Cause, Coverage } from "../../api/types";
 import { countQuery } from "../../api/queries";
 import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
 import { listNodes, WITHOUT_VALUES } from "../../state/listing";
 import { useApp } from "../../state/store";
+import { AloneCalls } from "./AloneCalls";
 
-export function NotCompared({ coverage: { failed, one_sided: oneSided } }: { coverage: Coverage }) {
+interface Props {
+  coverage: Coverage;
+  causes: readonly Cause[];
+}
+
+export function NotCompared({ coverage: { failed, one_sided: oneSided }, causes }: Props) {
   const { t } = useTranslation();
   const set = useApp((state) => state.set);
   const { data } = useDatabase();
@@ -21,6 +27,7 @@ export function NotCompared({ coverage: { failed, one_sided: oneSided } }: { cov
     <section className="not-compared">
       <h3>{t("notes.notCompared")}</h3>
       <ul>
+        {unmatched > 0 && <AloneCalls causes={causes} />}
         {unmatched > 0 && (
           <li>
             {t("notes.unmatched", { count: unmatched })} <Listing query="unmatched" />{" "}

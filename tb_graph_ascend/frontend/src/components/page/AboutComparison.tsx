@@ -54,9 +54,9 @@ function Facts({ database }: { database: Database }) {
 }
 
 function rangeText({ pairs }: Database, t: TFunction): string {
-  const failed = pairs.filter(({ status }) => status === "failed").length;
-  const counts = { steps: stepsOf(pairs).length, ranks: ranksOf(pairs).length, failed };
-  return t(failed > 0 ? "about.pairsFailed" : "about.pairsCount", counts);
+  const [compared, failed, alone] = (["ok", "failed", "missing"] as const).map((wanted) => pairs.filter(({ status }) => status === wanted).length);
+  const counts = { steps: stepsOf(pairs).length, ranks: ranksOf(pairs).length, compared, failed, alone };
+  return t(compared === pairs.length ? "about.pairsCount" : "about.pairsPartly", counts);
 }
 
 /** The moment in the reader's words; files of other tools do not tell it. */

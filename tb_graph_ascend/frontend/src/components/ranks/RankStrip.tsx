@@ -146,7 +146,7 @@ function onsetText(strip: Strip, t: Translate): string {
   const later = others
     .slice(0, 2)
     .map((row) => t("strip.later", { count: row.ranks.length, ranks: rangesText(row.ranks), place: place(row) }));
-  return [began, ...later, ...(others.length > 2 ? ["…"] : [])].join("; ");
+  return [began, ...later, ...(others.length > 2 ? ["…"] : [])].join(t("strip.then"));
 }
 
 function cellText(t: Translate, cell: StripCell | null, step: number, ranks: string): string {

@@ -34,7 +34,7 @@ export function CellPanel({ run, kind, name, step }: Props) {
         <ul className="trend-ranks" aria-label={t("trends.ranks")}>
           {data.ranks.map(({ rank, value, minority, other: beside, octaves }) => (
             <li key={rank} className={minority ? "minority" : ""} title={minority ? t("trends.rankDiffers", { rank }) : undefined}>
-              <b>{rank}</b> {numberOf(value)}
+              <b>{t("findings.rank", { rank })}</b> {numberOf(value)}
               {other !== null && ` / ${numberOf(beside)}`}
               {octaves !== null && ` · ${t("trends.apart", { factor: octaves })}`}
             </li>

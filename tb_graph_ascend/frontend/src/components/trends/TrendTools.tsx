@@ -54,7 +54,7 @@ export function TrendTools({ summary, kind }: { summary: TrendSummary; kind: str
         type="button"
         onClick={() => set({ first: Math.max(0, around - ZOOMED / 2), last: around + ZOOMED / 2 })}
       >
-        {t("trends.zoom")}
+        {t("trends.zoom", { step: around })}
       </button>
       {(first !== null || last !== null) && (
         <button type="button" onClick={() => set({ first: null, last: null })}>
