@@ -38,13 +38,15 @@ class Cause(msgspec.Struct, frozen=True):
     """What begins to differ.
 
     `finding` is the best of those that name it, `places` the first of all `place_count`. `module`
-    is None at the top level, `stack` is of the problem run, else of the benchmark.
+    is None at the top level, `stack` is of the problem run, else of the benchmark; `stack_there` is
+    of the benchmark where both have one.
     """
 
     finding: Finding
     module: str | None
     call: Count | None
     stack: list[str] | None
+    stack_there: list[str] | None
     ranks: list[int]
     first_step: int
     last_step: int
@@ -172,6 +174,7 @@ def _cause(database: Results, group: _Group, modules: dict[int, str]) -> Cause:
         module=modules.get(first.node.id),
         call=call_number(first.node.name),
         stack=stack.problem or stack.benchmark,
+        stack_there=stack.benchmark if stack.problem else None,
         ranks=sorted({place.rank for place in places}),
         first_step=min(place.step for place in places),
         last_step=max(place.step for place in places),

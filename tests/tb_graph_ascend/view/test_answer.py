@@ -75,6 +75,13 @@ def test_file_of_msprobe_has_an_answer_too(samples: Path) -> None:
     opened.close()
 
 
+def test_a_cause_has_the_line_of_both_runs(ranks: ResultDatabase) -> None:
+    for cause in answer(ranks).causes:
+        stack = ranks.details(cause.finding.node.id).stack
+        assert cause.stack == (stack.problem or stack.benchmark)
+        assert cause.stack_there == (stack.benchmark if stack.problem else None)
+
+
 def test_slide_holds_both_sides_and_the_source(ranks: ResultDatabase) -> None:
     drawn = slide(ranks, answer(ranks))
     root = ElementTree.fromstring(drawn)

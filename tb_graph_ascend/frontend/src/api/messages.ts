@@ -1079,13 +1079,15 @@ export interface components {
          * @description What begins to differ.
          *
          *         `finding` is the best of those that name it, `places` the first of all `place_count`. `module`
-         *         is None at the top level, `stack` is of the problem run, else of the benchmark.
+         *         is None at the top level, `stack` is of the problem run, else of the benchmark; `stack_there` is
+         *         of the benchmark where both have one.
          */
         Cause: {
             finding: components["schemas"]["Finding"];
             module: string | null;
             call: number | null;
             stack: string[] | null;
+            stack_there: string[] | null;
             ranks: number[];
             first_step: number;
             last_step: number;

@@ -32,6 +32,8 @@ const LABELS = 14;
 const LABELLED = 30;
 /** Pixels of fill that are seen. */
 const LEAST_FILL = 3;
+/** Of the height: from here on a name stands on the fill. */
+const COVERED = 0.7;
 /** Room for a name in a block. */
 const NAMED = 26;
 
@@ -141,19 +143,16 @@ function paintBlock(
   context.textAlign = "left";
   context.textBaseline = "middle";
   const title = shorten(context, font, block.title, wide - 6);
-  // A name that the fill reaches halfway is read on both of its grounds.
-  const within = (from: number, to: number, ink: string): void => {
-    if (to <= from) return;
-    context.save();
-    context.beginPath();
-    context.rect(x, from, broad, to - from);
-    context.clip();
-    context.fillStyle = ink;
-    context.fillText(title, x + 3, top + tall / 2);
-    context.restore();
-  };
-  within(top, top + high - fill, filled ? palette.ink : palette.muted);
-  if (filled) within(top + high - fill, top + high, inkOn(heat, palette.theme));
+  const covered = fill > high * COVERED;
+  if (filled && !covered) {
+    // A name that the fill reaches keeps the ground that it is read on.
+    context.lineWidth = 4;
+    context.lineJoin = "round";
+    context.strokeStyle = palette.raised;
+    context.strokeText(title, x + 3, top + tall / 2);
+  }
+  context.fillStyle = filled ? (covered ? inkOn(heat, palette.theme) : palette.ink) : palette.muted;
+  context.fillText(title, x + 3, top + tall / 2);
 }
 
 /** How high a block is filled: by the share of its nodes that differ, and seen where it is but one. */

@@ -103,6 +103,14 @@ export function modelFrame(stack: readonly string[]): Frame | null {
   return frames.find(({ file }) => !FRAMEWORK.test(file)) ?? frames[0] ?? null;
 }
 
+/** The benchmark's line of a call, where it reads otherwise than the problem's. */
+export function otherLine(stack: readonly string[], there: readonly string[] | null): Frame | null {
+  const [ours, theirs] = [modelFrame(stack), there && modelFrame(there)];
+  if (!ours || !theirs || ours.code === "" || theirs.code === "") return null;
+  const said = ({ code }: Frame): string => code.replace(/\s+/g, " ");
+  return said(ours) === said(theirs) ? null : theirs;
+}
+
 /** The person's own innermost line, where the frame shown is a library's; null where they are one. */
 export function callerFrame(stack: readonly string[]): Frame | null {
   const own = stack.map(parseFrame).find(({ number, library }) => number !== "" && !library);

@@ -12,6 +12,7 @@ import {
   causeText,
   ledBackTo,
   modelFrame,
+  otherLine,
   placeText,
   senderTo,
   unnamedCalls,
@@ -31,6 +32,15 @@ describe("modelFrame", () => {
     expect(callerFrame([torch, model, torch, own])).toMatchObject({ file: "/job/train.py", number: "9" });
     expect(callerFrame([torch, own, model])).toBeNull();
     expect(callerFrame([torch, model])).toBeNull();
+  });
+});
+
+describe("the benchmark's line", () => {
+  const at = (code: string) => [`File /job/model.py, line 60, in backward, ${code}`];
+  it("is told where it reads otherwise", () => {
+    expect(otherLine(at("return g * (1 - g)"), at("return x * g * (1 - g)"))).toMatchObject({ code: "return x * g * (1 - g)" });
+    expect(otherLine(at("return  g"), at("return g"))).toBeNull();
+    expect(otherLine(at("return g"), null)).toBeNull();
   });
 });
 

@@ -62,7 +62,7 @@ function Causes({ answer }: { answer: Answer }) {
           {t("answer.says")}
           {causeText(t, cause)} <NonfiniteMaker cause={cause} />
         </p>
-        <SourceLine stack={cause.stack} />
+        <SourceLine cause={cause} />
         <AnswerNotes answer={answer} />
       </div>
       <div className="answer-side">

@@ -8,6 +8,7 @@ import { acrossQuery } from "../../api/queries";
 import type { Across, AcrossCell, NodeDetails } from "../../api/types";
 import { scoreText } from "../../text/numbers";
 import { inkFill, rampFill } from "../../graph/ramp";
+import { useDatabase } from "../../hooks/useDatabase";
 import { goTo } from "../../state/actions";
 import { ranksOf, stepsOf } from "../../state/pairs";
 import { useApp } from "../../state/store";
@@ -52,8 +53,10 @@ export function AcrossPanel({ details }: { details: NodeDetails }) {
 function Cell({ cell }: { cell: AcrossCell | undefined }) {
   const { t } = useTranslation();
   const current = useApp(({ step, rank }) => cell?.step === step && cell.rank === rank);
+  const { data } = useDatabase();
   if (cell?.node == null) {
-    return <span className="cell absent" title={t("across.absent")} />;
+    const alone = data?.pairs.some(({ step, rank, status }) => status === "missing" && step === cell?.step && rank === cell.rank);
+    return <span className="cell absent" title={t(alone ? "across.alone" : "across.absent")} />;
   }
   const { step, rank, node, score } = cell;
   const label = t("across.cell", { step, rank, score: scoreText(score) });

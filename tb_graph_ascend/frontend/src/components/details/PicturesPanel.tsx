@@ -111,7 +111,7 @@ function Distribution({ title, parts }: { title: string; parts: Part[] }) {
         {series.length > 1 && <SeriesKeys series={series} />}
         {series.length === 1 && (
           <span className="muted range">
-            {shortNumber(first.edges[0])} … {shortNumber(first.edges[first.edges.length - 1])}
+            {rangeOf(first)}
           </span>
         )}
       </figcaption>
@@ -125,7 +125,7 @@ function Distribution({ title, parts }: { title: string; parts: Part[] }) {
       )}
       {parts.map(({ histogram, label }) => (
         <p key={label} className="muted">
-          {histogram && histogram.zeros > 0 && t("pictures.equal", { count: histogram.zeros, all: elementsOf(histogram) })}{" "}
+          {histogram && histogram.zeros > 0 && t("pictures.equal", { count: histogram.zeros, equal: histogram.zeros.toLocaleString(), all: elementsOf(histogram) })}{" "}
           {histogram &&
             histogram.nonfinite > 0 &&
             t("pictures.nonfinite", { count: histogram.nonfinite, label })}
@@ -133,6 +133,13 @@ function Distribution({ title, parts }: { title: string; parts: Part[] }) {
       ))}
     </figure>
   );
+}
+
+/** Between which edges all counted numbers lie. */
+function rangeOf({ counts, edges }: Histogram): string {
+  const filled = counts.flatMap((count, bin) => (count > 0 ? [bin] : []));
+  const [from, until] = [filled[0], filled[filled.length - 1]];
+  return from === undefined || until === undefined ? "" : `${shortNumber(edges[from])} … ${shortNumber(edges[until + 1])}`;
 }
 
 function elementsOf({ counts, zeros, nonfinite }: Histogram): string {

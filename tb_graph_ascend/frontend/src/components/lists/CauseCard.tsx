@@ -52,7 +52,7 @@ export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
           )}
         </span>
         <ReasonList reasons={finding.reasons} />
-        <SourceLine stack={cause.stack} />
+        <SourceLine cause={cause} />
       </button>
       <NonfiniteMaker cause={cause} />
       {places > 1 && <Places cause={cause} />}

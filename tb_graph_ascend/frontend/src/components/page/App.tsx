@@ -7,6 +7,7 @@ import { Group, Panel, Separator } from "react-resizable-panels";
 import type { Databases } from "../../api/types";
 import { useAddressBar } from "../../hooks/useAddressBar";
 import { useBoot } from "../../hooks/useBoot";
+import { LEAST_DETAILS, isTall, useGrowingDetails } from "../../hooks/useGrowingDetails";
 import { useOnlyTrends } from "../../hooks/useOnlyTrends";
 import { useShortcuts } from "../../hooks/useShortcuts";
 import { useTrendAddress } from "../../hooks/useTrendAddress";
@@ -84,12 +85,13 @@ function Content({ databases }: { databases: Databases }) {
 /** Wide enough for the names of all lists: 400 pixels, less in a narrow window, more in a very wide one. */
 const LISTS_PX = `${Math.max(Math.min(400, Math.max(260, window.innerWidth * 0.3)), window.innerWidth * 0.2)}px`;
 
-/** Room for a head and eight values; what a tall window has beyond that is for the rows. */
-const DETAILS = window.innerHeight > 1100 ? "300px" : "30%";
+/** Room for a head and eight values; what a tall window has beyond that is for the rows, and for longer tables. */
+const DETAILS = isTall() ? `${LEAST_DETAILS}px` : "30%";
 
 function Workspace() {
   const { t } = useTranslation();
   const { lists, compact } = useLayout();
+  const { panel, keep } = useGrowingDetails();
   return (
     <main className="workspace">
       <Group orientation="vertical" id="rows">
@@ -108,8 +110,8 @@ function Workspace() {
             </Panel>
           </Group>
         </Panel>
-        <Separator className="separator horizontal" aria-label={t("frame.details")} />
-        <Panel id="details" defaultSize={compact ? "37%" : DETAILS} minSize="90px">
+        <Separator className="separator horizontal" aria-label={t("frame.details")} onPointerDown={keep} onKeyDown={keep} />
+        <Panel id="details" panelRef={panel} defaultSize={compact ? "37%" : DETAILS} minSize="90px">
           <BottomPanel />
         </Panel>
       </Group>

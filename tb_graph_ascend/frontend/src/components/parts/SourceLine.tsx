@@ -1,18 +1,33 @@
-/* The line of code a cause stands on, and the person's own line that led there; the stack on hover. */
+/* The line of code a cause stands on, and the person's own line that led there; the stack on hover. Where the
+ * benchmark's line reads otherwise it stands below. */
 
+import { useTranslation } from "react-i18next";
+
+import type { Cause } from "../../api/types";
 import type { Frame } from "../../text/frames";
-import { callerFrame, modelFrame } from "../../state/causes";
+import { callerFrame, modelFrame, otherLine } from "../../state/causes";
 
-export function SourceLine({ stack }: { stack: readonly string[] | null }) {
+export function SourceLine({ cause: { stack, stack_there: there } }: { cause: Pick<Cause, "stack" | "stack_there"> }) {
+  const { t } = useTranslation();
   const frame = stack && modelFrame(stack);
   if (!frame) return null;
   const caller = callerFrame(stack);
+  const other = otherLine(stack, there);
   return (
-    <p className="source-line" title={stack.join("\n")}>
-      <Place frame={frame} />
-      {frame.code !== "" && <code>{frame.code}</code>}
-      {caller && <Place frame={caller} />}
-    </p>
+    <>
+      <p className="source-line" title={stack.join("\n")}>
+        <Place frame={frame} />
+        {frame.code !== "" && <code>{frame.code}</code>}
+        {caller && <Place frame={caller} />}
+      </p>
+      {other && (
+        <p className="source-line" title={there?.join("\n")}>
+          <span className="muted">{t("answer.there")}</span>
+          <Place frame={other} />
+          <code>{other.code}</code>
+        </p>
+      )}
+    </>
   );
 }
 
