@@ -118,7 +118,7 @@ describe("details", () => {
       const instead = page.locator(".instead tr:last-child");
       await expect.poll(() => instead.innerText()).toMatch(/input\s*\.0[\s\S]*0\.7000/);
       await tab(page, "Steps & ranks");
-      await page.getByText("This call has no partner in any step").waitFor();
+      await page.getByText(/^Only the problem run makes this call\. Its score [01]\.\d\d /).waitFor();
       await query(page, "head.Linear.backward");
       await page.keyboard.press("Enter");
       await expect.poll(() => selectedName(page)).toContain("head");

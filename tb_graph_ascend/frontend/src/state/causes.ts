@@ -2,7 +2,7 @@
 
 import type { TFunction } from "i18next";
 
-import type { Cause, CausePlace, CommunicationLink, DivergentShares, Node, NodeDetails } from "../api/types";
+import type { AcrossCell, Cause, CausePlace, CommunicationLink, DivergentShares, NodeDetails, PlacedHop } from "../api/types";
 import { calledAs, calledByName, marked } from "../graph/called";
 import { type Frame, parseFrame } from "../text/frames";
 import { kindText, reasonText } from "../i18n/reason";
@@ -40,6 +40,31 @@ export function causeScoreText(t: TFunction, { finding: { node, score } }: Cause
   return t(node.match === null ? "findings.scoreHandedOn" : "details.scoreIs", { score: scoreText(score) });
 }
 
+/** The cause that a node is itself. */
+export function causeAt(causes: readonly Cause[], node: number | null): Cause | undefined {
+  return causes.find(({ finding }) => finding.node.id === node);
+}
+
+/** The score of a node; of a cause without a partner, which has none, that of the cause. */
+export function scoreWith(causes: readonly Cause[], { node, score }: { node: number | null; score: number | null }): number | null {
+  return score ?? causeAt(causes, node)?.finding.score ?? null;
+}
+
+/** Why a call has no score to draw over the steps; that of a cause is of what it hands on. */
+export function noSeriesText(
+  t: TFunction,
+  { node: { side }, partner }: Pick<NodeDetails, "node" | "partner">,
+  cells: readonly AcrossCell[],
+  causes: readonly Cause[],
+): string {
+  if (partner) return t("across.unscored");
+  const cell = cells.find(({ node }) => causeAt(causes, node));
+  if (!cell) return t("across.unmatched");
+  const { step, rank } = cell;
+  const told = { step, rank, score: scoreText(scoreWith(causes, cell)) };
+  return t(side === "problem" ? "across.causeProblem" : "across.causeBenchmark", told);
+}
+
 /** On which ranks and from which step. */
 export function ranksText(t: TFunction, { ranks, first_step: step }: Cause): string {
   const listed = rangesText(ranks);
@@ -61,10 +86,17 @@ export function ledBackTo(
 }
 
 /** Of calls that one run alone makes those that no cause names: by kind, for a cause names the first of many alike. */
-export function unnamedCalls(causes: readonly Cause[], alone: readonly Node[]): Node[] {
+export function unnamedCalls<Call extends { name: string }>(causes: readonly Cause[], alone: readonly Call[]): Call[] {
   const facts = causes.flatMap(({ finding: { reasons } }) => reasons.flatMap(({ names, instead }) => [names, instead]));
   const named = new Set(facts.flatMap((names) => (typeof names === "string" ? names.split(", ") : [])).map(kindOfCall));
   return alone.filter(({ name }) => !named.has(kindOfCall(name)));
+}
+
+/** From which hop on a way is a guess: behind a call that one run alone makes and no cause names; -1 where it is none. */
+export function perhapsFrom(causes: readonly Cause[], hops: readonly PlacedHop[]): number {
+  const guessed = (before: PlacedHop | undefined): boolean =>
+    before?.matched === false && causeAt(causes, before.node) === undefined && unnamedCalls(causes, [before]).length > 0;
+  return hops.findIndex(({ link }, index) => link === "cause" && guessed(hops[index - 1]));
 }
 
 /** `Tensor.add.7.forward` is one of `Tensor.add`. */

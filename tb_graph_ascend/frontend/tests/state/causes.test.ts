@@ -1,19 +1,23 @@
 /* The line of code a cause stands on, and numbers of the values table. */
 import { describe, expect, it } from "vitest";
 
-import type { Cause, Node, NodeDetails } from "../../src/api/types";
+import type { AcrossCell, Cause, Node, NodeDetails, PlacedHop } from "../../src/api/types";
 import { changeLanguage, createI18n } from "../../src/i18n/setup";
 import { relativeError } from "../../src/text/numbers";
 import {
   beginsText,
   callText,
   callerFrame,
+  causeAt,
   causeScoreText,
   causeText,
   ledBackTo,
   modelFrame,
+  noSeriesText,
   otherLine,
+  perhapsFrom,
   placeText,
+  scoreWith,
   senderTo,
   unnamedCalls,
 } from "../../src/state/causes";
@@ -158,5 +162,34 @@ describe("causeText", () => {
     expect(causeText(t, { finding: { reasons } } as unknown as Cause)).toBe(
       "the problem run calls Torch.gelu.0.forward where the benchmark run calls Torch.silu.0.forward",
     );
+  });
+});
+
+describe("a cause that one run alone makes", () => {
+  const { t } = createI18n();
+  const causes = [{ finding: { node: { id: 7 }, score: 0.98, reasons: [{ code: "extra_calls", names: "Tensor.__mul__.70.forward" }] } }] as unknown as Cause[];
+  const cells = [
+    { step: 0, rank: 0, node: 3, score: null },
+    { step: 0, rank: 6, node: 7, score: null },
+  ] as AcrossCell[];
+  const alone = (side: "problem" | "benchmark") => ({ node: { side } as Node, partner: null });
+
+  it("has the score of the cause wherever a score stands, and no other node has", () => {
+    expect(cells.map((cell) => scoreWith(causes, cell))).toEqual([null, 0.98]);
+    expect(scoreWith(causes, { node: 7, score: 0.5 })).toBe(0.5);
+    expect(causeAt(causes, null)).toBeUndefined();
+  });
+  it("says over the steps whose value the score is of, and where", () => {
+    expect(noSeriesText(t, alone("problem"), cells, causes)).toMatch(/^Only the problem run .* 0\.98 \(step 0, rank 6\)/);
+    expect(noSeriesText(t, alone("benchmark"), cells, causes)).toMatch(/^Only the benchmark run /);
+    expect(noSeriesText(t, alone("problem"), cells, [])).toMatch(/no partner in any step/);
+    expect(noSeriesText(t, { node: {} as Node, partner: {} as Node }, cells, causes)).toMatch(/^No score is known/);
+  });
+  it("leads on for certain; behind a call that no cause names the way is a guess", () => {
+    const way = (name: string, matched: boolean) =>
+      [{ node: 3, name, matched, link: "start" }, { node: 9, name: "Tensor.__mul__.29.forward", matched: true, link: "cause" }] as PlacedHop[];
+    expect(perhapsFrom(causes, way("Torch.tanh.0.forward", false))).toBe(1);
+    expect(perhapsFrom(causes, way("Tensor.__mul__.70.backward", false))).toBe(-1);
+    expect(perhapsFrom(causes, way("Torch.tanh.0.forward", true))).toBe(-1);
   });
 });

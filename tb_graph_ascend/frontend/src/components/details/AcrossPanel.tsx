@@ -8,8 +8,10 @@ import { acrossQuery } from "../../api/queries";
 import type { Across, AcrossCell, NodeDetails } from "../../api/types";
 import { scoreText } from "../../text/numbers";
 import { inkFill, rampFill } from "../../graph/ramp";
+import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { goTo } from "../../state/actions";
+import { noSeriesText, scoreWith } from "../../state/causes";
 import { ranksOf, stepsOf } from "../../state/pairs";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
@@ -26,6 +28,7 @@ export function AcrossPanel({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();
   const db = useApp((state) => state.db);
   const { data: database } = useDatabase();
+  const causes = useAnswer().data?.causes ?? [];
   const answer = useQuery({ ...acrossQuery(db ?? "", details.node.id), enabled: db !== null });
   if (answer.isError) {
     return <FailureNotice error={answer.error} retry={() => void answer.refetch()} />;
@@ -46,7 +49,7 @@ export function AcrossPanel({ details }: { details: NodeDetails }) {
       {scored ? (
         steps.length > 1 && <ScoreOverSteps across={answer.data} steps={steps} />
       ) : (
-        <p className="message">{t(single ? "across.single" : details.partner ? "across.unscored" : "across.unmatched")}</p>
+        <p className="message">{single ? t("across.single") : noSeriesText(t, details, answer.data.cells, causes)}</p>
       )}
     </div>
   );
@@ -56,11 +59,13 @@ function Cell({ cell }: { cell: AcrossCell | undefined }) {
   const { t } = useTranslation();
   const current = useApp(({ step, rank }) => cell?.step === step && cell.rank === rank);
   const { data } = useDatabase();
+  const causes = useAnswer().data?.causes ?? [];
   if (cell?.node == null) {
     const alone = data?.pairs.some(({ step, rank, status }) => status === "missing" && step === cell?.step && rank === cell.rank);
     return <span className="cell absent" title={t(alone ? "across.alone" : "across.absent")} />;
   }
-  const { step, rank, node, score } = cell;
+  const { step, rank, node } = cell;
+  const score = scoreWith(causes, cell);
   const single = data?.comparison === false;
   const label = single ? t("findings.place", { step, rank }) : t("across.cell", { step, rank, score: scoreText(score) });
   const style = score === null ? {} : { background: rampFill(score), color: inkFill(score) };

@@ -10,7 +10,7 @@ import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { matchText, reasonText } from "../../i18n/reason";
 import { pickNode, selectNode } from "../../state/actions";
-import { causeScoreText } from "../../state/causes";
+import { causeAt, causeScoreText } from "../../state/causes";
 import { unmap } from "../../state/mapping";
 import { scoreText } from "../../text/numbers";
 import { nodeScoreSentence } from "../../text/scores";
@@ -52,7 +52,7 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
 function OwnScore({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();
   const { node } = details;
-  const cause = useAnswer().data?.causes.find(({ finding }) => finding.node.id === node.id);
+  const cause = causeAt(useAnswer().data?.causes ?? [], node.id);
   if (node.score === null && cause) return <ScoreChip score={cause.finding.score} title={causeScoreText(t, cause)} />;
   return <ScoreChip score={node.score} title={scoreTitle(t, details)} />;
 }

@@ -10,7 +10,7 @@ import { calledAs } from "../../graph/called";
 import { labelOfName } from "../../graph/labels";
 import { useAnswer } from "../../hooks/useAnswer";
 import { goTo, selectNode } from "../../state/actions";
-import { senderTo } from "../../state/causes";
+import { causeAt, causeScoreText, perhapsFrom, senderTo } from "../../state/causes";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -20,18 +20,27 @@ export function TracePanel({ details: { node } }: { details: NodeDetails }) {
   const { t } = useTranslation();
   const db = useApp((state) => state.db);
   const answer = useQuery({ ...traceQuery(db ?? "", node.id), enabled: db !== null });
+  const causes = useAnswer().data?.causes;
   if (answer.isError) return <FailureNotice error={answer.error} retry={() => void answer.refetch()} />;
   if (!answer.data) return <p className="message">{t("loading")}</p>;
   const { hops, finding, differs } = answer.data;
   if (finding === null && hops.length < 2 && !differs) {
     return <p className="message">{t(hops[0]?.matched === false ? "trace.alone" : "trace.none")}</p>;
   }
+  const perhaps = causes ? perhapsFrom(causes, hops) : -1;
   return (
     <div className="scroll trace">
-      {finding !== null && hops.length > 1 && <p className="muted trace-told">{t("trace.told")}</p>}
+      {finding !== null && hops.length > 1 && (
+        <p className="muted trace-told">{t(perhaps === 1 ? "trace.unnamed" : "trace.told")}</p>
+      )}
       <ol>
         {hops.map((hop, index) => (
-          <TraceHop key={hop.node} hop={hop} found={finding !== null && index === hops.length - 1} />
+          <TraceHop
+            key={hop.node}
+            hop={hop}
+            found={finding !== null && index === hops.length - 1}
+            perhaps={perhaps >= 0 && index >= perhaps}
+          />
         ))}
       </ol>
       {finding !== null && hops.length === 1 && <Readers node={node.id} />}
@@ -76,14 +85,16 @@ function Readers({ node }: { node: number }) {
   );
 }
 
-function TraceHop({ hop, found }: { hop: PlacedHop; found: boolean }) {
+/** `perhaps`: what leads here is a guess. */
+function TraceHop({ hop, found, perhaps }: { hop: PlacedHop; found: boolean; perhaps: boolean }) {
   const { t } = useTranslation();
+  const cause = causeAt(useAnswer().data?.causes ?? [], hop.node);
   const selected = useApp((state) => state.selected);
   const name = calledAs({ ...hop, ...labelOfName(hop.name) });
   return (
     <li className={found ? "found" : undefined}>
       <span className="trace-link muted" title={hop.link === "input" && !hop.exact ? t("details.flowGuess") : undefined}>
-        {linkText(t, hop)}
+        {perhaps && hop.link === "cause" ? t("trace.perhaps") : linkText(t, hop)}
       </span>
       <button type="button" className="link" title={hop.name} aria-current={hop.node === selected} onClick={() => void selectNode(hop.node)}>
         {name}
@@ -93,8 +104,12 @@ function TraceHop({ hop, found }: { hop: PlacedHop; found: boolean }) {
           {t("trace.within", { module: hop.module })}
         </span>
       )}
-      <ScoreChip score={hop.score} />
-      {found && <span className="tag start">{t("trace.begins")}</span>}
+      {hop.score === null && cause ? (
+        <ScoreChip score={cause.finding.score} title={causeScoreText(t, cause)} />
+      ) : (
+        <ScoreChip score={hop.score} />
+      )}
+      {found && <span className="tag start">{t(perhaps ? "trace.perhapsBegins" : "trace.begins")}</span>}
     </li>
   );
 }
