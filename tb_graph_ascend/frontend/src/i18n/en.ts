@@ -321,6 +321,8 @@ export const en = {
     absent: "does not occur there",
     alone: "this step and rank is in one run only",
     unmatched: "This call has no partner in any step, so no score can be drawn over the steps.",
+    places: "{{name}} in every step and rank",
+    single: "The steps and ranks in which this call runs. Of one run there are no scores.",
     unscored: "No score is known in any step: there were no values to compare.",
   },
   shards: {

@@ -322,6 +322,8 @@ export const zh: Texts = {
     absent: "此处不存在",
     alone: "此步与卡只有一侧有",
     unmatched: "此调用在任何一步都没有对应调用，无法按步绘制分数。",
+    places: "{{name}} 所在的各步与各卡",
+    single: "此调用所在的各步与各卡。只有一次运行，没有分数。",
     unscored: "任何一步都没有分数：没有可比较的数值。",
   },
   shards: {

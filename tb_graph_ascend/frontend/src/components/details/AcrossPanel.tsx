@@ -25,18 +25,20 @@ const SCORES: [number, number] = [0, 1];
 export function AcrossPanel({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();
   const db = useApp((state) => state.db);
+  const { data: database } = useDatabase();
   const answer = useQuery({ ...acrossQuery(db ?? "", details.node.id), enabled: db !== null });
   if (answer.isError) {
     return <FailureNotice error={answer.error} retry={() => void answer.refetch()} />;
   }
   if (!answer.data) return <p className="message">{t("loading")}</p>;
+  const single = database?.comparison === false;
   const steps = stepsOf(answer.data.cells);
   const scored = answer.data.cells.some(({ score }) => score !== null);
   return (
     <div className="scroll across">
       <div className="across-table">
         <StepRankTable
-          label={t("across.label", { name: answer.data.name })}
+          label={t(single ? "across.places" : "across.label", { name: answer.data.name })}
           cells={answer.data.cells}
           draw={(cell) => <Cell cell={cell} />}
         />
@@ -44,7 +46,7 @@ export function AcrossPanel({ details }: { details: NodeDetails }) {
       {scored ? (
         steps.length > 1 && <ScoreOverSteps across={answer.data} steps={steps} />
       ) : (
-        <p className="message">{t(details.partner ? "across.unscored" : "across.unmatched")}</p>
+        <p className="message">{t(single ? "across.single" : details.partner ? "across.unscored" : "across.unmatched")}</p>
       )}
     </div>
   );
@@ -59,7 +61,8 @@ function Cell({ cell }: { cell: AcrossCell | undefined }) {
     return <span className="cell absent" title={t(alone ? "across.alone" : "across.absent")} />;
   }
   const { step, rank, node, score } = cell;
-  const label = t("across.cell", { step, rank, score: scoreText(score) });
+  const single = data?.comparison === false;
+  const label = single ? t("findings.place", { step, rank }) : t("across.cell", { step, rank, score: scoreText(score) });
   const style = score === null ? {} : { background: rampFill(score), color: inkFill(score) };
   const go = (): Promise<void> => goTo({ step, rank, node });
   return (
@@ -72,7 +75,7 @@ function Cell({ cell }: { cell: AcrossCell | undefined }) {
       style={style}
       onClick={() => void go()}
     >
-      {scoreText(score)}
+      {single ? "•" : scoreText(score)}
     </button>
   );
 }

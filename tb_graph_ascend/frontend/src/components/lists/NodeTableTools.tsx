@@ -9,6 +9,7 @@ import { placed, stemOf } from "../../hooks/useHandOn";
 import { useTableQuery } from "../../hooks/useNodeTable";
 import { guarded } from "../../state/actions";
 import { download } from "../../state/export";
+import { isTermOf } from "../../state/onerun";
 import { toggleTerm } from "../../state/queryterms";
 import { type TableOrder, useApp } from "../../state/store";
 
@@ -82,11 +83,12 @@ export function NodeTableTools({ files: offered }: { files: boolean }) {
 
 function Terms() {
   const { t } = useTranslation();
+  const { data } = useDatabase();
   const query = useApp((state) => state.query);
   const set = useApp((state) => state.set);
   return (
     <div className="terms" role="group" aria-label={t("lists.terms")}>
-      {(Object.keys(TERMS) as (keyof typeof TERMS)[]).map((name) => (
+      {(Object.keys(TERMS) as (keyof typeof TERMS)[]).filter((name) => isTermOf(data, TERMS[name])).map((name) => (
         <button
           key={name}
           type="button"

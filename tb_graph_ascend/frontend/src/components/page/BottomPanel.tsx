@@ -4,8 +4,10 @@ import * as Tabs from "@radix-ui/react-tabs";
 import { useTranslation } from "react-i18next";
 
 import type { NodeDetails } from "../../api/types";
+import { useDatabase } from "../../hooks/useDatabase";
 import { useSelection } from "../../hooks/useSelection";
-import { BOTTOM_TABS, type BottomTab, useApp } from "../../state/store";
+import { bottomTabs } from "../../state/onerun";
+import { type BottomTab, useApp } from "../../state/store";
 import { AboutComparison } from "./AboutComparison";
 import { AcrossPanel } from "../details/AcrossPanel";
 import { CommunicationPanel } from "../details/CommunicationPanel";
@@ -27,7 +29,9 @@ const PANELS: Record<BottomTab, (props: { details: NodeDetails }) => React.React
 
 export function BottomPanel() {
   const { t } = useTranslation();
-  const tab = useApp((state) => state.bottomTab);
+  const chosen = useApp((state) => state.bottomTab);
+  const tabs = bottomTabs(useDatabase().data);
+  const tab = tabs.includes(chosen) ? chosen : "values";
   const set = useApp((state) => state.set);
   const { selected, details } = useSelection();
   return (
@@ -38,7 +42,7 @@ export function BottomPanel() {
     >
       <div className="bottom-head">
         <Tabs.List className="tabs" aria-label={t("tabs.bottom")}>
-          {BOTTOM_TABS.map((one) => (
+          {tabs.map((one) => (
             <Tabs.Trigger key={one} value={one} className="tab">
               {t(`tabs.${one}`)}
             </Tabs.Trigger>
@@ -46,7 +50,7 @@ export function BottomPanel() {
         </Tabs.List>
         {selected !== null && details.data && <SelectedHead details={details.data} />}
       </div>
-      {BOTTOM_TABS.map((one) => (
+      {tabs.map((one) => (
         <Tabs.Content key={one} value={one} className="panel-content" tabIndex={-1}>
           <TabBody tab={one} />
         </Tabs.Content>

@@ -4,7 +4,8 @@ import * as Tabs from "@radix-ui/react-tabs";
 import { useTranslation } from "react-i18next";
 
 import { useDatabase } from "../../hooks/useDatabase";
-import { LEFT_TABS, type LeftTab, useApp } from "../../state/store";
+import { leftTabs } from "../../state/onerun";
+import { type LeftTab, useApp } from "../../state/store";
 import { CauseList } from "../lists/CauseList";
 import { NodeTable } from "../lists/NodeTable";
 import { MappingPanel } from "../mapping/MappingPanel";
@@ -19,14 +20,10 @@ const PANELS: Record<LeftTab, () => React.ReactNode> = {
   mapping: MappingPanel,
 };
 
-/** One run alone has no causes and nothing to map. */
-const OF_ONE_RUN: readonly LeftTab[] = ["outline", "nodes", "overflow"];
-
 export function LeftPanel() {
   const { t } = useTranslation();
   const chosen = useApp((state) => state.leftTab);
-  const single = useDatabase().data?.comparison === false;
-  const tabs = single ? OF_ONE_RUN : LEFT_TABS;
+  const tabs = leftTabs(useDatabase().data);
   const tab = tabs.includes(chosen) ? chosen : "outline";
   const set = useApp((state) => state.set);
   return (
