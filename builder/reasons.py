@@ -114,9 +114,9 @@ SENTENCES = {
     "{name}",
     "default_differs": "{what} is {mindspore} by default in MindSpore and {pytorch} in PyTorch",
     "nonfinite_made": "makes {state} in {value} from finite inputs",
-    "nonfinite_first": "its {value} holds the first {state} of this step, where the benchmark has "
+    "nonfinite_first": "its {value} holds the first {state} of its step, where the benchmark has "
     "none",
-    "nonfinite_follows": "the first {state} of this step, where the benchmark has none, is in "
+    "nonfinite_follows": "the first {state} of its step, where the benchmark has none, is in "
     "{value} of {maker}; this call, which runs before it, already differs",
     "argument_differs": "the argument {value} is {problem} here and {benchmark} in the benchmark",
     "precision_differs": "computed in {problem} here and in {benchmark} in the benchmark",

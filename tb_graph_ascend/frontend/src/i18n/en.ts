@@ -79,7 +79,7 @@ export const en = {
     beginsTop: "It begins outside of all modules",
     beginsOptimizer: "It begins in the optimizer",
     says: ": ",
-    withNonfinite: "{{what}}; {{maker}} makes the first {{state}} of this step",
+    withNonfinite: "{{what}}; {{maker}} makes the first {{state}} of step {{step}}",
     itself: "it",
     there: "benchmark:",
     nonfiniteMaker: "Go to {{maker}}, which makes it",

@@ -67,9 +67,9 @@ export const reasonsEn: Record<string, string> = {
     "the benchmark run reads other parameters here than its optimizer left in step {{step}}; this run reads what its optimizer left",
   optimizer: "all gradients of step {{step}} agree, so the optimizer's update is what differs",
   nonfinite_made: "makes {{state}} in {{value}} from finite inputs",
-  nonfinite_first: "its {{value}} holds the first {{state}} of this step, where the benchmark has none",
+  nonfinite_first: "its {{value}} holds the first {{state}} of its step, where the benchmark has none",
   nonfinite_follows:
-    "the first {{state}} of this step, where the benchmark has none, is in {{value}} of {{maker}}; this call, which runs before it, already differs",
+    "the first {{state}} of its step, where the benchmark has none, is in {{value}} of {{maker}}; this call, which runs before it, already differs",
   argument_differs: "the argument {{value}} is {{problem}} here and {{benchmark}} in the benchmark",
   precision_differs: "computed in {{problem}} here and in {{benchmark}} in the benchmark",
   partner_missing: "rank {{peer_rank}} makes no {{kind}} that belongs to it",

@@ -54,7 +54,7 @@ export function apart(error: number, language: string | undefined): string {
   const chinese = language?.startsWith("zh") === true;
   if (Math.abs(error) < TIMES) return chinese ? ` ${spaced(percent(error), language)}` : percent(error);
   const size = error.toLocaleString(chinese ? "zh-CN" : "en", { notation: "compact", compactDisplay: "long", maximumSignificantDigits: 2 });
-  return chinese ? ` ${size}倍` : `${size} times the benchmark`;
+  return chinese ? ` ${size}${/\d$/.test(size) ? " " : ""}倍` : `${size} times the benchmark`;
 }
 
 /** Chinese has no blank before the sign. */

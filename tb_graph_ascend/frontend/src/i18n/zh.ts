@@ -80,7 +80,7 @@ export const zh: Texts = {
     beginsTop: "差异始于所有模块之外",
     beginsOptimizer: "差异始于优化器",
     says: "：",
-    withNonfinite: "{{what}}；{{maker}} 产生了本步的第一个 {{state}}",
+    withNonfinite: "{{what}}；{{maker}} 产生了第 {{step}} 步的第一个 {{state}}",
     itself: "它",
     there: "标杆侧：",
     nonfiniteMaker: "前往产生它的 {{maker}}",

@@ -19,14 +19,14 @@ export function callText(t: TFunction, { finding: { node }, call }: Cause): stri
   return marked(node.label + number, backward) + (backward ? ` ${t("direction.backward")}` : "");
 }
 
-/** What differs, as the first reason tells it, and where NaN comes first: that is what people see of a run. */
+/** What differs, as the first reason tells it, and where NaN comes first, in the step of the finding, for another may be shown. */
 export function causeText(t: TFunction, { finding }: Cause): string {
   const reason = finding.reasons[0];
   const what = reason ? reasonText(t, reason) : kindText(t, finding);
   const nonfinite = finding.reasons.slice(1).find(({ code }) => code === "nonfinite_first" || code === "nonfinite_follows");
   if (!nonfinite) return what;
   const maker = typeof nonfinite.maker === "string" ? calledByName(nonfinite.maker) : t("answer.itself");
-  return t("answer.withNonfinite", { what, maker, state: nonfinite.state });
+  return t("answer.withNonfinite", { what, maker, state: nonfinite.state, step: finding.step });
 }
 
 /** The call that puts out the first NaN behind a cause, by its name; null where the cause does so itself, or none. */

@@ -8,7 +8,7 @@ it.each([
   [0.5, "50.0 %", " 50.0%"],
   [0.001, "0.1 %", " 0.1%"],
   [8.2e-5, "0.0082 %", " 0.0082%"],
-  [40, "40 times the benchmark", " 40倍"],
+  [40, "40 times the benchmark", " 40 倍"],
   [3.06e9, "3.1 billion times the benchmark", " 31亿倍"],
 ])("a value that is off by %d says %s", (error, english, chinese) => {
   expect(apart(error, "en")).toBe(english);

@@ -93,13 +93,17 @@ describe("the rank that a difference came from", () => {
 
 describe("what differs, in words", () => {
   const { t } = createI18n();
-  const said = (...reasons: object[]) => causeText(t, { finding: { kind: "input_differs", node: {}, reasons } } as unknown as Cause);
+  const said = (...reasons: object[]) => causeText(t, { finding: { kind: "input_differs", step: 0, node: {}, reasons } } as unknown as Cause);
   const differs = { code: "checksum_differs", value: "output.0" };
   it("names the call that makes the first NaN behind it, or that it does so itself", () => {
     expect(said(differs)).toBe("output.0: the checksums differ");
     const follows = { code: "nonfinite_follows", value: "output.0", state: "NaN", maker: "Functional.softmax.2.forward" };
-    expect(said(differs, follows)).toBe("output.0: the checksums differ; softmax #2 makes the first NaN of this step");
+    expect(said(differs, follows)).toBe("output.0: the checksums differ; softmax #2 makes the first NaN of step 0");
     expect(said(differs, { ...follows, code: "nonfinite_first", maker: undefined })).toContain("; it makes the first NaN");
+  });
+  it("names the step of the finding, whichever is on screen", () => {
+    const finding = { kind: "input_differs", step: 7, node: {}, reasons: [differs, { code: "nonfinite_first", value: "output.0", state: "NaN" }] };
+    expect(causeText(t, { finding } as unknown as Cause)).toMatch(/makes the first NaN of step 7$/);
   });
 });
 

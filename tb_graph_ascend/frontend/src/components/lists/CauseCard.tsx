@@ -9,7 +9,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
 import { openPlace } from "../../state/actions";
-import { callText, causeScoreText, ledBackTo, placeText, ranksText } from "../../state/causes";
+import { callText, causeScoreText, ledBackTo, nonfiniteMaker, placeText, ranksText } from "../../state/causes";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
 import { NonfiniteMaker } from "../answer/NonfiniteMaker";
@@ -54,7 +54,11 @@ export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
         <ReasonList reasons={finding.reasons} />
         <SourceLine cause={cause} />
       </button>
-      <NonfiniteMaker cause={cause} />
+      {nonfiniteMaker(cause) !== null && (
+        <div className="propagated">
+          <NonfiniteMaker cause={cause} />
+        </div>
+      )}
       {places > 1 && <Places cause={cause} />}
       <OwnShare cause={cause} />
     </li>
