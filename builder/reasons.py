@@ -15,8 +15,8 @@ Reason: TypeAlias = dict[str, Argument]
 SENTENCES = {
     # verdict rules
     "nonfinite_here": "{value}: {what} is {state} here and finite in the benchmark",
-    "norm_error_appears": "{value}: relative error of the norm {error:.3g} although all inputs "
-    "stay below 0.1",
+    "norm_error_appears": "{value}: relative error of the norm {error:.3g}, while those of "
+    "the inputs that have one stay below 0.1 (the rule looks at norms only)",
     "norm_error_grows": "{value}: relative error of the norm {error:.3g}, more than 10 times that "
     "of the inputs",
     "thousandth_drops": "{value}: only {ratio:percent} of the elements within 0.1 %, inputs above "

@@ -3,6 +3,7 @@
 export const factsEn = {
   none: "none",
   oneRank: "one rank",
+  untold: "NaN or Inf",
   at: "{{axis}} {{at}} of {{size}}",
   more: "; and {{more}} more",
   there: "; there: {{name}}",

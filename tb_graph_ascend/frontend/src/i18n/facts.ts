@@ -21,6 +21,9 @@ const PHRASES = {
   shapes: "its shapes fit no layout",
 } as const;
 
+/** Numbers that a rule measured: JSON has null where one is not finite. */
+const MEASURES = ["error", "ratio", "cosine"];
+
 /** Below this share of what is to be explained, estimates of it say no more than their rounding. */
 const HARDLY = 0.01;
 
@@ -28,6 +31,7 @@ const HARDLY = 0.01;
 export function wordedFacts<Fact>(t: TFunction, code: string, facts: Record<string, Fact>): Record<string, Fact | string> {
   const worded: Record<string, Fact | string> = { ...facts };
   if (typeof facts.at === "string") worded.value = t("facts.valueOf", { value: String(facts.value), at: facts.at });
+  for (const name of MEASURES) if (facts[name] === null) worded[name] = t("facts.untold");
   if (code === "explained") worded.before = before(t, Number(facts.explained), Number(facts.apart));
   if (code === "unrecorded_differs") worded.perhaps = perhaps(t, facts.maker);
   if (!isWorded(code)) return worded;

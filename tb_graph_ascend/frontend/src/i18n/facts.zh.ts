@@ -5,6 +5,7 @@ import type { factsEn } from "./facts.en";
 export const factsZh: typeof factsEn = {
   none: "无",
   oneRank: "单张卡",
+  untold: "NaN 或 Inf",
   at: "{{axis}} {{at}}（共 {{size}}）",
   more: "；另有 {{more}} 个",
   there: "；在该处名为 {{name}}",

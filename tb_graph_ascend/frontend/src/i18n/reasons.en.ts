@@ -3,7 +3,7 @@
 export const reasonsEn: Record<string, string> = {
   nonfinite_here: "{{value}}: {{what}} is {{state}} here and finite in the benchmark",
   norm_error_appears:
-    "{{value}}: relative error of the norm {{error, short}} although all inputs stay below 0.1",
+    "{{value}}: relative error of the norm {{error, short}}, while those of the inputs that have one stay below 0.1 (the rule looks at norms only)",
   norm_error_grows:
     "{{value}}: relative error of the norm {{error, short}}, more than 10 times that of the inputs",
   thousandth_drops:

@@ -2,7 +2,7 @@
 
 export const reasonsZh: Record<string, string> = {
   nonfinite_here: "{{value}}：{{what}} 在问题侧为 {{state}}，在标杆侧为有限值",
-  norm_error_appears: "{{value}}：范数的相对误差为 {{error, short}}，而所有输入都低于 0.1",
+  norm_error_appears: "{{value}}：范数的相对误差为 {{error, short}}，而可得出此误差的输入都低于 0.1（此规则只看范数）",
   norm_error_grows: "{{value}}：范数的相对误差为 {{error, short}}，超过输入的 10 倍",
   thousandth_drops: "{{value}}：仅 {{ratio, percent}} 的元素误差在千分之一以内，而输入高于 90%",
   cosine_drops: "{{value}}：余弦相似度为 {{cosine, short}}，比输入下降超过 0.1",

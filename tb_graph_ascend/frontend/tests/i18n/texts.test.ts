@@ -28,6 +28,12 @@ describe("texts", () => {
     }
   });
 
+  it("put no blank behind a series in Chinese, whose name may end in Chinese", () => {
+    const series = [...chinese].filter(([key]) => /^trends\.(cell|alert)\b/.test(key));
+    expect(series.length).toBeGreaterThan(7);
+    for (const [key, text] of series) expect([key, text]).not.toEqual([key, expect.stringMatching(/\{\{(?:target|name)\}\} /)]);
+  });
+
   it("are nowhere empty", () => {
     for (const text of [...english.values(), ...chinese.values()]) expect(text).not.toBe("");
   });
@@ -111,6 +117,16 @@ describe("reasons", () => {
     expect(reasonText(i18n.t, reason)).toContain("(score 0.92)");
     await changeLanguage(i18n, "zh");
     expect(reasonText(i18n.t, reason)).toContain("分数 0.92");
+  });
+
+  it("of a rule say so where its number is not finite, which JSON has as null, in both languages", async () => {
+    const i18n = createI18n();
+    const rule = { code: "norm_error_appears", value: "output.0", error: null };
+    expect(reasonText(i18n.t, rule)).toMatch(/^output\.0: relative error of the norm NaN or Inf, .*norms only/);
+    expect(reasonText(i18n.t, { ...rule, error: 0.6 })).toContain("of the norm 0.600, ");
+    expect(reasonText(i18n.t, { code: "cosine_drops", value: "output.0", cosine: null })).toContain("cosine NaN or Inf");
+    await changeLanguage(i18n, "zh");
+    expect(reasonText(i18n.t, rule)).toMatch(/范数的相对误差为 NaN 或 Inf.*只看范数/);
   });
 
   it("show an unknown code with its facts", () => {
