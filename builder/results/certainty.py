@@ -47,15 +47,19 @@ def is_certain(share: float | None) -> bool:
     return share is None or share >= ENOUGH_SHARED
 
 
-def refusal(pairs: Sequence[Counted]) -> str | None:
-    """What is said in the place of a beginning, as the page says it; None where one is named."""
+def refusal(pairs: Sequence[Counted], places: int) -> str | None:
+    """What is said in the place of a beginning, as the page says it; None where one is named.
+
+    `places`: how many steps and ranks `pairs` are counted over.
+    """
     share = share_of(pairs)
     if share is None or is_certain(share):
         return None
     unmatched = sum(pair.unmatched_problem + pair.unmatched_benchmark for pair in pairs)
+    over = f" over {places} steps and ranks" if places > 1 else ""
     return (
-        f"These runs share {int(100 * share)} % of their calls by name. {unmatched} nodes have no "
-        "partner and were not compared, so no beginning is named."
+        f"These runs share {int(100 * share)} % of their calls by name. {unmatched} nodes of both "
+        f"runs together{over} have no partner and were not compared, so no beginning is named."
     )
 
 

@@ -81,7 +81,7 @@ class Diagnosis:
     @property
     def refusal(self) -> str | None:
         """Why no beginning is named; None where the runs share enough calls for one."""
-        return refusal((self,))
+        return refusal((self,), self.pairs)
 
     @property
     def named(self) -> list[Suspect]:

@@ -38,7 +38,7 @@ def beginning(findings: Sequence[StoredFinding], outcomes: Sequence[PairOutcome]
     from builder.results.certainty import refusal
     from builder.work.outcome import rated_errors
 
-    refused = refusal(outcomes)
+    refused = refusal(outcomes, sum(outcome.error is None for outcome in outcomes))
     if refused is not None and any(outcome.compared for outcome in outcomes):
         return refused
     if findings:

@@ -143,10 +143,10 @@ def test_reason_without_its_fields_is_shown_with_what_it_has(
     assert "nonfinite_made {}" in answer.out
 
 
-def of_the_page(key: str, **numbers: object) -> str:
+def of_the_page(key: str, words: str = "certainty.en.ts", **numbers: object) -> str:
     """A sentence of the page's answer in English."""
-    words = ROOT / "tb_graph_ascend" / "frontend" / "src" / "i18n" / "certainty.en.ts"
-    (said,) = re.findall(rf'^  {key}: "(.*)",$', words.read_text("utf-8"), re.MULTILINE)
+    path = ROOT / "tb_graph_ascend" / "frontend" / "src" / "i18n" / words
+    (said,) = re.findall(rf'^  +{key}: "(.*)",$', path.read_text("utf-8"), re.MULTILINE)
     return re.sub(r"{{(\w+)}}", lambda found: str(numbers[found[1]]), str(said))
 
 
@@ -159,7 +159,10 @@ def test_a_port_is_refused_as_the_page_refuses_it(run: Run, samples: Path, tmp_p
     covered = report["coverage"]
     unmatched = covered["unmatched_problem"] + covered["unmatched_benchmark"]
     share = int(100 * covered["share"])
-    said = f"{of_the_page('share', share=share)}. {of_the_page('why', unmatched=unmatched)}"
+    assert covered["pairs"] > 1
+    over = of_the_page("over", "en.ts", pairs=covered["pairs"])
+    why = of_the_page("why", unmatched=unmatched, over=over)
+    said = f"{of_the_page('share', share=share)}. {why}"
     assert (report["refusal"], report["findings"]) == (said, [])
     lines = run("diagnose", path).out.splitlines()
     assert said in lines
