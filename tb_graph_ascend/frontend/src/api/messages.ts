@@ -889,7 +889,7 @@ export interface components {
             score: number | null;
             input_score: number | null;
             /** @enum {unknown} */
-            link: "cause" | "forward" | "input" | "inside" | "partner" | "start";
+            link: "before" | "cause" | "forward" | "input" | "inside" | "partner" | "start";
             /** @default null */
             value: string | null;
             /** @default null */
@@ -898,6 +898,8 @@ export interface components {
             exact: boolean;
             /** @default true */
             matched: boolean;
+            /** @default null */
+            step: number | null;
             /** @default null */
             module: string | null;
         };

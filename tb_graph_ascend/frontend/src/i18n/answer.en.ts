@@ -49,6 +49,7 @@ export const answerEn = {
       "Divergent are matched nodes whose score exceeds {{threshold}}, here: in the step and rank on screen. Those go back to a cause that the diagnosis lays to it, or from which a way leads to it: from an input to the call that made it, from a module to what is in it, from a gradient to its forward call.",
     divergentHere: "Divergent here, beside the causes",
     untraced: "To these neither the diagnosis nor the recorded flow leads from a cause. That they come after one is no proof that they come from it.",
+    earlier: "What differs in step {{step}} goes on in the weights that its optimizer wrote: these may have got it so. “Way to the cause” follows it.",
     noCauseHere: "No cause was found in this step and rank; what differs here may have come from another one.",
     firstCause: "The first cause of all is in step {{step}} · rank {{rank}}.",
     cameIn: "It came in from rank {{rank}}, through {{call}}: what this rank puts in agrees, what that rank puts in does not.",
