@@ -184,12 +184,6 @@ export const en = {
   lists: {
     overflowMissing: "This file has no overflow levels. Build it with -oc to get them:",
     overflowNone: "No node overflows.",
-    levelExempt: "A call that puts infinity there on purpose (masked_fill, empty) has no level, and one that makes NaN of it is high.",
-    nonfinite: {
-      finite: "makes the first {{state}} of this step, in {{value}}; no recorded input holds any",
-      infinite: "makes the first {{state}} of this step, in {{value}}, of the {{held}} in {{given}}",
-      given: "is the first of this step to put out {{state}}, in {{value}}; its {{given}} holds {{held}} already",
-    },
     unmatchedSingle: "A single graph has nothing to match with.",
     both: "both sides",
     unmatched: "no partner",

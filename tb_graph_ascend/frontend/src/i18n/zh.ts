@@ -185,12 +185,6 @@ export const zh: Texts = {
   lists: {
     overflowMissing: "此文件没有溢出等级。用 -oc 构建即可得到：",
     overflowNone: "没有节点溢出。",
-    levelExempt: "有意写入无穷的调用（masked_fill、empty）没有等级，由其产生 NaN 的调用为“高”。",
-    nonfinite: {
-      finite: "产生本步第一个 {{state}}（{{value}}）；已记录的输入中都没有",
-      infinite: "由 {{given}} 中的 {{held}} 产生本步第一个 {{state}}（{{value}}）",
-      given: "是本步最先输出 {{state}} 的调用（{{value}}）；其 {{given}} 已含 {{held}}",
-    },
     unmatchedSingle: "单图没有可匹配的对象。",
     both: "两侧",
     unmatched: "无对应节点",

@@ -28,7 +28,7 @@ function NonfiniteLine({ start: { node, state, value, given, given_state: held }
       <button type="button" className="link" onClick={() => void selectNode(node.id)}>
         {calledAs(node)}
       </button>{" "}
-      {t(`lists.nonfinite.${how}`, facts)}
+      {t(`legend.nonfinite.${how}`, facts)}
     </p>
   );
 }

@@ -33,7 +33,7 @@ export function OverflowList() {
     <>
       <div className="levels">
         <LevelKeys />
-        <p className="muted">{t("lists.levelExempt")}</p>
+        <p className="muted">{t("legend.exempt")}</p>
       </div>
       {data.comparison && <SideFilter side={side} change={setSide} />}
       <NonfiniteLines side={side} />
