@@ -55,20 +55,25 @@ class Sightings:
     # --- what one run alone calls -----------------------------------------------------------------
 
     def _alone(self, tree: Tree, side: Side, prints: Fingerprints) -> list[Sighting]:
-        """Of the calls between two of both runs the last of each kind: they are one change."""
+        """Of calls of one kind of which each reads the one before the last: they are one change."""
         kind_at, change = Kinds(tree), ("extra" if side == "problem" else "missing",)
         found: list[Sighting] = []
-        run: dict[str, TreeNode] = {}
+        latest: dict[str, int] = {}  # since the last call of both runs, by kind: place in `found`
         for node in tree.in_order:
             if node in self._matching.partner:
-                found += [Sighting(one, side, (kind,)) for kind, one in run.items()]
-                run = {}
+                latest.clear()
             elif self._changes.is_change(node) and not _changes_nothing(tree, node, prints):
                 named = self._changes.outermost(node)
                 kind = kind_at(named, change)
-                if kind is not None:
-                    run[kind] = named
-        return found + [Sighting(one, side, (kind,)) for kind, one in run.items()]
+                if kind is None:
+                    continue
+                at = latest.get(kind)
+                if at is not None and _goes_on(tree, found[at].node, named, prints):
+                    found[at] = Sighting(named, side, (kind,))
+                else:
+                    latest[kind] = len(found)
+                    found.append(Sighting(named, side, (kind,)))
+        return found
 
     # --- what one run calls otherwise -------------------------------------------------------------
 
@@ -141,20 +146,32 @@ class Sightings:
 
 
 def _changes_nothing(tree: Tree, node: TreeNode, prints: Fingerprints) -> bool:
-    """Whether a call puts out what it read: a product with one, a dropout that is switched off.
-
-    Told by sketches, which see the order of elements, and by statistics where there are none.
-    """
+    """Whether a call puts out what it read: a product with one, a dropout that is switched off."""
     call = node.forward if node.direction == "backward" and node.forward is not None else node
-    values, read, made = tree.dump.values, set(), []
-    for index in range(*call.values):
+    read, made = _values(tree, call, prints)
+    return bool(made) and made <= read
+
+
+def _goes_on(tree: Tree, before: TreeNode, node: TreeNode, prints: Fingerprints) -> bool:
+    """Whether a call is one that was seen already, or reads what that one put out."""
+    return before is node or not _values(tree, before, prints)[1].isdisjoint(
+        _values(tree, node, prints)[0]
+    )
+
+
+def _values(
+    tree: Tree, node: TreeNode, prints: Fingerprints
+) -> tuple[set[Hashable], set[Hashable]]:
+    """What tells the tensors that a node read and those that it put out.
+
+    Sketches, which see the order of elements, and statistics alone where there are none.
+    """
+    values, read, made = tree.dump.values, set[Hashable](), set[Hashable]()
+    for index in range(*node.values):
         record = values.records[index]
-        if record.dtype is None or record.Max is None:
+        if record.dtype is None or (record.Max is None and record.md5 is None):
             continue
         numbers = (record.shape, record.Max, record.Min, record.Mean, record.Norm, record.md5)
-        seen = (prints.sketches[index], *numbers)
-        if values.keys[index].startswith("output"):
-            made.append(seen)
-        else:
-            read.add(seen)
-    return bool(made) and all(one in read for one in made)
+        is_output = values.keys[index].startswith("output")
+        (made if is_output else read).add((prints.sketches[index], *numbers))
+    return read, made
