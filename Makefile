@@ -30,7 +30,7 @@ FRONTEND_SOURCES := $(shell find tb_graph_ascend/frontend -type f 2>/dev/null) \
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test lint ruff types mypy imports eslint tsc pytest unit e2e \
-        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation upstream confirm-zoo models-zoo compile-faults compile-models parallel trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
+        checks contract cluster mindspore docs rooms messages soak models situations sbom coverage lower-bounds versions screenshots zoo kernels-zoo ablation thresholds upstream confirm-zoo models-zoo compile-faults compile-models parallel trend-cases bench bench-build bench-merge bench-compare bench-dump bench-sketch bench-server bench-acc-check bench-ui bench-ui-data bench-trends clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -216,6 +216,11 @@ kernels-zoo: venv  ## wrong kernels below the recorded calls, one and two at onc
 ablation: venv  ## what each part of the diagnosis does: both suites with one part switched off at a time
 	$(BIN)/python -m tests.zoo.ablation --seed 1
 	$(BIN)/python -m tests.zoo.ablation --kernels --seed 1
+
+thresholds: venv  ## the same with each number of the diagnosis at half and at double
+	$(BIN)/python -m tests.zoo.thresholds --seed 1
+	$(BIN)/python -m tests.zoo.thresholds --kernels --seed 1
+	$(BIN)/python -m tests.zoo.thresholds --scores --seed 1
 
 upstream: venv  ## real bugs of released packages: two releases side by side; installs them
 	$(BIN)/python -m tests.upstream

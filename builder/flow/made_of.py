@@ -11,7 +11,7 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +59,7 @@ class Tensor(NamedTuple):
     @property
     def size(self) -> int:
         """How many elements it has."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return prod(self.shape)
 
 
 def tensors_at(
@@ -87,12 +87,18 @@ class Available:
     by_low: dict[float, list[Tensor]]
     by_shape: dict[Shape, list[Tensor]]
     in_order: list[Tensor]
+    dtypes: set[str]
 
     def add(self, one: Tensor) -> None:
         """Note a tensor; lists stay in the order of execution."""
+        self.dtypes.add(one.dtype)
         lists = self.by_high[one.high], self.by_low[one.low], self.by_shape[one.shape]
         for listed in (*lists, self.in_order):
-            insort(listed, one, key=_node)
+            # Most come in order, and a search for their place costs more than all else here.
+            if not listed or listed[-1].node <= one.node:
+                listed.append(one)
+            else:
+                insort(listed, one, key=_node)
 
     def with_a_peak_of(self, whole: Tensor, begin: int) -> list[Tensor]:
         """What had its largest or smallest element, with either sign.
@@ -116,7 +122,7 @@ class Available:
 
 def nothing_yet() -> Available:
     """Before anything has run."""
-    return Available(defaultdict(list), defaultdict(list), defaultdict(list), [])
+    return Available(defaultdict(list), defaultdict(list), defaultdict(list), [], set())
 
 
 def _node(one: Tensor) -> int:
@@ -124,6 +130,8 @@ def _node(one: Tensor) -> int:
 
 
 def _latest(listed: list[Tensor], begin: int, count: int) -> list[Tensor]:
+    if not listed:
+        return []
     stop = bisect_left(listed, begin, key=_node)
     unique: dict[int, Tensor] = {}
     for one in reversed(listed[max(0, stop - 2 * count) : stop]):
@@ -131,9 +139,14 @@ def _latest(listed: list[Tensor], begin: int, count: int) -> list[Tensor]:
     return list(unique.values())[:count]
 
 
-def pieces_of(whole: Tensor, available: Available, begin: int) -> list[Tensor]:
-    """The tensors that were joined to this one; empty where numbers tell none."""
-    peaks = [one for one in available.with_a_peak_of(whole, begin) if _fits_into(one, whole)]
+def pieces_of(
+    whole: Tensor, sharing: Sequence[Tensor], available: Available, begin: int
+) -> list[Tensor]:
+    """The tensors that were joined to this one; empty where numbers tell none.
+
+    `sharing`, here and below: those that have a peak of the whole.
+    """
+    peaks = [one for one in sharing if _fits_into(one, whole)]
     if not peaks:
         return []
     near = [one for one in available.near(begin, 4 * _NEAR) if _fits_into(one, whole)]
@@ -207,9 +220,9 @@ def adds_up(whole: Tensor, pieces: Sequence[Tensor], times: int) -> bool:
     )
 
 
-def repeated_from(whole: Tensor, available: Available, begin: int) -> Tensor | None:
+def repeated_from(whole: Tensor, sharing: Sequence[Tensor]) -> Tensor | None:
     """What was repeated so many times, or padded with zeros, to make this one."""
-    for one in available.with_a_peak_of(whole, begin):
+    for one in sharing:
         count, rest = divmod(whole.size, max(1, one.size))
         if count < 1 or one.size >= whole.size:
             continue
@@ -224,6 +237,8 @@ def repeated_from(whole: Tensor, available: Available, begin: int) -> Tensor | N
 
 def cast_from(whole: Tensor, available: Available, begin: int) -> Tensor | None:
     """The latest of its shape and another dtype whose elements round to it."""
+    if available.dtypes == {whole.dtype}:
+        return None
     for one in available.of_shape(whole.shape, begin, _NEAR):
         peak = max(abs(one.high), abs(one.low))
         if one.dtype == whole.dtype or one.norm == 0:
@@ -234,10 +249,10 @@ def cast_from(whole: Tensor, available: Available, begin: int) -> Tensor | None:
     return None
 
 
-def turned_from(whole: Tensor, available: Available, begin: int) -> Tensor | None:
+def turned_from(whole: Tensor, sharing: Sequence[Tensor]) -> Tensor | None:
     """What has its elements in another order, some with the other sign, as rotary halves are."""
     peak = max(abs(whole.high), abs(whole.low))
-    for one in available.with_a_peak_of(whole, begin):
+    for one in sharing:
         same = one.size == whole.size and max(abs(one.high), abs(one.low)) == peak
         if same and one.print != whole.print and abs(one.norm - whole.norm) <= _TURNED * one.norm:
             return one

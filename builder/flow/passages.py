@@ -195,19 +195,20 @@ class _Search:
 
     def _made_of(self, tensor: Tensor, begin: int) -> tuple[Sequence[Tensor], Work]:
         available = self.available
-        pieces = pieces_of(tensor, available, begin)
+        sharing = available.with_a_peak_of(tensor, begin)
+        pieces = pieces_of(tensor, sharing, available, begin)
         if pieces:
             return pieces, "join"
-        small = repeated_from(tensor, available, begin)
+        small = repeated_from(tensor, sharing)
         if small is not None:
             return [small], "repeat" if tensor.size % small.size == 0 else "pad"
         other = cast_from(tensor, available, begin)
         if other is not None:
             return [other], "cast"
-        turned = turned_from(tensor, available, begin)
+        turned = turned_from(tensor, sharing)
         if turned is not None:
             return [turned], "join"
-        cut = [one for one in available.with_a_peak_of(tensor, begin) if holds(one, tensor)]
+        cut = [one for one in sharing if holds(one, tensor)]
         whole = next((one for one in cut if tells(one, tensor)), None)
         if whole is not None:
             return [whole], "part"

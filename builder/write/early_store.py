@@ -14,8 +14,8 @@ from types import TracebackType
 
 from builder.compare.columns import Columns, columns_of
 from builder.dump.forms import Forms
-from builder.flow.feeding import Flow, flow_of
-from builder.flow.passages import Passages, passages_of
+from builder.flow.feeding import flow_of
+from builder.flow.passages import passages_of
 from builder.processes.second_process import CAN_FORK, beside
 from builder.work.pair import ComparedPair
 from builder.write.flow_rows import flow_columns, passage_columns
@@ -42,6 +42,8 @@ class EarlyStore:
         self._result: Callable[[], None] | None = None
         self._pair: ComparedPair | None = None
         self._first: dict[str, int] = {}
+        self._forms = Forms()
+        self._columns: Sequence[Columns] = ()
 
     def __enter__(self) -> EarlyStore:
         return self
@@ -56,7 +58,7 @@ class EarlyStore:
 
     def begin(self, pair: ComparedPair) -> None:
         """Take ids for all that a pair will have, the problem's first, and start to write."""
-        forms, columns = _columns(pair)
+        forms, columns = self._forms, self._columns = _columns(pair)
         dumps = [tree.dump for tree in pair.trees]
         values = sum(len(dump.values.records) for dump in dumps)
         counts = {"record": values, "form": len(forms), "graph": len(dumps)}
@@ -69,15 +71,29 @@ class EarlyStore:
             database = Database(self._database.final)
             _write_values(database, pair, forms, columns, self._first)
             _write_benchmark(database, pair, *self.places)
-            flows = _flows(pair, forms, columns)
-            listed = forms.listed()
-            sides = zip(flows, columns, strict=True)
-            passages = [passages_of(flow, own, listed) for flow, own in sides]
-            _write_flow(database, self.places, flows, passages)
+            self._write_flow(database, 1)
             database.close()
 
         many = self._beside and values >= _MANY
         self._result = self._running.enter_context(beside(write, fork=many))
+
+    def _write_flow(self, database: Database, side: int) -> None:
+        """What fed what on one side, and what passed through calls without values."""
+        assert self._pair is not None
+        placed = self.places[side]
+        if placed is None:
+            return
+        columns, forms = self._columns[side], self._forms.listed()
+        # Of two sides the diagnosis has asked already.
+        flows = self._pair.flows
+        flow = flows[side] if flows is not None else flow_of(placed.tree, columns, forms)
+        tables = (
+            ("flow", *flow_columns(placed, flow)),
+            ("passage", *passage_columns(placed, passages_of(flow, columns, forms))),
+        )
+        with database.transaction() as connection:
+            for name, full, sparse in tables:
+                insert_columns(connection, name, full, sparse)
 
     @cached_property
     def places(self) -> tuple[Placed, Placed | None]:
@@ -90,8 +106,12 @@ class EarlyStore:
         return place_pair(self._pair.problem, self._pair.benchmark, self._first)
 
     def finish(self) -> None:
-        """Wait until all of it is in the database."""
+        """Write what fed what in the problem, then wait until all is in the database.
+
+        That is done here, for the other process is the one that the build would wait for.
+        """
         assert self._result is not None
+        self._write_flow(self._database, 0)
         self._result()
 
 
@@ -100,14 +120,6 @@ def _columns(pair: ComparedPair) -> tuple[Forms, Sequence[Columns]]:
         return pair.comparison.forms, pair.comparison.columns
     forms = Forms()
     return forms, [columns_of(tree.dump.values, forms) for tree in pair.trees]
-
-
-def _flows(pair: ComparedPair, forms: Forms, columns: Sequence[Columns]) -> Sequence[Flow]:
-    """What fed what on each side: of two, the diagnosis has asked already."""
-    if pair.flows is not None:
-        return pair.flows
-    listed = forms.listed()
-    return [flow_of(tree, own, listed) for tree, own in zip(pair.trees, columns, strict=True)]
 
 
 def _write_values(
@@ -135,22 +147,6 @@ def _write_values(
         for full, sparse in tables:
             insert_columns(connection, "record", full, sparse)
         insert_rows(connection, "stack", ("id", "text"), enumerate(frames, first["stack"]))
-
-
-def _write_flow(
-    database: Database,
-    places: tuple[Placed, Placed | None],
-    flows: Sequence[Flow],
-    passages: Sequence[Passages],
-) -> None:
-    placed = [side for side in places if side is not None]
-    tables = [flow_columns(side, own) for side, own in zip(placed, flows, strict=True)]
-    beside = [passage_columns(side, own) for side, own in zip(placed, passages, strict=True)]
-    with database.transaction() as connection:
-        for full, sparse in tables:
-            insert_columns(connection, "flow", full, sparse)
-        for full, sparse in beside:
-            insert_columns(connection, "passage", full, sparse)
 
 
 def _write_benchmark(

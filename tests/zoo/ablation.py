@@ -44,7 +44,7 @@ from tests.zoo.kernels.suite import KernelCase
 from tests.zoo.kernels.suite import cases as kernel_cases
 from tests.zoo.kernels.suite import recorded as recorded_kernels
 from tests.zoo.models import ARCHITECTURES
-from tests.zoo.suite import TASKS, Case, cases, recorded
+from tests.zoo.suite import TASKS, Case, Task, cases, recorded
 
 Part = tuple[object, str, object]
 _NODES = 1 << 32
@@ -177,8 +177,7 @@ def main() -> None:
         root = options.recordings or Path(folder)
         if options.kernels:
             models = options.architecture or tuple(ARCHITECTURES)
-            wrong = kernel_cases((options.task,), options.seed, models)[:: options.every]
-            work = [_of_kernel(case, root) for case in wrong]
+            work = kernel_work(options.task, options.seed, models, options.every, root)
         else:
             listed = cases((options.task,), options.seed)[:: options.every]
             work = [compared_case(case, root) for case in listed]
@@ -198,6 +197,13 @@ def compared_case(case: Case, root: Path) -> Compared:
     culprits = case.fault.culprits if case.fault is not None else None
     places = () if culprits is None else (right_answers(culprits, problem, benchmark),)
     return Compared(_compared(problem, benchmark), tuple(map(frozenset, places)))
+
+
+def kernel_work(
+    task: Task, seed: int, models: Sequence[str], every: int, root: Path
+) -> list[Compared]:
+    """Each so-manieth of the wrong kernels, recorded below a folder if need be."""
+    return [_of_kernel(case, root) for case in kernel_cases((task,), seed, models)[::every]]
 
 
 def _of_kernel(case: KernelCase, root: Path) -> Compared:

@@ -1,0 +1,112 @@
+"""`make thresholds`: what each number of the diagnosis does, told by the suite at half and double.
+
+As in the ablation everything is recorded and compared once. A number that decides nothing within a
+factor of two needs no more reason than that; one that does says what is won and lost around it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.zoo.ablation import Compared, Part, Tally, compared_case, kernel_work, tally_without
+from tests.zoo.models import ARCHITECTURES
+from tests.zoo.suite import Case, cases
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A number of a module of the diagnosis.
+
+    `of_scores`: it belongs to the rules for dumps without elements.
+    """
+
+    meaning: str
+    module: str
+    name: str
+    of_scores: bool = False
+
+    @property
+    def value(self) -> float:
+        """What it is."""
+        return float(getattr(sys.modules[f"builder.diagnosis.{self.module}"], self.name))
+
+    def times(self, factor: float) -> list[Part]:
+        """The number times a factor, wherever the diagnosis asks for it."""
+        whole = isinstance(getattr(sys.modules[f"builder.diagnosis.{self.module}"], self.name), int)
+        changed = max(1, round(self.value * factor)) if whole else self.value * factor
+        return [
+            (module, self.name, changed)
+            for name, module in list(sys.modules.items())
+            if name.startswith("builder.") and getattr(module, self.name, None) == self.value
+        ]
+
+
+THRESHOLDS = (
+    Threshold("an excess that is a finding", "excess", "PLAIN"),
+    Threshold("an estimate of a distance", "call_operands", "ESTIMATED"),
+    Threshold("a call that is not known", "excess", "UNKNOWN"),
+    Threshold("roundings of another form", "excess", "FORMS"),
+    Threshold("an excess behind a finding", "naming", "BEHIND"),
+    Threshold("an excess of a changed call", "attribution", "_CHANGED"),
+    Threshold("inputs that make the same choice", "attribution", "_SAME_CHOICE"),
+    Threshold("a guess that leads to a finding", "naming", "_FURTHEST"),
+    Threshold("rounding of sums", "distances", "CARRIED"),
+    Threshold("resolution of sketches", "distances", "_RESOLUTION"),
+    Threshold("norms of moved elements", "moved_values", "NEAR"),
+    Threshold("sums of moved elements", "moved_values", "_SAME_SUM"),
+    Threshold("terms of a sum", "sketched_sums", "_MOST_TERMS"),
+    Threshold("gradients that are tried", "returned_gradients", "_TRIED"),
+    Threshold("calls in each other's place", "structure", "_BESIDE"),
+    Threshold("a clear difference", "facts", "CLEAR", of_scores=True),
+    Threshold("the first of equal runs", "facts", "_CLEAR_FIRST", of_scores=True),
+    Threshold("nodes after a candidate", "candidates", "_SOON", of_scores=True),
+    Threshold("calls followed upstream", "rules", "_UPSTREAM", of_scores=True),
+    Threshold("roundings of a scaled gradient", "scaling", "_ROUNDINGS", of_scores=True),
+)
+
+
+def main() -> None:
+    """Print a line of the table for each number."""
+    parser = argparse.ArgumentParser(prog="python -m tests.zoo.thresholds", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--every", type=int, default=3, help="only each so-manieth case")
+    parser.add_argument("--kernels", action="store_true", help="wrong kernels instead")
+    parser.add_argument("--scores", action="store_true", help="dumps without sketches, by scores")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        work = _work(options, Path(folder))
+    print("| number | | at half | as it is | at double |\n|---|---|---|---|---|")
+    as_it_is = _cell(tally_without((), work))
+    for threshold in THRESHOLDS:
+        if threshold.of_scores == options.scores:
+            half, double = (_cell(tally_without(threshold.times(by), work)) for by in (0.5, 2.0))
+            shown = f"`{threshold.name.strip('_')}` {threshold.value:.3g}"
+            row = (threshold.meaning, shown, half, as_it_is, double)
+            print(f"| {' | '.join(row)} |", flush=True)
+
+
+def _work(options: argparse.Namespace, root: Path) -> list[Compared]:
+    if options.kernels:
+        return kernel_work("statistics", options.seed, tuple(ARCHITECTURES), options.every, root)
+    listed = cases(("statistics",), options.seed)[:: options.every]
+    if options.scores:
+        listed = [_without_sketches(case) for case in listed]
+    return [compared_case(case, root) for case in listed]
+
+
+def _without_sketches(case: Case) -> Case:
+    problem, benchmark = (replace(side, sketch=False) for side in (case.problem, case.benchmark))
+    return replace(case, problem=problem, benchmark=benchmark)
+
+
+def _cell(tally: Tally) -> str:
+    """First of the faults, all named and nothing else, alarms of the controls."""
+    return f"{tally.first}, {tally.alone}; {tally.alarms}"
+
+
+if __name__ == "__main__":
+    main()
