@@ -8,6 +8,7 @@ a finding by the flow of values is counted under it.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from functools import cached_property
 from math import inf
 
@@ -20,6 +21,7 @@ from builder.diagnosis.finding import Finding
 from builder.diagnosis.gains import CHOOSING
 from builder.diagnosis.naming import BEHIND, Naming
 from builder.diagnosis.nonfinite import open_nonfinite, unmatched_makes_nonfinite
+from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.walked import Walked
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
@@ -54,6 +56,7 @@ class _Attribution:
         self.matching = facts.comparison.matching
         self.ledger, self.edges = self.naming.ledger, self.naming.edges
         self.changes = self.naming.changes
+        self.sightings = Sightings(facts, self.changes)
         self._entered: set[TreeNode] = set()
 
     def visit(self, node: TreeNode) -> None:
@@ -77,7 +80,9 @@ class _Attribution:
         """All findings; without one, a call of the optimizer that the next step may confirm."""
         late = self.changes.open_late(self.ledger)
         self._count_gradients()
-        return self.ledger.walked(late)
+        prints = (self.ledger.producers.prints, self.ledger.benchmark_producers.prints)
+        seen = self.sightings.listed(prints, lambda row: self.edges.makers(row).ours)
+        return replace(self.ledger.walked(late), sightings=seen)
 
     def _count_gradients(self) -> None:
         """Count what was let pass under the finding that it comes of by gradients.
@@ -241,7 +246,9 @@ class _Attribution:
     def _judge_inputs(self, node: TreeNode, cause: Finding | None) -> Finding | None:
         parameters = set(self.known.parameters(node))
         rows = [r for r in self.known.inputs(node) if r not in parameters]
-        worst = max((self.edges.of_input(node, r) for r in rows), key=_times, default=NO_EXCESS)
+        read = [self.edges.of_input(node, r) for r in rows]
+        self.sightings.note(node, read)
+        worst = max(read, key=_times, default=NO_EXCESS)
         if worst.times <= (_CHANGED if worst.way == "changed" else PLAIN):
             return None
         if not self.naming.has_read and not self._is_other_data(worst):

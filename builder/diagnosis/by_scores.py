@@ -5,9 +5,12 @@ Each divergent node either opens a finding or is a carrier of one: the rules say
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from builder.compare.comparison import Comparison
 from builder.diagnosis.candidates import Candidates
 from builder.diagnosis.case import Case
+from builder.diagnosis.change_kinds import Sighting
 from builder.diagnosis.changed_calls import candidate_that_made
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
@@ -25,6 +28,7 @@ from builder.diagnosis.rules import (
     has_another_argument_behind_a_tie,
     may_follow_a_finding,
 )
+from builder.diagnosis.sightings import Sightings
 from builder.diagnosis.walked import Walked
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
@@ -42,7 +46,7 @@ def walk_by_scores(comparison: Comparison, threshold: float) -> Walked:
     late = state.candidates.open_late(ledger)
     state.find_drift(nodes)
     state.hand_on_updates()
-    return ledger.walked(late)
+    return replace(ledger.walked(late), sightings=state.sightings())
 
 
 class _Walk:
@@ -228,6 +232,15 @@ class _Walk:
             and contains_a_finding(case) is None
             and finding_in_forward(self.facts, self.ledger, case.node) is None
         )
+
+    def sightings(self) -> tuple[Sighting, ...]:
+        """What the nodes show of changed calls; distances, of which edges tell, are unknown."""
+        ours, theirs = self.ledger.producers, self.ledger.benchmark_producers
+
+        def maker_of(row: int) -> TreeNode | None:
+            return ours.of(self.facts.value_pair(row)[0])
+
+        return Sightings(self.facts, self.candidates).listed((ours.prints, theirs.prints), maker_of)
 
     # --- at the end -------------------------------------------------------------------------------
 

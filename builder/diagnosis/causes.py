@@ -42,6 +42,10 @@ class Grouped(Protocol):
     def line(self) -> str | None:
         """The line of source that the node was called from."""
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of its change, which nodes of the same cause share."""
+
 
 AnyFinding = TypeVar("AnyFinding", bound=Grouped)
 
@@ -56,10 +60,21 @@ def source_line(tree: Tree, node: TreeNode) -> str | None:
         return "gradients of parameters"  # no call made them: what is wrong with one is with many
     if node.stack is None:
         return _kind_of_place(node)
+    lines = calling_lines(tree, node)
+    return None if lines is None else lines[1]
+
+
+def calling_lines(tree: Tree, node: TreeNode) -> tuple[str, str] | None:
+    """The innermost frame of a node's call, and the innermost outside the framework.
+
+    They are one where there is none outside. None without a stack.
+    """
+    if node.stack is None:
+        return None
     frames = [" ".join(line.split()) for line in tree.dump.frames[node.stack].splitlines()]
     frames = [frame for frame in frames if frame.startswith("File ")]
     own = (frame for frame in frames if _FRAMEWORK.search(frame) is None)
-    return next(own, frames[0] if frames else None)
+    return (frames[0], next(own, frames[0])) if frames else None
 
 
 def _kind_of_place(node: TreeNode) -> str | None:
@@ -70,11 +85,22 @@ def _kind_of_place(node: TreeNode) -> str | None:
 
 
 def by_cause(findings: Iterable[AnyFinding]) -> list[list[AnyFinding]]:
-    """Findings of one cause each, in the order of their first ones."""
-    groups: dict[Hashable, list[AnyFinding]] = {}
-    for number, finding in enumerate(findings):
-        groups.setdefault(_cause(finding) or number, []).append(finding)
-    return list(groups.values())
+    """Findings of one cause each, in the order of their first ones.
+
+    They say the same of the same line, or share a kind of change.
+    """
+    groups: list[list[AnyFinding]] = []
+    group_of: dict[Hashable, list[AnyFinding]] = {}
+    for finding in findings:
+        cause = _cause(finding)
+        shared = (*finding.kinds, *(() if cause is None else (cause,)))
+        group = next((group_of[one] for one in shared if one in group_of), None)
+        if group is None:
+            groups.append(group := [])
+        group.append(finding)
+        for one in shared:
+            group_of.setdefault(one, group)
+    return groups
 
 
 def _cause(finding: Grouped) -> Hashable:

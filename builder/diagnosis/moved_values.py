@@ -80,8 +80,8 @@ def stand_beside(known: Expected, row: int, parts: Sequence[int]) -> Excess | No
         return moved
     norm, together = _norms(known.comparison.statistics[0], row, parts)
     lost = abs(together - norm)
-    # What agrees to a few roundings, or is nearer to the benchmark's than to its parts, was not made
-    # of these: what a part of it loses on the way, a value is further apart by than its norm.
+    # What agrees to a few roundings, or is nearer to the benchmark's than to its parts, was not
+    # made of these: a value that loses elements is further apart by them than its norm is.
     agrees = known.distance[row] <= max(FORMS * known.noise[row], lost / ESTIMATED)
     if agrees or not isfinite(lost) or lost <= moved.times * NEAR * norm:
         return moved

@@ -192,7 +192,7 @@ class Changes:
             return ledger.open(change.node, "argument_differs", self._gradient_reason(change.node))
         run, instead = self._run(change), self._instead(change)
         affected = None if change.kind == "extra" else reader
-        reason, named = _calls_reason(change, run, instead), self._outermost(change.node)
+        reason, named = _calls_reason(change, run, instead), self.outermost(change.node)
         finding = ledger.open(named, "input_differs", reason, score, affected=affected)
         for one in (*run, *instead):
             one.named, one.finding = True, finding
@@ -238,7 +238,7 @@ class Changes:
             and abs(other.order - change.order) < _BESIDE
         ]
 
-    def _outermost(self, node: TreeNode) -> TreeNode:
+    def outermost(self, node: TreeNode) -> TreeNode:
         """The whole module where a whole module is on one side alone, else the call itself."""
         known = self._matching.partner
         while (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from builder.diagnosis.change_kinds import Sighting
 from builder.diagnosis.finding import Finding
 from builder.match.tree import TreeNode
 
@@ -15,10 +16,12 @@ class Walked:
 
     `tolerated` are fingerprints of values that differ without a finding, which the next step may
     inherit; `late` is a call of the optimizer that only the next step can confirm; `ties` are
-    the calls in which rounding decided what was picked.
+    the calls in which rounding decided what was picked; `sightings` are the nodes that show
+    changes, which may be places of a cause that is named elsewhere.
     """
 
     findings: list[Finding]
     tolerated: frozenset[Hashable]
     late: Finding | None
     ties: tuple[TreeNode, ...] = ()
+    sightings: tuple[Sighting, ...] = ()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from builder.diagnosis.causes import Place, by_cause
 from builder.diagnosis.communication import Discord, Link, link
@@ -47,14 +48,17 @@ def order_findings(
     so is what grows out of such parameters; it counts as propagated and is not listed. After a
     step whose gradients all agree, the optimizer is named as the reason. A collective hands on what
     any of its ranks put in: where one of these has a finding, that explains the others'. Findings
-    of one cause become one, with its places.
+    of one cause become one, with its places: those of the others, and where the same change shows
+    that is no finding there.
     """
     listed = list(discords)
     for rank in sorted({outcome.rank for outcome in outcomes}):
         own = sorted((o for o in outcomes if o.rank == rank), key=lambda outcome: outcome.step)
         listed += _of_rank(own)
     ordered = sorted(listed, key=lambda f: (f.step, f.sort_key, f.rank))
-    return [_one_cause(group) for group in by_cause(_without_receivers(ordered, links))]
+    kept = _without_receivers(ordered, links)
+    seen = _Seen(outcomes, kept)
+    return [_one_cause(group, seen) for group in by_cause(kept)]
 
 
 def _without_receivers(
@@ -79,14 +83,50 @@ def _without_receivers(
     return kept
 
 
-def _one_cause(group: Sequence[StoredFinding]) -> StoredFinding:
-    """The first finding of a cause, with the places of the others and all that they explain."""
-    first, *others = group
-    if not others:
-        return first
-    places = tuple(Place(f.step, f.rank, f.node, f.name) for f in others)
+class _Seen:
+    """Where a change of some kind shows, in the order of steps, passes and ranks.
+
+    Invariant: `_taken` are the nodes of all findings and of all places so far, for no node is a
+    place of two causes.
+    """
+
+    def __init__(self, outcomes: Iterable[PairOutcome], findings: Iterable[StoredFinding]) -> None:
+        self._by_kind: dict[str, list[_Spot]] = defaultdict(list)
+        for outcome in outcomes:
+            for one in outcome.sightings:
+                place = Place(outcome.step, outcome.rank, one.node, one.name)
+                spot = _Spot((outcome.step, one.sort_key, outcome.rank), one.graph, place)
+                for kind in one.kinds:
+                    self._by_kind[kind].append(spot)
+        self._taken = {(finding.graph, finding.node) for finding in findings}
+
+    def places(self, group: Sequence[StoredFinding]) -> tuple[Place, ...]:
+        """The places of a cause beside that of its first finding."""
+        spots = [_spot_of(finding) for finding in group[1:]]
+        kinds = dict.fromkeys(kind for finding in group for kind in finding.kinds)
+        for spot in (spot for kind in kinds for spot in self._by_kind.get(kind, ())):
+            if (node := (spot.graph, spot.place.node)) not in self._taken:
+                self._taken.add(node)
+                spots.append(spot)
+        return tuple(spot.place for spot in sorted(spots, key=lambda spot: spot.order))
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    order: tuple[int, tuple[int, int], int]
+    graph: int
+    place: Place
+
+
+def _spot_of(finding: StoredFinding) -> _Spot:
+    place = Place(finding.step, finding.rank, finding.node, finding.name)
+    return _Spot((finding.step, finding.sort_key, finding.rank), finding.graph, place)
+
+
+def _one_cause(group: Sequence[StoredFinding], seen: _Seen) -> StoredFinding:
+    """The first finding of a cause, with all of its places and all that they explain."""
     explained = sum(finding.propagated_to for finding in group)
-    return replace(first, places=places, propagated_to=explained)
+    return replace(group[0], places=seen.places(group), propagated_to=explained)
 
 
 def _sides(outcomes: Sequence[PairOutcome]) -> int:

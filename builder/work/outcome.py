@@ -15,7 +15,8 @@ from builder.reasons import Reason
 class StoredFinding:
     """A finding by its node's id, as it travels between processes.
 
-    `line` is where its node was called from, `places` are those where the same cause showed later.
+    `line` is where its node was called from, `kinds` are those of its change that nodes of the same
+    cause share, `places` are those where the same cause showed.
     """
 
     step: int
@@ -33,7 +34,19 @@ class StoredFinding:
     propagated_to: int
     inherits: frozenset[Hashable] = frozenset()
     line: str | None = None
+    kinds: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSighting:
+    """A node by its id that shows changes of some kinds, as it travels between processes."""
+
+    graph: int
+    node: int
+    name: str
+    sort_key: tuple[int, int]
+    kinds: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +78,8 @@ class PairOutcome:
     `unlike` says what dumps that hold unlike things were compared on, `frameworks` which two they
     are of if there are two; `unfit` are the rules of a user for calls that fit none; `broken` the
     files of values that cannot be read; `ties` are the names of
-    the calls in which rounding decided what was picked; `late` and `tolerated` are
+    the calls in which rounding decided what was picked; `sightings` are nodes that show what a
+    finding of another pair may be about; `late` and `tolerated` are
     for the next step to look at; `graphs`, `messages` and `weights` (by `readers`) stand in the
     order problem, benchmark. Of
     merged ranks: the layouts of both sides, how many values were compared, of these by bounds and
@@ -93,6 +107,7 @@ class PairOutcome:
     manual: tuple[bool, ...] = ()
     named: tuple[tuple[bool, bool], ...] = ()
     findings: tuple[StoredFinding, ...] = ()
+    sightings: tuple[StoredSighting, ...] = ()
     late: StoredFinding | None = None
     tolerated: frozenset[Hashable] = frozenset()
     graphs: tuple[int, ...] = ()

@@ -11,6 +11,7 @@ from builder.compare.comparison import Comparison
 from builder.compare.modes import mode_of, unlike
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.causes import source_line
+from builder.diagnosis.change_kinds import Sighting, kinds_of
 from builder.diagnosis.communication import Message, messages
 from builder.diagnosis.finding import Finding
 from builder.flow.weights import (
@@ -28,7 +29,7 @@ from builder.match.tree import Tree, TreeNode
 from builder.match.value_pairing import named_values
 from builder.reasons import Reason
 from builder.work.merged import MergedMatch
-from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding
+from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding, StoredSighting
 from builder.work.pair import ComparedPair, Instructions, PairResult
 
 
@@ -89,6 +90,10 @@ def outcome_of(
         manual=_manual_states(result.pair, rules),
         named=named_values(comparison.matching),
         findings=tuple(_stored(f, result, problem, benchmark) for f in result.walked.findings),
+        sightings=tuple(
+            _sighted(one, problem if one.side == "problem" else benchmark)
+            for one in result.walked.sightings
+        ),
         late=_stored(late, result, problem, benchmark) if late is not None else None,
         tolerated=result.walked.tolerated,
         graphs=(problem.graph, benchmark.graph),
@@ -218,6 +223,12 @@ def _gradients_agree(comparison: Comparison) -> bool | None:
     return max(known) <= allowed if known else None
 
 
+def _sighted(sighting: Sighting, side: Numbered) -> StoredSighting:
+    node = sighting.node
+    key = phase_key(node, node.exec_order)
+    return StoredSighting(side.graph, side.id_of(node), node.name, key, sighting.kinds)
+
+
 def _stored(
     finding: Finding, result: PairResult, problem: Numbered, benchmark: Numbered
 ) -> StoredFinding:
@@ -238,4 +249,5 @@ def _stored(
         propagated_to=finding.propagated_to,
         inherits=finding.inherits,
         line=source_line(side.tree, finding.node),
+        kinds=kinds_of(side.tree, finding),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.diagnosis.communication import Message
-from builder.work.outcome import PairOutcome, StoredFinding
+from builder.work.outcome import PairOutcome, StoredFinding, StoredSighting
 from builder.write.result_writer import Database, reserved_ids
 from builder.write.tables import IDS, TABLES, TableSpec
 
@@ -90,12 +90,16 @@ def _shifted(outcome: PairOutcome, graph: int, node: int) -> PairOutcome:
     def finding(stored: StoredFinding) -> StoredFinding:
         return replace(stored, graph=stored.graph + graph, node=stored.node + node)
 
+    def sighting(stored: StoredSighting) -> StoredSighting:
+        return replace(stored, graph=stored.graph + graph, node=stored.node + node)
+
     def message(sent: Message) -> Message:
         return replace(sent, node=sent.node + node)
 
     return replace(
         outcome,
         findings=tuple(map(finding, outcome.findings)),
+        sightings=tuple(map(sighting, outcome.sightings)),
         late=None if outcome.late is None else finding(outcome.late),
         graphs=tuple(number + graph for number in outcome.graphs),
         messages=tuple(tuple(map(message, side)) for side in outcome.messages),
