@@ -90,6 +90,14 @@ export const aloneQuery = (db: string, step: number, rank: number) =>
       api.table(db, { step, rank, q: "unmatched kind:api forward", scope: "pair", sort: "order", descending: false }, 0, MOST_LISTED),
   });
 
+/** Collectives of a step and rank that differ, in execution order. */
+export const collectivesQuery = (db: string, step: number, rank: number) =>
+  queryOptions({
+    queryKey: ["db", db, "collectives", step, rank],
+    queryFn: () =>
+      api.table(db, { step, rank, q: "distributed divergent kind:api", scope: "pair", sort: "order", descending: false }, 0, MOST_LISTED),
+  });
+
 export const sharesQuery = (db: string, step: number, rank: number) =>
   queryOptions({ queryKey: ["db", db, "shares", step, rank], queryFn: () => api.shares(db, step, rank) });
 

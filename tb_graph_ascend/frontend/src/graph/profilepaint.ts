@@ -34,6 +34,8 @@ const LABELLED = 30;
 const LEAST_FILL = 3;
 /** Of the height: from here on a name stands on the fill. */
 const COVERED = 0.7;
+/** The middle of a name that stands as high in its block as it can. */
+const LEAST_MIDDLE = 6;
 /** Room for a name in a block. */
 const NAMED = 26;
 
@@ -51,8 +53,13 @@ export function paintProfile(context: CanvasRenderingContext2D, scene: ProfileSc
   else paintBars(context, scene, top, height - top);
   context.fillStyle = palette.muted;
   for (const bin of profile.alone) context.fillRect(xOf(scene, bin / bins), height - 3, Math.max(1.5, width / bins), 3);
+  const causes = profile.causes.map((bin) => xOf(scene, (bin + 0.5) / bins));
+  context.fillStyle = palette.bad;
+  for (const x of causes) context.fillRect(x - 1, 0, 2, height);
   paintPhases(context, scene);
-  for (const bin of profile.causes) paintCause(context, palette, xOf(scene, (bin + 0.5) / bins), height);
+  // Names stand over bars and poles: nothing strikes them through.
+  if (lanes > 0) profile.blocks.forEach((block) => paintName(context, scene, block, labels + block.lane * lane, lane));
+  for (const x of causes) paintFlag(context, palette, x);
 }
 
 /** Where the lanes of modules stand below the names of passes; a low strip has none. */
@@ -117,6 +124,27 @@ function heightOf(norm: number, range: [number, number] | null): number {
   return most === least ? 1 : 0.1 + (0.9 * (Math.log10(norm) - least)) / (most - least);
 }
 
+interface BlockFill {
+  x: number;
+  wide: number;
+  /** Null where nothing is filled. */
+  heat: number | null;
+  /** Pixels from the bottom. */
+  fill: number;
+}
+
+/** Where a block stands and how it is filled; null where it is out of sight. */
+function fillOf(scene: ProfileScene, block: Profile["blocks"][number], high: number): BlockFill | null {
+  const { profile, width, recolour } = scene;
+  const x = Math.max(0, xOf(scene, block.row / profile.rows));
+  const wide = Math.min(width, xOf(scene, block.until / profile.rows)) - x;
+  if (wide <= 0) return null;
+  const level = block.overflow === null ? null : OVERFLOW_SCORE[block.overflow];
+  const heat = recolour === "overflow" ? level : block.worst;
+  const filled = heat !== null && heat >= 0.005;
+  return { x, wide, heat: filled ? heat : null, fill: filled ? filledHeight(recolour === "overflow" ? 1 : block.share, high) : 0 };
+}
+
 function paintBlock(
   context: CanvasRenderingContext2D,
   scene: ProfileScene,
@@ -124,35 +152,45 @@ function paintBlock(
   top: number,
   tall: number,
 ): void {
-  const { profile, width, palette, recolour } = scene;
-  const x = Math.max(0, xOf(scene, block.row / profile.rows));
-  const wide = Math.min(width, xOf(scene, block.until / profile.rows)) - x;
-  if (wide <= 0) return;
-  const level = block.overflow === null ? null : OVERFLOW_SCORE[block.overflow];
-  const heat = recolour === "overflow" ? level : block.worst;
-  const filled = heat !== null && heat >= 0.005;
-  const [broad, high] = [Math.max(1, wide - 1), tall - 1];
-  const fill = filled ? filledHeight(recolour === "overflow" ? 1 : block.share, high) : 0;
+  const { palette } = scene;
+  const high = tall - 1;
+  const found = fillOf(scene, block, high);
+  if (!found) return;
+  const { x, wide, heat, fill } = found;
+  const broad = Math.max(1, wide - 1);
   context.fillStyle = palette.raised;
   context.fillRect(x, top, broad, high);
-  context.fillStyle = filled ? rampColor(heat, palette.theme) : palette.raised;
+  context.fillStyle = heat === null ? palette.raised : rampColor(heat, palette.theme);
   context.fillRect(x, top + high - fill, broad, fill);
-  if (wide < NAMED) return;
+}
+
+/** The name of a block: over the fill where that has room for it, else above it, as far as that is empty. */
+function paintName(
+  context: CanvasRenderingContext2D,
+  scene: ProfileScene,
+  block: Profile["blocks"][number],
+  top: number,
+  tall: number,
+): void {
+  const { palette } = scene;
+  const high = tall - 1;
+  const found = fillOf(scene, block, high);
+  if (!found || found.wide < NAMED) return;
+  const { x, wide, heat, fill } = found;
   const font = `10.5px ${palette.font}`;
   context.font = font;
   context.textAlign = "left";
   context.textBaseline = "middle";
   const title = shorten(context, font, block.title, wide - 6);
-  const covered = fill > high * COVERED;
-  if (filled && !covered) {
-    // A name that the fill reaches keeps the ground that it is read on.
-    context.lineWidth = 4;
-    context.lineJoin = "round";
-    context.strokeStyle = palette.raised;
-    context.strokeText(title, x + 3, top + tall / 2);
-  }
-  context.fillStyle = filled ? (covered ? inkOn(heat, palette.theme) : palette.ink) : palette.muted;
-  context.fillText(title, x + 3, top + tall / 2);
+  const covered = heat !== null && fill > high * COVERED;
+  const middle = covered ? top + tall / 2 : top + Math.min(tall / 2, Math.max(LEAST_MIDDLE, (high - fill) / 2));
+  // Whatever reaches a name, it keeps the ground that it is read on.
+  context.lineWidth = 4;
+  context.lineJoin = "round";
+  context.strokeStyle = covered ? rampColor(heat, palette.theme) : palette.raised;
+  context.strokeText(title, x + 3, middle);
+  context.fillStyle = heat === null ? palette.muted : covered ? inkOn(heat, palette.theme) : palette.ink;
+  context.fillText(title, x + 3, middle);
 }
 
 /** How high a block is filled: by the share of its nodes that differ, and seen where it is but one. */
@@ -160,9 +198,8 @@ export function filledHeight(share: number | null, high: number): number {
   return share === null ? high : Math.min(high, Math.max(LEAST_FILL, Math.round(share * high)));
 }
 
-function paintCause(context: CanvasRenderingContext2D, palette: DiffPalette, x: number, bars: number): void {
+function paintFlag(context: CanvasRenderingContext2D, palette: DiffPalette, x: number): void {
   context.fillStyle = palette.bad;
-  context.fillRect(x - 1, 0, 2, bars);
   context.beginPath();
   context.moveTo(x - 5, 0);
   context.lineTo(x + 5, 0);

@@ -4,7 +4,7 @@ import type { DiffRow, RowSide } from "../api/types";
 import type { DiffPalette, DiffScene } from "./scene";
 import { type Column, TEXT_ROW, textSize } from "./grid";
 import { measure, shorten } from "./textwidth";
-import { asidesOf, titleOf } from "./words";
+import { asidesOf, markOf, titleOf } from "./words";
 
 const EDGE = 3;
 
@@ -73,8 +73,10 @@ function paintTitle(
   const bold = row.kind !== "api" || row.fold !== 0 || row.word === "begins";
   const font = `${bold ? 600 : 400} ${textSize(rowHeight, 0.62, 12.5)}px ${palette.font}`;
   const title = row.kind === "collection" ? texts.calls(row.children) : titleOf(row, side);
+  const mark = markOf(row, side);
+  const kept = mark === "" ? 0 : measureAside(context, palette.font, mark) + 6;
   context.font = font;
-  const shown = shorten(context, font, title, Math.max(20, end - x));
+  const shown = shorten(context, font, title, Math.max(20, end - x - kept));
   const width = measure(context, font, shown);
   if (isHit(scene, side)) {
     context.fillStyle = palette.hit;
@@ -100,10 +102,17 @@ function paintAside(
   const font = `11.5px ${palette.font}`;
   context.font = font;
   const asides = asidesOf(row, side, texts, recolour).filter(Boolean);
-  const words = asides.find((text) => measure(context, font, text) <= end - x) ?? asides[asides.length - 1] ?? "";
-  if (words === "" || end - x < 16) return;
+  const mark = markOf(row, side);
+  const words = asides.find((text) => measure(context, font, text) <= end - x) ?? (mark === "" ? (asides[asides.length - 1] ?? "") : mark);
+  if (words === "" || (mark === "" && end - x < 16)) return;
   context.fillStyle = palette.muted;
-  context.fillText(shorten(context, font, words, end - x), x, middle);
+  context.fillText(words === mark ? words : shorten(context, font, words, end - x), x, middle);
+}
+
+function measureAside(context: CanvasRenderingContext2D, family: string, text: string): number {
+  const font = `11.5px ${family}`;
+  context.font = font;
+  return measure(context, font, text);
 }
 
 function paintChevron(

@@ -65,6 +65,12 @@ export function asidesOf(row: DiffRow, side: RowSide, texts: LevelTexts, recolou
   return [[count, call, back, type, overflow], [count, call, back, overflow], [count, call, back, word]].map(join);
 }
 
+/** What tells calls of one name apart, which no row may lose: number and mark of what ran backward. */
+export function markOf(row: DiffRow, side: RowSide): string {
+  if (side.call === null || row.fold !== 0) return "";
+  return row.direction === "backward" ? `#${side.call}  ${BACK}` : `#${side.call}`;
+}
+
 /** The overflow that colours a row: the problem's, or the benchmark's where it stands alone. */
 export function shownOverflow(row: DiffRow): Level | null {
   return sideOverflow(row, row.problem ?? row.benchmark);

@@ -16,6 +16,7 @@ export const answerEn = {
     link: "Link",
     causes_one: "{{count}} cause",
     causes_other: "{{count}} causes",
+    notHere: "not on rank {{rank}}, which is on screen",
     perhapsMore_one: ", perhaps a second: ",
     perhapsMore_other: ", perhaps one more: ",
     ledBack: "{{count}} of {{divergent}} divergent nodes here go back to it",

@@ -9,6 +9,7 @@ export const certaintyEn = {
   mapAll: "Map all",
   mapAllHelp: "Pair all that is proposed, with all inside",
   mapAllRebuild: "Map all and rebuild",
+  mapping: "Pairing what is proposed and measuring it anew; the build follows by itself…",
   byHand: "Map by hand",
   since: "With your pairs it begins in {{module}}",
   sinceTop: "With your pairs it begins outside of all modules",

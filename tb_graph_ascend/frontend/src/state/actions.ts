@@ -184,8 +184,10 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   if (ticket !== opening) return;
   if (session.pair.status === "ok") void diff.start(select);
   const fresh = previous ? {} : { picks: { problem: null, benchmark: null } };
+  // What was looked for in another file says nothing in this one; a link brings its own.
+  const asked = before && before.db !== db && !options.linked ? { query: "" } : {};
   const microStep = options.linked?.microStep ?? null;
-  state().set({ ...place, ...fresh, microStep, session, selected: null, gone: null, failure: null });
+  state().set({ ...place, ...fresh, ...asked, microStep, session, selected: null, gone: null, failure: null });
   if (failed) state().set({ notice: "selectionLost" });
   graphFollows(session, { fresh: !previous, select, linked: options.linked });
   prepareSearchSoon(session);

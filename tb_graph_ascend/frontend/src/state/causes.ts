@@ -2,7 +2,7 @@
 
 import type { TFunction } from "i18next";
 
-import type { AcrossCell, Cause, CausePlace, CommunicationLink, DivergentShares, NodeDetails, PlacedHop, Side } from "../api/types";
+import type { AcrossCell, Cause, CausePlace, CommunicationLink, DivergentShares, Node, NodeDetails, PlacedHop, Side } from "../api/types";
 import { calledAs, marked } from "../graph/called";
 import { toldBriefly } from "../graph/named";
 import { type Frame, parseFrame } from "../text/frames";
@@ -99,11 +99,15 @@ export function ledBackTo(
   return { nodes: own.map(({ node }) => node), text: t("answer.ledBack", { count, divergent: shares.divergent }) };
 }
 
-/** Of calls that one run alone makes those that no cause names: by kind, for a cause names the first of many alike. */
-export function unnamedCalls<Call extends { name: string }>(causes: readonly Cause[], alone: readonly Call[]): Call[] {
+/** Of calls that one run alone makes those that no cause names: by kind, for a cause names the first of many alike.
+ *
+ * Of what both runs make equally often without a partner, other names are the reason. */
+export function unnamedCalls<Call extends { name: string; side: string }>(causes: readonly Cause[], alone: readonly Call[]): Call[] {
   const facts = causes.flatMap(({ finding: { reasons } }) => reasons.flatMap(({ names, instead }) => [names, instead]));
   const named = new Set(facts.flatMap((names) => (typeof names === "string" ? names.split(", ") : [])).map(kindOfCall));
-  return alone.filter(({ name }) => !named.has(kindOfCall(name)));
+  const count = (kind: string, of: Side): number => alone.filter(({ name, side }) => side === of && kindOfCall(name) === kind).length;
+  const renamed = (kind: string): boolean => count(kind, "problem") > 0 && count(kind, "problem") === count(kind, "benchmark");
+  return alone.filter(({ name }) => !named.has(kindOfCall(name)) && !renamed(kindOfCall(name)));
 }
 
 /** Whether a call stands on the line of code that a cause stands on: then it is a part of that fault, not another. */
@@ -141,6 +145,25 @@ export function senderTo({ node, communication }: NodeDetails, threshold: number
 export function beginsText(t: TFunction, module: string | null): string {
   if (module === null) return t("answer.beginsTop");
   return module === OPTIMIZER ? t("answer.beginsOptimizer") : t("answer.begins", { module });
+}
+
+/** Whether a cause is on other ranks than that on screen: the same call may run there and be none. */
+export function isElsewhere({ ranks }: Pick<Cause, "ranks">, rank: number | null): boolean {
+  return rank !== null && !ranks.includes(rank);
+}
+
+/** The cause that the same call is on another rank of the step, where it is none here. */
+export function causeOnAnotherRank(causes: readonly Cause[], node: Pick<Node, "id" | "name" | "side">, rank: number | null): CausePlace | undefined {
+  if (causes.some(({ places }) => places.some((place) => place.node === node.id))) return undefined;
+  const named = causes.filter(({ finding }) => finding.node.side === node.side && finding.node.name === node.name);
+  return named.flatMap(({ places }) => places).find((place) => place.name === node.name && place.rank !== rank);
+}
+
+/** In how many places a cause is, and how many of them are on screen: all else around a card is of these. */
+export function placesText(t: TFunction, { places, place_count: count }: Cause, at: { step: number | null; rank: number | null }): string {
+  const here = places.filter(({ step, rank }) => step === at.step && rank === at.rank).length;
+  const told = here > 0 && here < count && places.length === count;
+  return told ? t("findings.placesHere", { count: here, total: count }) : t("findings.places", { count });
 }
 
 /** A place of a cause: its module and call, then step and rank, for these alone may be those of many. */

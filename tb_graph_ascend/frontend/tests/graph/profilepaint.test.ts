@@ -99,6 +99,26 @@ describe("the blocks of the icicle", () => {
   });
 });
 
+describe("the names of blocks", () => {
+  it("are painted after every fill, bar and pole, and above a fill that leaves room", () => {
+    const drawn: string[] = [];
+    const middles: number[] = [];
+    const known: Record<string, unknown> = {
+      fillText: (text: string, _x: number, y: number) => void (drawn.push(text), middles.push(y)),
+      fillRect: () => void drawn.push("rect"),
+      measureText: (text: string) => ({ width: text.length * 6 }),
+    };
+    const context = new Proxy(known, { get: (target, name: string) => target[name] ?? (() => undefined), set: () => true });
+    const block = (row: number, share: number) => ({ lane: 0, row, until: row + 50, title: `m${row}`, worst: 0.9, share, overflow: null });
+    const profile = { rows: 100, worst: [0.9], causes: [0], alone: [0], phases: [], blocks: [block(0, 0.5), block(50, 1)], norms: [] };
+    const palette = { theme: "light" } as DiffPalette;
+    paintProfile(context as unknown as CanvasRenderingContext2D, { profile, width: 500, height: 68, ratio: 1, palette, recolour: "score", phase: (name) => name, span: WHOLE });
+    expect(drawn.filter((one) => one !== "rect")).toEqual(["m0", "m50"]);
+    expect(drawn.lastIndexOf("rect")).toBeLessThan(drawn.indexOf("m0"));
+    expect(middles[0]).toBeLessThan(middles[1] ?? 0);
+  });
+});
+
 describe("the norms of a single graph", () => {
   it("range over what is a number above zero", () => {
     expect(normRange([null, 0, 4, "nan", 0.5, "inf"])).toEqual([0.5, 4]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { asidesOf, differs, foldTitle, shownScore, titleOf } from "../../src/graph/words";
+import { asidesOf, differs, foldTitle, markOf, shownScore, titleOf } from "../../src/graph/words";
 import { textsOf } from "../../src/i18n/difftexts";
 import { changeLanguage, createI18n } from "../../src/i18n/setup";
 import { row } from "../rows";
@@ -31,6 +31,13 @@ describe("what stands after a title", () => {
     const said = asidesOf(row({ kind: "module", direction: "backward" }), side, textsOf(t), "overflow");
     expect(said).toEqual(["#0  ↩  LayerNorm  overflow: high", "#0  ↩  overflow: high", "#0  ↩  high"]);
     expect(asidesOf(row(), { ...side, overflow: null }, textsOf(t), "overflow")[0]).toBe("#0");
+  });
+  it("is no more than number and mark where room is short, and is none of a fold", () => {
+    const side = { id: 1, name: "Functional.cross_entropy.0.backward", title: "cross_entropy", detail: "", call: 0, overflow: null, overflow_below: null, until: "", output: null } as const;
+    expect(markOf(row({ direction: "backward" }), side)).toBe("#0  ↩");
+    expect(markOf(row(), side)).toBe("#0");
+    expect(markOf(row({ fold: 3 }), side)).toBe("");
+    expect(markOf(row(), { ...side, call: null })).toBe("");
   });
   it("is no level where rows are not coloured by it, but where NaN begins", () => {
     const side = { id: 1, name: "Tensor.sqrt.0.forward", title: "sqrt", detail: "", call: 0, overflow: "high", overflow_below: null, until: "", output: null } as const;

@@ -8,15 +8,18 @@ import {
   beginsText,
   callText,
   callerFrame,
+  causeOnAnotherRank,
   causeAt,
   causeScoreText,
   causeText,
+  isElsewhere,
   ledBackTo,
   modelFrame,
   noSeriesText,
   otherLine,
   perhapsFrom,
   placeText,
+  placesText,
   sameLine,
   scoreWith,
   senderTo,
@@ -69,13 +72,17 @@ describe("ledBackTo", () => {
 });
 
 describe("calls that one run alone makes", () => {
-  const call = (name: string) => ({ id: name.length, name }) as Node;
+  const call = (name: string, side: "problem" | "benchmark" = "problem") => ({ id: name.length, name, side }) as Node;
   it("are those that no cause names, one of many alike for all of them", () => {
     const reasons = [{ code: "extra_replaced", names: "Tensor.add.0.forward", instead: "Tensor.mul_.0.forward" }];
     const causes = [{ finding: { node: call("Tensor.add.0.forward"), reasons } }] as unknown as Cause[];
-    const alone = ["Tensor.add.7.forward", "Tensor.mul_.3.forward", "Tensor.tanh.0.forward"].map(call);
+    const alone = ["Tensor.add.7.forward", "Tensor.mul_.3.forward", "Tensor.tanh.0.forward"].map((name) => call(name));
     expect(unnamedCalls(causes, alone).map(({ name }) => name)).toEqual(["Tensor.tanh.0.forward"]);
     expect(unnamedCalls([], alone)).toHaveLength(3);
+  });
+  it("are none that both runs make equally often: those were renamed", () => {
+    const both = [call("Tensor.lerp_.7.forward"), call("Tensor.lerp_.7.forward", "benchmark"), call("Tensor.tanh.0.forward")];
+    expect(unnamedCalls([], both).map(({ name }) => name)).toEqual(["Tensor.tanh.0.forward"]);
   });
 });
 
@@ -144,6 +151,29 @@ describe("the name and score of a cause", () => {
     expect(causeScoreText(t, cause)).toBe("score 0.50");
     const alone = { finding: { node: { ...node, match: null }, score: 0.5 } } as unknown as Cause;
     expect(causeScoreText(t, alone)).toMatch(/^score 0\.50: of what is handed on here/);
+  });
+});
+
+describe("a cause and what is on screen", () => {
+  const { t } = createI18n();
+  const place = (step: number, rank: number, node: number) => ({ step, rank, node, name: "Tensor.__mul__.70.forward" });
+  const cause = {
+    ranks: [6],
+    finding: { node: { side: "problem", name: "Tensor.__mul__.70.forward" } },
+    places: [place(0, 6, 7), place(0, 6, 8), place(1, 6, 9)],
+    place_count: 3,
+  } as unknown as Cause;
+  it("are told apart: places here and in all, where all are known", () => {
+    expect(placesText(t, cause, { step: 0, rank: 6 })).toBe("in 2 places here, 3 in all");
+    expect(placesText(t, cause, { step: 0, rank: 0 })).toBe("in 3 places");
+    expect(placesText(t, { ...cause, place_count: 400 }, { step: 0, rank: 6 })).toBe("in 400 places");
+  });
+  it("says that it is not on the rank on screen, and where the same call is one", () => {
+    expect([isElsewhere(cause, 0), isElsewhere(cause, 6), isElsewhere(cause, null)]).toEqual([true, false, false]);
+    const same = { id: 3, name: "Tensor.__mul__.70.forward", side: "problem" } as const;
+    expect(causeOnAnotherRank([cause], same, 0)).toMatchObject({ step: 0, rank: 6, node: 7 });
+    expect(causeOnAnotherRank([cause], { ...same, id: 8 }, 6)).toBeUndefined();
+    expect(causeOnAnotherRank([cause], { ...same, side: "benchmark" }, 0)).toBeUndefined();
   });
 });
 

@@ -11,7 +11,7 @@ import { useShares } from "../../hooks/useShares";
 import { useUnnamedCalls } from "../../hooks/useUnnamedCalls";
 import { openPlace, selectNode } from "../../state/actions";
 import { calledAs } from "../../graph/called";
-import { beginsText, callText, causeScoreText, causeSentence, ledBackTo, ranksText, sideOfName } from "../../state/causes";
+import { beginsText, callText, causeScoreText, causeSentence, isElsewhere, ledBackTo, ranksText, sideOfName } from "../../state/causes";
 import { standingCause } from "../../state/former";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
@@ -46,6 +46,7 @@ function Causes({ answer }: { answer: Answer }) {
   const [number, setNumber] = useState(standing ? causes.indexOf(standing) : 0);
   const shares = useShares();
   const selected = useApp((state) => state.selected);
+  const rank = useApp((state) => state.rank);
   // Whoever goes to a place of a cause is told of that cause; elsewhere the one shown stays.
   const [followed, setFollowed] = useState<number | null>(null);
   if (selected !== followed) {
@@ -82,6 +83,7 @@ function Causes({ answer }: { answer: Answer }) {
           {t("answer.causes", { count })}
           <PerhapsMore causes={causes} />
           {ledBack && <span className="wide-only"> · {ledBack.text}</span>}
+          {isElsewhere(cause, rank) && <span> · {t("answer.notHere", { rank })}</span>}
         </p>
       </div>
     </section>

@@ -70,6 +70,11 @@ function Patterns() {
           {t("certainty.mapAllRebuild")}
         </button>
       </p>
+      {working && (
+        <p className="answer-working" role="status">
+          <progress aria-label={t("certainty.mapping")} /> {t("certainty.mapping")}
+        </p>
+      )}
     </>
   );
 }

@@ -3,10 +3,12 @@
 import { ArrowRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import type { CommunicationLink, NodeDetails } from "../../api/types";
+import type { CommunicationLink, Node, NodeDetails } from "../../api/types";
+import { calledAs } from "../../graph/called";
+import { useCarrier } from "../../hooks/useCarrier";
 import { useDatabase } from "../../hooks/useDatabase";
 import { wordOf } from "../../i18n/reason";
-import { goTo } from "../../state/actions";
+import { goTo, selectNode } from "../../state/actions";
 import { useApp } from "../../state/store";
 import { ScoreChip } from "../parts/ScoreChip";
 
@@ -15,7 +17,7 @@ export function CommunicationPanel({ details }: { details: NodeDetails }) {
   const rank = useApp((state) => state.rank) ?? 0;
   const { data } = useDatabase();
   const { communication, node } = details;
-  if (communication.length === 0) return <p className="message">{t("details.noCommunication")}</p>;
+  if (communication.length === 0) return <NoCommunication node={node} />;
   const own: CommunicationLink = {
     kind: communication[0]?.kind === "collective" ? "collective" : "",
     peer_rank: rank,
@@ -43,6 +45,25 @@ export function CommunicationPanel({ details }: { details: NodeDetails }) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** A call that talks to no other rank; what comes of it may go through one that does. */
+function NoCommunication({ node }: { node: Node }) {
+  const { t } = useTranslation();
+  const carrier = useCarrier(node);
+  return (
+    <p className="message">
+      {t("details.noCommunication")}{" "}
+      {carrier && (
+        <>
+          {t("details.carriedBy")}{" "}
+          <button type="button" className="link" onClick={() => void selectNode(carrier.id)}>
+            {calledAs(carrier)}
+          </button>
+        </>
+      )}
+    </p>
   );
 }
 

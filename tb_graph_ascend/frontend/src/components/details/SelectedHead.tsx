@@ -9,9 +9,10 @@ import { isUnmatched } from "../../graph/appearance";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { matchText, reasonText } from "../../i18n/reason";
-import { pickNode, selectNode } from "../../state/actions";
-import { causeAt, causeScoreText } from "../../state/causes";
+import { goTo, pickNode, selectNode } from "../../state/actions";
+import { causeAt, causeOnAnotherRank, causeScoreText } from "../../state/causes";
 import { unmap } from "../../state/mapping";
+import { useApp } from "../../state/store";
 import { scoreText } from "../../text/numbers";
 import { nodeScoreSentence } from "../../text/scores";
 import { CopyButton } from "../parts/CopyButton";
@@ -43,6 +44,7 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
       {node.match_reason !== null && node.kind !== "root" && (
         <span className="tag">{matchText(t, node.match_reason)}</span>
       )}
+      <CauseThere details={details} />
       <PartnerActions details={details} />
     </div>
   );
@@ -55,6 +57,19 @@ function OwnScore({ details }: { details: NodeDetails }) {
   const cause = causeAt(useAnswer().data?.causes ?? [], node.id);
   if (node.score === null && cause) return <ScoreChip score={cause.finding.score} title={causeScoreText(t, cause)} />;
   return <ScoreChip score={node.score} title={scoreTitle(t, details)} />;
+}
+
+/** Of a call that is a cause on another rank and none here: the way there. */
+function CauseThere({ details: { node } }: { details: NodeDetails }) {
+  const { t } = useTranslation();
+  const rank = useApp((state) => state.rank);
+  const place = causeOnAnotherRank(useAnswer().data?.causes ?? [], node, rank);
+  if (!place) return null;
+  return (
+    <button type="button" className="link" title={t("details.causeThereHelp", { step: place.step, rank: place.rank })} onClick={() => void goTo(place)}>
+      {t("details.causeThere", { rank: place.rank })}
+    </button>
+  );
 }
 
 /** Which run alone has the node; of a pair both names are there. */

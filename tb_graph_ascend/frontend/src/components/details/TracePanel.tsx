@@ -60,14 +60,31 @@ function OpenEnd({ node }: { node: number }) {
   if (!data || !sender) return <p className="message">{t("trace.open")}</p>;
   const { peer_rank: rank, peer_node: there } = sender;
   return (
-    <p className="message">
-      {t("notes.cameIn", { call: calledAs(data.node), rank })}{" "}
-      {there !== null && (
-        <button type="button" className="link" onClick={() => void goTo({ step, rank, node: there })}>
-          {t("details.jump", { rank })}
-        </button>
-      )}
-    </p>
+    <>
+      <p className="message">
+        {t("notes.cameIn", { call: calledAs(data.node), rank })}{" "}
+        {there !== null && (
+          <button type="button" className="link" onClick={() => void goTo({ step, rank, node: there })}>
+            {t("details.jump", { rank })}
+          </button>
+        )}
+      </p>
+      {there !== null && <WayThere node={there} rank={rank} />}
+    </>
+  );
+}
+
+/** The way goes on where the difference was sent from. */
+function WayThere({ node, rank }: { node: number; rank: number }) {
+  const db = useApp((state) => state.db);
+  const { data } = useQuery({ ...traceQuery(db ?? "", node), enabled: db !== null });
+  if (data?.finding == null) return null;
+  return (
+    <ol>
+      {data.hops.map((hop, index) => (
+        <TraceHop key={hop.node} hop={{ ...hop, step: hop.step ?? data.step }} on={rank} found={index === data.hops.length - 1} perhaps={false} />
+      ))}
+    </ol>
   );
 }
 
@@ -85,13 +102,22 @@ function Readers({ node }: { node: number }) {
   );
 }
 
-/** `perhaps`: what leads here is a guess. */
-function TraceHop({ hop, found, perhaps }: { hop: PlacedHop; found: boolean; perhaps: boolean }) {
+interface HopProps {
+  hop: PlacedHop;
+  found: boolean;
+  /** What leads here is a guess. */
+  perhaps: boolean;
+  /** The rank where it is, where that is another. */
+  on?: number;
+}
+
+function TraceHop({ hop, found, perhaps, on }: HopProps) {
   const { t } = useTranslation();
   const cause = causeAt(useAnswer().data?.causes ?? [], hop.node);
   const selected = useApp((state) => state.selected);
   const name = calledAs({ ...hop, ...labelOfName(hop.name) });
-  const rank = useApp((state) => state.rank);
+  const shown = useApp((state) => state.rank);
+  const rank = on ?? shown;
   const go = (): void => void (hop.step === null || rank === null ? selectNode(hop.node) : goTo({ step: hop.step, rank, node: hop.node }));
   return (
     <li className={found ? "found" : undefined}>
@@ -106,7 +132,11 @@ function TraceHop({ hop, found, perhaps }: { hop: PlacedHop; found: boolean; per
           {t("trace.within", { module: hop.module })}
         </span>
       )}
-      {hop.step !== null && <span className="tag">{t("trace.inStep", { step: hop.step })}</span>}
+      {on !== undefined ? (
+        <span className="tag">{t("findings.rank", { rank: on })}</span>
+      ) : (
+        hop.step !== null && <span className="tag">{t("trace.inStep", { step: hop.step })}</span>
+      )}
       {hop.score === null && cause ? (
         <ScoreChip score={cause.finding.score} title={causeScoreText(t, cause)} />
       ) : (

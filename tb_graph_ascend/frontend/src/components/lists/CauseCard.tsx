@@ -9,7 +9,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
 import { openPlace } from "../../state/actions";
-import { callText, causeScoreText, ledBackTo, nonfiniteMaker, placeText, ranksText } from "../../state/causes";
+import { callText, causeScoreText, ledBackTo, nonfiniteMaker, placeText, placesText, ranksText } from "../../state/causes";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
 import { NonfiniteMaker } from "../answer/NonfiniteMaker";
@@ -84,12 +84,14 @@ function OwnShare({ cause }: { cause: Cause }) {
 function Places({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
   const [open, setOpen] = useState(false);
+  const step = useApp((state) => state.step);
+  const rank = useApp((state) => state.rank);
   const hidden = cause.place_count - cause.places.length;
   return (
     <div className="propagated">
       <button type="button" className="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
         <ChevronRight aria-hidden size={13} />
-        {t("findings.places", { count: cause.place_count })}
+        {placesText(t, cause, { step, rank })}
       </button>
       {open && (
         <ul className="places">
