@@ -114,7 +114,7 @@ export const zh: Texts = {
     previous: "上一个起因 (P)",
     next: "下一个起因 (N)",
     ranks_one: "卡 {{ranks}}，自第 {{step}} 步起",
-    ranks_other: "卡 {{ranks}}，自第 {{step}} 步起",
+    ranks_other: "卡 {{ranks}}（共 {{count}} 张），自第 {{step}} 步起",
     placesHere_one: "此处 {{count}} 处，共 {{total}} 处",
     placesHere_other: "此处 {{count}} 处，共 {{total}} 处",
     places_one: "出现在 {{count}} 处",
