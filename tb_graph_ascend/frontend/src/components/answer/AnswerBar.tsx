@@ -10,7 +10,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { useHandOn } from "../../hooks/useHandOn";
 import { useShares } from "../../hooks/useShares";
 import { showCause } from "../../state/actions";
-import { beginsText, callText, causeScoreText, causeText, ledBackTo, ranksText } from "../../state/causes";
+import { beginsText, callText, causeScoreText, causeText, isPlaceOf, ledBackTo, ranksText } from "../../state/causes";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -44,7 +44,7 @@ function Causes({ answer }: { answer: Answer }) {
   const [followed, setFollowed] = useState<number | null>(null);
   if (selected !== followed) {
     setFollowed(selected);
-    const at = causes.findIndex(({ places }) => places.some(({ node }) => node === selected));
+    const at = causes.findIndex((one) => isPlaceOf(one, selected));
     if (at >= 0) setNumber(at);
   }
   const cause = causes[Math.min(number, causes.length - 1)];
