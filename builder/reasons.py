@@ -103,6 +103,8 @@ SENTENCES = {
     "elements_apart_elements": "{value}: its elements are off by {error:apart}",
     "elements_count": "{value}: {count} of its {size} elements differ",
     "statistics_agree": "{value}: its statistics agree, only its elements do not",
+    "extremes_agree": "{value}: its elements differ; of statistics it has largest and smallest "
+    "alone, and those agree",
     "unwritten": "{value}: memory that nobody had written yet, which is not compared",
     "fused": "{value}: a compiler has fused it away, so it has no numbers to compare",
     "unread": "{value}: the call does not read it (beta is 0), so it is not compared",

@@ -63,7 +63,9 @@ def told_by_elements(comparison: Comparison, row: int) -> Reason | None:
         counted = _differing_marks(comparison, row)
         if counted is not None:
             return {"code": "elements_count", "value": key, **counted}
-        return {"code": "statistics_agree", "value": key} if agree else None
+        # Of marks the dumper has the largest and the smallest alone.
+        code = "statistics_agree" if ours.recorded[2:].any() else "extremes_agree"
+        return {"code": code, "value": key} if agree else None
     error = float(comparison.error[row])
     if not math.isfinite(error):
         return None

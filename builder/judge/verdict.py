@@ -44,6 +44,7 @@ NOTES = frozenset(
         "elements_apart",
         "elements_count",
         "statistics_agree",
+        "extremes_agree",
         "unwritten",
         "fused",
         "unread",

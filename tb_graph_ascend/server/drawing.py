@@ -5,7 +5,7 @@ Everything runs over blocks, so memory beyond the tensors themselves stays small
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Literal
 
@@ -24,13 +24,17 @@ Floats = NDArray[np.float64]
 
 
 class Histogram(msgspec.Struct, frozen=True):
-    """Counts between edges; zeros (log scale only) and what is not finite fit no bin."""
+    """Counts between edges; zeros (of errors only) and what is not finite fit no bin.
+
+    `whole`: each bin is one whole number, in its middle.
+    """
 
     scale: Literal["linear", "log"]
     edges: list[float]
     counts: list[Count]
     zeros: Count
     nonfinite: Count
+    whole: bool = False
 
 
 class Heat(msgspec.Struct, frozen=True):
@@ -66,14 +70,14 @@ def draw(
 ) -> Picture:
     """The picture of one value; the error only where both sides have as many elements."""
     sides = [side for side in (problem, benchmark) if side is not None and side.size]
-    edges = _shared_edges(sides, bins)
+    edges, whole = _shared_edges(sides, bins)
     error, heat = None, None
     if problem is not None and benchmark is not None and problem.size == benchmark.size > 0:
         error = _error_histogram(problem, benchmark, bins)
         heat = _heat(problem, benchmark, shape, cells)
     return Picture(
-        problem=_histogram(problem, edges) if problem is not None else None,
-        benchmark=_histogram(benchmark, edges) if benchmark is not None else None,
+        problem=_histogram(problem, edges, whole) if problem is not None else None,
+        benchmark=_histogram(benchmark, edges, whole) if benchmark is not None else None,
         error=error,
         heat=heat,
     )
@@ -95,7 +99,17 @@ def _errors(problem: TensorData, benchmark: TensorData) -> Iterator[Floats]:
         yield error
 
 
-def _shared_edges(sides: list[TensorData], bins: int) -> Floats:
+def _are_whole(sides: Iterable[TensorData]) -> bool:
+    """Whether all numbers are marks or integers."""
+    return all(side.format.decode is None and side.format.part.kind in "biu" for side in sides)
+
+
+def _whole_edges(low: float, high: float, bins: int) -> Floats | None:
+    """A bin for each whole number, which stands in its middle; None where there are too many."""
+    return np.arange(low - 0.5, high + 1.0) if high - low < bins else None
+
+
+def _shared_edges(sides: list[TensorData], bins: int) -> tuple[Floats, bool]:
     low, high = np.inf, -np.inf
     for side in sides:
         for block in _blocks(side):
@@ -104,22 +118,24 @@ def _shared_edges(sides: list[TensorData], bins: int) -> Floats:
             high = max(high, float(finite.max(initial=-np.inf)))
     if low > high:
         low, high = 0.0, 1.0
+    elif _are_whole(sides) and (whole := _whole_edges(low, high, bins)) is not None:
+        return whole, True
     if low == high:
         margin = abs(low) / 2 or 0.5
         low, high = low - margin, high + margin
     # The difference of two huge numbers may be infinite, their halves are not.
     steps = np.linspace(0.0, 1.0, bins + 1)
-    return _rising(low * (1.0 - steps) + high * steps, low, high)
+    return _rising(low * (1.0 - steps) + high * steps, low, high), False
 
 
-def _histogram(flat: TensorData, edges: Floats) -> Histogram:
+def _histogram(flat: TensorData, edges: Floats, whole: bool) -> Histogram:
     counts = np.zeros(len(edges) - 1, dtype=np.int64)
     nonfinite = 0
     for block in _blocks(flat):
         finite = block[np.isfinite(block)]
         nonfinite += block.size - finite.size
         counts += _counted(finite, edges)
-    return Histogram("linear", edges.tolist(), counts.tolist(), 0, nonfinite)
+    return Histogram("linear", edges.tolist(), counts.tolist(), 0, nonfinite, whole)
 
 
 def _error_histogram(problem: TensorData, benchmark: TensorData, bins: int) -> Histogram:
@@ -128,18 +144,25 @@ def _error_histogram(problem: TensorData, benchmark: TensorData, bins: int) -> H
         positive = error[np.isfinite(error) & (error > 0)]
         low = min(low, float(positive.min(initial=np.inf)))
         high = max(high, float(positive.max(initial=0.0)))
+    whole = _whole_edges(1.0, high, bins) if _are_whole((problem, benchmark)) and high else None
+    edges = whole if whole is not None else _log_edges(low, high, bins)
+    counts, zeros, infinite = np.zeros(len(edges) - 1, dtype=np.int64), 0, 0
+    for error in _errors(problem, benchmark):
+        zeros += int(np.count_nonzero(error == 0))
+        infinite += int(np.count_nonzero(np.isinf(error)))
+        counts += _counted(error[np.isfinite(error) & (error > 0)], edges)
+    scale: Literal["linear", "log"] = "log" if whole is None else "linear"
+    listed = edges.tolist(), counts.tolist()
+    return Histogram(scale, *listed, zeros, infinite, whole is not None)
+
+
+def _log_edges(low: float, high: float, bins: int) -> Floats:
     if low > high:
         low, high = 1e-12, 1.0
     if high < low * _ONE_PLACE:
         # What lies at one place of the axis is a bar there, not a line too thin to be seen.
         low, high = low / _BESIDE, min(high * _BESIDE, np.finfo(np.float64).max)
-    edges = _rising(np.exp(np.linspace(np.log(low), np.log(high), bins + 1)), low, high)
-    counts, zeros, infinite = np.zeros(bins, dtype=np.int64), 0, 0
-    for error in _errors(problem, benchmark):
-        zeros += int(np.count_nonzero(error == 0))
-        infinite += int(np.count_nonzero(np.isinf(error)))
-        counts += _counted(error[np.isfinite(error) & (error > 0)], edges)
-    return Histogram("log", edges.tolist(), counts.tolist(), zeros, infinite)
+    return _rising(np.exp(np.linspace(np.log(low), np.log(high), bins + 1)), low, high)
 
 
 def _rising(edges: Floats, low: float, high: float) -> Floats:

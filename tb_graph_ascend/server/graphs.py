@@ -9,6 +9,12 @@ import msgspec
 from builder.results.records import Direction, Kind, NodeList, PairGraphs, Side, Verdict
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
+from tb_graph_ascend.view.nonfinite import (
+    MOST_LISTED,
+    NonfiniteStart,
+    NonfiniteStarts,
+    first_nonfinite,
+)
 from tb_graph_ascend.view.search.node_filter import NodeFilter, Show, Sort
 
 Offset = Annotated[int, msgspec.Meta(ge=0, le=2**31)]
@@ -59,5 +65,20 @@ def resource(place: Workplace) -> Resource:
         offset, limit = given.pop("offset"), given.pop("limit")
         wanted = NodeFilter(**given)
         return place.library.nodes(place.open(db), step, rank, wanted, offset, limit)
+
+    @routes.route(
+        "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>/nonfinite",
+        answer=NonfiniteStarts,
+    )
+    def nonfinite(db: str, step: int, rank: int) -> NonfiniteStarts:
+        """Which call of each side puts out the first NaN, or infinity, of a step and rank."""
+        opened = place.open(db)
+
+        def start(side: Side) -> NonfiniteStart | None:
+            wanted = NodeFilter(show="overflow", side=side)
+            nodes = place.library.nodes(opened, step, rank, wanted, 0, MOST_LISTED).nodes
+            return first_nonfinite(nodes, opened.database.details)
+
+        return NonfiniteStarts(start("problem"), start("benchmark"))
 
     return routes

@@ -225,6 +225,13 @@ describe("overflow", () => {
       await stateIs(page, "colour", "overflow");
       await tab(page, "Overflow");
       await expect.poll(() => page.locator(".row").first().innerText()).toContain("log");
+      // The call that makes the first NaN stands in front of all levels, and for a query of them.
+      const first = page.locator(".nonfinite-line");
+      await expect.poll(() => first.innerText()).toMatch(/^log #\d+ makes the first NaN of this step, in output\.0/);
+      await query(page, "overflow:high");
+      await expect.poll(() => first.innerText()).toContain("makes the first NaN");
+      await first.getByRole("button").click();
+      await expect.poll(() => selectedName(page)).toContain("log");
     });
     await on("tensor", async (page) => {
       await page.keyboard.press("o");

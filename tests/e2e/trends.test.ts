@@ -56,6 +56,19 @@ test("a leap of the loss leads to the call that makes it, with no dump at hand",
   await parting.getByRole("button").click();
   await expect.poll(() => page.locator(".trend-status").innerText()).toMatch(/^Step 120 of layers\.2\.down: /);
 
+  // Below the map and at the right the same number stands, to the same digits; both lines have a name.
+  const apart = async (place: string): Promise<string> => /[\d.]+ octaves apart/.exec(await page.locator(place).innerText())?.[0] ?? place;
+  await expect.poll(async () => (await apart(".trend-status")) === (await apart(".trend-ranks"))).toBe(true);
+  expect(await page.locator(".trend-side .trend-runs").innerText()).toMatch(/solid: spiked\s+dashed: sound/);
+
+  // As a table each step has the values of both runs, and how far they are apart.
+  await page.getByLabel(trendsEn.table).check();
+  const row = page.locator(".trend-table tr", { has: page.locator("th", { hasText: /^120$/ }) });
+  await expect.poll(() => row.locator("td").allInnerTexts()).toHaveLength(3);
+  const [own = NaN, theirs = NaN, octaves = NaN] = (await row.locator("td").allInnerTexts()).map(Number);
+  expect(octaves).toBeCloseTo(Math.abs(Math.log2(own / theirs)), 2);
+  await page.getByLabel(trendsEn.table).uncheck();
+
   // No dump is there: the page holds the configuration that records that step.
   const command = page.locator(".trend-cell pre");
   await expect.poll(() => command.innerText()).toContain('"step"');

@@ -165,3 +165,14 @@ def test_what_beta_leaves_out_never_differs(
     assert bool(walk(comparison).findings) == (not reasons)
     noted = [reason["code"] for reason in judge(comparison)[0].reasons]
     assert [code for code in noted if code == "unread"] == reasons
+
+
+def test_of_a_mask_no_statistics_are_said_to_agree_that_it_does_not_have(tmp_path: Path) -> None:
+    mask = torch.ones(40, 50).triu(1).bool()
+
+    def side(mask: torch.Tensor, out: torch.Tensor) -> Json:
+        return {A: forward([recorded(X), recorded(mask)], [recorded(out)])}
+
+    data = side(mask.flip(0), X * 2), side(mask, X)
+    noted = judge(compared(tmp_path, *data, sketch_version=1))[0].reasons
+    assert {"code": "extremes_agree", "value": "input.1"} in noted

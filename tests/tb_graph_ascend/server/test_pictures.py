@@ -91,6 +91,24 @@ def test_errors_at_one_place_are_a_bar_that_one_sees() -> None:
     assert picture.error.edges[-1] > 2e9
 
 
+def test_marks_and_integers_have_a_bin_for_each_number() -> None:
+    mask = np.triu(np.ones((16, 16), dtype=bool), 1)
+    picture = draw(data_of(np.triu(mask, 2)), data_of(mask), [16, 16], 64, 8)
+    assert picture.error is not None and picture.problem is not None
+    error = picture.error
+    assert (error.scale, error.whole, error.edges) == ("linear", True, [0.5, 1.5])
+    assert (error.counts, error.zeros) == ([15], 241)
+    assert (picture.problem.edges, picture.problem.counts) == ([-0.5, 0.5, 1.5], [151, 105])
+    # Labels: one bin each between the least and the largest; ids that are too many have a scale.
+    labels = draw(data_of(np.array([3, 5, 9])), data_of(np.array([3, 4, 6])), [3], 64, 8)
+    assert labels.error is not None and labels.error.counts == [1, 0, 1]
+    ids = draw(data_of(np.array([1, 5, 30_000])), data_of(np.array([1, 4, 6])), [3], 64, 8)
+    assert ids.error is not None and (ids.error.scale, ids.error.whole) == ("log", False)
+    # Numbers that happen to be whole are none.
+    halves = draw(data_of(np.ones(4)), data_of(np.zeros(4)), [4], 64, 8)
+    assert halves.error is not None and not halves.error.whole
+
+
 def test_blocks_agree_with_the_whole() -> None:
     random = np.random.default_rng(1)
     benchmark = random.normal(size=(3 * BLOCK // 1000, 1000)).astype(np.float32)

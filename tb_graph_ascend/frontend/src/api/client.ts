@@ -22,6 +22,7 @@ import type {
   NodeList,
   NodeShards,
   NodeTable,
+  NonfiniteStarts,
   ModuleGraph,
   PairGraphs,
   PairSet,
@@ -206,6 +207,8 @@ export const api = {
     request<DivergentShares>(address(`${pair(db, step, rank)}/shares`)),
   divergent: (db: string, step: number, rank: number, query: { cause?: string; limit: number }) =>
     request<NodeList>(address(`${pair(db, step, rank)}/divergent`, query)),
+  nonfinite: (db: string, step: number, rank: number) =>
+    request<NonfiniteStarts>(address(`${pair(db, step, rank)}/nonfinite`)),
   proposals: (db: string, step: number, rank: number) =>
     request<Proposals>(address(`${pair(db, step, rank)}/proposals`)),
   boxes: (db: string, step: number, rank: number, module: number, open: readonly number[]) =>

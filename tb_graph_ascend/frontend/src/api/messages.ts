@@ -747,6 +747,29 @@ export interface components {
             nearest: string[];
         };
         /**
+         * NonfiniteStarts
+         * @description The start of each side of a step and rank; null where all is finite.
+         */
+        NonfiniteStarts: {
+            problem: components["schemas"]["NonfiniteStart"] | null;
+            benchmark: components["schemas"]["NonfiniteStart"] | null;
+        };
+        /**
+         * NonfiniteStart
+         * @description The first node in order of execution that puts out NaN or infinity in its output `value`.
+         *
+         *         `given` is its first input or parameter that holds what is no number already, `given_state` what
+         *         that is; both null where all are finite, or not recorded.
+         */
+        NonfiniteStart: {
+            node: components["schemas"]["Node"];
+            value: string;
+            /** @enum {unknown} */
+            state: "Inf" | "NaN";
+            given: string | null;
+            given_state: ("Inf" | "NaN") | null;
+        };
+        /**
          * OutlineWindow
          * @description A part of the rows; `here` and `found` are rows of the whole list, None where there is none.
          *
@@ -841,7 +864,9 @@ export interface components {
         };
         /**
          * Histogram
-         * @description Counts between edges; zeros (log scale only) and what is not finite fit no bin.
+         * @description Counts between edges; zeros (of errors only) and what is not finite fit no bin.
+         *
+         *         `whole`: each bin is one whole number, in its middle.
          */
         Histogram: {
             /** @enum {unknown} */
@@ -850,6 +875,8 @@ export interface components {
             counts: number[];
             zeros: number;
             nonfinite: number;
+            /** @default false */
+            whole: boolean;
         };
         /**
          * Heat
@@ -1399,6 +1426,8 @@ export type Shard = components['schemas']['Shard'];
 export type NodeTable = components['schemas']['NodeTable'];
 export type NodeRow = components['schemas']['NodeRow'];
 export type UnknownWord = components['schemas']['UnknownWord'];
+export type NonfiniteStarts = components['schemas']['NonfiniteStarts'];
+export type NonfiniteStart = components['schemas']['NonfiniteStart'];
 export type OutlineWindow = components['schemas']['OutlineWindow'];
 export type OutlineRow = components['schemas']['OutlineRow'];
 export type PairGraphs = components['schemas']['PairGraphs'];

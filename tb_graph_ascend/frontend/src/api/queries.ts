@@ -46,6 +46,14 @@ export const proposalsQuery = (db: string, step: number, rank: number) =>
     queryFn: () => api.proposals(db, step, rank),
   });
 
+/** The first NaN of a step and rank; asked for once a step and rank are shown. */
+export const nonfiniteQuery = (db: string | null, step: number | null, rank: number | null) =>
+  queryOptions({
+    queryKey: ["db", db, "nonfinite", step, rank],
+    queryFn: () => api.nonfinite(db ?? "", step ?? 0, rank ?? 0),
+    enabled: db !== null && step !== null && rank !== null,
+  });
+
 /** The node before stands until the next one is there, but never beside another file, which has no such node. */
 export const detailsQuery = (db: string, node: number) =>
   queryOptions({

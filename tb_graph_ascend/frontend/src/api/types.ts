@@ -44,6 +44,8 @@ export type {
   NodeRow,
   NodeShards,
   NodeTable,
+  NonfiniteStart,
+  NonfiniteStarts,
   OutlineRow,
   OutlineWindow,
   Pair,

@@ -54,10 +54,15 @@ export function valueOf(byte: number, two: boolean): number | null {
 }
 
 /** How a number is said: the ends of the scale hold all that lies beyond them. */
-export function wordOf(value: number, two: boolean): "usual" | "usualOrLess" | "usualOrMore" | "apart" | "apartOrMore" {
-  if (two) return value >= MOST ? "apartOrMore" : "apart";
+export function wordOf(value: number, two: boolean): "usual" | "usualOrLess" | "usualOrMore" | "apartAbout" | "apartOrMore" {
+  if (two) return value >= MOST ? "apartOrMore" : "apartAbout";
   if (value >= RANGE) return "usualOrMore";
   return value <= -RANGE ? "usualOrLess" : "usual";
+}
+
+/** A number of the scale as a factor, with as many digits as bytes tell apart: two. */
+export function factorOf(value: number): string {
+  return String(Number((2 ** value).toPrecision(2)));
 }
 
 /** Bytes of a base64 text. */

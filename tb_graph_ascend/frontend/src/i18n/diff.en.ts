@@ -50,7 +50,7 @@ export const diff = {
     optimizer: "optimizer",
   },
   levelMeans: {
-    critical: "finite inputs, NaN or infinity in an output: it begins here",
+    critical: "finite inputs, NaN or infinity in an output: it begins here, or inside of a module",
     high: "NaN or infinity in inputs and outputs, or an output norm above 100 times that of the inputs",
     medium: "NaN or infinity in the inputs, finite outputs: it ends here",
   },

@@ -28,6 +28,7 @@ export const reasonsEn: Record<string, string> = {
   elements_apart_elements: "{{value}}: its elements are off by {{error, apart}}",
   elements_count: "{{value}}: {{count}} of its {{size}} elements differ",
   statistics_agree: "{{value}}: its statistics agree, only its elements do not",
+  extremes_agree: "{{value}}: its elements differ; of statistics it has largest and smallest alone, and those agree",
   incomparable: "{{value}}: the frameworks record gradients of different things here, so it is not compared",
   two_frameworks:
     "{{problem}} against {{benchmark}}: each layer of the frameworks is compared as a whole, " +

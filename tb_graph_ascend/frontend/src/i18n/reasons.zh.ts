@@ -25,6 +25,7 @@ export const reasonsZh: Record<string, string> = {
   elements_apart_elements: "{{value}}：元素相差{{error, apart}}",
   elements_count: "{{value}}：{{size}} 个元素中有 {{count}} 个不同",
   statistics_agree: "{{value}}：统计量一致，只有元素不同",
+  extremes_agree: "{{value}}：元素不同；统计量只有最大值和最小值，二者一致",
   incomparable: "{{value}}：两个框架在此记录的梯度含义不同，不作比较",
   two_frameworks: "{{problem}} 与 {{benchmark}} 比较：框架的每个层作为整体比较，不比较其内部调用；优化器不参与比较",
   rules_unfit: "没有匹配到任何调用的规则（{{count}} 条）：{{names}}",

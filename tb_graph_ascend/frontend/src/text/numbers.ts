@@ -39,6 +39,11 @@ export function relativeError(problem: number, benchmark: number): Measure {
   return Number.isFinite(value) ? value : "inf";
 }
 
+/** Octaves apart: three significant digits everywhere, so that one fact is one number. */
+export function octavesText(octaves: number | null): string {
+  return octaves === null ? "–" : octaves === 0 ? "0" : octaves.toPrecision(3);
+}
+
 /** Score with two digits, as boxes print it. */
 export function scoreText(score: number | null): string {
   return score === null ? "–" : score.toFixed(2);

@@ -7,6 +7,7 @@ import {
   type HeatColours,
   bytesOf,
   columnOf,
+  factorOf,
   paletteOf,
   pixelsOf,
   valueOf,
@@ -56,7 +57,12 @@ describe("a byte", () => {
   it("says at the ends of the scale that it may be more", () => {
     const words = [1, 2, 253, 254].map((byte) => wordOf(valueOf(byte, false) ?? NaN, false));
     expect(words).toEqual(["usualOrLess", "usual", "usual", "usualOrMore"]);
-    expect([1, 253, 254].map((byte) => wordOf(valueOf(byte, true) ?? NaN, true))).toEqual(["apart", "apart", "apartOrMore"]);
+    expect([1, 253, 254].map((byte) => wordOf(valueOf(byte, true) ?? NaN, true))).toEqual(["apartAbout", "apartAbout", "apartOrMore"]);
+  });
+
+  it("says no more digits than it tells apart from the next byte", () => {
+    expect([1, 128, 254].map((byte) => factorOf(valueOf(byte, false) ?? NaN))).toEqual(["0.063", "1", "16"]);
+    expect([150, 254].map((byte) => factorOf(valueOf(byte, true) ?? NaN))).toEqual(["0.0024", "4"]);
   });
 
   it("travels as base64", () => {

@@ -65,11 +65,20 @@ function optionsOf({ series, log, integers, range }: Look): Omit<uPlot.Options, 
     legend: { show: false },
     cursor: { drag: { x: false, y: false } },
     // The ends are those of the bins: rounded up to decades, all bars might be one thin line.
-    scales: { x: { time: false, ...(log ? { ...LOGARITHMIC, range: ends } : {}) }, y: range ? { range } : {} },
+    scales: { x: { time: false, ...(log ? { ...LOGARITHMIC, range: ends } : {}) }, y: heightsOf(series, range) },
     axes: [axisOfX(axis, log === true, integers === true), { ...axis, size: 50 }],
     series: [{}, ...series.map(styleOf)],
   };
 }
+
+/** The heights of bars begin at 0, for they are compared by their length. */
+function heightsOf(series: Look["series"], range: Look["range"]): uPlot.Scale {
+  if (range) return { range };
+  return series.some(({ stepped }) => stepped) ? { range: (_, __, high) => [0, high > 0 ? high * ABOVE : 1] } : {};
+}
+
+/** How much room bars have above the highest. */
+const ABOVE = 1.06;
 
 function axisOfX(axis: uPlot.Axis, log: boolean, integers: boolean): uPlot.Axis {
   const placed = { ...axis, size: 26 };

@@ -12,6 +12,7 @@ import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
 import { NodeTableRow } from "./NodeTableRow";
 import { NothingFits } from "./NothingFits";
+import { NonfiniteLines } from "./NonfiniteLine";
 import { NodeTableTools } from "./NodeTableTools";
 
 const ROW = 30;
@@ -20,6 +21,7 @@ export function NodeTable() {
   const { t } = useTranslation();
   const table = useNodeTable(true);
   const { answer, rows, total, searched, pairs, unknown } = table;
+  const ofOverflow = useApp(({ query }) => /(?:^|\s)overflow(?::\w+)?(?:\s|$)/.test(query));
   return (
     <>
       <NodeTableTools files={!answer.isError && total > 0} />
@@ -31,6 +33,7 @@ export function NodeTable() {
           {searched < pairs && <strong> {t("lists.partly", { searched, pairs })}</strong>}
         </p>
       )}
+      {ofOverflow && <NonfiniteLines side="problem" />}
       {!answer.isError && rows.length > 0 && <Rows table={table} />}
       {answer.isSuccess && rows.length === 0 && <NothingFits words={unknown} />}
     </>

@@ -10,6 +10,7 @@ import { useDatabase, useNothingHere } from "../../hooks/useDatabase";
 import { LevelKeys } from "../diff/LegendKeys";
 import { Command } from "../parts/Command";
 import { NodeRows } from "./NodeRows";
+import { NonfiniteLines } from "./NonfiniteLine";
 import { SideFilter } from "./SideFilter";
 
 export function OverflowList() {
@@ -32,8 +33,10 @@ export function OverflowList() {
     <>
       <div className="levels">
         <LevelKeys />
+        <p className="muted">{t("legend.exempt")}</p>
       </div>
       {data.comparison && <SideFilter side={side} change={setSide} />}
+      <NonfiniteLines side={side} />
       <NodeRows
         query={{ show: "overflow", side, sort: "overflow" }}
         empty={t("lists.overflowNone")}

@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 import { trendCellQuery } from "../../api/trends";
 import { openDatabase } from "../../state/actions";
 import { NOWHERE, useTrends } from "../../state/trends";
-import { shortNumber } from "../../text/numbers";
+import { octavesText, shortNumber } from "../../text/numbers";
 import { CopyButton } from "../parts/CopyButton";
 import { useSeriesName } from "./seriesname";
 
@@ -36,7 +36,7 @@ export function CellPanel({ run, kind, name, step }: Props) {
             <li key={rank} className={minority ? "minority" : ""} title={minority ? t("trends.rankDiffers", { rank }) : undefined}>
               <b>{t("findings.rank", { rank })}</b> {numberOf(value)}
               {other !== null && ` / ${numberOf(beside)}`}
-              {octaves !== null && ` · ${t("trends.apart", { factor: octaves })}`}
+              {octaves !== null && ` · ${t("trends.apart", { factor: octavesText(octaves) })}`}
             </li>
           ))}
         </ul>

@@ -1,48 +1,88 @@
-/* The drawn series as a table: steps down, series across. */
+/* The drawn series as a table: steps down, series across; of two runs each, and how far apart. */
 
-import { useQueries } from "@tanstack/react-query";
+import { Fragment } from "react";
 import { useTranslation } from "react-i18next";
 
-import { trendLineQuery } from "../../api/trends";
-import { partsOf, useTrends } from "../../state/trends";
-import { shortNumber } from "../../text/numbers";
+import type { TrendLine } from "../../api/trends";
+import { octavesApart } from "../../graph/octaves";
+import { useChosenLines } from "../../hooks/useChosenLines";
+import { useRunNames } from "../../hooks/useRunNames";
+import { seriesOf, useTrends } from "../../state/trends";
+import { octavesText, shortNumber } from "../../text/numbers";
 import { useSeriesName } from "./seriesname";
+
+/** The values of a series by step, of both runs. */
+interface Column {
+  series: string;
+  title: string;
+  own: ReadonlyMap<number, number | null>;
+  theirs: ReadonlyMap<number, number | null>;
+}
 
 export function LineTable({ run }: { run: string }) {
   const { t } = useTranslation();
-  const named = useSeriesName();
-  const { chosen, statistic, first, last, step } = useTrends();
-  const lines = useQueries({
-    queries: chosen.map(partsOf).map(({ kind, name }) => trendLineQuery(run, kind, name, statistic, { first, last })),
-    combine: (answers) => answers.flatMap(({ data }) => data ?? []),
+  const titled = useSeriesName();
+  const named = useRunNames();
+  const { step, other } = useTrends();
+  const { own, theirs } = useChosenLines(run);
+  const columns = own.map(({ kind, name, ...line }): Column => {
+    const beside = theirs.find((one) => one.kind === kind && one.name === name);
+    return { series: seriesOf(kind, name), title: titled([kind, name]), own: byStep(line), theirs: byStep(beside) };
   });
-  const steps = [...new Set(lines.flatMap((line) => line.steps))].sort((a, b) => a - b);
-  const values = lines.map((line) => new Map(line.steps.map((at, index) => [at, line.high[index]])));
+  const steps = [...new Set([...own, ...theirs].flatMap((line) => line.steps))].sort((a, b) => a - b);
   return (
     <div className="trend-table">
       <table aria-label={t("trends.lines")}>
         <thead>
           <tr>
-            <th scope="col">#</th>
-            {lines.map(({ kind, name }) => (
-              <th key={`${kind}/${name}`} scope="col">
-                {named([kind, name])}
+            <th scope="col" rowSpan={other === null ? 1 : 2}>
+              #
+            </th>
+            {columns.map(({ series, title }) => (
+              <th key={series} scope={other === null ? "col" : "colgroup"} colSpan={other === null ? 1 : 3}>
+                {title}
               </th>
             ))}
           </tr>
+          {other !== null && (
+            <tr>
+              {columns.map(({ series }) => (
+                <Fragment key={series}>
+                  <th scope="col">{named(run)}</th>
+                  <th scope="col">{named(other)}</th>
+                  <th scope="col">{t("trends.octaves")}</th>
+                </Fragment>
+              ))}
+            </tr>
+          )}
         </thead>
         <tbody>
           {steps.map((at) => (
             <tr key={at} aria-current={at === step || undefined}>
               <th scope="row">{at}</th>
-              {values.map((line, index) => {
-                const value = line.get(at);
-                return <td key={index}>{typeof value === "number" ? shortNumber(value) : "–"}</td>;
-              })}
+              {columns.map((column) => (
+                <Cells key={column.series} one={column.own.get(at)} other={other === null ? null : { value: column.theirs.get(at) }} />
+              ))}
             </tr>
           ))}
         </tbody>
       </table>
     </div>
   );
+}
+
+/** A value; where there is a second run, its value and how far they are apart. */
+function Cells({ one, other }: { one: number | null | undefined; other: { value: number | null | undefined } | null }) {
+  if (other === null) return <td>{shortNumber(one)}</td>;
+  return (
+    <>
+      <td>{shortNumber(one)}</td>
+      <td>{shortNumber(other.value)}</td>
+      <td>{octavesText(octavesApart(one, other.value))}</td>
+    </>
+  );
+}
+
+function byStep(line: Pick<TrendLine, "steps" | "high"> | undefined): ReadonlyMap<number, number | null> {
+  return new Map(line?.steps.map((at, index) => [at, line.high[index] ?? null]));
 }

@@ -44,7 +44,7 @@ export function Multiples(props: Props) {
   const { data } = useQuery(trendTilesQuery(run, { ...rows, ...(table ? { offset: 0, limit: LISTED } : asked) }));
   if (!data) return <p className="splash">{t("loading")}</p>;
   if (data.total === 0) return <p className="muted pad">{t("trends.empty")}</p>;
-  if (table) return <MultiplesTable tiles={data.tiles} steps={data.steps} more={data.total - data.tiles.length} />;
+  if (table) return <MultiplesTable run={run} tiles={data.tiles} steps={data.steps} more={data.total - data.tiles.length} />;
   return <Grid {...props} data={data} look={look} />;
 }
 

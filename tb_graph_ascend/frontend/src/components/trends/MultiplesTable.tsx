@@ -1,48 +1,71 @@
-/* The small multiples as a table: a row a series, the least and the largest of its steps. */
+/* The small multiples as a table: a row a series, the least and the largest of its steps; of two runs
+ * each, and how far they are apart at most. */
 
 import { useTranslation } from "react-i18next";
 
 import type { TrendTile } from "../../api/trends";
 import { columnOf } from "../../graph/heatpaint";
-import { rangeOf } from "../../graph/smalllines";
+import { mostApart, octavesApart } from "../../graph/octaves";
+import { type Values, rangeOf } from "../../graph/smalllines";
+import { useRunNames } from "../../hooks/useRunNames";
 import { useTrends } from "../../state/trends";
-import { shortNumber } from "../../text/numbers";
+import { octavesText, shortNumber } from "../../text/numbers";
 
 interface Props {
+  run: string;
   tiles: readonly TrendTile[];
   steps: readonly number[];
   /** How many further rows there are. */
   more: number;
 }
 
-export function MultiplesTable({ tiles, steps, more }: Props) {
+export function MultiplesTable({ run, tiles, steps, more }: Props) {
   const { t } = useTranslation();
-  const step = useTrends((state) => state.step);
+  const named = useRunNames();
+  const { step, other } = useTrends();
+  const at = step === null ? null : columnOf(steps, step);
+  const titles = [t("trends.first"), t("trends.least"), t("trends.largest"), t("trends.last")];
+  if (step !== null) titles.push(t("trends.atStep", { step }));
+  const runs = other === null ? [] : [run, other];
   const shown = tiles.filter(({ row }) => row.target !== null);
+  const apart = [t("trends.mostApart"), ...(step === null ? [] : [t("trends.atStep", { step })])];
   return (
     <div className="trend-multiples trend-table">
       <table aria-label={t("trends.multiples")}>
         <thead>
+          {runs.length > 0 && (
+            <tr>
+              <th />
+              {runs.map((one) => (
+                <th key={one} scope="colgroup" colSpan={titles.length}>
+                  {named(one)}
+                </th>
+              ))}
+              <th scope="colgroup" colSpan={apart.length}>
+                {t("trends.octaves")}
+              </th>
+            </tr>
+          )}
           <tr>
             <th scope="col">{t("trends.kind")}</th>
-            <th scope="col">{t("trends.first")}</th>
-            <th scope="col">{t("trends.least")}</th>
-            <th scope="col">{t("trends.largest")}</th>
-            <th scope="col">{t("trends.last")}</th>
-            {step !== null && <th scope="col">{t("trends.atStep", { step })}</th>}
+            {[...titles, ...(other === null ? [] : [...titles, ...apart])].map((title, index) => (
+              <th key={index} scope="col">
+                {title}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
-          {shown.map(({ row, values }) => {
-            const range = rangeOf([values]);
-            const known = values.filter((value) => value !== null);
+          {shown.map(({ row, values, other: theirs }) => {
+            const numbers = [...summed(values, at), ...(other === null ? [] : summed(theirs, at))];
             return (
               <tr key={row.name}>
                 <th scope="row">{row.name}</th>
-                {[known[0], range?.low, range?.high, known.at(-1)].map((value, index) => (
+                {numbers.map((value, index) => (
                   <td key={index}>{shortNumber(value)}</td>
                 ))}
-                {step !== null && <td>{shortNumber(values[columnOf(steps, step)])}</td>}
+                {other !== null && <td>{octavesText(mostApart(values, theirs))}</td>}
+                {other !== null && at !== null && <td>{octavesText(octavesApart(values[at], theirs[at]))}</td>}
               </tr>
             );
           })}
@@ -51,4 +74,11 @@ export function MultiplesTable({ tiles, steps, more }: Props) {
       {more > 0 && <p className="muted pad">{t("trends.moreRows", { count: more })}</p>}
     </div>
   );
+}
+
+/** The first, least, largest and last number of a line, and the one in a column where one is asked for. */
+function summed(values: Values, at: number | null): (number | null | undefined)[] {
+  const range = rangeOf([values]);
+  const known = values.filter((value) => value !== null);
+  return [known[0], range?.low, range?.high, known.at(-1), ...(at === null ? [] : [values[at]])];
 }

@@ -96,13 +96,18 @@ function optionsOf(
     cursor: { drag: { x: false, y: false }, sync: { key: "trends" } },
     scales: { x: { time: false }, y: log && positive ? { ...LOGARITHMIC } : {} },
     axes: [{ ...axis, size: 24 }, { ...axis, size: 54 }],
-    series: [{}, ...all.flatMap((_, index) => stylesOf(index % Math.max(1, lines.length), index >= lines.length))],
-    bands: all.map((_, index) => ({
+    series: [{}, ...all.flatMap((line, index) => stylesOf(placeOf(lines, line), index >= lines.length))],
+    bands: all.map((line, index) => ({
       series: [1 + 2 * index, 2 + 2 * index],
-      fill: `color-mix(in srgb, ${colourOf(index % Math.max(1, lines.length))} 22%, transparent)`,
+      fill: `color-mix(in srgb, ${colourOf(placeOf(lines, line))} 22%, transparent)`,
     })),
     hooks: { draw: [(plot) => drawMarks(plot, shown())] },
   };
+}
+
+/** The place of a series among the lines of the first run, whose colour both runs have. */
+function placeOf(lines: readonly TrendLine[], { kind, name }: TrendLine): number {
+  return Math.max(0, lines.findIndex((line) => line.kind === kind && line.name === name));
 }
 
 function stylesOf(index: number, dashed: boolean): uPlot.Series[] {

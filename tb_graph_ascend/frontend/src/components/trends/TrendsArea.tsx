@@ -1,10 +1,11 @@
 /* The trends of a training: scalars on top, the heat map, and beside it alerts, the cell and lines. */
 
-import { useQueries, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Suspense, lazy, useCallback, useEffect, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 
-import { type TrendLine, trendAlertsQuery, trendLineQuery, trendScalarsQuery, trendSummaryQuery } from "../../api/trends";
+import { type TrendLine, trendAlertsQuery, trendScalarsQuery, trendSummaryQuery } from "../../api/trends";
+import { useChosenLines } from "../../hooks/useChosenLines";
 import { partsOf, useTrends } from "../../state/trends";
 import { FailureNotice } from "../parts/FailureNotice";
 import { AlertList } from "./AlertList";
@@ -13,6 +14,7 @@ import { HeatCanvas } from "./HeatCanvas";
 import { LineTable } from "./LineTable";
 import { Multiples } from "./Multiples";
 import { Parting } from "./Parting";
+import { RunKey } from "./RunKey";
 import { TrendTools } from "./TrendTools";
 import { colourName } from "./linecolours";
 
@@ -44,6 +46,7 @@ export function TrendsArea({ run }: { run: string }) {
     <main className="trends">
       {summary.data ? <TrendTools summary={summary.data} kind={shown} /> : <div className="trend-tools" />}
       {other !== null && <Parting run={run} other={other} />}
+      {other !== null && <RunKey run={run} other={other} />}
       <Scalars run={run} marks={marks} choose={choose} />
       <div className="trend-columns">
         {shown !== null && <Rows run={run} kind={shown} open={open ?? NONE} marks={marks} />}
@@ -109,20 +112,12 @@ function linesOf(lines: readonly TrendLine[] | undefined, kind: string): TrendLi
 
 function Lines({ run, marks, choose }: PlotsProps) {
   const { t } = useTranslation();
-  const { step, other, chosen, statistic, first, last } = useTrends();
-  const window = { first, last };
-  const asked = chosen.map(partsOf);
-  const own = useQueries({
-    queries: asked.map(({ kind, name }) => trendLineQuery(run, kind, name, statistic, window)),
-    combine: (answers) => answers.flatMap(({ data }) => data ?? []),
-  });
-  const theirs = useQueries({
-    queries: other === null ? [] : asked.map(({ kind, name }) => trendLineQuery(other, kind, name, statistic, window)),
-    combine: (answers) => answers.flatMap(({ data }) => data ?? []),
-  });
+  const { step, other } = useTrends();
+  const { own, theirs } = useChosenLines(run);
   if (own.length === 0) return null;
   return (
     <>
+      {other !== null && <RunKey run={run} other={other} />}
       <Suspense fallback={null}>
         <TrendPlot label={t("trends.lines")} lines={own} others={theirs} log {...{ marks, step, choose }} />
       </Suspense>
