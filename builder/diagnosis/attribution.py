@@ -292,7 +292,10 @@ class _Attribution:
         worst = max(
             (self.edges.of_module_output(node, r) for r in outputs), key=_times, default=NO_EXCESS
         )
-        if worst.times <= PLAIN or (cause is not None and not worst.told):
+        if cause is not None and not worst.told:
+            return None
+        changed = cause is None and self.changes.inside(node) is not None
+        if worst.times <= (_CHANGED if changed else PLAIN):
             return None
         return self.naming.open_module_output(node, worst)
 

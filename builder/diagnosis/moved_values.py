@@ -14,6 +14,7 @@ import numpy as np
 
 from builder.compare.columns import Columns
 from builder.compare.statistics import Floats, Statistics
+from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.excess import FORMS, Excess, Expected, excess_over
 from builder.diagnosis.structure import is_in
 from builder.match.step_phases import phase_of
@@ -79,8 +80,9 @@ def stand_beside(known: Expected, row: int, parts: Sequence[int]) -> Excess | No
         return moved
     norm, together = _norms(known.comparison.statistics[0], row, parts)
     lost = abs(together - norm)
-    # Of a value that agrees to a few roundings nothing was lost: it is the parts that are others.
-    agrees = known.distance[row] <= FORMS * known.noise[row]
+    # What agrees to a few roundings, or is nearer to the benchmark's than to its parts, was not
+    # made of these: a value that loses elements is further apart by them than its norm is.
+    agrees = known.distance[row] <= max(FORMS * known.noise[row], lost / ESTIMATED)
     if agrees or not isfinite(lost) or lost <= moved.times * NEAR * norm:
         return moved
     return excess_over(lost, NEAR * norm, row, came=came, told=True)

@@ -56,6 +56,7 @@ class Trace:
         self._parents: dict[str, str | None] = {}
         self._new_parents: list[tuple[str, str | None]] = []
         self._entries: list[Entry] = []
+        self._passed_by: list[tuple[str, int]] = []
         self._groups: dict[int, list[str]] = {}
         self._waiting: list[Waiting] = []
 
@@ -99,6 +100,13 @@ class Trace:
         if inside is None:
             return self.stacks.capture(frame, None, -1)
         return self.stacks.capture(frame, inside.base_frame, inside.base_stack)
+
+    def pass_by(self, name: str, frame: FrameType | None, inside: ModuleCall | None) -> None:
+        """Note where a call was made that has a place among the others and gets no entry."""
+        if self.nested and self.selection.takes_all and not self.selection.only_abnormal:
+            stack = self.capture_stack(frame, inside)
+            with self.lock:
+                self._passed_by.append((name, stack))
 
     def capture_caller(self) -> int:
         """The number of the stack that begins where the user's code called this package."""
@@ -172,7 +180,7 @@ class Trace:
             return
         began = time.perf_counter()
         entries, parents = self._take(last)
-        groups = self._group_stacks(entries)
+        groups = self._group_stacks([(entry.name, entry.stack) for entry in entries])
         # A structure dump has names and stacks only.
         texts = [self._text(entry) for entry in entries] if self.selection.values else []
         self._output.append(texts, parents, groups)
@@ -215,11 +223,13 @@ class Trace:
         """How many entries have not been taken yet."""
         return len(self._entries)
 
-    def _group_stacks(self, entries: list[Entry]) -> list[StackGroup]:
+    def _group_stacks(self, entries: list[tuple[str, int]]) -> list[StackGroup]:
         fresh: dict[int, list[str]] = {}
-        for entry in entries:
-            if entry.stack >= 0:
-                fresh.setdefault(self.stacks.text_number(entry.stack), []).append(entry.name)
+        with self.lock:
+            passed_by, self._passed_by = self._passed_by, []
+        for name, stack in (*entries, *passed_by):
+            if stack >= 0:
+                fresh.setdefault(self.stacks.text_number(stack), []).append(name)
         for stack, names in fresh.items():
             self._groups.setdefault(stack, []).extend(names)
         return [(names, self.stacks.json(stack)) for stack, names in fresh.items()]

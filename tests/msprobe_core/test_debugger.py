@@ -362,3 +362,17 @@ def test_risk_level_all_sees_custom_autograd_and_operators(
     for wanted in ("Torch.autograd.Double.0.forward", "Aten.sin.0.forward"):
         assert wanted in names
     assert "Torch.autograd.Double.0.backward" in names
+
+
+def test_calls_without_values_say_where_they_were_made(
+    debugger: Make, dumps: Read, tmp_path: Path
+) -> None:
+    recording = debugger(config_path=configured(tmp_path, level="mix"))
+    recording.start(model=torch.nn.Linear(2, 2))
+    torch.cat([torch.ones(2), torch.ones(2)])
+    recording.stop()
+    recording.step()
+    (dump,) = dumps()
+    assert "Torch.cat.0.forward" not in dump.data
+    (frame, *_) = dump.stack_of("Torch.cat.0.forward")
+    assert "torch.cat([torch.ones(2), torch.ones(2)])" in frame

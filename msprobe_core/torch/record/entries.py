@@ -43,6 +43,7 @@ def begin_call(
     if not selection.forward:
         return None
     if not api.has_values and not selection.names(name):
+        trace.pass_by(name, caller, parent)
         return None
     if not selection.wants(name, parent is not None and parent.picked_forward):
         return None

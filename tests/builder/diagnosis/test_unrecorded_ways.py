@@ -177,3 +177,33 @@ def test_nan_behind_another_mask_is_no_second_finding(tmp_path: Path) -> None:
 
     named = names(recorded_programs.found(tmp_path, _Masked, mask=whole_row))
     assert named == ["Torch.masked_fill.0.forward"]
+
+
+class Branch(nn.Module):
+    """A small second branch, whose gradient may be cut off behind calls that then do not run."""
+
+    def __init__(self, cut: Change) -> None:
+        super().__init__()
+        self.one, self.two = nn.Linear(16, 16), nn.Linear(16, 16)
+        self.cut = cut
+
+    def forward(self, x: Tensor) -> Tensor:
+        small = self.cut(torch.cos(self.two(x)))
+        return torch.add(torch.sin(self.one(x)), small, alpha=4e-6)
+
+
+class Branching(nn.Module):
+    """Reads the branches in a module of their own."""
+
+    def __init__(self, cut: Change = same) -> None:
+        super().__init__()
+        self.first, self.branch = nn.Linear(16, 16), Branch(cut)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.tanh(self.branch(torch.sin(self.first(x))))
+
+
+def test_a_gradient_that_is_cut_off_is_named_by_the_calls_that_do_not_run(tmp_path: Path) -> None:
+    """That changes what the module hands on by two roundings, which alone are no finding."""
+    cut = recorded_programs.found(tmp_path, Branching, cut=Tensor.detach)
+    assert names(cut) == ["Module.branch.two.Linear.backward.0"]
