@@ -932,7 +932,7 @@ export interface components {
             score: number | null;
             input_score: number | null;
             /** @enum {unknown} */
-            link: "cause" | "forward" | "input" | "inside" | "partner" | "start";
+            link: "before" | "cause" | "forward" | "input" | "inside" | "partner" | "start";
             /** @default null */
             value: string | null;
             /** @default null */
@@ -941,6 +941,8 @@ export interface components {
             exact: boolean;
             /** @default true */
             matched: boolean;
+            /** @default null */
+            step: number | null;
             /** @default null */
             module: string | null;
         };
@@ -1103,8 +1105,8 @@ export interface components {
          * StandingAnswer
          * @description Where it begins; `changed_pairs` manual pairs came or went since the build that said so.
          *
-         *         With manual pairs laid over it the file's causes are left out, and `since` says where it begins
-         *         by what was measured with them.
+         *         With manual pairs laid over it the file's causes may not hold any more; `since` says where it
+         *         begins then.
          */
         StandingAnswer: {
             causes: components["schemas"]["Cause"][];
@@ -1123,7 +1125,8 @@ export interface components {
          *
          *         `finding` is the best of those that name it, `places` the first of all `place_count`. `module`
          *         is None at the top level, `stack` is of the problem run, else of the benchmark; `stack_there` is
-         *         of the benchmark where both have one.
+         *         of the benchmark where both have one. `touched`: manual pairs that the diagnosis did not know
+         *         changed its call, what is in it, or a call that its reasons name.
          */
         Cause: {
             finding: components["schemas"]["Finding"];
@@ -1137,6 +1140,7 @@ export interface components {
             step_count: number;
             place_count: number;
             places: components["schemas"]["CausePlace"][];
+            touched: boolean;
         };
         /**
          * CausePlace
@@ -1177,7 +1181,11 @@ export interface components {
         };
         /**
          * Since
-         * @description Where it begins by the measures alone, since pairs were made by hand; no node: nowhere.
+         * @description Where it begins since pairs were made by hand; no node: nowhere that was measured.
+         *
+         *         It is a cause that stands, else the first call that differs by the measures alone.
+         *
+         *         Its stacks are as those of a cause.
          */
         Since: {
             step: number;
@@ -1185,6 +1193,8 @@ export interface components {
             node: components["schemas"]["Node"] | null;
             module: string | null;
             call: number | null;
+            stack: string[] | null;
+            stack_there: string[] | null;
         };
         /**
          * TrendAlerts
