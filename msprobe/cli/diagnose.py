@@ -210,7 +210,8 @@ def _suspect(place: int, suspect: Suspect) -> list[str]:
         lines.append(f"   inside {suspect.inside}")
     lines += [f"   {reason}" for reason in suspect.reasons]
     if suspect.places:
-        lines.append(f"   in {len(suspect.places)} more places: {_places(suspect)}")
+        count = len(suspect.places)
+        lines.append(f"   in {count} more place{'s' * (count != 1)}: {_places(suspect)}")
     if suspect.propagated_to:
         lines.append(f"   explains {suspect.propagated_to} nodes further on")
     place_and_own = place_lines((suspect.stack or "").splitlines())

@@ -25,6 +25,7 @@ export const diff = {
     higher: "Higher rows (+)",
     lower: "Lower rows (−)",
     gap: "not in this run",
+    last: "last: {{output}}",
     calls_one: "{{count}} call",
     calls_other: "{{count}} calls",
     word: {

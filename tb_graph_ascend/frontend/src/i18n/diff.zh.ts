@@ -25,6 +25,7 @@ export const diff = {
     higher: "增大行高 (+)",
     lower: "减小行高 (−)",
     gap: "此次运行没有",
+    last: "末个：{{output}}",
     calls_one: "{{count}} 个调用",
     calls_other: "{{count}} 个调用",
     word: {
