@@ -19,6 +19,7 @@ from tb_graph_ascend.view.module_path import call_number, modules_of
 
 MOST_CAUSES = 200
 MOST_PLACES = 100
+MOST_NODES = 10_000
 
 
 class CausePlace(msgspec.Struct, frozen=True):
@@ -37,7 +38,8 @@ class CausePlace(msgspec.Struct, frozen=True):
 class Cause(msgspec.Struct, frozen=True):
     """What begins to differ.
 
-    `finding` is the best of those that name it, `places` the first of all `place_count`. `module`
+    `finding` is the best of those that name it, `places` are some of all `place_count`, as many of
+    each step and rank, and `nodes` the nodes of all as far as they are sent. `module`
     is None at the top level, `stack` is of the problem run, else of the benchmark; `stack_there` is
     of the benchmark where both have one. `touched`: manual pairs that the diagnosis did not know
     changed its call, what is in it, or a call that its reasons name.
@@ -53,6 +55,7 @@ class Cause(msgspec.Struct, frozen=True):
     last_step: int
     step_count: Count
     place_count: Count
+    nodes: list[int]
     places: list[CausePlace]
     touched: bool
 
@@ -166,13 +169,29 @@ class _Group:
     def places(self) -> list[FindingPlace]:
         return [place for finding in self.findings for place in _places(finding)]
 
+    @property
+    def shown(self) -> list[FindingPlace]:
+        """The places that are sent."""
+        return fair_places(self.places, MOST_PLACES)
+
+
+def fair_places(places: Sequence[FindingPlace], most: int) -> list[FindingPlace]:
+    """Some places in their order: the first of every step and rank before the second of any."""
+    seen: dict[tuple[int, int], int] = {}
+    turns = []
+    for place in places:
+        turn = seen[place.step, place.rank] = seen.get((place.step, place.rank), 0) + 1
+        turns.append(turn)
+    fair = sorted(range(len(places)), key=turns.__getitem__)[:most]
+    return [places[at] for at in sorted(fair)]
+
 
 def _modules_of_places(database: Results, groups: Sequence[_Group]) -> dict[int, str]:
     """The modules of the places that are shown; a name stands in one module on each rank.
 
     So each step costs no more than the first.
     """
-    shown = [place for group in groups for place in group.places[:MOST_PLACES]]
+    shown = [place for group in groups for place in group.shown]
     by_name = {(place.rank, place.name): place.node for place in reversed(shown)}
     nodes = database.nodes_by_id(sorted(by_name.values()))
     modules = modules_of(database, nodes)
@@ -194,9 +213,10 @@ def _cause(database: Results, group: _Group, modules: dict[int, str], changed: S
         last_step=max(place.step for place in places),
         step_count=len({place.step for place in places}),
         place_count=len(places),
+        nodes=[place.node for place in places[:MOST_NODES]],
         places=[
             CausePlace(place.step, place.rank, place.node, place.name, modules.get(place.node))
-            for place in places[:MOST_PLACES]
+            for place in group.shown
         ],
         touched=any(is_touched(finding, changed) for finding in group.findings),
     )

@@ -1123,7 +1123,8 @@ export interface components {
          * Cause
          * @description What begins to differ.
          *
-         *         `finding` is the best of those that name it, `places` the first of all `place_count`. `module`
+         *         `finding` is the best of those that name it, `places` are some of all `place_count`, as many of
+         *         each step and rank, and `nodes` the nodes of all as far as they are sent. `module`
          *         is None at the top level, `stack` is of the problem run, else of the benchmark; `stack_there` is
          *         of the benchmark where both have one. `touched`: manual pairs that the diagnosis did not know
          *         changed its call, what is in it, or a call that its reasons name.
@@ -1139,6 +1140,7 @@ export interface components {
             last_step: number;
             step_count: number;
             place_count: number;
+            nodes: number[];
             places: components["schemas"]["CausePlace"][];
             touched: boolean;
         };

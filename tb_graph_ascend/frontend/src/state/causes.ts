@@ -85,14 +85,19 @@ export function ranksText(t: TFunction, { ranks, first_step: step }: Cause): str
   return t("findings.ranks", { count: ranks.length, ranks: listed, step });
 }
 
+/** Whether a node is a place of a cause. */
+export function isPlaceOf({ nodes }: Cause, node: number | null): boolean {
+  return node !== null && nodes.includes(node);
+}
+
 /** How many of the divergent nodes of the step and rank on screen go back to any of its places there, and
  * their nodes; null where it is not on them, or nothing diverges. */
 export function ledBackTo(
   t: TFunction,
-  { places }: Cause,
+  { nodes }: Cause,
   shares: DivergentShares | undefined,
 ): { nodes: number[]; text: string } | null {
-  const named = new Set(places.map(({ node }) => node));
+  const named = new Set(nodes);
   const own = shares?.causes.filter(({ node }) => named.has(node)) ?? [];
   if (!shares || own.length === 0 || shares.divergent === 0) return null;
   const count = own.reduce((sum, share) => sum + share.count, 0);

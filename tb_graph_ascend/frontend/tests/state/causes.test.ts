@@ -52,7 +52,7 @@ describe("the benchmark's line", () => {
 
 describe("ledBackTo", () => {
   const { t } = createI18n();
-  const cause = { places: [{ step: 0, rank: 0, node: 7 }, { step: 0, rank: 1, node: 70 }] } as Cause;
+  const cause = { nodes: [7, 70] } as Cause;
   const shares = { divergent: 101, causes: [{ node: 70, count: 50 }], others: 51, came: null };
   it("adds up what goes back to all of its places on screen, and to no other cause", () => {
     const both = { divergent: 101, causes: [{ node: 7, count: 20 }, { node: 8, count: 1 }, { node: 70, count: 50 }], others: 30, came: null };

@@ -11,7 +11,7 @@ import { useShares } from "../../hooks/useShares";
 import { useUnnamedCalls } from "../../hooks/useUnnamedCalls";
 import { openPlace, selectNode } from "../../state/actions";
 import { calledAs } from "../../graph/called";
-import { beginsText, callText, causeScoreText, causeSentence, ledBackTo, ranksText, sideOfName } from "../../state/causes";
+import { beginsText, callText, causeScoreText, causeSentence, isPlaceOf, ledBackTo, ranksText, sideOfName } from "../../state/causes";
 import { standingCause } from "../../state/former";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
@@ -50,7 +50,7 @@ function Causes({ answer }: { answer: Answer }) {
   const [followed, setFollowed] = useState<number | null>(null);
   if (selected !== followed) {
     setFollowed(selected);
-    const at = causes.findIndex(({ places }) => places.some(({ node }) => node === selected));
+    const at = causes.findIndex((one) => isPlaceOf(one, selected));
     if (at >= 0) setNumber(at);
   }
   const cause = causes[Math.min(number, causes.length - 1)];

@@ -9,7 +9,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
 import { openPlace } from "../../state/actions";
-import { callText, causeScoreText, ledBackTo, nonfiniteMaker, placeText, ranksText } from "../../state/causes";
+import { callText, causeScoreText, isPlaceOf, ledBackTo, nonfiniteMaker, placeText, ranksText } from "../../state/causes";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
 import { NonfiniteMaker } from "../answer/NonfiniteMaker";
@@ -30,7 +30,7 @@ interface Props {
 export function CauseCard({ cause, number, first, former }: Props) {
   const { t } = useTranslation();
   const { data } = useDatabase();
-  const current = useApp(({ selected }) => cause.places.some(({ node }) => node === selected));
+  const current = useApp(({ selected }) => isPlaceOf(cause, selected));
   const { finding, module, place_count: places } = cause;
   return (
     <li className={["finding", current && "current", former !== null && "former"].filter(Boolean).join(" ")}>
