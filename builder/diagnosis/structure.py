@@ -17,7 +17,7 @@ from builder.reasons import Reason
 ChangeKind = Literal["extra", "missing", "argument", "precision", "gradient"]
 _CONVERSIONS = frozenset(("to", "float", "double", "half", "bfloat16", "type", "type_as"))
 # Calls of both runs that stand in each other's place have few others between them.
-_BESIDE = 6
+BESIDE = 6
 
 
 @dataclass(slots=True, eq=False)
@@ -235,7 +235,7 @@ class Changes:
             if _is_unmatched(other)
             and other.kind != change.kind
             and other.scope is change.scope
-            and abs(other.order - change.order) < _BESIDE
+            and abs(other.order - change.order) < BESIDE
         ]
 
     def outermost(self, node: TreeNode) -> TreeNode:

@@ -6,6 +6,7 @@ from builder.compare.comparison import Comparison
 from builder.compare.score import THRESHOLD
 from builder.diagnosis.attribution import attribute
 from builder.diagnosis.by_scores import walk_by_scores
+from builder.diagnosis.calls_beside import say_calls_beside
 from builder.diagnosis.nonfinite import say_first_nonfinite
 from builder.diagnosis.walked import Walked
 from builder.flow.feeding import Flow, flow_of
@@ -24,6 +25,7 @@ def walk(
     """
     walked = _walked(comparison, threshold, flows)
     say_first_nonfinite(comparison, walked.findings)
+    say_calls_beside(comparison.matching, walked.findings)
     return walked
 
 

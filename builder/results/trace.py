@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
 from builder.results.records import Node
+from builder.results.shown_values import LARGEST
 from msprobe_core.format import NameSyntaxError, parse_entry
 
-Link: TypeAlias = Literal["start", "partner", "input", "inside", "forward", "cause"]
+Link: TypeAlias = Literal["start", "partner", "input", "inside", "forward", "before", "cause"]
 # How a trace gets from one hop to the next: from a node of the benchmark to its partner, by the
-# value that was read, into a module, from a gradient to the call it belongs to, or, where no value
-# tells, to what the diagnosis names.
+# value that was read, into a module, from a gradient to the call it belongs to, to what wrote the
+# value in the step before, or, where no value tells, to what the diagnosis names.
 
 
 class Hop(msgspec.Struct, frozen=True):
@@ -27,7 +29,8 @@ class Hop(msgspec.Struct, frozen=True):
 
     By the link `input`, `value` is the key under which the node before read what this one put out
     under the key `output`; `exact` says whether the dump itself tells that, and not equal numbers.
-    `matched` is false for a call that one run alone makes: it has no score.
+    `matched` is false for a call that one run alone makes: it has no score. `step` is that of a
+    node in an earlier step than the trace's; null for all others.
     """
 
     node: int
@@ -41,6 +44,7 @@ class Hop(msgspec.Struct, frozen=True):
     output: str | None = None
     exact: bool = False
     matched: bool = True
+    step: int | None = None
 
 
 class Trace(msgspec.Struct, frozen=True):
@@ -109,10 +113,23 @@ _FLOW = (
     "WHERE flow.value = ? AND flow.exact"
 )
 
+_GRAPH_BEFORE = (
+    "SELECT graph.id FROM graph JOIN graph AS here ON here.id = ? WHERE graph.side = here.side "
+    "AND graph.rank = here.rank AND graph.step < here.step ORDER BY graph.step DESC LIMIT 1"
+)
+# What runs after the last gradient of a step is its optimizer.
+_END_OF_BACKWARD = "SELECT MAX(exec_order) FROM node WHERE graph = ? AND direction = 'backward'"
+_VALUE = (
+    "SELECT record.max, record.min, record.mean, record.norm, record.sketch FROM record "
+    "JOIN form ON form.id = record.form "
+    "WHERE record.id BETWEEN ? AND ? AND form.role = ? AND form.path = ?"
+)
 
 # Ways are looked for while a person waits, each turn costs some queries, and of the samples no way
 # to a cause takes more than a few.
 _MOST_TURNS = 40
+# A difference that weights carry from step to step is followed so far back.
+_MOST_STEPS = 8
 
 
 @dataclass(slots=True)
@@ -133,9 +150,22 @@ class _Tracer:
         self._has_flow = tables.fetchone() is not None
 
     def trace(self, start: int) -> Trace:
-        """The best way first; where it ends without a cause, back to the next best, some times."""
+        """The way within a node's step; where it ends without a cause, on in the step before."""
         node = self._node(start)
-        way = [_Step(node, _hop(node, "start"))]
+        hops, finding = self._search(node, _hop(node, "start"))
+        for _ in range(_MOST_STEPS):
+            written = self._written_before(self._node(hops[-1].node)) if finding is None else ()
+            onward = next((one for one in written if self._differs(one[0])), None)
+            if onward is None:
+                break
+            before, finding = self._search(*onward)
+            hops += before
+        hops = [replace(hop, step=None) if hop.step == node.step else hop for hop in hops]
+        return Trace(node.step, node.rank, finding, self._differs(node), hops)
+
+    def _search(self, node: _Node, hop: Hop) -> tuple[list[Hop], int | None]:
+        """The best way first; where it ends without a cause, back to the next best, some times."""
+        way = [_Step(node, hop)]
         seen = {node.id}
         ended: list[Hop] = []
         finding, turns = None, 0
@@ -150,8 +180,7 @@ class _Tracer:
             ended = ended or [step.hop for step in way]
             turns += 1
             way.pop()
-        hops = ended if finding is None else [step.hop for step in way]
-        return Trace(node.step, node.rank, finding, self._differs(node), hops)
+        return ended if finding is None else [step.hop for step in way], finding
 
     def _ways(self, here: _Node, seen: set[int]) -> Iterator[tuple[_Node, Hop]]:
         """Where a difference may have come from, the best way first."""
@@ -170,6 +199,50 @@ class _Tracer:
         if here.source is not None and here.source not in seen:
             source = self._node(here.source)
             yield source, _hop(source, "cause")
+
+    def _written_before(self, here: _Node) -> Iterator[tuple[_Node, Hop]]:
+        """What the optimizer wrote in the step before and differs here: weights, above all."""
+        graph = self._connection.execute(_GRAPH_BEFORE, (here.graph,)).fetchone()
+        partner = self._node(here.partner) if here.partner is not None else None
+        if graph is None or partner is None:
+            return
+        there = self._connection.execute(_GRAPH_BEFORE, (partner.graph,)).fetchone()
+        last = here.first_value + here.value_count - 1
+        for _, role, path, *numbers, sketch in self._connection.execute(
+            _INPUTS, (here.first_value, last, self._threshold)
+        ).fetchall():
+            found = self._writer(graph[0], numbers, sketch)
+            if found is None and there is not None:
+                # NaN looks the same everywhere: the benchmark's value tells who wrote it there.
+                found = self._partner_of_writer(there[0], partner, role, path)
+            if found is not None:
+                writer, output = found
+                yield writer, _hop(writer, "before", _key(role, path), output)
+
+    def _writer(
+        self, graph: int, numbers: Sequence[object], sketch: object
+    ) -> tuple[_Node, str] | None:
+        """The last call of a step's optimizer that put out these numbers."""
+        if not all(isinstance(number, float) and isfinite(number) for number in numbers):
+            return None
+        made = self._connection.execute(_MAKERS, (graph, *numbers, LARGEST, sketch)).fetchone()
+        end = self._connection.execute(_END_OF_BACKWARD, (graph,)).fetchone()[0]
+        if made is None or end is None:
+            return None
+        writer = self._node(made[0])
+        return (writer, _key(*made[1:])) if writer.order > end else None
+
+    def _partner_of_writer(
+        self, graph: int, partner: _Node, role: str, path: str
+    ) -> tuple[_Node, str] | None:
+        """The partner of the call that wrote the partner's value of a key."""
+        last = partner.first_value + partner.value_count - 1
+        wanted = (partner.first_value, last, role, path)
+        value = self._connection.execute(_VALUE, wanted).fetchone()
+        found = self._writer(graph, value[:-1], value[-1]) if value is not None else None
+        if found is None or found[0].partner is None:
+            return None
+        return self._node(found[0].partner), found[1]
 
     def _partner(self, here: _Node) -> _Node | None:
         """The problem's node that a node of the benchmark was compared with; errors stand there."""
@@ -246,7 +319,7 @@ def _hop(
     exact: bool = False,
 ) -> Hop:
     own = (node.id, node.name, node.side, node.order, node.score, node.input_score)
-    return Hop(*own, link, value, output, exact, node.partner is not None)
+    return Hop(*own, link, value, output, exact, node.partner is not None, node.step)
 
 
 def _key(role: str, path: str) -> str:

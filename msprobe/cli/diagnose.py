@@ -25,6 +25,7 @@ _LINKS = {
     "input": "its {value} was made by",
     "inside": "contains",
     "forward": "is the gradient of",
+    "before": "its {value} was written in step {step} by",
     "cause": "is explained by",
 }
 _PLACES = 3  # repeats of a finding that are listed as text; JSON has all
@@ -100,7 +101,7 @@ def _reasons(database: Path, finding: int | None) -> list[str]:
 def _way(trace: Trace, reasons: list[str]) -> list[str]:
     lines = [f"step {trace.step}, rank {trace.rank}"]
     for hop in trace.hops:
-        told = _LINKS[hop.link].format(value=hop.value)
+        told = _LINKS[hop.link].format(value=hop.value, step=hop.step)
         lines.append(f"{told:<28} {hop.name} ({_compared(hop)})")
     if any(hop.link == "input" and not hop.exact for hop in trace.hops):
         lines.append("note: who made an input is told by equal numbers where the dump does not say")
@@ -209,7 +210,8 @@ def _suspect(place: int, suspect: Suspect) -> list[str]:
         lines.append(f"   inside {suspect.inside}")
     lines += [f"   {reason}" for reason in suspect.reasons]
     if suspect.places:
-        lines.append(f"   in {len(suspect.places)} more places: {_places(suspect)}")
+        count = len(suspect.places)
+        lines.append(f"   in {count} more place{'s' * (count != 1)}: {_places(suspect)}")
     if suspect.propagated_to:
         lines.append(f"   explains {suspect.propagated_to} nodes further on")
     place_and_own = place_lines((suspect.stack or "").splitlines())

@@ -113,7 +113,7 @@ def resource(place: Workplace) -> Resource:
         """The answer as one picture of 1920 × 1080, to be shown to others."""
         opened = place.open(db)
         said = place.library.answer(opened)
-        picture = slide(opened.database, said, query.lang, query.reason or None)
+        picture = slide(opened.database, said, query.lang, query.reason or None, said.since)
         return _as_file(Response(picture, mimetype="image/svg+xml"), "slide.svg")
 
     return routes

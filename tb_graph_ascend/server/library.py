@@ -25,9 +25,10 @@ from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.manual_pairs import Built, changed
 from tb_graph_ascend.server.messages import DatabaseEntry, StandingAnswer
 from tb_graph_ascend.server.overlay import Overlay, lay_over
-from tb_graph_ascend.view.answer import Since, answer, since_mapping
+from tb_graph_ascend.view.answer import Answer, Since, answer, since_mapping
 from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
 from tb_graph_ascend.view.diff.profile import Profile, with_norms
+from tb_graph_ascend.view.diff.standing import without_pairs
 from tb_graph_ascend.view.search.node_filter import NodeFilter
 from tb_graph_ascend.view.search.node_index import PairIndex, pair_index
 
@@ -132,25 +133,35 @@ class Library:
         key = (opened.file.version, opened.pairs)
 
         def ask() -> StandingAnswer:
+            database = opened.database
+            said = answer(database, without_pairs(database))
             return StandingAnswer(
-                **asdict(answer(opened.database)),
+                **asdict(said),
                 changed_pairs=changed(opened.pairs, opened.built),
-                since=self._since(opened) if opened.database.patches.nodes else None,
+                since=self._since(opened, said) if database.patches.nodes else None,
             )
 
         return self._answers.get(key, ask)
 
-    def _since(self, opened: OpenDatabase) -> Since | None:
-        """Where it begins as manual pairs have it: in the first step and rank that differs."""
-        database = opened.database
-        first: Since | None = None
+    def _since(self, opened: OpenDatabase, said: Answer) -> Since | None:
+        """Where it begins as manual pairs have it.
+
+        At the first cause where that stands, else in the first step and rank that differs.
+        """
+        database, first = opened.database, next(iter(said.causes), None)
+        if first is not None:
+            finding = first.finding
+            rows = self.diff(opened, finding.step, finding.rank)
+            if finding.node.id in rows.cause_scores:
+                return since_mapping(database, rows, finding.step, finding.rank)
+        nowhere: Since | None = None
         for pair in compared_pairs(database)[:_MOST_DIFFS]:
             rows = self.diff(opened, pair.step, pair.rank)
             found = since_mapping(database, rows, pair.step, pair.rank)
             if found.node is not None:
                 return found
-            first = first or found
-        return first
+            nowhere = nowhere or found
+        return nowhere
 
     def index(self, opened: OpenDatabase, step: int, rank: int) -> PairIndex:
         """All nodes of a pair, ready to be searched and listed."""

@@ -63,8 +63,8 @@ class DatabaseAnswer(Summary, frozen=True):
 class StandingAnswer(Answer, frozen=True):
     """Where it begins; `changed_pairs` manual pairs came or went since the build that said so.
 
-    With manual pairs laid over it the file's causes are left out, and `since` says where it begins
-    by what was measured with them.
+    With manual pairs laid over it the file's causes may not hold any more; `since` says where it
+    begins then.
     """
 
     changed_pairs: Count

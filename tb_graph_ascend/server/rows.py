@@ -91,7 +91,7 @@ def resource(place: Workplace) -> Resource:
         wanted = Wanted(query.open, kept, way)
         window = window_of(index, wanted, query.offset, query.limit, query.reveal)
         database = place.open(db).database
-        return window if database.comparison else with_outputs(window, database)
+        return window if database.comparison else with_outputs(window, database, index)
 
     @routes.route(f"{_PAIR}/graph", query=GraphQuery, answer=ModuleGraph)
     def graph(db: str, step: int, rank: int, query: GraphQuery) -> ModuleGraph:

@@ -5,20 +5,21 @@ One cause that is on many ranks and steps is one record, however many findings n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 import msgspec
-import numpy as np
 
-from builder.results.certainty import is_certain, share_of
+from builder.results.certainty import is_certain, names_beginnings, share_of
 from builder.results.reading import Results
 from builder.results.records import Count, Finding, FindingPlace, Node, Pair
 from tb_graph_ascend.view.diff.index import DiffIndex
+from tb_graph_ascend.view.diff.standing import changed_names, is_touched
 from tb_graph_ascend.view.module_path import call_number, modules_of
 
 MOST_CAUSES = 200
 MOST_PLACES = 100
+MOST_NODES = 10_000
 
 
 class CausePlace(msgspec.Struct, frozen=True):
@@ -37,9 +38,11 @@ class CausePlace(msgspec.Struct, frozen=True):
 class Cause(msgspec.Struct, frozen=True):
     """What begins to differ.
 
-    `finding` is the best of those that name it, `places` the first of all `place_count`. `module`
+    `finding` is the best of those that name it, `places` are some of all `place_count`, as many of
+    each step and rank, and `nodes` the nodes of all as far as they are sent. `module`
     is None at the top level, `stack` is of the problem run, else of the benchmark; `stack_there` is
-    of the benchmark where both have one.
+    of the benchmark where both have one. `touched`: manual pairs that the diagnosis did not know
+    changed its call, what is in it, or a call that its reasons name.
     """
 
     finding: Finding
@@ -52,7 +55,9 @@ class Cause(msgspec.Struct, frozen=True):
     last_step: int
     step_count: Count
     place_count: Count
+    nodes: list[int]
     places: list[CausePlace]
+    touched: bool
 
 
 class FailedPair(msgspec.Struct, frozen=True):
@@ -81,7 +86,8 @@ class Coverage(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """The causes, best first; `cause_count` tells how many there are where some are left out.
 
-    Where the runs share too few calls (`certain` is false), no cause is named. `worst` is the worst
+    Where the runs share too few calls (`certain` is false), no cause is named; nor is one after
+    manual pairs where the diagnosis, made without them, could name none. `worst` is the worst
     score of all and `divergent` counts the nodes above the threshold.
     """
 
@@ -95,32 +101,43 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Since(msgspec.Struct, frozen=True):
-    """Where it begins by the measures alone, since pairs were made by hand; no node: nowhere."""
+    """Where it begins since pairs were made by hand; no node: nowhere that was measured.
+
+    It is a cause that stands, else the first call that differs by the measures alone.
+
+    Its stacks are as those of a cause.
+    """
 
     step: int
     rank: int
     node: Node | None
     module: str | None
     call: Count | None
+    stack: list[str] | None
+    stack_there: list[str] | None
 
 
-def answer(database: Results) -> Answer:
-    """Put the findings of a file together; seen through manual pairs it has none of its own."""
+def answer(database: Results, built: Results | None = None) -> Answer:
+    """Put the findings of a file together.
+
+    Seen through manual pairs they are those of `built`, the same file without them: the diagnosis
+    knows no others.
+    """
     pairs = database.summary().pairs
     coverage = _coverage(pairs)
-    certain = is_certain(coverage.share)
-    findings = database.findings()
+    diagnosed = built or database
+    findings = diagnosed.findings()
     groups: dict[tuple[str, str], list[Finding]] = {}
-    named = certain and not database.patches.nodes
-    for finding in findings.findings if named else ():
+    for finding in findings.findings if names_beginnings(diagnosed) else ():
         groups.setdefault((finding.node.name, finding.kind), []).append(finding)
     shown = [_Group(group) for group in list(groups.values())[:MOST_CAUSES]]
-    modules = modules_of(database, [group.first.node for group in shown])
-    modules |= _modules_of_places(database, shown)
+    modules = modules_of(diagnosed, [group.first.node for group in shown])
+    modules |= _modules_of_places(diagnosed, shown)
+    changed = changed_names(database)
     return Answer(
-        causes=[_cause(database, group, modules) for group in shown],
+        causes=[_cause(diagnosed, group, modules, changed) for group in shown],
         cause_count=len(groups),
-        certain=certain,
+        certain=is_certain(coverage.share),
         worst=max((pair.worst for pair in pairs if pair.worst is not None), default=None),
         divergent=sum(pair.divergent for pair in pairs),
         threshold=findings.threshold,
@@ -130,12 +147,12 @@ def answer(database: Results) -> Answer:
 
 def since_mapping(database: Results, index: DiffIndex, step: int, rank: int) -> Since:
     """Where a pair begins to differ as its manual pairs have it measured."""
-    rows = np.flatnonzero(index.words.cause)
-    if not len(rows):
-        return Since(step, rank, None, None, None)
-    node = database.node(int(index.rows.key[rows[0]]))
+    first = next(iter(index.cause_scores), None)
+    if first is None:
+        return Since(step, rank, None, None, None, None, None)
+    node = database.node(first)
     module = modules_of(database, [node]).get(node.id)
-    return Since(step, rank, node, module, call_number(node.name))
+    return Since(step, rank, node, module, call_number(node.name), *_stacks(database, node))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +169,29 @@ class _Group:
     def places(self) -> list[FindingPlace]:
         return [place for finding in self.findings for place in _places(finding)]
 
+    @property
+    def shown(self) -> list[FindingPlace]:
+        """The places that are sent."""
+        return fair_places(self.places, MOST_PLACES)
+
+
+def fair_places(places: Sequence[FindingPlace], most: int) -> list[FindingPlace]:
+    """Some places in their order: the first of every step and rank before the second of any."""
+    seen: dict[tuple[int, int], int] = {}
+    turns = []
+    for place in places:
+        turn = seen[place.step, place.rank] = seen.get((place.step, place.rank), 0) + 1
+        turns.append(turn)
+    fair = sorted(range(len(places)), key=turns.__getitem__)[:most]
+    return [places[at] for at in sorted(fair)]
+
 
 def _modules_of_places(database: Results, groups: Sequence[_Group]) -> dict[int, str]:
     """The modules of the places that are shown; a name stands in one module on each rank.
 
     So each step costs no more than the first.
     """
-    shown = [place for group in groups for place in group.places[:MOST_PLACES]]
+    shown = [place for group in groups for place in group.shown]
     by_name = {(place.rank, place.name): place.node for place in reversed(shown)}
     nodes = database.nodes_by_id(sorted(by_name.values()))
     modules = modules_of(database, nodes)
@@ -166,25 +199,33 @@ def _modules_of_places(database: Results, groups: Sequence[_Group]) -> dict[int,
     return {node: module for node, module in known.items() if module is not None}
 
 
-def _cause(database: Results, group: _Group, modules: dict[int, str]) -> Cause:
+def _cause(database: Results, group: _Group, modules: dict[int, str], changed: Set[str]) -> Cause:
     first, places = group.first, group.places
-    stack = database.details(first.node.id).stack
+    stack, stack_there = _stacks(database, first.node)
     return Cause(
         finding=first,
         module=modules.get(first.node.id),
         call=call_number(first.node.name),
-        stack=stack.problem or stack.benchmark,
-        stack_there=stack.benchmark if stack.problem else None,
+        stack=stack,
+        stack_there=stack_there,
         ranks=sorted({place.rank for place in places}),
         first_step=min(place.step for place in places),
         last_step=max(place.step for place in places),
         step_count=len({place.step for place in places}),
         place_count=len(places),
+        nodes=[place.node for place in places[:MOST_NODES]],
         places=[
             CausePlace(place.step, place.rank, place.node, place.name, modules.get(place.node))
-            for place in places[:MOST_PLACES]
+            for place in group.shown
         ],
+        touched=any(is_touched(finding, changed) for finding in group.findings),
     )
+
+
+def _stacks(database: Results, node: Node) -> tuple[list[str] | None, list[str] | None]:
+    """The stack of the problem, else of the benchmark; and that of the benchmark beside it."""
+    stack = database.details(node.id).stack
+    return stack.problem or stack.benchmark, stack.benchmark if stack.problem else None
 
 
 def _places(finding: Finding) -> list[FindingPlace]:

@@ -15,7 +15,7 @@ from builder.reasons import sentence
 from builder.results.reading import Results
 from builder.results.records import Node, Reason, Summary
 from builder.results.stack_frames import model_frame
-from tb_graph_ascend.view.answer import Answer, Cause
+from tb_graph_ascend.view.answer import Answer, Cause, Since
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.shares import DivergentShares, shares_of
 from tb_graph_ascend.view.diff.window import DiffRow, RowSide, window_of
@@ -39,22 +39,99 @@ _INK, _QUIET, _LINE, _ACCENT = "#1b222d", "#59626f", "#d8dce2", "#b3261e"
 _RAMP = ((0.0, (247, 246, 245)), (0.5, (240, 138, 120)), (1.0, (110, 14, 20)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """The call that a picture is about: where it begins, where that is, what is told of it."""
+
+    node: Node
+    step: int
+    rank: int
+    begins: str
+    where: str
+    told: str
+    stack: Sequence[str]
+
+
 def slide(
-    database: Results, said: Answer, language: Language = "en", reason: str | None = None
+    database: Results,
+    said: Answer,
+    language: Language = "en",
+    reason: str | None = None,
+    since: Since | None = None,
 ) -> str:
     """The picture of the first cause, or of what was compared where nothing diverges.
 
-    `reason` is what differs in words of that language; without it, it is told in English.
+    After manual pairs it is of where it begins `since`. `reason` is what differs in words of that
+    language; without it, it is told in English.
     """
     words, summary = WORDS[language], database.summary()
-    index = _index_of_first(database, said)
-    share = None if index is None else shares_of(index)
-    parts = [*_frame(), *_title(said, words, reason, share), *_legend(summary, words)]
-    if index is not None:
-        parts += _rows(_around(index, said.causes[0]), summary, words)
+    place = _place_of(said, since)
+    index = None if place is None else diff_index(database, *place)
+    subject = None
+    if index is not None and since is not None:
+        subject = _measured(since, words, reason)
+    elif index is not None:
+        subject = _named(said.causes[0], words, reason, shares_of(index))
+    parts = [*_frame(), *_title(said, since, subject, words), *_legend(summary, words)]
+    if index is not None and subject is not None:
+        parts += _rows(_around(index, subject.node.id), summary, words)
     return (
         f'<svg{_NAMESPACE} width="{WIDTH}" height="{HEIGHT}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="{_SANS}">{"".join(parts)}</svg>'
+    )
+
+
+def _place_of(said: Answer, since: Since | None) -> tuple[int, int] | None:
+    """The step and rank of what is shown; None where nothing is."""
+    if since is not None:
+        return (since.step, since.rank) if since.node is not None else None
+    first = next(iter(said.causes), None)
+    return None if first is None else (first.finding.step, first.finding.rank)
+
+
+def _named(cause: Cause, words: SlideWords, reason: str | None, share: DivergentShares) -> _Subject:
+    """What the diagnosis names."""
+    finding = cause.finding
+    return _Subject(
+        node=finding.node,
+        step=finding.step,
+        rank=finding.rank,
+        begins=_begins(
+            cause.module, (words.begins, words.begins_at_top, words.begins_in_optimizer)
+        ),
+        where=" · ".join(_where(cause, words, share)),
+        told=reason or "; ".join(map(worded, _telling(finding.reasons))) or finding.kind,
+        stack=cause.stack or [],
+    )
+
+
+def _where(cause: Cause, words: SlideWords, share: DivergentShares) -> Iterator[str]:
+    """Step and rank, how often, and how much of what diverges there goes back to it."""
+    finding = cause.finding
+    yield words.place.format(step=finding.step, rank=finding.rank)
+    if cause.place_count > 1:
+        seen = words.seen_on_one if len(cause.ranks) == 1 else words.seen
+        counts = {"places": cause.place_count, "ranks": len(cause.ranks), "step": cause.first_step}
+        yield seen.format(**counts)
+    if share.divergent:
+        places = {place.node for place in cause.places}
+        count = sum(one.count for one in share.causes if one.node in places)
+        yield words.led_back.format(count=count, divergent=share.divergent)
+
+
+def _measured(since: Since, words: SlideWords, reason: str | None) -> _Subject | None:
+    """What differs first by the measures alone; None where nothing does."""
+    if since.node is None:
+        return None
+    place = words.place.format(step=since.step, rank=since.rank)
+    return _Subject(
+        node=since.node,
+        step=since.step,
+        rank=since.rank,
+        begins=_begins(since.module, (words.since, words.since_at_top, words.since_in_optimizer)),
+        where=f"{place} · {words.not_diagnosed}",
+        told=reason or words.since_differs,
+        stack=since.stack or [],
     )
 
 
@@ -91,17 +168,8 @@ def headline(said: Answer, words: SlideWords) -> str:
     return words.not_named if said.divergent else words.nothing
 
 
-def _index_of_first(database: Results, said: Answer) -> DiffIndex | None:
-    """The step and rank of the first cause."""
-    if not said.causes:
-        return None
-    finding = said.causes[0].finding
-    return diff_index(database, finding.step, finding.rank)
-
-
-def _around(index: DiffIndex, cause: Cause) -> list[DiffRow]:
-    """The rows of the interface around the cause, with all that is open for it."""
-    node = cause.finding.node.id
+def _around(index: DiffIndex, node: int) -> list[DiffRow]:
+    """The rows of the interface around a node, with all that is open for it."""
     window = window_of(index, Wanted("", (node,), None), 0, 1, node)
     wanted = Wanted(window.opened, (node,), None)
     first = min((window.found or 0) - _MOST_ROWS // 2, window.total - _MOST_ROWS)
@@ -114,45 +182,35 @@ def _frame() -> Iterator[str]:
 
 
 def _title(
-    said: Answer, words: SlideWords, reason: str | None, share: DivergentShares | None
+    said: Answer, since: Since | None, subject: _Subject | None, words: SlideWords
 ) -> Iterator[str]:
-    if not said.causes:
-        coverage = said.coverage
-        unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark
-        told = words.compared.format(
-            matched=coverage.matched,
-            pairs=coverage.pairs,
-            unmatched=unmatched,
-            failed=len(coverage.failed),
-        )
-        yield _text(_MARGIN, 130, headline(said, words), _Style(60, bold=True, most=46))
-        yield _text(_MARGIN, 210, told, _Style(32, most=104))
-        if said.divergent and said.worst is not None:
-            told = words.worst.format(
-                divergent=said.divergent, threshold=said.threshold, worst=said.worst
-            )
-            yield _text(_MARGIN, 270, told, _Style(32, most=104))
+    if subject is None:
+        yield from _nothing_named(said, since, words)
         return
-    cause = said.causes[0]
-    finding = cause.finding
-    begins = _begins(cause.module, words)
-    yield _text(_MARGIN, 120, begins, _headline_style(begins))
-    where = words.place.format(step=finding.step, rank=finding.rank)
-    if cause.place_count > 1:
-        seen = words.seen_on_one if len(cause.ranks) == 1 else words.seen
-        counts = {"places": cause.place_count, "ranks": len(cause.ranks), "step": cause.first_step}
-        where += f" · {seen.format(**counts)}"
-    if share is not None and share.divergent:
-        places = {place.node for place in cause.places}
-        count = sum(one.count for one in share.causes if one.node in places)
-        where += f" · {words.led_back.format(count=count, divergent=share.divergent)}"
-    yield _text(_MARGIN, 172, where, _Style(30, colour=_QUIET, most=96))
-    if reason is None:
-        reason = "; ".join(map(worded, _telling(finding.reasons))) or finding.kind
-    lines = _wrapped(f"{_called(finding.node, words)}: {reason}", 96)
+    yield _text(_MARGIN, 120, subject.begins, _fitting(subject.begins, 60, 46))
+    yield _text(_MARGIN, 172, subject.where, _fitting(subject.where, 30, 96, quiet=True))
+    lines = _wrapped(f"{_called(subject.node, words)}: {subject.told}", 96)
     for number, line in enumerate(lines):
         yield _text(_MARGIN, 236 + 42 * number, line, _Style(32, most=98))
-    yield from _source(cause, 236 + 42 * len(lines), apart=len(lines) <= 2)
+    yield from _source(subject.stack, 236 + 42 * len(lines), apart=len(lines) <= 2)
+
+
+def _nothing_named(said: Answer, since: Since | None, words: SlideWords) -> Iterator[str]:
+    coverage = said.coverage
+    told = words.compared.format(
+        matched=coverage.matched,
+        pairs=coverage.pairs,
+        unmatched=coverage.unmatched_problem + coverage.unmatched_benchmark,
+        failed=len(coverage.failed),
+    )
+    title = headline(said, words) if since is None else words.since_nowhere
+    yield _text(_MARGIN, 130, title, _Style(60, bold=True, most=46))
+    yield _text(_MARGIN, 210, told, _Style(32, most=104))
+    if said.divergent and said.worst is not None:
+        told = words.worst.format(
+            divergent=said.divergent, threshold=said.threshold, worst=said.worst
+        )
+        yield _text(_MARGIN, 270, told, _Style(32, most=104))
 
 
 def _telling(reasons: Sequence[Reason]) -> list[Reason]:
@@ -161,15 +219,17 @@ def _telling(reasons: Sequence[Reason]) -> list[Reason]:
     return [*reasons[:1], *nonfinite[:1]]
 
 
-def _begins(module: str | None, words: SlideWords) -> str:
+def _begins(module: str | None, words: tuple[str, str, str]) -> str:
+    """The words for a module, for none, and for what the optimizer does."""
+    inside, at_top, in_optimizer = words
     if module is None:
-        return words.begins_at_top
-    return words.begins_in_optimizer if module == OPTIMIZER else words.begins.format(module=module)
+        return at_top
+    return in_optimizer if module == OPTIMIZER else inside.format(module=module)
 
 
-def _source(cause: Cause, y: int, *, apart: bool) -> Iterator[str]:
+def _source(stack: Sequence[str], y: int, *, apart: bool) -> Iterator[str]:
     """The line of code and where it stands: below each other where there is room for both."""
-    frame = model_frame(cause.stack or [])
+    frame = model_frame(stack)
     if frame is None:
         return
     quiet = _Style(26, colour=_QUIET, mono=True, most=100)
@@ -292,10 +352,11 @@ def _text(x: float, y: float, text: str, style: _Style) -> str:
     )
 
 
-def _headline_style(text: str) -> _Style:
-    """As large as leaves a long path whole, down to the size of the text below."""
-    size = max(34, min(60, 60 * 46 // max(1, _width(text))))
-    return _Style(size, bold=True, most=46 * 60 // size)
+def _fitting(text: str, largest: int, most: int, *, quiet: bool = False) -> _Style:
+    """As large as leaves a long line whole, down to 34 of 60; `most` characters fit the largest."""
+    size = max(34 * largest // 60, min(largest, largest * most // max(1, _width(text))))
+    room = most * largest // size
+    return _Style(size, colour=_QUIET if quiet else _INK, bold=not quiet, most=room)
 
 
 def _width(text: str) -> int:

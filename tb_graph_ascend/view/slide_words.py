@@ -17,6 +17,12 @@ class SlideWords(msgspec.Struct, frozen=True):
     begins: str
     begins_at_top: str
     begins_in_optimizer: str
+    since: str
+    since_at_top: str
+    since_in_optimizer: str
+    since_nowhere: str
+    since_differs: str
+    not_diagnosed: str
     place: str
     backward: str
     seen: str
@@ -47,6 +53,12 @@ WORDS: dict[Language, SlideWords] = {
         begins="It begins in {module}",
         begins_at_top="It begins outside of all modules",
         begins_in_optimizer="It begins in the optimizer",
+        since="With pairs made by hand it begins in {module}",
+        since_at_top="With pairs made by hand it begins outside of all modules",
+        since_in_optimizer="With pairs made by hand it begins in the optimizer",
+        since_nowhere="With pairs made by hand nothing measured diverges",
+        since_differs="the first that differs, by what was measured",
+        not_diagnosed="not diagnosed anew since",
         place="step {step} · rank {rank}",
         backward="backward",
         seen="in {places} places on {ranks} ranks, from step {step}",
@@ -81,6 +93,12 @@ WORDS: dict[Language, SlideWords] = {
         begins="差异始于 {module}",
         begins_at_top="差异始于所有模块之外",
         begins_in_optimizer="差异始于优化器",
+        since="按手动映射，差异始于 {module}",
+        since_at_top="按手动映射，差异始于所有模块之外",
+        since_in_optimizer="按手动映射，差异始于优化器",
+        since_nowhere="按手动映射，测得的部分没有差异",
+        since_differs="按测得的数值，最先不同的调用",
+        not_diagnosed="此后未重新诊断",
         place="第 {step} 步 · 卡 {rank}",
         backward="反向",
         seen="{ranks} 张卡上共 {places} 处，自第 {step} 步起",

@@ -38,6 +38,12 @@ describe("answer", () => {
       await page.getByRole("button", { name: "List them" }).click();
       await expect.poll(() => page.locator(".search-count").innerText()).toBe("56 nodes");
       await expect.poll(() => page.locator(".table-row").count()).toBeGreaterThan(5);
+      // Where no node can be selected the steps and ranks are still a way back.
+      await page.getByRole("gridcell", { name: /on one side only/ }).first().click();
+      await page.locator(".pair-failed.missing").waitFor();
+      await tab(page, "Steps & ranks");
+      await page.getByRole("table", { name: "Worst score of every step and rank" }).getByRole("button", { name: /^step 0, rank 0: score/ }).click();
+      await page.locator("canvas.diff-canvas").waitFor();
     }));
 
   it("shows a score beside a value, never a verdict that contradicts it", () =>

@@ -13,7 +13,10 @@ describe("a graph", () => {
       await expect.poll(() => page.getByRole("tab", { name: "Causes" }).count()).toBe(0);
       // The dump is another tool's: nothing in it says what an input is.
       await expect.poll(() => page.locator(".box-edge[data-known=values]").count()).toBeGreaterThan(0);
-      await expect.poll(() => page.locator(".box-edge title").first().textContent()).toMatch(/equal values|worked out|ran next/);
+      await expect.poll(() => page.locator(".box-edge[data-known=values] title").first().textContent()).toMatch(/equal values|worked out|ran next/);
+      // What the run is fed stands by itself, with its shape, above the first call that reads it.
+      const fed = page.locator(".box-input");
+      await expect.poll(() => fed.first().innerHTML()).toMatch(/input\..*\d+×\d+/s);
       const inView = (box: string) =>
         page.locator(".boxes-frame").evaluate((frame, which) => {
           const [outer, boxes] = [frame.getBoundingClientRect(), [...frame.querySelectorAll(".box")]];

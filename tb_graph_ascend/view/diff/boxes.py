@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -20,8 +21,9 @@ from tb_graph_ascend.view.diff.drawn import (
 )
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted
 from tb_graph_ascend.view.diff.merge import MergedRows
+from tb_graph_ascend.view.diff.run_inputs import GraphInput, inputs_of, unfed_places
 from tb_graph_ascend.view.diff.visible import VisibleRows
-from tb_graph_ascend.view.diff.window import DiffRow, row_at
+from tb_graph_ascend.view.diff.window import DiffRow, last_key, row_at
 
 Lane: TypeAlias = Literal["forward", "backward", "after"]
 """Which pass a box belongs to; what runs behind the last backward pass has a lane of its own."""
@@ -30,6 +32,7 @@ Lane: TypeAlias = Literal["forward", "backward", "after"]
 MOST_BOXES = 150
 # Calls between modules up to this many stand by themselves; more are one box that opens.
 _FEW_CALLS = 4
+_GRADIENTS = ".parameters_grad."
 _COLLECTION = KINDS.index("collection")
 _BACKWARD = DIRECTIONS.index("backward")
 
@@ -37,8 +40,9 @@ _BACKWARD = DIRECTIONS.index("backward")
 class GraphBox(msgspec.Struct, frozen=True, gc=False):
     """A row as a box; `parent` is the place of the open box that it stands in, null at the top.
 
-    `output` is the first that it puts out, on the problem's side where it has one. `unrecorded`
-    says that the dump holds a call's name alone; its output is then what its reader has seen.
+    `output` is the first that it puts out, on the problem's side where it has one; of repeats the
+    last one's, which goes on. `unrecorded` says that the dump holds a call's name alone; its output
+    is then what its reader has seen.
     """
 
     place: Count
@@ -61,7 +65,9 @@ class ModuleGraph(msgspec.Struct, frozen=True):
     """A module with what is directly in it, and in the boxes that are open.
 
     `above` is the module that it stands in; `left_out` counts boxes beyond the first of them,
-    `unplaced` calls that only reshape, left no values, and of which nothing tells what they read.
+    `unplaced` calls that only reshape, left no values, and of which nothing tells what they read,
+    `gradients` those of parameters that no recorded backward call holds. The whole model has
+    `inputs`.
     """
 
     module: DiffRow
@@ -70,6 +76,8 @@ class ModuleGraph(msgspec.Struct, frozen=True):
     edges: list[GraphEdge]
     left_out: Count
     unplaced: Count
+    gradients: Count
+    inputs: list[GraphInput]
 
 
 def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int]) -> ModuleGraph:
@@ -85,7 +93,8 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
     silent = _unrecorded(results, index, visible, places[: 2 * MOST_BOXES])
     ends = {end for one in arrows for end in (one.producer, one.consumer)}
     loose = {at for at in silent - ends if _reshapes(row_at(index, visible, at))}
-    placed = [place for place in places if place not in loose]
+    lone = _lone_gradients(rows, visible, row, set(places) - ends) if arrows else []
+    placed = [place for place in places if place not in loose and place not in lone]
     shown = placed[:MOST_BOXES]
     boxes = [row_at(index, visible, place) for place in shown]
     place_of = {int(visible.row[place]): place for place in shown}
@@ -94,8 +103,12 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
     kept = set(shown)
     arrows = [one for one in arrows if one.producer in kept and one.consumer in kept]
     fed = fed_places(rows, visible, index.drawn)[shown]
-    outputs = results.first_outputs([box.key for box in boxes])
+    spoken = {box.key: last_key(index, box) for box in boxes}
+    of_last = results.first_outputs(list(spoken.values()))
+    outputs = {key: of_last[last] for key, last in spoken.items() if last in of_last}
     outputs |= _seen(results, arrows, boxes, shown)
+    key_of = dict(zip(shown, (box.key for box in boxes), strict=True))
+    unfed = unfed_places(shown, parents, lanes, fed) if len(above) == 1 else []
     return ModuleGraph(
         module=row_at(index, visible, int(visible.place[row])),
         above=int(rows.key[above[-2]]) if len(above) > 1 else None,
@@ -109,7 +122,26 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
         ],
         left_out=len(placed) - len(shown),
         unplaced=len(loose),
+        gradients=sum(max(1, abs(int(visible.fold[place]))) for place in lone),
+        inputs=inputs_of(results, [(at, key_of[at]) for at in unfed]),
     )
+
+
+def _lone_gradients(
+    rows: MergedRows, visible: VisibleRows, module: int, places: Iterable[int]
+) -> list[int]:
+    """Of places without an edge those of parameters' gradients that stand in no backward call.
+
+    Such are of modules whose weights another call uses, as attention does those of its output.
+    """
+    found: list[int] = []
+    for place in sorted(places):
+        row = int(visible.row[place])
+        ours, theirs = int(rows.ours[row]), int(rows.theirs[row])
+        side, at = (rows.problem, ours) if ours >= 0 else (rows.benchmark, theirs)
+        if int(rows.parent[row]) == module and _GRADIENTS in side.names[at]:
+            found.append(place)
+    return found
 
 
 def _module_row(rows: MergedRows, node: int) -> int:

@@ -24,6 +24,7 @@ from tb_graph_ascend.view.diff.modules import ModuleTree, module_tree
 from tb_graph_ascend.view.diff.openness import parse_openness
 from tb_graph_ascend.view.diff.profile import Profile, edges_of, profile_of
 from tb_graph_ascend.view.diff.rails import Edges, Rails, rails_of
+from tb_graph_ascend.view.diff.standing import standing
 from tb_graph_ascend.view.diff.visible import Shown, VisibleRows, visible_rows
 from tb_graph_ascend.view.diff.way import off_the_way
 from tb_graph_ascend.view.diff.words import RowWords, words_of
@@ -166,7 +167,7 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
     """Both sides of a pair as one list of rows, to be kept by the caller.
 
     No row begins anything where the runs share too few calls. Through manual pairs, which the
-    file's diagnosis does not know, it is the first row that the measures alone tell.
+    file's diagnosis does not know, it is the causes that stand, else the first row that differs.
     Raises UnknownNodeError where the file has no such step and rank.
     """
     patches = results.patches.nodes
@@ -174,7 +175,8 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
     threshold = results.threshold if results.comparison else None
     rows = merge(problem, benchmark)
     if patches and threshold is not None:
-        causes: dict[int, float | None] = dict.fromkeys(first_divergent(rows, threshold))
+        first = first_divergent(rows, threshold)
+        causes = standing(results, rows, step, rank, first) or dict.fromkeys(first)
     else:
         causes = results.beginnings(step, rank) if names_beginnings(results) else {}
     words = words_of(rows, list(causes), threshold)

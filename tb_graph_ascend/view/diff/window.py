@@ -148,11 +148,22 @@ def window_of(
     )
 
 
-def with_outputs(window: RowWindow, results: Results) -> RowWindow:
+def last_key(index: DiffIndex, row: DiffRow) -> int:
+    """The node of a row; of one that stands for repeats the last of them, whose output goes on."""
+    if row.fold == 0:
+        return row.key
+    run = index.runs.of(row.at)
+    return int(index.rows.key[run[run.index(row.at) + abs(row.fold) - 1]])
+
+
+def with_outputs(window: RowWindow, results: Results, index: DiffIndex) -> RowWindow:
     """The window of a single graph with what each of its rows puts out."""
-    outputs = results.first_outputs([row.key for row in window.rows])
+    spoken = {row.key: last_key(index, row) for row in window.rows}
+    outputs = results.first_outputs(list(spoken.values()))
     rows = [
-        replace_struct(row, problem=replace_struct(row.problem, output=outputs.get(row.key)))
+        replace_struct(
+            row, problem=replace_struct(row.problem, output=outputs.get(spoken[row.key]))
+        )
         if row.problem is not None
         else row
         for row in window.rows

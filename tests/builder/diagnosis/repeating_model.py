@@ -45,7 +45,7 @@ class Swish(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (x,) = ctx.saved_tensors
         gate = torch.sigmoid(x)
-        return grad * (gate + (gate if ctx.wrong else x) * (gate * (1 - gate))), None
+        return grad * (gate + (gate if ctx.wrong else x * gate) * (1 - gate)), None
 
 
 class Block(nn.Module):

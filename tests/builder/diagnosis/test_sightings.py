@@ -47,6 +47,7 @@ MASK = ("unrecorded_differs", "Tensor.masked_fill", CALLS)
 SLOPE = ("input_differs", "Tensor.__add__", CALLS)
 DROPOUT = ("argument_differs", "Functional.dropout", CALLS)
 CAST = ("precision_differs", "Functional.linear", CALLS)
+DETACH = ("attribute_differs", "Functional.linear", CALLS)
 DECAY = ("extra_replaced", "Tensor.add", UPDATES)
 EPSILON = ("argument_differs", "Tensor.add_", UPDATES)
 
@@ -61,8 +62,9 @@ EPSILON = ("argument_differs", "Tensor.add_", UPDATES)
         (Faults(slope=0.9), [SLOPE]),
         (Faults(dropout=0.5, epsilon=1e-2), [DROPOUT, EPSILON]),
         (Faults(cast=True), [CAST]),
+        (Faults(detach=True), [DETACH]),
     ],
-    ids=["gate-epsilon", "mask", "scale", "decay", "slope", "dropout-epsilon", "cast"],
+    ids=["gate-epsilon", "mask", "scale", "decay", "slope", "dropout-epsilon", "cast", "detach"],
 )
 def test_one_line_is_one_cause_in_every_layer_parameter_and_step(
     tmp_path: Path, benchmark: Path, faults: Faults, causes: list[tuple[str, str, int]]
@@ -74,6 +76,15 @@ def test_one_line_is_one_cause_in_every_layer_parameter_and_step(
         places = {(place.step, place.node) for place in finding.places}
         assert len(places) == len(finding.places) == count - 1
         assert {finding.step, *(step for step, _ in places)} == set(range(STEPS))
+
+
+def test_what_one_run_alone_calls_beside_a_cause_is_said_with_it(
+    tmp_path: Path, benchmark: Path
+) -> None:
+    problem = recorded(tmp_path / "p", Faults(gate=True))
+    (finding,) = built(tmp_path, problem, benchmark).findings
+    # The benchmark's product with x, of this block; nothing of any other line.
+    assert finding.reasons[-1] == {"code": "calls_beside", "names": "Tensor.__mul__.7.forward"}
 
 
 def test_a_call_that_changes_nothing_is_no_place(tmp_path: Path, benchmark: Path) -> None:

@@ -14,7 +14,7 @@ from builder.errors import DatabaseError, UnknownNodeError
 from builder.results.explain import explain
 from builder.results.trace import Trace
 from builder.results.trace import trace as by_id
-from tests.builder.dumps import backward, forward, tensor, write_dump
+from tests.builder.dumps import Json, backward, forward, tensor, write_dump
 
 A, B, C, D = (f"Torch.op{x}.0.forward" for x in "abcd")
 MODULE = "Module.m.M.forward.0"
@@ -120,3 +120,42 @@ def test_a_file_made_by_hand_may_go_in_circles(file: Path) -> None:
             connection.execute("UPDATE node SET source = ? WHERE id = ?", (ids[other], ids[one]))
         connection.commit()
     assert explain(file, A).finding is None
+
+
+EMBEDDING, UPDATE = "Functional.embedding.0.forward", "Tensor.addcdiv_.0.forward"
+
+
+def step_of(weight: dict[str, object], gradient: float, written: dict[str, object]) -> Json:
+    """A step: the weight is read, its gradient comes back, the optimizer writes it."""
+    return {
+        EMBEDDING: forward([tensor(1), weight], [tensor(3)]),
+        "Functional.embedding.0.backward": backward([tensor(gradient)], [tensor(gradient)]),
+        UPDATE: forward([weight, tensor(gradient)], [written]),
+    }
+
+
+@pytest.mark.parametrize("written", [9.0, "nan"])
+def test_a_way_goes_on_to_the_optimizer_of_the_step_before(
+    tmp_path: Path, written: float | str
+) -> None:
+    # The second step begins with what the optimizer of the first left, NaN in this run, or not.
+    numbers = ("Max", "Min", "Mean", "Norm")
+    wrong = tensor(9) if written != "nan" else tensor(9, **dict.fromkeys(numbers, float("nan")))
+    for side, left in (("p", wrong), ("b", tensor(5))):
+        write_dump(tmp_path / side / "step0" / "rank0", step_of(tensor(4), 2, left))
+        write_dump(
+            tmp_path / side / "step1" / "rank0", step_of(left, 6 if side == "p" else 7, left)
+        )
+    result = build(tmp_path / "p", tmp_path / "b", tmp_path / "out").path
+    query = "SELECT node.id FROM node JOIN graph ON graph.id = node.graph WHERE node.name = ? "
+    with closing(sqlite3.connect(result)) as connection:
+        here = connection.execute(
+            query + "AND graph.side = 'problem' AND graph.step = 1", (EMBEDDING,)
+        ).fetchone()
+        connection.execute("DELETE FROM finding")  # a finding in this step would end the way
+        found = by_id(connection, here[0])
+    assert hops(found)[:2] == [("start", EMBEDDING), ("before", UPDATE)]
+    assert [(hop.step, hop.value, hop.output) for hop in found.hops[:2]] == [
+        (None, None, None),
+        (0, "input.1", "output.0"),
+    ]

@@ -62,7 +62,7 @@ def _plain(found: object) -> Any:
         if isinstance(value, dict):
             return {k: without(v, k) for k, v in value.items() if k not in _IDS}
         if isinstance(value, list):
-            return [without(v) for v in value]
+            return [without(v, "node" if key == "nodes" else "") for v in value]
         return True if key == "node" and isinstance(value, int) else value
 
     return without(plain)

@@ -8,10 +8,13 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from builder import build
+from builder.results.trace import Link
+from msprobe.cli.diagnose import _LINKS
 from tests.builder.dumps import forward, tensor, write_dump
 from tests.msprobe.conftest import ROOT, Run
 from tests.tb_graph_ascend.view.ports import LAYERS, port
@@ -227,6 +230,10 @@ def test_explain_says_why_there_is_nothing_to_explain(run: Run, compared: Path) 
 def test_explain_takes_part_of_a_name_for_a_question(run: Run, compared: Path) -> None:
     answer = run("diagnose", compared, "--explain", "LINEAR")
     assert answer.code != 0 and "take a full name: " in answer.err and "linear" in answer.err
+
+
+def test_explain_has_words_for_every_link_of_a_way() -> None:
+    assert set(get_args(Link)) == set(_LINKS)
 
 
 def test_explain_names_what_it_cannot_find(run: Run, compared: Path) -> None:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import builder
 from builder.results.database import ResultDatabase
 from builder.results.msprobe.queries import MsprobeDatabase
-from builder.results.records import Pair
+from builder.results.records import FindingPlace, Pair
 from builder.results.report import diagnose
 from builder.results.stack_frames import model_frame
-from tb_graph_ascend.view.answer import answer
+from tb_graph_ascend.view.answer import answer, fair_places
 from tb_graph_ascend.view.rank_strip import rank_strip
 from tb_graph_ascend.view.slide import slide
 
@@ -42,12 +42,28 @@ def test_one_cause_on_many_ranks_is_one(ranks: ResultDatabase) -> None:
     assert cause.ranks == [0, 1]
     named = sum(1 + len(finding.places) for finding in findings)
     assert cause.place_count == named == len(cause.places) > 1
+    assert cause.nodes == [place.node for place in cause.places]
     assert {place.module for place in cause.places} == {"layers.1.mlp"}
     by_id = {node.id: node.name for node in ranks.nodes_by_id([p.node for p in cause.places])}
     assert all(by_id[place.node] == place.name for place in cause.places)
     frame = model_frame(cause.stack or [])
     assert frame is not None
     assert (frame.place, frame.code) == ("model_dump.py:44 in forward", "y = y * 1.7")
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), max_size=30), st.integers(0, 30))
+def test_every_step_and_rank_has_places_before_one_has_many(
+    cells: list[tuple[int, int]], most: int
+) -> None:
+    places = [FindingPlace(*cell, at, "") for at, cell in enumerate(sorted(cells))]
+    fair = fair_places(places, most)
+    assert [place for place in places if place in fair] == fair
+    assert len(fair) == min(most, len(places))
+    left = [(place.step, place.rank) for place in places if place not in fair]
+    counts = [sum((p.step, p.rank) == cell for p in fair) for cell in set(cells)]
+    # Nobody has two places more than one of whom some are left out.
+    short = [sum((p.step, p.rank) == cell for p in fair) for cell in set(left)]
+    assert not short or max(counts) <= min(short) + 1
 
 
 def test_nothing_divergent_says_what_was_and_was_not_compared(

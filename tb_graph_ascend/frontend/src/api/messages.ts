@@ -436,7 +436,9 @@ export interface components {
          * @description A module with what is directly in it, and in the boxes that are open.
          *
          *         `above` is the module that it stands in; `left_out` counts boxes beyond the first of them,
-         *         `unplaced` calls that only reshape, left no values, and of which nothing tells what they read.
+         *         `unplaced` calls that only reshape, left no values, and of which nothing tells what they read,
+         *         `gradients` those of parameters that no recorded backward call holds. The whole model has
+         *         `inputs`.
          */
         ModuleGraph: {
             module: components["schemas"]["DiffRow"];
@@ -445,6 +447,8 @@ export interface components {
             edges: components["schemas"]["GraphEdge"][];
             left_out: number;
             unplaced: number;
+            gradients: number;
+            inputs: components["schemas"]["GraphInput"][];
         };
         /**
          * DiffRow
@@ -515,8 +519,9 @@ export interface components {
          * GraphBox
          * @description A row as a box; `parent` is the place of the open box that it stands in, null at the top.
          *
-         *         `output` is the first that it puts out, on the problem's side where it has one. `unrecorded`
-         *         says that the dump holds a call's name alone; its output is then what its reader has seen.
+         *         `output` is the first that it puts out, on the problem's side where it has one; of repeats the
+         *         last one's, which goes on. `unrecorded` says that the dump holds a call's name alone; its output
+         *         is then what its reader has seen.
          */
         GraphBox: {
             place: number;
@@ -536,6 +541,17 @@ export interface components {
             consumer: number;
             /** @enum {unknown} */
             known: "next" | "numbers" | "order" | "recorded" | "values";
+        };
+        /**
+         * GraphInput
+         * @description A tensor that the box at `reader` reads as its input `value`, on the problem's side if there.
+         *
+         *         It was fed to the run, or made by what was not recorded.
+         */
+        GraphInput: {
+            reader: number;
+            value: string;
+            tensor: components["schemas"]["FirstOutput"];
         };
         /**
          * NodeDetails
@@ -916,7 +932,7 @@ export interface components {
             score: number | null;
             input_score: number | null;
             /** @enum {unknown} */
-            link: "cause" | "forward" | "input" | "inside" | "partner" | "start";
+            link: "before" | "cause" | "forward" | "input" | "inside" | "partner" | "start";
             /** @default null */
             value: string | null;
             /** @default null */
@@ -925,6 +941,8 @@ export interface components {
             exact: boolean;
             /** @default true */
             matched: boolean;
+            /** @default null */
+            step: number | null;
             /** @default null */
             module: string | null;
         };
@@ -1087,8 +1105,8 @@ export interface components {
          * StandingAnswer
          * @description Where it begins; `changed_pairs` manual pairs came or went since the build that said so.
          *
-         *         With manual pairs laid over it the file's causes are left out, and `since` says where it begins
-         *         by what was measured with them.
+         *         With manual pairs laid over it the file's causes may not hold any more; `since` says where it
+         *         begins then.
          */
         StandingAnswer: {
             causes: components["schemas"]["Cause"][];
@@ -1105,9 +1123,11 @@ export interface components {
          * Cause
          * @description What begins to differ.
          *
-         *         `finding` is the best of those that name it, `places` the first of all `place_count`. `module`
+         *         `finding` is the best of those that name it, `places` are some of all `place_count`, as many of
+         *         each step and rank, and `nodes` the nodes of all as far as they are sent. `module`
          *         is None at the top level, `stack` is of the problem run, else of the benchmark; `stack_there` is
-         *         of the benchmark where both have one.
+         *         of the benchmark where both have one. `touched`: manual pairs that the diagnosis did not know
+         *         changed its call, what is in it, or a call that its reasons name.
          */
         Cause: {
             finding: components["schemas"]["Finding"];
@@ -1120,7 +1140,9 @@ export interface components {
             last_step: number;
             step_count: number;
             place_count: number;
+            nodes: number[];
             places: components["schemas"]["CausePlace"][];
+            touched: boolean;
         };
         /**
          * CausePlace
@@ -1161,7 +1183,11 @@ export interface components {
         };
         /**
          * Since
-         * @description Where it begins by the measures alone, since pairs were made by hand; no node: nowhere.
+         * @description Where it begins since pairs were made by hand; no node: nowhere that was measured.
+         *
+         *         It is a cause that stands, else the first call that differs by the measures alone.
+         *
+         *         Its stacks are as those of a cause.
          */
         Since: {
             step: number;
@@ -1169,6 +1195,8 @@ export interface components {
             node: components["schemas"]["Node"] | null;
             module: string | null;
             call: number | null;
+            stack: string[] | null;
+            stack_there: string[] | null;
         };
         /**
          * TrendAlerts
@@ -1408,6 +1436,7 @@ export type RowSide = components['schemas']['RowSide'];
 export type FirstOutput = components['schemas']['FirstOutput'];
 export type GraphBox = components['schemas']['GraphBox'];
 export type GraphEdge = components['schemas']['GraphEdge'];
+export type GraphInput = components['schemas']['GraphInput'];
 export type NodeDetails = components['schemas']['NodeDetails'];
 export type ValuePair = components['schemas']['ValuePair'];
 export type Value = components['schemas']['Value'];

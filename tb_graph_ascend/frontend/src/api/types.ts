@@ -32,6 +32,7 @@ export type {
   Graph,
   GraphBox,
   GraphEdge,
+  GraphInput,
   Heat,
   Histogram,
   JoinedValue,

@@ -1,6 +1,6 @@
 /* How a row looks as a box: its text, size, fill and ink. */
 
-import type { DiffRow, GraphBox } from "../api/types";
+import type { DiffRow, GraphBox, GraphInput } from "../api/types";
 import { OVERFLOW_SCORE, type Recolour } from "./appearance";
 import { marked } from "./called";
 import { type RampTheme, inkOn, rampColor } from "./ramp";
@@ -12,7 +12,7 @@ export const LINE_FONT = 10.5;
 const LETTER = 7.9;
 const SMALL = 6;
 const MIN_WIDTH = 72;
-const MAX_WIDTH = 250;
+const MAX_WIDTH = 320;
 const CHEVRON = 16;
 
 /** Whether one run alone has what a row stands for. */
@@ -34,6 +34,8 @@ export interface BoxWords {
   comparison: boolean;
   calls: (count: number) => string;
   unrecorded: string;
+  /** Of what stands for repeats: whose output it shows. */
+  last: (output: string) => string;
 }
 
 export function boxText(box: GraphBox, words: BoxWords): BoxText {
@@ -50,9 +52,16 @@ export function boxText(box: GraphBox, words: BoxWords): BoxText {
   return { title: marked(title, row.direction === "backward"), line };
 }
 
-function lineOf({ row, output, unrecorded }: GraphBox, { comparison, unrecorded: noValues }: BoxWords): string {
+/** What the run is fed, by the name that its reader has for it. */
+export function inputText({ value, tensor }: GraphInput): BoxText {
+  return { title: value, line: outputText(tensor) };
+}
+
+function lineOf({ row, output, unrecorded }: GraphBox, { comparison, unrecorded: noValues, last }: BoxWords): string {
   if (unrecorded) return noValues;
-  return comparison ? scoresText(row) : outputText(output);
+  if (comparison) return scoresText(row);
+  const text = outputText(output);
+  return row.fold === 0 || text === "" ? text : last(text);
 }
 
 /** `4×8×16`; empty where no shape is known. */

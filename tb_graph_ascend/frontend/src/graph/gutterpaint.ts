@@ -117,9 +117,10 @@ export function paintAlone(context: CanvasRenderingContext2D, scene: DiffScene, 
 }
 
 /** What a call of a single graph puts out, left of its overflow. */
-function paintOutput(context: CanvasRenderingContext2D, { palette, rowHeight, width }: DiffScene, row: DiffRow, y: number): void {
-  const text = outputText(row.problem?.output ?? null);
-  if (text === "" || row.fold < 0) return;
+function paintOutput(context: CanvasRenderingContext2D, { palette, rowHeight, width, texts }: DiffScene, row: DiffRow, y: number): void {
+  const output = outputText(row.problem?.output ?? null);
+  if (output === "" || row.fold < 0) return;
+  const text = row.fold === 0 ? output : texts.last(output);
   context.font = `11.5px ${palette.font}`;
   context.fillStyle = palette.muted;
   context.textAlign = "right";

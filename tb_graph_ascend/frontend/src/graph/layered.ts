@@ -53,8 +53,9 @@ export interface Layout {
 const GAP_X = 28;
 const GAP_Y = 34;
 const PAD = 14;
-/** Room for the title of an open box. */
+/** Room for the title of an open box, and below what stands in it for the shapes at its edges. */
 const HEAD = 26;
+const FOOT = 24;
 const ARC = 18;
 /** Between residuals that run side by side. */
 const ARC_GAP = 9;
@@ -81,7 +82,7 @@ export function layOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[]): L
     const members = (inside.get(of) ?? []).map((box): LaidBox => {
       if (!inside.has(box.id)) return box;
       const { width, height } = measure(box.id);
-      return { ...box, width: Math.max(box.width, width + 2 * PAD), height: height + HEAD + PAD };
+      return { ...box, width: Math.max(box.width, width + 2 * PAD), height: height + HEAD + FOOT };
     });
     const level = lifted.get(of) ?? [];
     const arcs = ARC + ARC_GAP * Math.min(MOST_ARCS, residuals(members, level));

@@ -36,6 +36,8 @@ export interface DiffTexts {
   inside: string;
   unmatched: (count: number) => string;
   calls: (count: number) => string;
+  /** Of what stands for repeats: whose output it shows. */
+  last: (output: string) => string;
   gap: string;
   level: Record<"medium" | "high" | "critical", string>;
   /** The levels with the word that says what they are of. */

@@ -1,16 +1,19 @@
 /* What is handed on with one click: the link to this view, and the slide with the answer. */
 
+import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
+import type { Answer } from "../api/types";
 import { files } from "../api/client";
 import { answerQuery, queryClient } from "../api/queries";
 import { copyText } from "../text/clipboard";
+import { scoreText } from "../text/numbers";
 import { guarded } from "../state/actions";
 import { shareableAddress } from "../state/addressbar";
 import { causeText } from "../state/causes";
 import { download } from "../state/export";
+import { beginningOf, standingCause } from "../state/former";
 import { usePreferences } from "../state/preferences";
-import { placeOf } from "../state/places";
 import { slideAsPng } from "../state/slide";
 import { useApp } from "../state/store";
 import { flushAddress } from "./useAddressBar";
@@ -26,17 +29,26 @@ export function useHandOn() {
   const saveSlide = (form: "png" | "svg"): void => {
     if (!data) return;
     const take = async (): Promise<void> => {
-      const [cause] = (await queryClient.query(answerQuery(data.id))).causes;
+      const answer = await queryClient.query(answerQuery(data.id));
+      const beginning = beginningOf(answer);
       const { language } = usePreferences.getState();
-      const svg = await files.slide(data.id, language, cause ? causeText(t, cause) : "");
+      const svg = await files.slide(data.id, language, slideReason(t, answer));
       const [content, type] = form === "svg" ? [svg, "image/svg+xml"] : [await slideAsPng(svg), "image/png"];
-      const name = `${stemOf(data.path)}${cause ? placed(placeOf(cause)) : ""}-slide.${form}`;
+      const name = `${stemOf(data.path)}${beginning ? placed(beginning) : ""}-slide.${form}`;
       download(name, content, type);
       useApp.getState().set({ notice: { code: "saved", facts: { name } } });
     };
     void guarded(() => saveSlide(form), take);
   };
   return { copyLink, saveSlide };
+}
+
+/** What a slide says of the call that it shows: of a cause found before pairs were made, only where it stands. */
+function slideReason(t: TFunction, answer: Answer): string {
+  const { since } = answer;
+  const cause = since ? standingCause(answer) : answer.causes[0];
+  if (cause) return causeText(t, cause);
+  return since?.node ? t("certainty.sinceSlide", { score: scoreText(since.node.score) }) : "";
 }
 
 /** A result file's name without its endings, with its folder where that says more, to name what is made of it. */

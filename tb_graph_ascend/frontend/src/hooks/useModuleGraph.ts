@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 
 import { boxesQuery } from "../api/queries";
 import type { ModuleGraph } from "../api/types";
-import { type BoxWords, LANES, boxSize, boxText } from "../graph/boxlook";
+import { type BoxWords, LANES, boxSize, boxText, inputText } from "../graph/boxlook";
 import { type Layout, layOut } from "../graph/layered";
 import type { LayoutDone, LayoutWish } from "../graph/layout.worker";
 import { useBoxes } from "../state/boxes";
@@ -43,19 +43,30 @@ export function useModuleGraph(session: GraphSession) {
   return { laid, busy, error: asked.error, retry: asked.refetch };
 }
 
-/** What boxes say that is not in the dump. */
-export function boxWords(t: TFunction, comparison: boolean): BoxWords {
-  return { comparison, calls: (count) => t("diff.calls", { count }), unrecorded: t("boxes.noValues") };
+/** The box of an input of the run among those of rows, whose places are 0 and above. */
+export function inputId(index: number): number {
+  return -1 - index;
 }
 
-function wishOf({ boxes, edges }: ModuleGraph, words: BoxWords): Omit<LayoutWish, "ticket"> {
+/** What boxes say that is not in the dump. */
+export function boxWords(t: TFunction, comparison: boolean): BoxWords {
+  return { comparison, calls: (count) => t("diff.calls", { count }), unrecorded: t("boxes.noValues"), last: (output) => t("diff.last", { output }) };
+}
+
+function wishOf({ boxes, edges, inputs }: ModuleGraph, words: BoxWords): Omit<LayoutWish, "ticket"> {
+  // What the run is fed was there before anything ran.
+  const fed = inputs.map((input, index) => ({ id: inputId(index), parent: null, lane: 0, ...boxSize(inputText(input), false) }));
+  const placed = boxes.map((box) => {
+    const opens = box.row.children > 0;
+    const lane = LANES.indexOf(box.lane);
+    return { id: box.place, parent: box.parent, lane, ...boxSize(boxText(box, words), opens) };
+  });
   return {
-    boxes: boxes.map((box) => {
-      const opens = box.row.children > 0;
-      const lane = LANES.indexOf(box.lane);
-      return { id: box.place, parent: box.parent, lane, ...boxSize(boxText(box, words), opens) };
-    }),
-    edges: edges.map(({ producer, consumer }) => ({ from: producer, to: consumer })),
+    boxes: [...fed, ...placed],
+    edges: [
+      ...inputs.map(({ reader }, index) => ({ from: inputId(index), to: reader })),
+      ...edges.map(({ producer, consumer }) => ({ from: producer, to: consumer })),
+    ],
   };
 }
 

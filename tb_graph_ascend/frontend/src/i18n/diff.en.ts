@@ -25,6 +25,7 @@ export const diff = {
     higher: "Higher rows (+)",
     lower: "Lower rows (−)",
     gap: "not in this run",
+    last: "last: {{output}}",
     calls_one: "{{count}} call",
     calls_other: "{{count}} calls",
     word: {
@@ -56,6 +57,7 @@ export const diff = {
   },
   trace: {
     told: "One way from here to the cause, each time by the input that differs most. “Only the way” (G) leaves all ways between the two in the rows.",
+    toldBack: "One way from here to the cause, through the weights back into the step that wrote them.",
     none: "Nothing differs here, so no way leads back to a cause.",
     alone: "One run alone makes this call, so nothing was compared here.",
     open: "The way ends here: what was recorded does not tell where the difference comes from.",
@@ -67,6 +69,8 @@ export const diff = {
     input: "its {{value}} was made by",
     inputGuess: "its {{value}} has the values of what came out of",
     inside: "inside it",
+    before: "its {{value}} was written by the optimizer of step {{step}}, by",
+    inStep: "step {{step}}",
     forward: "gradient of the forward call",
     cause: "comes, as the diagnosis says, from",
     within: "in {{module}}",

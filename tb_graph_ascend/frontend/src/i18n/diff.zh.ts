@@ -25,6 +25,7 @@ export const diff = {
     higher: "增大行高 (+)",
     lower: "减小行高 (−)",
     gap: "此次运行没有",
+    last: "末个：{{output}}",
     calls_one: "{{count}} 个调用",
     calls_other: "{{count}} 个调用",
     word: {
@@ -56,6 +57,7 @@ export const diff = {
   },
   trace: {
     told: "从此处通向起因的一条路，每一步都沿差异最大的输入。“只看这条路”(G) 在各行中留下两者之间的所有路。",
+    toldBack: "从此处通向起因的一条路，经权重回到写入它们的那一步。",
     none: "此处没有差异，无需追溯起因。",
     alone: "只有一侧执行了此调用，此处没有可比较的内容。",
     open: "追溯到此为止：已记录的内容无法说明差异从何而来。",
@@ -67,6 +69,8 @@ export const diff = {
     input: "其 {{value}} 产生于",
     inputGuess: "其 {{value}} 的数值与此调用的输出相同：",
     inside: "其内部",
+    before: "其 {{value}} 由第 {{step}} 步的优化器写入，写入者：",
+    inStep: "第 {{step}} 步",
     forward: "对应的前向调用",
     cause: "诊断归因于",
     within: "位于 {{module}}",

@@ -19,6 +19,7 @@ export function textsOf(t: TFunction): DiffTexts {
     inside: t("diff.word.inside"),
     unmatched: (count) => t("diff.word.unmatched", { count }),
     calls: (count) => t("diff.calls", { count }),
+    last: (output) => t("diff.last", { output }),
     gap: t("diff.gap"),
     level,
     overflow: {

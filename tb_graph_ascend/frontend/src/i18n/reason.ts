@@ -3,12 +3,18 @@
 import type { TFunction } from "i18next";
 
 import type { Finding, Reason } from "../api/types";
+import { toldBriefly } from "../graph/named";
 import { shortNumber } from "../text/numbers";
 import { wordedFacts } from "./facts";
 import { reasonsEn } from "./reasons.en";
 
-/** The sentence of a reason; an unknown code (a newer file) is shown with its arguments. */
+/** The sentence of a reason, calls and modules told as the rows tell them. */
 export function reasonText(t: TFunction, reason: Reason): string {
+  return toldBriefly(reasonSentence(t, reason));
+}
+
+/** The sentence with whole names; an unknown code (a newer file) is shown with its arguments. */
+export function reasonSentence(t: TFunction, reason: Reason): string {
   const { code, ...facts } = reason;
   if (!(code in reasonsEn)) {
     const listed = Object.entries(facts).map(([key, value]) => `${key}: ${String(value)}`);

@@ -3,11 +3,12 @@
 
 import { api } from "../api/client";
 import { answerQuery, databaseQuery, queryClient } from "../api/queries";
-import type { Cause, Node, Side } from "../api/types";
+import type { Node, Side } from "../api/types";
 import { useBoxes } from "./boxes";
 import { prepareSearchSoon } from "./prepare";
 import { DiffView } from "./diffview";
-import { type Cell, type NodePlace, causeBeside, cellOf, firstPair, firstPlace, hasPair, isOk, placeOf, sameFile } from "./places";
+import { beginningOf, firstPlace } from "./former";
+import { type Cell, type NodePlace, causeBeside, cellOf, firstPair, hasPair, isOk, sameFile } from "./places";
 import { GraphSession, SIDES } from "./session";
 import { type AppState, useApp } from "./store";
 import { followed } from "./underway";
@@ -61,7 +62,7 @@ export async function openDatabase(db: string, linked?: Linked, options: Databas
       if (ticket === opening) leave({ db, gone: { what: "pair", ...pair } });
       return;
     }
-    const first = linked && pair ? undefined : firstPlace((await answer).causes, at);
+    const first = linked && pair ? undefined : firstPlace(await answer, at);
     const place = pair ?? firstPair(database, first);
     const link = linked && sameFile(linked, database) ? linked : undefined;
     if (ticket !== opening) return;
@@ -255,22 +256,22 @@ export async function startHere(): Promise<void> {
     const { db } = state();
     if (db === null) return;
     await guarded(startHere, async () => {
-      const first = (await queryClient.query(answerQuery(db))).causes[0];
-      if (first) await showCause(first, ticket, focused);
+      const first = beginningOf(await queryClient.query(answerQuery(db)));
+      if (first) await showPlace(first, ticket, focused);
       else state().set({ notice: "noFindings" });
     });
   });
 }
 
-/** Show the first place of a cause, and let the keys move on from there.
+/** Show where something begins, and let the keys move on from there.
  *
  * Who went on to another control meanwhile stays there: what is typed belongs to it. */
-export async function showCause(
-  cause: Cause,
+export async function showPlace(
+  place: NodePlace,
   ticket = ++selecting,
   focused = document.activeElement,
 ): Promise<void> {
-  await openPlace(placeOf(cause), ticket);
+  await openPlace(place, ticket);
   if (document.activeElement === focused) state().session?.diff.pane?.focus();
 }
 
@@ -347,15 +348,16 @@ async function named({ db, pair: { step, rank } }: GraphSession, name: string, s
   return hits[0]?.id ?? null;
 }
 
-/** Go to the problem's node of a name in a step and rank. */
-export async function goToNamed({ step, rank }: Cell, name: string): Promise<void> {
-  await guarded(() => goToNamed({ step, rank }, name), async () => {
+/** Go to the node of a name in a step and rank: that of the side, else that of the other. */
+export async function goToNamed({ step, rank }: Cell, name: string, side: Side = "problem"): Promise<void> {
+  await guarded(() => goToNamed({ step, rank }, name, side), async () => {
     const shown = destination();
     if (step !== shown.step || rank !== shown.rank) await openPair(step, rank);
     await settled;
     const { session } = state();
     if (session?.pair.step !== step || session.pair.rank !== rank) return;
-    const node = await named(session, name, "problem");
+    const other = side === "problem" ? "benchmark" : "problem";
+    const node = (await named(session, name, side)) ?? (await named(session, name, other));
     if (node === null) state().set({ notice: "notHere" });
     else await openPlace({ step, rank, node });
   });

@@ -2,10 +2,11 @@
 
 import type { TFunction } from "i18next";
 
-import type { AcrossCell, Cause, CausePlace, CommunicationLink, DivergentShares, NodeDetails, PlacedHop } from "../api/types";
-import { calledAs, calledByName, marked } from "../graph/called";
+import type { AcrossCell, Cause, CausePlace, CommunicationLink, DivergentShares, NodeDetails, PlacedHop, Side } from "../api/types";
+import { calledAs, marked } from "../graph/called";
+import { toldBriefly } from "../graph/named";
 import { type Frame, parseFrame } from "../text/frames";
-import { kindText, reasonText } from "../i18n/reason";
+import { kindText, reasonSentence } from "../i18n/reason";
 import { scoreText } from "../text/numbers";
 import { rangesText } from "./ranges";
 
@@ -20,13 +21,26 @@ export function callText(t: TFunction, { finding: { node }, call }: Cause): stri
 }
 
 /** What differs, as the first reason tells it, and where NaN comes first, in the step of the finding, for another may be shown. */
-export function causeText(t: TFunction, { finding }: Cause): string {
+export function causeText(t: TFunction, cause: Cause): string {
+  return toldBriefly(causeSentence(t, cause));
+}
+
+/** The same with all calls by their whole names. */
+export function causeSentence(t: TFunction, { finding }: Cause): string {
   const reason = finding.reasons[0];
-  const what = reason ? reasonText(t, reason) : kindText(t, finding);
+  const what = reason ? reasonSentence(t, reason) : kindText(t, finding);
   const nonfinite = finding.reasons.slice(1).find(({ code }) => code === "nonfinite_first" || code === "nonfinite_follows");
   if (!nonfinite) return what;
-  const maker = typeof nonfinite.maker === "string" ? calledByName(nonfinite.maker) : t("answer.itself");
+  const maker = typeof nonfinite.maker === "string" ? nonfinite.maker : t("answer.itself");
   return t("answer.withNonfinite", { what, maker, state: nonfinite.state, step: finding.step });
+}
+
+/** The run whose call a name in the reasons of a cause is: each may have other calls of the same name. */
+export function sideOfName({ finding: { reasons } }: Cause, name: string): Side {
+  const of = (fact: unknown): boolean => typeof fact === "string" && fact.split(", ").includes(name);
+  const reason = reasons.find(({ names, instead }) => of(names) || of(instead));
+  const missing = reason?.code.startsWith("missing") ?? false;
+  return of(reason?.instead) !== missing ? "benchmark" : "problem";
 }
 
 /** The call that puts out the first NaN behind a cause, by its name; null where the cause does so itself, or none. */
@@ -71,14 +85,19 @@ export function ranksText(t: TFunction, { ranks, first_step: step }: Cause): str
   return t("findings.ranks", { count: ranks.length, ranks: listed, step });
 }
 
+/** Whether a node is a place of a cause. */
+export function isPlaceOf({ nodes }: Cause, node: number | null): boolean {
+  return node !== null && nodes.includes(node);
+}
+
 /** How many of the divergent nodes of the step and rank on screen go back to any of its places there, and
  * their nodes; null where it is not on them, or nothing diverges. */
 export function ledBackTo(
   t: TFunction,
-  { places }: Cause,
+  { nodes }: Cause,
   shares: DivergentShares | undefined,
 ): { nodes: number[]; text: string } | null {
-  const named = new Set(places.map(({ node }) => node));
+  const named = new Set(nodes);
   const own = shares?.causes.filter(({ node }) => named.has(node)) ?? [];
   if (!shares || own.length === 0 || shares.divergent === 0) return null;
   const count = own.reduce((sum, share) => sum + share.count, 0);
@@ -90,6 +109,17 @@ export function unnamedCalls<Call extends { name: string }>(causes: readonly Cau
   const facts = causes.flatMap(({ finding: { reasons } }) => reasons.flatMap(({ names, instead }) => [names, instead]));
   const named = new Set(facts.flatMap((names) => (typeof names === "string" ? names.split(", ") : [])).map(kindOfCall));
   return alone.filter(({ name }) => !named.has(kindOfCall(name)));
+}
+
+/** Whether a call stands on the line of code that a cause stands on: then it is a part of that fault, not another. */
+export function sameLine(causes: readonly Cause[], details: Pick<NodeDetails, "stack"> | undefined): boolean {
+  const lineOf = (stack: readonly string[] | null | undefined): string | null => {
+    const frame = stack ? modelFrame(stack) : null;
+    return frame && `${frame.file}:${frame.number}`;
+  };
+  const { problem, benchmark } = details?.stack ?? {};
+  const lines = [lineOf(problem), lineOf(benchmark)].filter((line) => line !== null);
+  return causes.some(({ stack, stack_there: there }) => [lineOf(stack), lineOf(there)].some((line) => line !== null && lines.includes(line)));
 }
 
 /** From which hop on a way is a guess: behind a call that one run alone makes and no cause names; -1 where it is none. */

@@ -33,12 +33,6 @@ export function cellOf({ step, rank }: Linked): Cell | null {
   return step === null || rank === null ? null : { step, rank };
 }
 
-/** Where the first cause begins, or that of one step and rank. */
-export function firstPlace(causes: readonly Cause[], at: Cell | undefined): NodePlace | undefined {
-  if (at) return causes.flatMap(({ places }) => places).find(({ step, rank }) => step === at.step && rank === at.rank);
-  return causes[0] && placeOf(causes[0]);
-}
-
 /** Whether there is such a step and rank. */
 export function hasPair({ pairs }: Database, place: Cell): boolean {
   return pairs.some(({ step, rank }) => step === place.step && rank === place.rank);

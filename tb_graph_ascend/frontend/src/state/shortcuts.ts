@@ -20,6 +20,7 @@ import { toggleBoxes, useBoxes } from "./boxes";
 import { moveInRows } from "./diffkeys";
 import { useDiffSettings } from "./diffsettings";
 import { useLayout } from "./layout";
+import { isPlaceOf } from "./causes";
 import { ranksAt, stepsOf } from "./pairs";
 import type { GraphSession } from "./session";
 import { LEFT_TABS, useApp } from "./store";
@@ -156,7 +157,7 @@ function showWay(session: GraphSession, { causes, threshold }: Answer): void {
   const first = here.find((one) => one.step === step && one.rank === rank);
   const cause = source ?? first?.node;
   if (cause == null || selected === null) set({ notice: "noWay" });
-  else if (here.some((one) => one.node === selected)) set({ notice: "wayBegins" });
+  else if (causes.some((one) => isPlaceOf(one, selected))) set({ notice: "wayBegins" });
   else if (node && agrees(node, threshold)) set({ notice: "noWayHere" });
   else session.diff.setWay({ cause, target: selected });
 }

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 
 import type { GraphBox } from "../../src/api/types";
-import { boxSize, boxText, fitted } from "../../src/graph/boxlook";
+import { boxSize, boxText, fitted, inputText } from "../../src/graph/boxlook";
 import { row } from "../rows";
 
-const words = { comparison: false, calls: (count: number) => `${count} calls`, unrecorded: "no values" };
+const words = { comparison: false, calls: (count: number) => `${count} calls`, unrecorded: "no values", last: (output: string) => `last: ${output}` };
 const box = (change: Parameters<typeof row>[0], more: Partial<GraphBox> = {}): GraphBox => ({
   place: 1,
   parent: null,
@@ -25,6 +25,12 @@ describe("the text of a box", () => {
     const output = { shape: [2, 3], dtype: "float32", norm: 1 };
     expect(boxText(box({ key: 1 }, { unrecorded: true, output }), words).line).toBe("no values");
     expect(boxText(box({ key: 1 }, { output }), words).line).toContain("2×3");
+  });
+
+  it("says of repeats whose output it shows, and of what is fed by which name", () => {
+    const output = { shape: [2, 3], dtype: "float32", norm: 1 };
+    expect(boxText(box({ key: 1, fold: 3 }, { output }), words).line).toBe("last: 2×3 · float32 · ‖1‖");
+    expect(inputText({ reader: 1, value: "input.0", tensor: output })).toEqual({ title: "input.0", line: "2×3 · float32 · ‖1‖" });
   });
 
   it("marks what ran backward", () => {

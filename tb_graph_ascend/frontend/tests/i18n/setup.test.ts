@@ -26,7 +26,7 @@ describe("evidence", () => {
     expect(reasonText(t, { ...off, of: "elements" })).not.toContain("about");
     expect(reasonText(t, { ...off, of: "norm" })).toContain("the norm of output.0 is off");
     expect(reasonText(t, { ...off, explained: 0, at: "Torch.lerp_.0.forward" })).toBe(
-      "output.0 of Torch.lerp_.0.forward is off by 30.0 %, and nothing before it explains that",
+      "output.0 of lerp_ #0 is off by 30.0 %, and nothing before it explains that",
     );
     expect(reasonText(t, { ...off, explained: 1e-6 })).toContain("less than 1 % of that");
   });
@@ -36,6 +36,6 @@ describe("evidence", () => {
     await changeLanguage(i18n, "zh");
     expect(reasonText(i18n.t, { ...off, of: "sketch" })).toBe("output.0 相差约 30.0%，此前的差异能解释其中的 10.0%");
     const made = { code: "unrecorded_differs", value: "input.1", score: 0.9, maker: "Tensor.triu.0.forward" };
-    expect(reasonText(i18n.t, made)).toContain("可能由紧邻其前、未留下数值的 Tensor.triu.0.forward 产生");
+    expect(reasonText(i18n.t, made)).toContain("可能由紧邻其前、未留下数值的 triu #0 产生");
   });
 });

@@ -17,8 +17,10 @@ import {
   otherLine,
   perhapsFrom,
   placeText,
+  sameLine,
   scoreWith,
   senderTo,
+  sideOfName,
   unnamedCalls,
 } from "../../src/state/causes";
 
@@ -50,7 +52,7 @@ describe("the benchmark's line", () => {
 
 describe("ledBackTo", () => {
   const { t } = createI18n();
-  const cause = { places: [{ step: 0, rank: 0, node: 7 }, { step: 0, rank: 1, node: 70 }] } as Cause;
+  const cause = { nodes: [7, 70] } as Cause;
   const shares = { divergent: 101, causes: [{ node: 70, count: 50 }], others: 51, came: null };
   it("adds up what goes back to all of its places on screen, and to no other cause", () => {
     const both = { divergent: 101, causes: [{ node: 7, count: 20 }, { node: 8, count: 1 }, { node: 70, count: 50 }], others: 30, came: null };
@@ -74,6 +76,30 @@ describe("calls that one run alone makes", () => {
     const alone = ["Tensor.add.7.forward", "Tensor.mul_.3.forward", "Tensor.tanh.0.forward"].map(call);
     expect(unnamedCalls(causes, alone).map(({ name }) => name)).toEqual(["Tensor.tanh.0.forward"]);
     expect(unnamedCalls([], alone)).toHaveLength(3);
+  });
+});
+
+describe("a call on the line of a cause", () => {
+  const line = (number: number) => [`File /job/model.py, line ${number}, in backward, return g`];
+  const causes = [{ stack: line(60), stack_there: line(61) }] as unknown as Cause[];
+  const at = (problem: string[] | null, benchmark: string[] | null) => ({ stack: { problem, benchmark } }) as NodeDetails;
+  it("is a part of that fault, whichever run makes it", () => {
+    expect(sameLine(causes, at(line(60), null))).toBe(true);
+    expect(sameLine(causes, at(null, line(61)))).toBe(true);
+    expect(sameLine(causes, at(line(100), null))).toBe(false);
+    expect(sameLine(causes, at(null, null))).toBe(false);
+    expect(sameLine(causes, undefined)).toBe(false);
+  });
+});
+
+describe("the run of a name in a reason", () => {
+  const of = (code: string) => ({ finding: { reasons: [{ code, names: "Tensor.add.0.forward", instead: "Tensor.mul_.0.forward" }] } }) as unknown as Cause;
+  it("is the one that alone makes it, of the other call the other one", () => {
+    expect(sideOfName(of("extra_replaced"), "Tensor.add.0.forward")).toBe("problem");
+    expect(sideOfName(of("extra_replaced"), "Tensor.mul_.0.forward")).toBe("benchmark");
+    expect(sideOfName(of("missing_replaced"), "Tensor.add.0.forward")).toBe("benchmark");
+    expect(sideOfName(of("missing_replaced"), "Tensor.mul_.0.forward")).toBe("problem");
+    expect(sideOfName(of("extra_calls"), "Functional.softmax.2.forward")).toBe("problem");
   });
 });
 
@@ -164,7 +190,7 @@ describe("causeText", () => {
   it("names what stands in the place of calls without a partner", () => {
     const reasons = [{ code: "extra_replaced", names: "Torch.gelu.0.forward", instead: "Torch.silu.0.forward" }];
     expect(causeText(t, { finding: { reasons } } as unknown as Cause)).toBe(
-      "the problem run calls Torch.gelu.0.forward where the benchmark run calls Torch.silu.0.forward",
+      "the problem run calls gelu #0 where the benchmark run calls silu #0",
     );
   });
 });

@@ -54,11 +54,13 @@ describe("G", () => {
   };
   it("says where no way leads to, and draws one to what carries the difference", async () => {
     const places = [{ step: 0, rank: 0, node: 7 }];
-    queryClient.setQueryData(answerQuery("db").queryKey, { causes: [{ places }], threshold: 0.25 } as Answer);
+    const nodes = [7];
+    queryClient.setQueryData(answerQuery("db").queryKey, { causes: [{ places, nodes }], threshold: 0.25 } as Answer);
     expect(await press({ match: 9, score: 0 })).toEqual([null, "noWayHere"]);
     expect(await press({ match: 9, score: 0.1, source: 7 })).toEqual([{ cause: 7, target: 4 }, null]);
     expect(await press({ match: 9, divergent_below: 1 })).toEqual([{ cause: 7, target: 4 }, null]);
     places[0] = { step: 0, rank: 0, node: 4 };
+    nodes[0] = 4;
     expect(await press({ match: 9, score: 0.9 })).toEqual([null, "wayBegins"]);
   });
 
@@ -67,7 +69,7 @@ describe("G", () => {
     let tell: (answer: unknown) => void = () => undefined;
     server.answer = new Promise((done) => (tell = done));
     expect(await press({ match: 9, divergent_below: 1 })).toEqual([null, null]);
-    tell({ causes: [{ places: [{ step: 0, rank: 0, node: 7 }] }], threshold: 0.25 });
+    tell({ causes: [{ places: [{ step: 0, rank: 0, node: 7 }], nodes: [7] }], threshold: 0.25 });
     await new Promise((done) => setTimeout(done));
     expect(useApp.getState().session?.diff.way).toEqual({ cause: 7, target: 4 });
   });

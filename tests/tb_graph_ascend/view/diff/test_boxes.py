@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
 import builder
 from builder import BuildOptions
 from builder.results.open_results import open_results
+from builder.results.reading import Results
 from tb_graph_ascend.view.diff.boxes import ModuleGraph, graph_of
-from tb_graph_ascend.view.diff.index import diff_index
-from tests.builder.flow.recorded_models import BUILT_WITH, record
+from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
+from tb_graph_ascend.view.diff.window import window_of, with_outputs
+from tests.builder.flow.recorded_models import BUILT_WITH, Model, record
 
 
 def graph(folder: Path, name: str, task: str = "statistics") -> ModuleGraph:
@@ -76,3 +80,56 @@ def test_views_that_stand_nowhere_are_counted_and_not_drawn(tmp_path: Path) -> N
     assert drawn.unplaced == 6
     ends = {end for one in drawn.edges for end in (one.producer, one.consumer)}
     assert {box.place for box in drawn.boxes} <= ends
+
+
+def test_what_the_run_is_fed_has_a_box_at_its_reader(skips: ModuleGraph) -> None:
+    (fed,) = skips.inputs
+    assert titles(skips)[fed.reader] == "down.0"
+    assert (fed.value, fed.tensor.shape, fed.tensor.dtype) == ("input.0", [2, 2, 8], "float32")
+
+
+class Repeats(nn.Module):
+    """Three blocks alike, and attention, which uses its last layer's weights and never calls it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.Sequential(*(nn.Linear(4, 4) for _ in range(3)))
+        self.attention = nn.MultiheadAttention(4, 2, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.blocks(x)
+        return torch.as_tensor(self.attention(x, x, x)[0])
+
+
+@pytest.fixture(scope="module")
+def repeats(tmp_path_factory: pytest.TempPathFactory) -> tuple[Results, DiffIndex]:
+    folder = tmp_path_factory.mktemp("repeats")
+    record(Model(Repeats, lambda: [torch.randn(2, 3, 4)]), folder)
+    results = open_results(
+        builder.build(folder, None, folder / "out", BuildOptions(workers=1)).path
+    )
+    return results, diff_index(results, 0, 0)
+
+
+def test_repeats_show_what_the_last_of_them_puts_out(
+    repeats: tuple[Results, DiffIndex],
+) -> None:
+    results, index = repeats
+    names = index.rows.problem.names
+    blocks = index.rows.key[[name.startswith("Module.blocks.Seq") for name in names]]
+    (box,) = (b for b in graph_of(results, index, int(blocks[0]), []).boxes if b.row.fold == 3)
+    last = next(at for at, name in enumerate(names) if name.startswith("Module.blocks.2.Linear.f"))
+    own = results.first_outputs([int(index.rows.problem.id[last])])
+    assert [box.output] == list(own.values())
+    opened = window_of(index, Wanted(f"{index.rows.key[0]}.{blocks[0]}"), 0, 50, None)
+    shown = with_outputs(opened, results, index).rows
+    assert any(row.fold == 3 and row.problem and row.problem.output == box.output for row in shown)
+
+
+def test_gradients_that_no_backward_call_holds_are_counted(
+    repeats: tuple[Results, DiffIndex],
+) -> None:
+    results, index = repeats
+    drawn = graph_of(results, index, int(index.rows.key[0]), [])
+    assert drawn.gradients == 1
+    assert not any("out_proj" in title for title in titles(drawn).values())

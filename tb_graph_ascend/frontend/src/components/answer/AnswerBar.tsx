@@ -1,23 +1,27 @@
 /* The answer to "where does it begin?" in the first sentence, with the line of code it stands on. */
 
-import { ChevronLeft, ChevronRight, CornerDownRight, Link, Presentation } from "lucide-react";
+import { ChevronLeft, ChevronRight, CornerDownRight } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { Answer, Cause } from "../../api/types";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
-import { useHandOn } from "../../hooks/useHandOn";
 import { useShares } from "../../hooks/useShares";
-import { showCause } from "../../state/actions";
-import { beginsText, callText, causeScoreText, causeText, ledBackTo, ranksText } from "../../state/causes";
+import { useUnnamedCalls } from "../../hooks/useUnnamedCalls";
+import { openPlace, selectNode } from "../../state/actions";
+import { calledAs } from "../../graph/called";
+import { beginsText, callText, causeScoreText, causeSentence, isPlaceOf, ledBackTo, ranksText, sideOfName } from "../../state/causes";
+import { standingCause } from "../../state/former";
+import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ScoreChip } from "../parts/ScoreChip";
 import { SourceLine } from "../parts/SourceLine";
 import { AnswerNotes } from "./AnswerNotes";
+import { AnswerTools } from "./AnswerTools";
 import { FewShared } from "./FewShared";
-import { NonfiniteMaker } from "./NonfiniteMaker";
+import { NamedText } from "./NamedText";
 import { NothingDiverges } from "./NothingDiverges";
 import { SinceMapping } from "./SinceMapping";
 
@@ -28,7 +32,8 @@ export function AnswerBar() {
     return <FailureNotice error={answer.error} retry={() => void answer.refetch()} />;
   }
   if (!answer.data || !database?.comparison) return null;
-  if (answer.data.since) return <SinceMapping answer={answer.data} since={answer.data.since} />;
+  const { since } = answer.data;
+  if (since && !standingCause(answer.data)) return <SinceMapping answer={answer.data} since={since} />;
   if (!answer.data.certain) return <FewShared answer={answer.data} />;
   if (answer.data.causes.length === 0) return <NothingDiverges answer={answer.data} />;
   return <Causes key={database.id} answer={answer.data} />;
@@ -37,14 +42,15 @@ export function AnswerBar() {
 function Causes({ answer }: { answer: Answer }) {
   const { t } = useTranslation();
   const { causes, cause_count: count } = answer;
-  const [number, setNumber] = useState(0);
+  const standing = standingCause(answer);
+  const [number, setNumber] = useState(standing ? causes.indexOf(standing) : 0);
   const shares = useShares();
   const selected = useApp((state) => state.selected);
   // Whoever goes to a place of a cause is told of that cause; elsewhere the one shown stays.
   const [followed, setFollowed] = useState<number | null>(null);
   if (selected !== followed) {
     setFollowed(selected);
-    const at = causes.findIndex(({ places }) => places.some(({ node }) => node === selected));
+    const at = causes.findIndex((one) => isPlaceOf(one, selected));
     if (at >= 0) setNumber(at);
   }
   const cause = causes[Math.min(number, causes.length - 1)];
@@ -58,20 +64,23 @@ function Causes({ answer }: { answer: Answer }) {
           <Headline cause={cause} />
         </h1>
         <p className="answer-what">
-          <strong className="mono">{callText(t, cause)}</strong>
+          <button type="button" className="link mono" title={cause.finding.node.name} onClick={() => void openPlace(placeOf(cause))}>
+            <strong>{callText(t, cause)}</strong>
+          </button>
           {t("answer.says")}
-          {causeText(t, cause)} <NonfiniteMaker cause={cause} />
+          <NamedText sentence={causeSentence(t, cause)} at={cause.finding} sideOf={(name) => sideOfName(cause, name)} />
         </p>
         <SourceLine cause={cause} />
-        <AnswerNotes answer={answer} />
+        <AnswerNotes answer={answer} cause={cause} />
       </div>
       <div className="answer-side">
         <div className="answer-tools">
           {causes.length > 1 && <Pager number={number} count={causes.length} go={setNumber} />}
-          <Tools cause={cause} first={number === 0} />
+          <AnswerTools place={placeOf(cause)} first={standing ? cause === standing : number === 0} />
         </div>
         <p className="muted" title={t("notes.ledBackHelp", { threshold: answer.threshold })}>
           {t("answer.causes", { count })}
+          <PerhapsMore causes={causes} />
           {ledBack && <span className="wide-only"> · {ledBack.text}</span>}
         </p>
       </div>
@@ -95,24 +104,16 @@ function Headline({ cause }: { cause: Cause }) {
   );
 }
 
-function Tools({ cause, first }: { cause: Cause; first: boolean }) {
+/** The first call that one run alone makes and no cause names: it may be one of its own. */
+function PerhapsMore({ causes }: { causes: readonly Cause[] }) {
   const { t } = useTranslation();
-  const { copyLink, saveSlide } = useHandOn();
+  const [call] = useUnnamedCalls(causes);
+  if (!call) return null;
   return (
     <>
-      <button
-        type="button"
-        className="button primary"
-        title={t("findings.startHereKey")}
-        onClick={() => void showCause(cause)}
-      >
-        {t("answer.show")} {first && <kbd aria-hidden>F</kbd>}
-      </button>
-      <button type="button" className="button" title={t("share.slide")} aria-label={t("answer.slide")} onClick={() => saveSlide("png")}>
-        <Presentation aria-hidden size={14} /> <span className="wide-only">{t("answer.slide")}</span>
-      </button>
-      <button type="button" className="button" title={t("share.link")} aria-label={t("answer.link")} onClick={copyLink}>
-        <Link aria-hidden size={14} /> <span className="wide-only">{t("answer.link")}</span>
+      {t("answer.perhapsMore", { count: causes.length })}
+      <button type="button" className="link mono" title={t("notes.alone")} onClick={() => void selectNode(call.id)}>
+        {calledAs(call)}
       </button>
     </>
   );

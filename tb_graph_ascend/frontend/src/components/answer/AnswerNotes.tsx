@@ -2,9 +2,10 @@
 
 import { useTranslation } from "react-i18next";
 
-import type { Answer } from "../../api/types";
+import type { Answer, Cause } from "../../api/types";
 import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
 import { useProposals } from "../../hooks/useProposals";
+import { standingCause } from "../../state/former";
 import { rebuildWithPairs } from "../../state/mapping";
 import { useApp } from "../../state/store";
 
@@ -12,12 +13,14 @@ interface AnswerNotesProps {
   answer: Answer;
   /** How many nodes have no partner is told above. */
   unmatchedTold?: boolean;
+  /** What the answer above names, found without the pairs. */
+  cause?: Cause;
   /** The answer above is of the pairs as they are now. */
   current?: boolean;
 }
 
-export function AnswerNotes({ answer, unmatchedTold = false, current = false }: AnswerNotesProps) {
-  const { changed_pairs: count } = answer;
+export function AnswerNotes({ answer, unmatchedTold = false, cause, current = false }: AnswerNotesProps) {
+  const { changed_pairs: count, since } = answer;
   const { t } = useTranslation();
   const { data } = useDatabase();
   if (!data?.writable) return null;
@@ -26,6 +29,7 @@ export function AnswerNotes({ answer, unmatchedTold = false, current = false }: 
       {count > 0 && (
         <p className="answer-note">
           {!current && t("notes.changedPairs", { count })}{" "}
+          {since && cause && t(cause === standingCause(answer) ? "certainty.stands" : "certainty.maybe")}{" "}
           <button type="button" className="link" onClick={() => void rebuildWithPairs()}>
             {t("notes.rebuild")}
           </button>

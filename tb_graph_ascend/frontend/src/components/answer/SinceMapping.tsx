@@ -5,14 +5,17 @@ import { useTranslation } from "react-i18next";
 
 import type { Answer, Since } from "../../api/types";
 import { calledAs } from "../../graph/called";
-import { goTo } from "../../state/actions";
 import { OPTIMIZER } from "../../state/causes";
+import { beginningOf } from "../../state/former";
 import { scoreText } from "../../text/numbers";
+import { SourceLine } from "../parts/SourceLine";
 import { AnswerNotes } from "./AnswerNotes";
+import { AnswerTools } from "./AnswerTools";
 
 export function SinceMapping({ answer, since }: { answer: Answer; since: Since }) {
   const { t } = useTranslation();
   const { step, rank, node, module } = since;
+  const { cause_count: count } = answer;
   return (
     <section className="answer provisional" aria-label={t("answer.label")}>
       <div className="answer-main">
@@ -32,19 +35,17 @@ export function SinceMapping({ answer, since }: { answer: Answer; since: Since }
         <p className="answer-what">
           {node === null
             ? t("certainty.sinceNone", { threshold: answer.threshold })
-            : t("certainty.sinceWhat", { call: calledAs(node), score: scoreText(node.score) })}
+            : t("certainty.sinceWhat", { call: calledAs(node), score: scoreText(node.score) })}{" "}
+          {count > 0 && t("certainty.formerListed", { count })}
         </p>
+        <SourceLine cause={since} />
         <AnswerNotes answer={answer} current />
       </div>
-      {node && (
-        <div className="answer-side">
-          <div className="answer-tools">
-            <button type="button" className="button" onClick={() => void goTo({ step, rank, node: node.id })}>
-              {t("answer.show")}
-            </button>
-          </div>
+      <div className="answer-side">
+        <div className="answer-tools">
+          <AnswerTools place={beginningOf(answer)} first />
         </div>
-      )}
+      </div>
     </section>
   );
 }

@@ -3,13 +3,13 @@
 import { memo } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { GraphBox } from "../../api/types";
-import { BOX_FONT, LANES, LINE_FONT, boxColours, boxText, fitted, shapeText } from "../../graph/boxlook";
+import type { GraphBox, GraphInput } from "../../api/types";
+import { BOX_FONT, LANES, LINE_FONT, boxColours, boxText, fitted, inputText, shapeText } from "../../graph/boxlook";
 import { EDGE_LOOKS, type Known } from "../../graph/edgelook";
 import type { Recolour } from "../../graph/appearance";
 import type { Place, Route } from "../../graph/layered";
 import type { DiffPalette } from "../../graph/scene";
-import { type Laid, boxWords } from "../../hooks/useModuleGraph";
+import { type Laid, boxWords, inputId } from "../../hooks/useModuleGraph";
 import { selectNode } from "../../state/actions";
 import { toggleBox } from "../../state/boxes";
 
@@ -44,6 +44,10 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
         if (!place) return null;
         const props = { box, place, comparison, palette, recolour, selected: isSelected(box, selected) };
         return <Box key={box.place} {...props} holds={holds.has(box.place)} />;
+      })}
+      {graph.inputs.map((input, index) => {
+        const place = layout.places.get(inputId(index));
+        return place && <InputBox key={inputId(index)} input={input} place={place} palette={palette} />;
       })}
       {layout.lanes.length > 1 &&
         layout.lanes.map(({ lane, x }, index) => (
@@ -154,6 +158,25 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
   );
 }
 
+/** What the run is fed: round, for it is no call. */
+function InputBox({ input, place: { x, y, width, height }, palette }: { input: GraphInput; place: Place; palette: DiffPalette }) {
+  const { t } = useTranslation();
+  const { title, line } = inputText(input);
+  const text = { x: width / 2, textAnchor: "middle", fill: palette.ink, fontFamily: palette.font } as const;
+  return (
+    <g className="box-input" data-title={title} transform={`translate(${x} ${y})`}>
+      <title>{t("boxes.inputHelp")}</title>
+      <rect width={width} height={height} rx={height / 2} fill={palette.canvas} stroke={palette.muted} />
+      <text {...text} y={18} fontSize={BOX_FONT}>
+        {title}
+      </text>
+      <text {...text} y={34} fontSize={LINE_FONT}>
+        {line}
+      </text>
+    </g>
+  );
+}
+
 interface EdgeProps {
   route: Route;
   how: Known;
@@ -168,10 +191,11 @@ function Edge({ route, how, from, start, palette, lit }: EdgeProps) {
   const { t } = useTranslation();
   const colour = lit === "in" ? palette.flowIn : lit === "out" ? palette.flowOut : palette.muted;
   const look = EDGE_LOOKS[how];
+  const fed = route.from < 0;
   const shape = from ? shapeText(from.output) : "";
   return (
-    <g className="box-edge" data-skips={route.skips} data-known={how}>
-      <title>{t(`boxes.known.${how}`)}</title>
+    <g className="box-edge" data-skips={route.skips} data-known={fed ? "input" : how}>
+      <title>{fed ? t("boxes.inputHelp") : t(`boxes.known.${how}`)}</title>
       {/* A line is too thin to be pointed at. */}
       <path d={route.path} fill="none" stroke="transparent" strokeWidth={9} />
       <path

@@ -8,7 +8,7 @@ import { EDGE_LOOKS, KNOWN, type Known } from "../../graph/edgelook";
 import { rampFill } from "../../graph/ramp";
 
 const COMPARED = ["score", "scores", "begins", "alone"] as const;
-const ALWAYS = ["selected", "opens", "repeats", "backward", "edge", "noValues", "feeds", "fed"] as const;
+const ALWAYS = ["selected", "opens", "repeats", "backward", "edge", "noValues", "input", "feeds", "fed"] as const;
 
 export function BoxKeys({ comparison }: { comparison: boolean }) {
   const { t } = useTranslation();
@@ -50,6 +50,11 @@ function EdgeMark({ how }: { how: Known }) {
   );
 }
 
+function NoValues() {
+  const { t } = useTranslation();
+  return <i>{t("boxes.noValues")}</i>;
+}
+
 const box = (kind: string, background?: string): ReactNode => <i className={`box-key ${kind}`} style={{ background }} />;
 
 const MARKS: Record<(typeof COMPARED)[number] | (typeof ALWAYS)[number] | "output", ReactNode> = {
@@ -63,7 +68,8 @@ const MARKS: Record<(typeof COMPARED)[number] | (typeof ALWAYS)[number] | "outpu
   repeats: "× 3",
   backward: BACK,
   edge: "4×8",
-  noValues: <i>cat</i>,
+  noValues: <NoValues />,
+  input: box("input"),
   feeds: <i className="rail-key" style={{ borderColor: "var(--flow-in)" }} />,
   fed: <i className="rail-key" style={{ borderColor: "var(--flow-out)" }} />,
 };

@@ -96,6 +96,11 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
             {t("boxes.unplaced", { count: graph.unplaced })}
           </span>
         )}
+        {graph.gradients > 0 && (
+          <span className="muted" title={t("boxes.gradientsHelp")}>
+            {t("boxes.gradients", { count: graph.gradients })}
+          </span>
+        )}
         <span className="spacer" />
         <Popup label={t("boxes.legend")} className="button small" face={<><Info aria-hidden size={14} /> {t("boxes.legend")}</>}>
           <BoxKeys comparison={session.comparison} />

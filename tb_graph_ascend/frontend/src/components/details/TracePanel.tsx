@@ -31,7 +31,7 @@ export function TracePanel({ details: { node } }: { details: NodeDetails }) {
   return (
     <div className="scroll trace">
       {finding !== null && hops.length > 1 && (
-        <p className="muted trace-told">{t(perhaps === 1 ? "trace.unnamed" : "trace.told")}</p>
+        <p className="muted trace-told">{t(perhaps === 1 ? "trace.unnamed" : hops.some(({ step }) => step !== null) ? "trace.toldBack" : "trace.told")}</p>
       )}
       <ol>
         {hops.map((hop, index) => (
@@ -91,12 +91,14 @@ function TraceHop({ hop, found, perhaps }: { hop: PlacedHop; found: boolean; per
   const cause = causeAt(useAnswer().data?.causes ?? [], hop.node);
   const selected = useApp((state) => state.selected);
   const name = calledAs({ ...hop, ...labelOfName(hop.name) });
+  const rank = useApp((state) => state.rank);
+  const go = (): void => void (hop.step === null || rank === null ? selectNode(hop.node) : goTo({ step: hop.step, rank, node: hop.node }));
   return (
     <li className={found ? "found" : undefined}>
       <span className="trace-link muted" title={hop.link === "input" && !hop.exact ? t("details.flowGuess") : undefined}>
         {perhaps && hop.link === "cause" ? t("trace.perhaps") : linkText(t, hop)}
       </span>
-      <button type="button" className="link" title={hop.name} aria-current={hop.node === selected} onClick={() => void selectNode(hop.node)}>
+      <button type="button" className="link" title={hop.name} aria-current={hop.node === selected} onClick={go}>
         {name}
       </button>
       {hop.module !== null && hop.module !== name && (
@@ -104,6 +106,7 @@ function TraceHop({ hop, found, perhaps }: { hop: PlacedHop; found: boolean; per
           {t("trace.within", { module: hop.module })}
         </span>
       )}
+      {hop.step !== null && <span className="tag">{t("trace.inStep", { step: hop.step })}</span>}
       {hop.score === null && cause ? (
         <ScoreChip score={cause.finding.score} title={causeScoreText(t, cause)} />
       ) : (
@@ -114,7 +117,7 @@ function TraceHop({ hop, found, perhaps }: { hop: PlacedHop; found: boolean; per
   );
 }
 
-function linkText(t: TFunction, { link, value, exact }: PlacedHop): string {
+function linkText(t: TFunction, { link, value, exact, step }: PlacedHop): string {
   // Equal values are a sign and no record: the sentence says which of the two it is.
-  return t(link === "input" && !exact ? "trace.inputGuess" : `trace.${link}`, { value: value ?? "" });
+  return t(link === "input" && !exact ? "trace.inputGuess" : `trace.${link}`, { value: value ?? "", step });
 }

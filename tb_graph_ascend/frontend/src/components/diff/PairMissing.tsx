@@ -4,7 +4,8 @@ import { useTranslation } from "react-i18next";
 
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
-import { openPair, showCause } from "../../state/actions";
+import { openPair, showPlace } from "../../state/actions";
+import { beginningOf } from "../../state/former";
 import { nearestCompared } from "../../state/pairs";
 import type { GraphSession } from "../../state/session";
 import { Command } from "../parts/Command";
@@ -12,7 +13,8 @@ import { Command } from "../parts/Command";
 export function PairMissing({ session: { pair } }: { session: GraphSession }) {
   const { t } = useTranslation();
   const { data } = useDatabase();
-  const cause = useAnswer().data?.causes[0];
+  const { data: answer } = useAnswer();
+  const beginning = answer && beginningOf(answer);
   const near = data && nearestCompared(data.pairs, pair);
   const { step, rank, only, folder } = pair;
   return (
@@ -20,8 +22,8 @@ export function PairMissing({ session: { pair } }: { session: GraphSession }) {
       <h2>{only ? t("graph.missing", { side: only, step, rank }) : t("graph.missingSomewhere", { step, rank })}</h2>
       <p>{t("graph.missingMeans")}</p>
       <p className="missing-ways">
-        {cause && (
-          <button type="button" className="button primary" onClick={() => void showCause(cause)}>
+        {beginning && (
+          <button type="button" className="button primary" onClick={() => void showPlace(beginning)}>
             {t("graph.missingCause")}
           </button>
         )}

@@ -9,7 +9,7 @@ import { useDatabase } from "../../hooks/useDatabase";
 import { useShares } from "../../hooks/useShares";
 import { kindText } from "../../i18n/reason";
 import { openPlace } from "../../state/actions";
-import { callText, causeScoreText, ledBackTo, nonfiniteMaker, placeText, ranksText } from "../../state/causes";
+import { callText, causeScoreText, isPlaceOf, ledBackTo, nonfiniteMaker, placeText, ranksText } from "../../state/causes";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
 import { NonfiniteMaker } from "../answer/NonfiniteMaker";
@@ -18,13 +18,22 @@ import { ScoreChip } from "../parts/ScoreChip";
 import { SourceLine } from "../parts/SourceLine";
 import { LedBack } from "./LedBack";
 
-export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
+interface Props {
+  cause: Cause;
+  number: number;
+  /** It is where to start. */
+  first: boolean;
+  /** What pairs made since it was found mean for it; null where there are none. */
+  former: string | null;
+}
+
+export function CauseCard({ cause, number, first, former }: Props) {
   const { t } = useTranslation();
   const { data } = useDatabase();
-  const current = useApp(({ selected }) => cause.places.some(({ node }) => node === selected));
+  const current = useApp(({ selected }) => isPlaceOf(cause, selected));
   const { finding, module, place_count: places } = cause;
   return (
-    <li className={current ? "finding current" : "finding"}>
+    <li className={["finding", current && "current", former !== null && "former"].filter(Boolean).join(" ")}>
       <button
         type="button"
         className="finding-main"
@@ -33,7 +42,7 @@ export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
         onClick={() => void openPlace(placeOf(cause))}
       >
         <span className="finding-head">
-          <span className={number === 1 ? "number first" : "number"}>{number}</span>
+          <span className={first ? "number first" : "number"}>{number}</span>
           <span className="node-name">
             {module !== null && <span className="node-path">{module}&nbsp;›&nbsp;</span>}
             <span className="node-tail">{callText(t, cause)}</span>
@@ -41,7 +50,7 @@ export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
           <ScoreChip score={finding.score} title={causeScoreText(t, cause)} />
         </span>
         <span className="finding-meta">
-          {number === 1 && <span className="tag start">{t("findings.startHere")}</span>}
+          {first && <span className="tag start">{t("findings.startHere")}</span>}
           <span className="tag">{kindText(t, finding)}</span>
           {(data?.pairs.length ?? 0) > 1 && (
             <span>
@@ -51,6 +60,7 @@ export function CauseCard({ cause, number }: { cause: Cause; number: number }) {
             </span>
           )}
         </span>
+        {former !== null && <span className="reason former-told">{former}</span>}
         <ReasonList reasons={finding.reasons} />
         <SourceLine cause={cause} />
       </button>

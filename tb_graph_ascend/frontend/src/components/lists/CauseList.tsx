@@ -9,9 +9,11 @@ import type { Answer, Cause } from "../../api/types";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { stepCause } from "../../state/actions";
+import { formerText, standingCause } from "../../state/former";
 import { scoreText } from "../../text/numbers";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ReasonList } from "../parts/ReasonList";
+import { AloneCalls } from "./AloneCalls";
 import { CauseCard } from "./CauseCard";
 import { NotCompared } from "./NotCompared";
 import { OtherDivergent } from "./OtherDivergent";
@@ -31,18 +33,20 @@ export function CauseList() {
     <>
       {causes.length > 0 && <Steps causes={causes} />}
       <div className="scroll">
+        {answer.data.since && causes.length > 0 && !standingCause(answer.data) && <p className="summary">{t("certainty.sinceCauses")}</p>}
         {database.summary.length > 0 && (
           <div className="summary">
             <ReasonList reasons={database.summary} />
           </div>
         )}
         {causes.length > 0 ? (
-          <Cards causes={causes} />
+          <Cards answer={answer.data} />
         ) : (
           <p className="message">{noCauseText(t, answer.data)}</p>
         )}
+        {causes.length > 0 && <AloneCalls causes={causes} />}
         {causes.length > 0 && <OtherDivergent first={causes[0]} />}
-        {causes.length > 0 && <NotCompared coverage={answer.data.coverage} causes={causes} />}
+        {causes.length > 0 && <NotCompared coverage={answer.data.coverage} />}
       </div>
     </>
   );
@@ -58,13 +62,21 @@ function noCauseText(t: TFunction, { since, certain, coverage, divergent, thresh
   return t(worst === null ? "answer.nothingCompared" : "findings.none", { threshold });
 }
 
-function Cards({ causes }: { causes: Cause[] }) {
+function Cards({ answer }: { answer: Answer }) {
   const { t } = useTranslation();
+  const { causes, since } = answer;
+  const standing = standingCause(answer);
   const [limit, setLimit] = useState(FIRST_CARDS);
   return (
     <ol className="findings">
       {causes.slice(0, limit).map((cause, index) => (
-        <CauseCard key={cause.finding.id} cause={cause} number={index + 1} />
+        <CauseCard
+          key={cause.finding.id}
+          cause={cause}
+          number={index + 1}
+          first={since ? cause === standing : index === 0}
+          former={since ? formerText(t, cause, cause === standing) : null}
+        />
       ))}
       {causes.length > limit && (
         <li>

@@ -3,19 +3,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
-import type { Cause, Coverage } from "../../api/types";
+import type { Coverage } from "../../api/types";
 import { countQuery } from "../../api/queries";
 import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
 import { listNodes, WITHOUT_VALUES } from "../../state/listing";
 import { useApp } from "../../state/store";
-import { AloneCalls } from "./AloneCalls";
 
 interface Props {
   coverage: Coverage;
-  causes: readonly Cause[];
 }
 
-export function NotCompared({ coverage: { failed, one_sided: oneSided }, causes }: Props) {
+export function NotCompared({ coverage: { failed, one_sided: oneSided } }: Props) {
   const { t } = useTranslation();
   const set = useApp((state) => state.set);
   const { data } = useDatabase();
@@ -27,7 +25,6 @@ export function NotCompared({ coverage: { failed, one_sided: oneSided }, causes 
     <section className="not-compared">
       <h3>{t("notes.notCompared")}</h3>
       <ul>
-        {unmatched > 0 && <AloneCalls causes={causes} />}
         {unmatched > 0 && (
           <li>
             {t("notes.unmatched", { count: unmatched })} <Listing query="unmatched" />{" "}

@@ -20,9 +20,25 @@ export function OtherDivergent({ first }: { first: Cause | undefined }) {
   return (
     <section className="not-compared">
       <h3>{t("notes.divergentHere")}</h3>
-      {causes.length > 0 ? <p>{t("notes.untraced")}</p> : <FromElsewhere shares={shares} first={first} />}
+      {causes.length > 0 ? <Untraced first={first} /> : <FromElsewhere shares={shares} first={first} />}
       <LedBack cause={null} text={causes.length > 0 ? t("notes.others", { count, divergent }) : t("notes.allHere", { count })} />
     </section>
+  );
+}
+
+/** Where causes are in this step too, the weights may carry what began in an earlier one. */
+function Untraced({ first }: { first: Cause | undefined }) {
+  const { t } = useTranslation();
+  const here = useApp((state) => state.step) ?? 0;
+  const place = first && placeOf(first);
+  if (!place || place.step >= here) return <p>{t("notes.untraced")}</p>;
+  return (
+    <p>
+      {t("notes.earlier", { step: place.step })} {t("notes.firstCause", { step: place.step, rank: place.rank })}{" "}
+      <button type="button" className="link" onClick={() => void goTo(place)}>
+        {t("graph.missingCause")}
+      </button>
+    </p>
   );
 }
 

@@ -31,9 +31,8 @@ export function OverflowList() {
   }
   return (
     <>
-      <div className="levels">
+      <div className="levels" title={t("legend.exempt")}>
         <LevelKeys />
-        <p className="muted">{t("legend.exempt")}</p>
       </div>
       {data.comparison && <SideFilter side={side} change={setSide} />}
       <NonfiniteLines side={side} />

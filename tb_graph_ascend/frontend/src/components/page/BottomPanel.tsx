@@ -12,6 +12,7 @@ import { AboutComparison } from "./AboutComparison";
 import { AcrossPanel } from "../details/AcrossPanel";
 import { CommunicationPanel } from "../details/CommunicationPanel";
 import { FailureNotice } from "../parts/FailureNotice";
+import { PairsPanel } from "../details/PairsPanel";
 import { PicturesPanel } from "../details/PicturesPanel";
 import { SelectedHead } from "../details/SelectedHead";
 import { StackPanel } from "../details/StackPanel";
@@ -62,8 +63,9 @@ export function BottomPanel() {
 function TabBody({ tab }: { tab: BottomTab }) {
   const { t } = useTranslation();
   const { selected, details } = useSelection();
+  const { data } = useDatabase();
   const Content = PANELS[tab];
-  if (selected === null) return <AboutComparison />;
+  if (selected === null) return tab === "across" && data && data.pairs.length > 1 ? <PairsPanel database={data} /> : <AboutComparison />;
   if (details.isError) {
     return <FailureNotice error={details.error} retry={() => void details.refetch()} />;
   }

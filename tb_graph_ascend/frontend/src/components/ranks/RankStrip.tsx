@@ -1,7 +1,7 @@
 /* Steps × ranks as a strip of small cells; ranks that look alike are one row. One tab stop: arrows
  * move between the cells, Enter goes there. */
 
-import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type CSSProperties, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
@@ -41,6 +41,7 @@ function Grid({ strip }: { strip: Strip }) {
     if (scroll.current) scroll.current.scrollLeft = Math.max(0, onset - BEFORE) * PITCH;
   }, [onset]);
   const earliest = earliestRow(strip);
+  const longest = Math.max(...strip.rows.map(({ ranks }) => ranksLabel(t, ranks).length));
   const go = ({ row, column }: StripPlace): void => {
     const chosen = rankAt(strip, row, rank);
     const wanted = strip.steps[column];
@@ -73,6 +74,7 @@ function Grid({ strip }: { strip: Strip }) {
         aria-label={t("strip.grid")}
         aria-activedescendant={cellId(active)}
         ref={scroll}
+        style={{ "--ranks": `${longest}em` } as CSSProperties}
         onKeyDown={onKey}
         onBlur={() => setMoved(null)}
       >
@@ -101,7 +103,7 @@ function Row({ row, index, steps, here, active, go, earliest }: RowProps) {
   return (
     <div role="row" className="rank-strip-row">
       <span role="rowheader" className="rank-strip-ranks" title={ranks}>
-        {t("strip.ranks", { count: row.ranks.length, ranks })}
+        {ranksLabel(t, row.ranks)}
       </span>
       {row.cells.map((cell, column) => (
         // The keys of the grid do what a click does.
@@ -121,6 +123,10 @@ function Row({ row, index, steps, here, active, go, earliest }: RowProps) {
       ))}
     </div>
   );
+}
+
+function ranksLabel(t: Translate, ranks: readonly number[]): string {
+  return t("strip.ranks", { count: ranks.length, ranks: rangesText(ranks) });
 }
 
 type Translate = ReturnType<typeof useTranslation>["t"];

@@ -1,0 +1,29 @@
+/* What is done with the answer: show it, take it along as a slide or a link. */
+
+import { Link, Presentation } from "lucide-react";
+import { useTranslation } from "react-i18next";
+
+import { useHandOn } from "../../hooks/useHandOn";
+import { showPlace } from "../../state/actions";
+import type { NodePlace } from "../../state/places";
+
+/** `first`: the key for where it begins leads there too. */
+export function AnswerTools({ place, first }: { place: NodePlace | undefined; first: boolean }) {
+  const { t } = useTranslation();
+  const { copyLink, saveSlide } = useHandOn();
+  return (
+    <>
+      {place && (
+        <button type="button" className="button primary" title={t("findings.startHereKey")} onClick={() => void showPlace(place)}>
+          {t("answer.show")} {first && <kbd aria-hidden>F</kbd>}
+        </button>
+      )}
+      <button type="button" className="button" title={t("share.slide")} aria-label={t("answer.slide")} onClick={() => saveSlide("png")}>
+        <Presentation aria-hidden size={14} /> <span className="wide-only">{t("answer.slide")}</span>
+      </button>
+      <button type="button" className="button" title={t("share.link")} aria-label={t("answer.link")} onClick={copyLink}>
+        <Link aria-hidden size={14} /> <span className="wide-only">{t("answer.link")}</span>
+      </button>
+    </>
+  );
+}

@@ -1,0 +1,28 @@
+/* The calls of the step and rank on screen that one run alone makes and no cause names, nor a line of a cause. */
+
+import { useQueries, useQuery } from "@tanstack/react-query";
+
+import { aloneQuery, detailsQuery } from "../api/queries";
+import type { Cause, Node } from "../api/types";
+import { sameLine, unnamedCalls } from "../state/causes";
+import { useApp } from "../state/store";
+
+/** Calls whose lines are looked at; more than are named. */
+const LOOKED_AT = 12;
+
+export function useUnnamedCalls(causes: readonly Cause[]): readonly Node[] {
+  const db = useApp((state) => state.db);
+  const step = useApp((state) => state.step);
+  const rank = useApp((state) => state.rank);
+  const { data } = useQuery({
+    ...aloneQuery(db ?? "", step ?? 0, rank ?? 0),
+    enabled: db !== null && step !== null && rank !== null,
+  });
+  const calls = unnamedCalls(causes, data?.rows.map(({ node }) => node) ?? []);
+  const looked = calls.slice(0, LOOKED_AT);
+  const details = useQueries({ queries: looked.map(({ id }) => detailsQuery(db ?? "", id)) });
+  // What is not known yet is not said: a suspicion that goes away again would be worse than a late one.
+  if (details.some(({ isPending }) => isPending)) return [];
+  const explained = new Set(looked.filter((_, index) => sameLine(causes, details[index]?.data)));
+  return calls.filter((call) => !explained.has(call));
+}

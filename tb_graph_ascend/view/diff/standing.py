@@ -1,0 +1,70 @@
+"""Which causes of a file still stand where pairs were made by hand since it was diagnosed.
+
+A cause stands that the pairs did not touch, if its step and rank differ nowhere before it; what a
+diagnosis would name beside it, or instead of it, a rebuild tells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence, Set
+
+import numpy as np
+
+from builder.results.certainty import names_beginnings
+from builder.results.database import ResultDatabase
+from builder.results.manual.patches import Patches
+from builder.results.node_words import NOTHING
+from builder.results.reading import Results
+from builder.results.records import Finding
+from tb_graph_ascend.view.diff.merge import MergedRows
+
+
+def without_pairs(results: Results) -> Results | None:
+    """What lies below manual pairs: the file as it was built; None where there are none."""
+    if isinstance(results, ResultDatabase) and results.patches.nodes:
+        return results.with_patches(Patches())
+    return None
+
+
+def changed_names(results: Results) -> Set[str]:
+    """What manual pairs gave a partner, and all that it stands in; a name is alike on all ranks."""
+    return {node.name for node in results.nodes_by_id(sorted(results.patches.nodes))}
+
+
+def is_touched(finding: Finding, changed: Set[str]) -> bool:
+    """Whether a name changed that the finding rests on: its call, or one of its reasons."""
+    facts = (str(fact) for reason in finding.reasons for fact in reason.values())
+    words = {word for fact in facts for word in re.split("[, ]+", fact)}
+    return not changed.isdisjoint(words | {finding.node.name})
+
+
+def standing(
+    results: Results, rows: MergedRows, step: int, rank: int, differs: Sequence[int]
+) -> dict[int, float | None]:
+    """The nodes of causes that stand in a step and rank, with their scores; empty where none does.
+
+    `differs` is the node that the measures show first, as a list of one, or empty.
+    """
+    built = without_pairs(results)
+    if built is None or not differs or not names_beginnings(built):
+        return {}
+    changed = changed_names(results)
+    untouched = {
+        node
+        for one in built.findings().findings
+        if not is_touched(one, changed)
+        for node in _nodes_of(one, step, rank)
+    }
+    named = built.beginnings(step, rank).items()
+    scores = {node: score for node, score in named if node in untouched}
+    ids = np.array([*differs, *scores], dtype=np.int64)
+    first, *ahead = (row for row in rows.rows_of(ids).tolist() if row != NOTHING)
+    return scores if ahead and min(ahead) <= first else {}
+
+
+def _nodes_of(finding: Finding, step: int, rank: int) -> Iterator[int]:
+    """Where a finding and its repeats are in a step and rank."""
+    if (finding.step, finding.rank) == (step, rank):
+        yield finding.node.id
+    yield from (one.node for one in finding.places if (one.step, one.rank) == (step, rank))
