@@ -270,17 +270,20 @@ class _Search:
 
     def _by_shape(self, tensor: Tensor, readers: list[Reading]) -> None:
         """What shape and order say, where numbers say nothing: a part, or the call right before."""
+        first = self._is_first_input(tensor)
+        if not first and not tensor.counts:
+            return
         begin = tensor.node
         near = self.available.near(begin, _NEAR)
         cut = [one for one in self.whole[tensor.shape][-_NEAR:] if one.node < begin]
         near_cut = [one for one in near if is_cut_along_one(tensor.shape, one.shape)]
         whole = next((one for one in (*cut[::-1], *near_cut) if holds(one, tensor)), None)
-        if whole is not None and self._origins(whole) and self._is_first_input(tensor):
+        if whole is not None and self._origins(whole) and first:
             self._explain(tensor, [whole], "part", readers, told=False)
             return
         stop = self.calls.before(begin)
         run = [at for at in self.calls.run_before(stop) if at not in self.claimed]
-        if run and run[-1] + 1 == stop and (tensor.counts or self._is_first_input(tensor)):
+        if run and run[-1] + 1 == stop:
             sources, run = self._right_before(run, tensor)
             self._claim(run, ("to", tensor.print))
             for reader in readers:
