@@ -20,6 +20,7 @@ export const answerEn = {
     perhapsMore_one: ", perhaps a second: ",
     perhapsMore_other: ", perhaps one more: ",
     ledBack: "{{count}} of {{divergent}} divergent nodes here go back to it",
+    ledBackAll: "all {{count}} divergent nodes here go back to it",
     pages: "Causes",
     previous: "Previous cause",
     next: "Next cause",

@@ -51,7 +51,7 @@ export const diff = {
     optimizer: "优化器",
   },
   levelMeans: {
-    critical: "输入有限，输出出现 NaN 或无穷：由此开始，模块则在其内部开始",
+    critical: "输入有限，输出出现 NaN 或无穷：由此开始；若是模块，则始于其内部",
     high: "输入与输出都有 NaN 或无穷，或输出范数超过输入的 100 倍",
     medium: "输入有 NaN 或无穷，输出有限：到此为止",
   },

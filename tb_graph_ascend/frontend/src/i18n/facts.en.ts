@@ -1,6 +1,7 @@
 /* English words inside the facts of reasons; facts.zh.ts has the same keys. */
 
 export const factsEn = {
+  comma: ", ",
   none: "none",
   oneRank: "one rank",
   untold: "NaN or Inf",

@@ -24,6 +24,9 @@ const PHRASES = {
 /** Numbers that a rule measured: JSON has null where one is not finite. */
 const MEASURES = ["error", "ratio", "cosine"];
 
+/** Names of calls, between them the comma of the language. */
+const NAMED = ["names", "instead"];
+
 /** Below this share of what is to be explained, estimates of it say no more than their rounding. */
 const HARDLY = 0.01;
 
@@ -32,6 +35,7 @@ export function wordedFacts<Fact>(t: TFunction, code: string, facts: Record<stri
   const worded: Record<string, Fact | string> = { ...facts };
   if (typeof facts.at === "string") worded.value = t("facts.valueOf", { value: String(facts.value), at: facts.at });
   for (const name of MEASURES) if (facts[name] === null) worded[name] = t("facts.untold");
+  for (const name of NAMED) if (typeof facts[name] === "string") worded[name] = facts[name].replaceAll(", ", t("facts.comma"));
   if (code === "explained") worded.before = before(t, Number(facts.explained), Number(facts.apart));
   if (code === "unrecorded_differs") worded.perhaps = perhaps(t, facts.maker);
   if (!isWorded(code)) return worded;

@@ -3,6 +3,7 @@
 import type { factsEn } from "./facts.en";
 
 export const factsZh: typeof factsEn = {
+  comma: "、",
   none: "无",
   oneRank: "单张卡",
   untold: "NaN 或 Inf",

@@ -82,7 +82,7 @@ export function noSeriesText(
 /** On which ranks and from which step. */
 export function ranksText(t: TFunction, { ranks, first_step: step }: Cause): string {
   const listed = rangesText(ranks);
-  return t("findings.ranks", { count: ranks.length, ranks: listed, step });
+  return ranks.length === 1 ? t("findings.ranksOne", { ranks: listed, step }) : t("findings.ranks", { count: ranks.length, ranks: listed, step });
 }
 
 /** Whether a node is a place of a cause. */
@@ -101,7 +101,11 @@ export function ledBackTo(
   const own = shares?.causes.filter(({ node }) => named.has(node)) ?? [];
   if (!shares || own.length === 0 || shares.divergent === 0) return null;
   const count = own.reduce((sum, share) => sum + share.count, 0);
-  return { nodes: own.map(({ node }) => node), text: t("answer.ledBack", { count, divergent: shares.divergent }) };
+  return { nodes: own.map(({ node }) => node), text: ledBackText(t, count, shares.divergent) };
+}
+
+function ledBackText(t: TFunction, count: number, divergent: number): string {
+  return count === divergent && count > 1 ? t("answer.ledBackAll", { count }) : t("answer.ledBack", { count, divergent });
 }
 
 /** Of calls that one run alone makes those that no cause names: by kind, for a cause names the first of many alike.

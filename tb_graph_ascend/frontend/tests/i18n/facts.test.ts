@@ -32,6 +32,7 @@ describe("words inside facts", () => {
     expect(reasonText(i18n.t, VALUES)).toContain("位于布局改写的部分之内: 459, 按布局文件为本地值: 3");
     expect(reasonText(i18n.t, { code: "merged", problem: "tp 2", benchmark: "one rank" })).toContain("tp 2 对 单张卡");
     expect(reasonText(i18n.t, { code: "extra_calls", names: "one rank" })).toContain("one rank");
+    expect(reasonText(i18n.t, { code: "extra_calls", names: "Tensor.mul.7.forward, Tensor.mul.7.backward" })).toBe("只有问题侧调用 mul #7、mul #7 ↩");
   });
 
   it("are all that the builder sets values aside for", () => {

@@ -20,6 +20,7 @@ import {
   perhapsFrom,
   placeText,
   placesText,
+  ranksText,
   sameLine,
   scoreWith,
   senderTo,
@@ -63,6 +64,13 @@ describe("ledBackTo", () => {
   });
   it("says of how many divergent nodes on screen, wherever the cause is", () => {
     expect(ledBackTo(t, cause, shares)).toEqual({ nodes: [70], text: "50 of 101 divergent nodes here go back to it" });
+  });
+  it("says in Chinese that all go back to it, and of one rank its number alone", async () => {
+    const i18n = createI18n();
+    await changeLanguage(i18n, "zh");
+    expect(ledBackTo(i18n.t, cause, { ...shares, divergent: 50, others: 0 })?.text).toBe("此处全部 50 个有差异的节点都可追溯到它");
+    expect(ranksText(i18n.t, { ranks: [6], first_step: 0 } as Cause)).toBe("卡 6，自第 0 步起");
+    expect(ranksText(i18n.t, { ranks: [6, 7], first_step: 0 } as Cause)).toBe("卡 6–7（共 2 张），自第 0 步起");
   });
   it("says nothing where the cause is not on screen, or nothing diverges", () => {
     expect(ledBackTo(t, cause, { ...shares, causes: [] })).toBeNull();
