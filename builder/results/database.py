@@ -13,18 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Engine,
-    Row,
-    select,
-)
+from sqlalchemy import ColumnElement, Connection, Engine, Row, select
 
 from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
 from builder.match.manual_file import MappedPair
 from builder.results.across import find_everywhere
+from builder.results.carried_weights import carried_weights
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
 from builder.results.flow_links import flow_of
 from builder.results.manual.patches import NodeSource, Patches
@@ -45,12 +40,7 @@ from builder.results.records import (
     Summary,
     ValuePair,
 )
-from builder.results.schema import (
-    finding,
-    graph,
-    node,
-    value,
-)
+from builder.results.schema import finding, graph, node, value
 from builder.results.shown_values import (
     LARGEST,
     MOST_PARAMETERS,
@@ -359,6 +349,13 @@ class ResultDatabase:
     def received(self, step: int, rank: int) -> list[Received]:
         """By which calls a difference came into a step and rank from another rank."""
         return received(self, self.side_nodes(step, rank)[0])
+
+    def carried(self, step: int, rank: int) -> tuple[int | None, list[int]]:
+        """The step before, and which nodes read weights of it that differ."""
+        at = max(row.root or 0 for row in self._pair_rows(step, rank))
+        with self.engine_at(at).connect() as connection:
+            own = cast("sqlite3.Connection", connection.connection.driver_connection)
+            return carried_weights(own, step, rank, self.threshold)
 
     def passages(self, step: int, rank: int) -> list[PassageIds]:
         """What flowed through calls without values; nothing in files of earlier releases."""

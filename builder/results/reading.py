@@ -88,6 +88,9 @@ class Results(Protocol):
     def received(self, step: int, rank: int) -> Sequence[Received]:
         """By which calls a difference came into a step and rank from another rank."""
 
+    def carried(self, step: int, rank: int) -> tuple[int | None, Sequence[int]]:
+        """The step before, and which nodes read weights of it that differ."""
+
     def passages(self, step: int, rank: int) -> Sequence[PassageIds]:
         """What flowed through calls without values on each side of a pair, problem first."""
 

@@ -152,22 +152,35 @@ class _Tracer:
     def trace(self, start: int) -> Trace:
         """The way within a node's step; where it ends without a cause, on in the step before."""
         node = self._node(start)
-        hops, finding = self._search(node, _hop(node, "start"))
-        for _ in range(_MOST_STEPS):
-            written = self._written_before(self._node(hops[-1].node)) if finding is None else ()
-            onward = next((one for one in written if self._differs(one[0])), None)
-            if onward is None:
+        ways, finding = self._search(node, _hop(node, "start"))
+        hops = ways[0]
+        for _ in range(_MOST_STEPS if finding is None else 0):
+            led, onward = next(self._onward(ways), (None, None))
+            if led is None or onward is None:
                 break
-            before, finding = self._search(*onward)
-            hops += before
+            hops = hops[: len(hops) - len(ways[0])] + led
+            ways, finding = self._search(*onward)
+            hops = hops + ways[0]
+            if finding is not None:
+                break
         hops = [replace(hop, step=None) if hop.step == node.step else hop for hop in hops]
         return Trace(node.step, node.rank, finding, self._differs(node), hops)
 
-    def _search(self, node: _Node, hop: Hop) -> tuple[list[Hop], int | None]:
-        """The best way first; where it ends without a cause, back to the next best, some times."""
+    def _onward(self, ways: Sequence[list[Hop]]) -> Iterator[tuple[list[Hop], tuple[_Node, Hop]]]:
+        """Of ways that end without a cause those that go on in the step before, and where."""
+        for way in ways:
+            for one in self._written_before(self._node(way[-1].node)):
+                if self._differs(one[0]):
+                    yield way, one
+
+    def _search(self, node: _Node, hop: Hop) -> tuple[list[list[Hop]], int | None]:
+        """The best way first; where it ends without a cause, back to the next best, some times.
+
+        Without a cause it is all of them, each as far as it leads.
+        """
         way = [_Step(node, hop)]
         seen = {node.id}
-        ended: list[Hop] = []
+        ended: list[list[Hop]] = []
         finding, turns = None, 0
         while way and (finding := self._finding(way[-1].node.id)) is None and turns < _MOST_TURNS:
             here = way[-1]
@@ -177,10 +190,10 @@ class _Tracer:
                 way.append(_Step(*following))
                 seen.add(following[0].id)
                 continue
-            ended = ended or [step.hop for step in way]
+            ended.append([step.hop for step in way])
             turns += 1
             way.pop()
-        return ended if finding is None else [step.hop for step in way], finding
+        return ended if finding is None else [[step.hop for step in way]], finding
 
     def _ways(self, here: _Node, seen: set[int]) -> Iterator[tuple[_Node, Hop]]:
         """Where a difference may have come from, the best way first."""

@@ -67,11 +67,15 @@ class OutlineQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DivergentQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of which cause, by its nodes joined by dots; left out means those that go back to none."""
+    """Of which cause, by its nodes joined by dots; left out means those that go back to none.
+
+    With `earlier` it is those that go back into the step before.
+    """
 
     cause: (
         Annotated[str, msgspec.Meta(max_length=8_000, pattern=r"^\d{1,16}(?:\.\d{1,16})*$")] | None
     ) = None
+    earlier: bool = False
     offset: Offset = 0
     limit: Limit = 200
 
@@ -116,7 +120,7 @@ def resource(place: Workplace) -> Resource:
         """A page of the divergent nodes of a pair that go back to one cause, or to none."""
         opened = place.open(db)
         places = None if query.cause is None else [int(node) for node in query.cause.split(".")]
-        ids = divergent_nodes(place.library.diff(opened, step, rank), places)
+        ids = divergent_nodes(place.library.diff(opened, step, rank), places, query.earlier)
         page = ids[query.offset : query.offset + query.limit].tolist()
         return NodeList(len(ids), query.offset, opened.database.nodes_by_id(page))
 

@@ -138,6 +138,10 @@ class MsprobeDatabase:
         """The names of nodes alone, by their ids; unknown ones are left out."""
         return {node.id: node.name for node in self.nodes_by_id(ids)}
 
+    def carried(self, step: int, rank: int) -> tuple[int | None, list[int]]:
+        """Nothing: these files hold no values to tell who wrote what is read."""
+        return None, []
+
     def received(self, step: int, rank: int) -> list[Received]:
         """Nothing: such files do not say which call of another rank a call belongs to."""
         return []

@@ -70,6 +70,7 @@ class DiffIndex:
     threshold: float | None
     cause_scores: Mapping[int, float | None] = field(default_factory=dict)
     read_passages: PassageReader = tuple
+    read_carried: Callable[[], tuple[int | None, Sequence[int]]] = lambda: (None, ())
     read_received: Callable[[], Sequence[Received]] = tuple
     _lists: OrderedDict[Wanted, OpenList] = field(default_factory=OrderedDict)
 
@@ -108,7 +109,18 @@ class DiffIndex:
         """By row the row of the cause here that it goes back to; NOTHING for none."""
         if self.threshold is None:
             return np.full(len(self.rows), NOTHING, dtype=np.int64)
-        return led_back(self.rows, self.words, self.edges, self.threshold)
+        return led_back(self.rows, self.words, self.edges, self.threshold, lambda: self.carried)
+
+    @cached_property
+    def step_before(self) -> tuple[int | None, Sequence[int]]:
+        """The step before, and the nodes that read weights of it that differ."""
+        return self.read_carried() if self.threshold is not None else (None, ())
+
+    @cached_property
+    def carried(self) -> Ints:
+        """The rows that read weights of the step before that differ."""
+        rows = self.rows.rows_of(np.array(self.step_before[1], dtype=np.int64))
+        return np.asarray(rows[rows != NOTHING])
 
     def divergent_of(self, causes: int | Ints) -> Ints:
         """The divergent rows that go back to these rows; with NOTHING those that go to none."""
@@ -189,5 +201,6 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
         threshold,
         causes,
         lambda: results.passages(step, rank),
+        lambda: results.carried(step, rank),
         lambda: results.received(step, rank),
     )

@@ -8,6 +8,7 @@ call that it belongs to, or by the diagnosis' own word. It is what a trace of on
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -17,11 +18,21 @@ from tb_graph_ascend.view.diff.rails import Edges
 from tb_graph_ascend.view.diff.reach import links_of, reached
 from tb_graph_ascend.view.diff.words import RowWords
 
+# What reads a weight that differs since the step before, and what follows from it.
+EARLIER = -2
 _BACKWARD = re.compile(r"\.(?:backward|parameters_grad)(\.\d+)?$")
 
 
-def led_back(rows: MergedRows, words: RowWords, edges: Edges, threshold: float) -> Ints:
+def led_back(
+    rows: MergedRows,
+    words: RowWords,
+    edges: Edges,
+    threshold: float,
+    read_carried: Callable[[], Ints],
+) -> Ints:
     """By row the row of the cause that it goes back to, NOTHING for rows that go back to none.
+
+    EARLIER stands for those that go back to no cause here, but to what the step before wrote.
 
     What the diagnosis lays to a cause goes back to that one. Of several that a way leads to it is
     the one that stands first.
@@ -45,6 +56,9 @@ def led_back(rows: MergedRows, words: RowWords, edges: Edges, threshold: float) 
         cause[found] = one
         for row in found:
             through[row] = False
+    if any(through):
+        carried = [row for row in read_carried().tolist() if through[row]]
+        cause[list(reached(links, carried, through))] = EARLIER
     return cause
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from builder.results.node_words import NOTHING, Ints
 from builder.results.records import Count
 from tb_graph_ascend.view.diff.index import DiffIndex
+from tb_graph_ascend.view.diff.led_back import EARLIER
 
 
 class CauseShare(msgspec.Struct, frozen=True):
@@ -36,12 +37,16 @@ class CameIn(msgspec.Struct, frozen=True):
 class DivergentShares(msgspec.Struct, frozen=True):
     """The divergent nodes of a step and rank: those of each cause there, and those of none.
 
-    Together they are all. `came` is null where no difference came in from another rank.
+    Together they are all; `earlier` are those that go back to no cause here, but through weights
+    to what the step before, `earlier_step`, wrote. `came` is null
+    where no difference came in from another rank.
     """
 
     divergent: Count
     causes: list[CauseShare]
     others: Count
+    earlier: Count = 0
+    earlier_step: int | None = None
     came: CameIn | None = None
 
 
@@ -53,7 +58,10 @@ def shares_of(index: DiffIndex) -> DivergentShares:
     causes = [
         CauseShare(int(index.rows.key[row]), count) for row, count in zip(rows, counts, strict=True)
     ]
-    return DivergentShares(divergent, causes, divergent - sum(counts), _came(index))
+    earlier = len(index.divergent_of(EARLIER))
+    before = index.step_before[0] if earlier else None
+    others = divergent - sum(counts) - earlier
+    return DivergentShares(divergent, causes, others, earlier, before, _came(index))
 
 
 def _came(index: DiffIndex) -> CameIn | None:
@@ -72,12 +80,13 @@ def _came(index: DiffIndex) -> CameIn | None:
     )
 
 
-def divergent_nodes(index: DiffIndex, places: Sequence[int] | None) -> Ints:
+def divergent_nodes(index: DiffIndex, places: Sequence[int] | None, earlier: bool = False) -> Ints:
     """The ids of the divergent nodes that go back to any place of a cause, in execution order.
 
-    With None it is those that go back to no cause. Of a node that is no cause here there are none.
+    With None it is those that go back to none, or, if `earlier`, into the step before. Of a node
+    that is no cause here there are none.
     """
-    rows = np.array([NOTHING], dtype=np.int64)
+    rows = np.array([EARLIER if earlier else NOTHING], dtype=np.int64)
     if places is not None:
         rows = np.unique(index.rows.rows_of(np.array(places, dtype=np.int64)))
         rows = rows[rows != NOTHING]

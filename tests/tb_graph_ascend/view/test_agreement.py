@@ -117,13 +117,18 @@ def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffI
         here = {p.node for p in places if (p.step, p.rank) == (pair.step, pair.rank)}
         assert {share.node for share in shares.causes} == here
         assert shares.divergent == pair.divergent
-        assert sum(share.count for share in shares.causes) + shares.others == pair.divergent
+        assert (
+            sum(share.count for share in shares.causes) + shares.others + shares.earlier
+            == pair.divergent
+        )
         listed = [divergent_nodes(index, [share.node]).tolist() for share in shares.causes]
         others = divergent_nodes(index, None).tolist()
         assert [len(nodes) for nodes in listed] == [share.count for share in shares.causes]
         assert len(others) == shares.others
+        earlier = divergent_nodes(index, None, earlier=True).tolist()
+        assert len(earlier) == shares.earlier
         divergent = index.rows.key[index.words.divergent].tolist()
-        assert sorted(sum(listed, others)) == sorted(divergent)
+        assert sorted(sum(listed, others + earlier)) == sorted(divergent)
         every = divergent_nodes(index, [share.node for share in shares.causes]).tolist()
         assert sorted(every) == sorted(node for nodes in listed for node in nodes)
         _came_in(database, shares, pair)

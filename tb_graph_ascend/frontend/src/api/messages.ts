@@ -268,12 +268,17 @@ export interface components {
          * DivergentShares
          * @description The divergent nodes of a step and rank: those of each cause there, and those of none.
          *
-         *         Together they are all. `came` is null where no difference came in from another rank.
+         *         Together they are all; `earlier` are those that go back to no cause here, but through weights
+         *         to what the step before, `earlier_step`, wrote. `came` is null where no difference came in from another rank.
          */
         DivergentShares: {
             divergent: number;
             causes: components["schemas"]["CauseShare"][];
             others: number;
+            /** @default 0 */
+            earlier: number;
+            /** @default null */
+            earlier_step: number | null;
             /** @default null */
             came: components["schemas"]["CameIn"] | null;
         };

@@ -1,6 +1,6 @@
 /* Cached requests of the panels; one place for their keys, so that a mapping can refresh them. */
 
-import { QueryClient, queryOptions } from "@tanstack/react-query";
+import { QueryClient, infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { RequestError, api, type NodeQuery } from "./client";
 import type { NodeDetails } from "./types";
@@ -101,12 +101,24 @@ export const collectivesQuery = (db: string, step: number, rank: number) =>
 export const sharesQuery = (db: string, step: number, rank: number) =>
   queryOptions({ queryKey: ["db", db, "shares", step, rank], queryFn: () => api.shares(db, step, rank) });
 
-export const divergentQuery = (db: string, step: number, rank: number, cause: readonly number[] | null) =>
-  queryOptions({
-    queryKey: ["db", db, "divergent", step, rank, cause],
-    queryFn: () =>
-      api.divergent(db, step, rank, { ...(cause === null ? {} : { cause: cause.join(".") }), limit: MOST_LISTED }),
+/** Of which cause, by its nodes; else of none here: those that go back into the step before, or all others. */
+export type LedTo = readonly number[] | "earlier" | "none";
+
+export const divergentQuery = (db: string, step: number, rank: number, to: LedTo) =>
+  infiniteQueryOptions({
+    queryKey: ["db", db, "divergent", step, rank, to],
+    queryFn: ({ pageParam }) => api.divergent(db, step, rank, { ...whither(to), offset: pageParam, limit: MOST_LISTED }),
+    initialPageParam: 0,
+    getNextPageParam: ({ offset, nodes, total }) => {
+      const next = offset + nodes.length;
+      return next < total && nodes.length > 0 ? next : undefined;
+    },
   });
+
+function whither(to: LedTo): { cause?: string; earlier?: boolean } {
+  if (to === "none") return {};
+  return to === "earlier" ? { earlier: true } : { cause: to.join(".") };
+}
 
 export const acrossQuery = (db: string, node: number) =>
   queryOptions({ queryKey: ["db", db, "across", node], queryFn: () => api.across(db, node) });

@@ -4,6 +4,7 @@ export const noticesEn = {
   noWay: "Select a row first: the way leads from the cause to it.",
   noWayHere: "No difference is known here, so no way leads to it from the cause.",
   wayBegins: "It begins here: select a row that carries it on to see the way.",
+  wayEarlier: "These rows lead to what reads a weight of step {{step}}: the way goes on there. “Way to the cause” lists all of it.",
   noFindings: "Nothing diverges in this comparison.",
   notHere: "This node is not in the step and rank on screen.",
   selectionLost: "This step and rank is open; the selected row could not be looked up in it, so none is selected.",

@@ -6,6 +6,7 @@ export const noticesZh: typeof noticesEn = {
   noWay: "先选择一行：路径从起因通向它。",
   noWayHere: "此处没有已知的差异，没有从起因通向它的路径。",
   wayBegins: "差异始于此处：请选择随之不同的一行以查看路径。",
+  wayEarlier: "这些行通向读取第 {{step}} 步所写权重的节点；路在该步继续。“通向起因”列出全部。",
   noFindings: "此比对中没有差异。",
   notHere: "当前步与卡没有此节点。",
   selectionLost: "已切换到此步与卡；未能在其中查找所选的行，因此没有选中任何行。",

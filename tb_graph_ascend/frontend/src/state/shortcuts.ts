@@ -1,7 +1,7 @@
 /* What each key does; the list in the help dialog names the same keys. */
 
-import type { Answer, Database, Node } from "../api/types";
-import { answerQuery, databaseQuery, detailsQuery, queryClient } from "../api/queries";
+import type { Answer, Database, Node, PlacedHop } from "../api/types";
+import { answerQuery, databaseQuery, detailsQuery, queryClient, traceQuery } from "../api/queries";
 import { isUnmatched } from "../graph/appearance";
 import { calledAs } from "../graph/called";
 import { otherSide } from "../graph/mapdrag";
@@ -143,11 +143,23 @@ function toggleWay(): Promise<void> {
     return Promise.resolve();
   }
   return guarded(toggleWay, async () => {
-    if (session) showWay(session, await queryClient.query(answerQuery(session.db)));
+    if (!session) return;
+    const { selected } = state();
+    const { hops } = selected === null ? { hops: [] } : await queryClient.query(traceQuery(session.db, selected));
+    const answer = await queryClient.query(answerQuery(session.db));
+    if (state().selected === selected) showWay(session, answer, hops);
   });
 }
 
-function showWay(session: GraphSession, { causes, threshold }: Answer): void {
+/** Where a way goes on in an earlier step: the node here that reads what that step wrote. */
+function goesBack(hops: readonly PlacedHop[]): { reader: number; step: number } | null {
+  const at = hops.findIndex(({ step }) => step !== null);
+  const reader = hops[at - 1]?.node;
+  const step = hops[at]?.step;
+  return reader === undefined || step == null ? null : { reader, step };
+}
+
+function showWay(session: GraphSession, { causes, threshold }: Answer, hops: readonly PlacedHop[]): void {
   const { session: shown, selected, set } = state();
   if (shown !== session) return;
   const { step, rank } = session.pair;
@@ -155,11 +167,15 @@ function showWay(session: GraphSession, { causes, threshold }: Answer): void {
   const source = node?.source;
   const here = causes.flatMap(({ places }) => places);
   const first = here.find((one) => one.step === step && one.rank === rank);
-  const cause = source ?? first?.node;
+  const back = goesBack(hops);
+  const cause = back?.reader ?? source ?? first?.node;
   if (cause == null || selected === null) set({ notice: "noWay" });
   else if (causes.some((one) => isPlaceOf(one, selected))) set({ notice: "wayBegins" });
   else if (node && agrees(node, threshold)) set({ notice: "noWayHere" });
-  else session.diff.setWay({ cause, target: selected });
+  else {
+    session.diff.setWay({ cause, target: selected });
+    if (back) set({ notice: { code: "wayEarlier", facts: { step: back.step } } });
+  }
 }
 
 /** Whether a difference is known neither of a node nor of anything in it. */

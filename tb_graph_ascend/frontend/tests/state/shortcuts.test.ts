@@ -1,7 +1,7 @@
 /* Keys count from the moment they are pressed, even while the first rows are on their way. */
 import { describe, expect, it, vi } from "vitest";
 
-import type { Answer, Node, PairGraphs } from "../../src/api/types";
+import type { Answer, Node, PairGraphs, PlacedTrace } from "../../src/api/types";
 import { node } from "../sample";
 import { windowOf } from "../rows";
 
@@ -14,12 +14,12 @@ vi.mock("../../src/api/rows", () => ({
 }));
 
 const server = vi.hoisted((): { answer: Promise<unknown> } => ({ answer: Promise.resolve() }));
-vi.mock("../../src/api/client", () => ({ RequestError: class extends Error {}, api: { answer: () => server.answer } }));
+vi.mock("../../src/api/client", () => ({ RequestError: class extends Error {}, api: { answer: () => server.answer, trace: () => Promise.resolve({ hops: [] }) } }));
 
 const layout = vi.hoisted(() => ({ setLists: vi.fn() }));
 vi.mock("../../src/state/layout", () => ({ useLayout: { getState: () => layout } }));
 
-const { answerQuery, queryClient } = await import("../../src/api/queries");
+const { answerQuery, queryClient, traceQuery } = await import("../../src/api/queries");
 const { GraphSession } = await import("../../src/state/session");
 const { runShortcut } = await import("../../src/state/shortcuts");
 const { useApp } = await import("../../src/state/store");
@@ -62,6 +62,13 @@ describe("G", () => {
     places[0] = { step: 0, rank: 0, node: 4 };
     nodes[0] = 4;
     expect(await press({ match: 9, score: 0.9 })).toEqual([null, "wayBegins"]);
+  });
+
+  it("leads to what reads a weight of the step before, where the way goes on there", async () => {
+    queryClient.setQueryData(answerQuery("db").queryKey, { causes: [{ places: [{ step: 0, rank: 0, node: 7 }], nodes: [7] }], threshold: 0.25 } as Answer);
+    const hops = [{ node: 4, step: null }, { node: 6, step: null }, { node: 2, step: 3 }];
+    queryClient.setQueryData(traceQuery("db", 4).queryKey, { hops } as PlacedTrace);
+    expect(await press({ match: 9, score: 0.9 })).toEqual([{ cause: 6, target: 4 }, { code: "wayEarlier", facts: { step: 3 } }]);
   });
 
   it("says nothing before the causes are known, and draws the way then", async () => {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,8 @@ from builder.results.open_results import open_results
 from builder.results.reading import Results
 from tb_graph_ascend.view.answer import answer
 from tb_graph_ascend.view.diff.index import diff_index
-from tb_graph_ascend.view.diff.shares import shares_of
-from tests.builder.dumps import forward, tensor, write_dump
+from tb_graph_ascend.view.diff.shares import divergent_nodes, shares_of
+from tests.builder.dumps import backward, forward, tensor, write_dump
 
 MADE, REDUCE, READ = (
     "Torch.mul.0.forward",
@@ -60,3 +62,39 @@ def test_a_rank_that_is_fed_by_another_says_from_where(results: Results) -> None
 
 def test_the_rank_itself_got_it_from_nobody(results: Results) -> None:
     assert shares_of(diff_index(results, 0, 1)).came is None
+
+
+EMBEDDING, UPDATE = "Functional.embedding.0.forward", "Tensor.addcdiv_.0.forward"
+
+
+def training_step(weight: float, gradient: float, written: float) -> dict[str, object]:
+    """The weight is read, what comes of it read on, its gradient returned, the weight written."""
+    value, grad = tensor(weight), tensor(gradient)
+    return {
+        EMBEDDING: forward([tensor(1), value], [tensor(3 * weight)]),
+        READ: forward([tensor(3 * weight)], [tensor(2 * weight)]),
+        "Functional.embedding.0.backward": backward([tensor(6)], [grad]),
+        UPDATE: forward([value, grad], [tensor(written)]),
+    }
+
+
+def test_what_reads_the_weights_of_the_step_before_goes_back_into_it(tmp_path: Path) -> None:
+    for side, left in (("problem", 9.0), ("benchmark", 5.0)):
+        for number, step in enumerate([(4.0, 2.0, left), (left, 8.0, 7.0)]):
+            data = training_step(*step)
+            write_dump(tmp_path / side / f"step{number}" / "rank0", data, dict.fromkeys(data))
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    file = builder.build(*sides, tmp_path / "o", BuildOptions(workers=1)).path
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("DELETE FROM finding")  # one in this step would be what all goes back to
+        connection.execute("UPDATE node SET source = NULL")
+        connection.commit()
+    opened = open_results(file)
+    first, second = (shares_of(diff_index(opened, step, 0)) for step in (0, 1))
+    assert (first.earlier, first.earlier_step) == (0, None)
+    assert (second.earlier_step, second.others) == (0, 0)
+    found = divergent_nodes(diff_index(opened, 1, 0), None, earlier=True).tolist()
+    assert [opened.node(node).name for node in found][:2] == [EMBEDDING, READ]
+    assert len(found) == second.earlier
+    assert all(any(hop.step == 0 for hop in opened.trace(node).hops) for node in found)
+    opened.close()

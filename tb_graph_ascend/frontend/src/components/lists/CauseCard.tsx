@@ -78,7 +78,7 @@ export function CauseCard({ cause, number, first, former }: Props) {
 function OwnShare({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
   const ledBack = ledBackTo(t, cause, useShares());
-  return ledBack && <LedBack cause={ledBack.nodes} text={ledBack.text} />;
+  return ledBack && <LedBack to={ledBack.nodes} text={ledBack.text} />;
 }
 
 function Places({ cause }: { cause: Cause }) {

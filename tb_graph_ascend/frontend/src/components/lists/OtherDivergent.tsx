@@ -15,18 +15,36 @@ import { LedBack } from "./LedBack";
 export function OtherDivergent({ first }: { first: Cause | undefined }) {
   const { t } = useTranslation();
   const shares = useShares();
-  if (!shares || shares.others === 0) return null;
-  const { causes, others: count, divergent } = shares;
+  if (!shares || shares.others + shares.earlier === 0) return null;
+  const { others: count, earlier, earlier_step: before, divergent } = shares;
   return (
     <section className="not-compared">
       <h3>{t("notes.divergentHere")}</h3>
-      {causes.length > 0 ? <Untraced first={first} /> : <FromElsewhere shares={shares} first={first} />}
-      <LedBack cause={null} text={causes.length > 0 ? t("notes.others", { count, divergent }) : t("notes.allHere", { count })} />
+      {earlier > 0 && before !== null && (
+        <>
+          <p>{t("notes.earlier", { step: before })}</p>
+          <LedBack to="earlier" text={t("notes.throughWeights", { count: earlier, divergent, step: before })} />
+        </>
+      )}
+      {count > 0 && <Others shares={shares} first={first} />}
     </section>
   );
 }
 
-/** Where causes are in this step too, the weights may carry what began in an earlier one. */
+/** Those to which no way leads, neither from a cause here nor from the step before. */
+function Others({ shares, first }: { shares: DivergentShares; first: Cause | undefined }) {
+  const { t } = useTranslation();
+  const { causes, others: count, earlier, divergent } = shares;
+  const all = causes.length + earlier === 0;
+  return (
+    <>
+      {causes.length > 0 ? <Untraced first={first} /> : <FromElsewhere shares={shares} first={first} />}
+      <LedBack to="none" text={all ? t("notes.allHere", { count }) : t("notes.others", { count, divergent })} />
+    </>
+  );
+}
+
+/** That they come after a cause is no proof; where the first of all is in an earlier step, that is told. */
 function Untraced({ first }: { first: Cause | undefined }) {
   const { t } = useTranslation();
   const here = useApp((state) => state.step) ?? 0;
@@ -34,7 +52,7 @@ function Untraced({ first }: { first: Cause | undefined }) {
   if (!place || place.step >= here) return <p>{t("notes.untraced")}</p>;
   return (
     <p>
-      {t("notes.earlier", { step: place.step })} {t("notes.firstCause", { step: place.step, rank: place.rank })}{" "}
+      {t("notes.untraced")} {t("notes.firstCause", { step: place.step, rank: place.rank })}{" "}
       <button type="button" className="link" onClick={() => void goTo(place)}>
         {t("graph.missingCause")}
       </button>
