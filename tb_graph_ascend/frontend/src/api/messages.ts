@@ -269,7 +269,8 @@ export interface components {
          * @description The divergent nodes of a step and rank: those of each cause there, and those of none.
          *
          *         Together they are all; `earlier` are those that go back to no cause here, but through weights
-         *         to what the step before, `earlier_step`, wrote. `came` is null where no difference came in from another rank.
+         *         to what the step before, `earlier_step`, wrote. `came` is null
+         *         where no difference came in from another rank.
          */
         DivergentShares: {
             divergent: number;
