@@ -13,21 +13,12 @@ from numpy.typing import NDArray
 from builder.compare.attributes import NOTHING, differing_attributes, has_own_error, own_error
 from builder.compare.columns import Columns, columns_of
 from builder.compare.dumped_tensors import measure_files
+from builder.compare.forgiveness import Judged, LetPassBy, Measured, judged
 from builder.compare.mask_constants import hold_masks
 from builder.compare.modes import Mode, mode_of
 from builder.compare.pair_forms import PairForms
 from builder.compare.precision import working_precision
-from builder.compare.rounding import (
-    NOTHING_MOVED,
-    MovedTokens,
-    forgive_moved_tokens,
-    forgive_products,
-    forgive_quotients,
-    forgive_rounding,
-    forgive_underflow,
-    reduced_gradients,
-    statistical_distance,
-)
+from builder.compare.rounding import NOTHING_MOVED, MovedTokens, statistical_distance
 from builder.compare.score import (
     Tolerance,
     base_precision,
@@ -56,16 +47,17 @@ from msprobe_core.format import SKETCH_VERSION, spacing_near_zero
 class Comparison:
     """All that was measured on one matched pair of trees.
 
-    By row of `pairs`: `records` and `statistics` of both sides, `keys`, `error`, its tolerance
-    `limit`, `score`, `norm_error`, `is_output`, `distance` (L2, the least that is known; NaN where
-    nothing is), `spacing` of its formats' numbers near zero, `unseen` (the sketches differ where
-    all four statistics agree); `estimates` from sketches, None without any; `tensors`,
-    `unreadable` and `differs` (what differs besides the numbers) where there is something to say;
-    `unwritten` are the rows of memory that nobody had written, `fused` those of values that a
-    compiler kept out of memory, `unread` those of inputs that their call does not read,
-    `incomparable` those that mean another thing in the other framework: they have no error.
-    By the problem's nodes in execution order: `depth` in blocks, `node_score`, `node_input_score`
-    (NaN = no values). `columns` holds what is known of each side's values in their own order,
+    By row of `pairs`: `records` and `statistics` of both sides, `keys`, the measured `error`, its
+    tolerance `limit`, the error as it is `judged` (what `let_pass` names is set to the tolerance),
+    `score`, `norm_error`, `is_output`, `distance` (L2, the least that is known; NaN where nothing
+    is), `spacing` of its formats' numbers near zero, `unseen` (the sketches differ where all four
+    statistics agree); `estimates` from sketches, None without any; `tensors`, `unreadable` and
+    `differs` (what differs besides the numbers) where there is something to say; `unwritten` are
+    the rows of memory that nobody had written, `fused` those of values that a compiler kept out of
+    memory, `unread` those of inputs that their call does not read, `incomparable` those that mean
+    another thing in the other framework: they have no error. By the problem's nodes in execution
+    order: `depth` in blocks, `node_score`, `node_input_score` (NaN = no values). `columns` holds
+    what is known of each side's values in their own order,
     `forms` what their form numbers mean.
     """
 
@@ -78,6 +70,8 @@ class Comparison:
     precision: tuple[str, str]
     depth: Floats
     error: Floats
+    judged: Floats
+    let_pass: dict[int, LetPassBy]
     limit: Floats
     score: Floats
     norm_error: Floats
@@ -163,16 +157,13 @@ def compare(
     limit = _tolerances(pair_forms, setting, nodes, tolerance)
     distance = _distances(left, right, estimates, tensors)
     spacing = pair_forms.spread(_spacing)
+    counted = Judged(error, {})
     if mode != "md5":
-        error = forgive_underflow(error, limit, distance, spacing, right.size)
-        reduced = reduced_gradients(matching, nodes, is_output, right)
-        error = forgive_rounding(error, limit, distance, reduced, right.size)
-        shapes = [record.shape for record in theirs]
-        error = forgive_products(error, limit, distance, matching, nodes, right, shapes)
-        error = forgive_quotients(error, limit, distance, matching, nodes, is_output, right)
         norm = _norms(left, right, estimates)
-        error = forgive_moved_tokens(error, limit, distance, norm, moved, matching, nodes)
-    score = score_of(error, limit)
+        shapes = [record.shape for record in theirs]
+        known = Measured(error, limit, distance, norm, spacing, is_output, nodes, right, shapes)
+        counted = judged(known, matching, moved)
+    score = score_of(counted.error, limit)
     count = len(matching.problem.in_order)
     return Comparison(
         mode=mode,
@@ -184,6 +175,8 @@ def compare(
         precision=setting.precision,
         depth=setting.depth,
         error=error,
+        judged=counted.error,
+        let_pass=counted.let_pass,
         limit=limit,
         score=score,
         norm_error=norm_error,
@@ -198,7 +191,7 @@ def compare(
         forms=forms,
         columns=columns,
         estimates=estimates,
-        unseen=_unseen(by_statistics, error, limit, estimates),
+        unseen=_unseen(by_statistics, counted.error, limit, estimates),
         unwritten=unwritten,
         fused=fused,
         unread=unread,

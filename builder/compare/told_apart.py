@@ -40,7 +40,7 @@ def statistics_parts(problem: Statistics, benchmark: Statistics) -> list[dict[Er
 
 
 def told_by(comparison: Comparison, row: int) -> ErrorOf | None:
-    """Of what the error of a row is; None where it is of a dtype, a checksum, or set back."""
+    """Of what the error of a row is; None where it is of a dtype or a checksum."""
     if row in comparison.tensors:
         return "elements"
     (parts,) = statistics_parts(*_sides(comparison, row))

@@ -354,7 +354,10 @@ class _Attribution:
         if any(known.hidden[r] for r in known.inputs(node)):
             came += 2 * max(self.edges.around(node), known.working) * known.norm[row]
         expected = came + may.rounding
-        return excess_over(known.distance[row], expected, row, came=came, told=may.told)
+        # What estimates may have missed of inputs that agree allows for more, and explains nothing.
+        read = known.operands(node)
+        brought = came if any(known.distance[r] > 0 or known.hidden[r] for r in read) else 0.0
+        return excess_over(known.distance[row], expected, row, came=brought, told=may.told)
 
     def _chose_otherwise(self, node: TreeNode) -> bool:
         """Whether a call that picks puts out something else for inputs that hardly differ."""

@@ -131,13 +131,13 @@ class Distances(PairedValues):
         ours, theirs = comparison.statistics
         # Statistics alone give a least distance, that of one number exactly; the share by which
         # they differ is a guess of it, of at most both norms (the triangle's inequality).
-        guess = np.fmin(comparison.error * norm, ours.table[3] + theirs.table[3])
+        guess = np.fmin(comparison.judged * norm, ours.table[3] + theirs.table[3])
         guess = np.where(
             np.maximum(ours.size, theirs.size) > 1, np.nan_to_num(guess, posinf=0.0), 0
         )
         distance = np.where(seen, distance, np.fmax(distance, guess))
         one_sided = (ours.nonfinite != theirs.nonfinite) | ~np.isfinite(comparison.distance)
-        distance[np.isinf(comparison.error) & one_sided] = inf
+        distance[np.isinf(comparison.judged) & one_sided] = inf
         distance[~known] = 0.0
         shapes = zip(self.ours, self.theirs)
         reshaped = np.array([ours.shape != theirs.shape for ours, theirs in shapes], dtype=bool)

@@ -46,7 +46,7 @@ class Divergence(PairedValues):
         self._classes: dict[int, DivergentRows] = {}
         self._scores = _numbers(comparison.node_score)
         self._input_scores = _numbers(comparison.node_input_score)
-        forgiven = comparison.error == comparison.limit
+        forgiven = comparison.judged == comparison.limit
         self._forgiven: list[bool] = forgiven.tolist()
         self._forgiving = set(nodes[forgiven].tolist())
         inexact_integers = (comparison.error > 0) & ~comparison.is_output & self.integer
@@ -89,7 +89,7 @@ class Divergence(PairedValues):
         """
         comparison = self.comparison
         least = np.full_like(comparison.limit, comparison.limit.min(initial=np.inf))
-        closest = score_of(comparison.error, least)
+        closest = score_of(comparison.judged, least)
         rows = comparison.is_output & ~self._is_divergent & (closest > self.threshold)
         return list(np.flatnonzero(rows).tolist())
 

@@ -29,7 +29,7 @@ class Facts(Divergence):
     def __init__(self, comparison: Comparison, threshold: float) -> None:
         super().__init__(comparison, threshold)
         nodes = comparison.pairs.node
-        ratio = comparison.error / comparison.limit
+        ratio = comparison.judged / comparison.limit
         self._strain = np.where(np.isnan(ratio), 0.0, ratio)
         inexact = nodes[comparison.error > 0]
         self._first_inexact = int(inexact[0]) if inexact.size else -1
@@ -195,7 +195,7 @@ class Facts(Divergence):
     def _is_rounded(self, rows: Iterable[int]) -> bool:
         """Whether some floating value differs, and none by more than the tolerance."""
         floating = [row for row in rows if not self.is_integer(row)]
-        errors = self.comparison.error[floating]
+        errors = self.comparison.judged[floating]
         return bool((errors > 0).any() and (errors <= self.comparison.limit[floating]).all())
 
     def changes_precision(self, node: TreeNode) -> bool:

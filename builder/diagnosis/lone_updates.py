@@ -50,7 +50,7 @@ def _rounded(facts: Facts, node: TreeNode) -> int | None:
 
 def _apart(facts: Facts, row: int) -> float:
     """How far apart the sides of a row are, as far as its error tells."""
-    return float(facts.comparison.error[row] * facts.comparison.statistics[1].table[3][row])
+    return float(facts.comparison.judged[row] * facts.comparison.statistics[1].table[3][row])
 
 
 def _step(facts: Facts, before: int, written: int) -> float:

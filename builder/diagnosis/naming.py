@@ -100,10 +100,16 @@ class Naming:
             return self.open_parameter(owner, [row])
         change = self.changes.around(node)
         if change is None and node.direction == "backward":
-            change = self.changes.of_gradient() or self.changes.of(node.forward)
+            change = self._returned_otherwise(node, row) or self.changes.of_gradient()
+            change = change or self.changes.of(node.forward)
         if change is not None:
             return self._open_change(change, node, score, excess)
         return self._open_unexplained(node, excess)
+
+    def _returned_otherwise(self, node: TreeNode, row: int) -> Change | None:
+        """The changed call that returned a gradient, though what it put out may agree by chance."""
+        calls = (back.forward for back in self.edges.returned.makers(node, row))
+        return next((c for call in calls if (c := self.changes.of(call)) is not None), None)
 
     def _open_unexplained(self, node: TreeNode, excess: Excess) -> Finding:
         """An input that no recorded call explains: moved, other data, or unrecorded work."""

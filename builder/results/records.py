@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 # What the answers say is what the builder calls it; whoever reads answers finds the words here.
+from builder.compare.forgiveness import LetPassBy as LetPassBy
 from builder.compare.told_apart import ErrorOf as ErrorOf
 from builder.judge.verdict import Verdict as Verdict
 from builder.match.tree import Kind as Kind
@@ -185,7 +186,8 @@ class ValuePair(msgspec.Struct, frozen=True):
     `path` is its position or keyword, nested by dots; `error` the relative error that the score
     uses; `measures` are named as users know them (`Max diff`, `Cosine`); `differs` is what differs
     besides the numbers (`dtype`, `shape`, `requires_grad`, `type`). `error_of` is null where the
-    error is of none of these: a dtype, a checksum, rounding set back to the tolerance.
+    error is of none of these: a dtype, a checksum. `let_pass` says what explains an error above the
+    tolerance that scores 0 all the same.
     """
 
     role: Role
@@ -198,6 +200,7 @@ class ValuePair(msgspec.Struct, frozen=True):
     measures: dict[str, Measure]
     differs: list[str]
     error_of: ErrorOf | None = None
+    let_pass: LetPassBy | None = None
 
 
 class Stacks(msgspec.Struct, frozen=True):

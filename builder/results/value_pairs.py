@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import Row
 
 from builder.compare.attributes import differing_attributes
+from builder.compare.forgiveness import LetPassBy
 from builder.compare.tensors import TensorMeasures
 from builder.dump.values import Record
 from builder.results.manual.measured_pair import MeasuredValue
@@ -36,6 +37,7 @@ class _Matched:
     error: float | None = None
     score: float | None = None
     tensor: dict[str, Measure] | None = None
+    let_pass: str | None = None
 
 
 def pair_up(
@@ -94,7 +96,7 @@ def _as_stored(problem: Sequence[Row[Any]], benchmark: Sequence[Row[Any]]) -> li
         tensor = None
         if row.cosine is not None:
             tensor = {name: measure_of(row._mapping[key]) for key, name in _TENSOR_NAMES.items()}
-        matched.append(_Matched(row, partner, row.error, row.score, tensor))
+        matched.append(_Matched(row, partner, row.error, row.score, tensor, row.let_pass))
     return matched + [_Matched(None, row) for row in waiting.values()]
 
 
@@ -109,7 +111,7 @@ def _by_hand(
         p = ours.pop(pair.problem, None) if pair.problem is not None else None
         b = theirs.pop(pair.benchmark, None) if pair.benchmark is not None else None
         tensor = _tensor_measures(pair.tensor) if pair.tensor is not None else None
-        matched.append(_Matched(p, b, pair.error, pair.score, tensor))
+        matched.append(_Matched(p, b, pair.error, pair.score, tensor, pair.let_pass))
     left = [_Matched(row, None) for row in ours.values()]
     return matched + left + [_Matched(None, row) for row in theirs.values()]
 
@@ -142,7 +144,13 @@ def _value_pair(matched: _Matched, found: ValueMeasures, worst: float | None) ->
         measures=matched.tensor if matched.tensor is not None else dict(found.named),
         differs=_differs(p, b) if p is not None and b is not None else [],
         error_of="elements" if matched.tensor is not None else found.error_of(matched.error),
+        let_pass=_let_pass(matched.let_pass),
     )
+
+
+def _let_pass(stored: str | None) -> LetPassBy | None:
+    """What lets an error pass; nothing where a foreign file says something else."""
+    return next((by for by in get_args(LetPassBy) if by == stored), None)
 
 
 def _differs(p: Row[Any], b: Row[Any]) -> list[str]:

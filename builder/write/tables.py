@@ -135,6 +135,7 @@ RECORD = TableSpec(
         "five_thousandths REAL",
         "sketch BLOB",  # of the value itself, on both sides: the bytes behind the dump's digits
         "unwritten INTEGER",  # 1: memory that nobody had written when it was recorded
+        "let_pass TEXT",  # rounding | inputs | moved: what explains an error that scores 0
     ),
 )
 
@@ -273,7 +274,7 @@ IDS: dict[str, dict[str, str]] = {
 # What files of this version may lack because they are older; readers find it empty there.
 LATER_TABLES = (FLOW, PASSAGE, LAYOUT, SHARD)
 LATER: dict[str, tuple[str, ...]] = {
-    "record": ("sketch", "unwritten"),
+    "record": ("sketch", "unwritten", "let_pass"),
     "finding": ("places",),
     "graph": ("begins",),
 }

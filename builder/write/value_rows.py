@@ -69,7 +69,11 @@ def pair_columns(comparison: Comparison, count: int, benchmark_base: int) -> tup
     full: Full = {"error": error.tolist(), "score": score.tolist()}
     if comparison.tensors:
         full |= _tensor_columns(comparison, count)
-    return full, {"partner": partner.tolist()}
+    let_pass: list[str | None] = [None] * count
+    for row, by in comparison.let_pass.items():
+        if ours[row] != SURPLUS:
+            let_pass[int(ours[row])] = by
+    return full, {"partner": partner.tolist(), "let_pass": let_pass}
 
 
 def _tensor_columns(comparison: Comparison, count: int) -> Full:

@@ -60,7 +60,7 @@ THRESHOLDS = (
     Threshold("sums of moved elements", "moved_values", "_SAME_SUM"),
     Threshold("terms of a sum", "sketched_sums", "_MOST_TERMS"),
     Threshold("gradients that are tried", "returned_gradients", "_TRIED"),
-    Threshold("calls in each other's place", "structure", "_BESIDE"),
+    Threshold("calls in each other's place", "structure", "BESIDE"),
     Threshold("a clear difference", "facts", "CLEAR", of_scores=True),
     Threshold("the first of equal runs", "facts", "_CLEAR_FIRST", of_scores=True),
     Threshold("nodes after a candidate", "candidates", "_SOON", of_scores=True),

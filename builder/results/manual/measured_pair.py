@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from builder.compare.comparison import Comparison, Setting, compare
+from builder.compare.forgiveness import LetPassBy
 from builder.compare.score import Tolerance
 from builder.compare.tensors import TensorMeasures
 from builder.dump.reader import Dump
@@ -52,6 +53,7 @@ class MeasuredValue:
     score: float | None
     differs: Sequence[str]
     tensor: TensorMeasures | None
+    let_pass: LetPassBy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,4 +116,5 @@ def _measured(
         score=known_or_none(comparison.score[row]),
         differs=comparison.differs.get(row, ()),
         tensor=comparison.tensors.get(row),
+        let_pass=comparison.let_pass.get(row),
     )

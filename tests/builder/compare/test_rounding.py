@@ -10,6 +10,8 @@ import pytest
 from builder.compare.comparison import compare
 from builder.compare.rounding import MovedTokens
 from builder.compare.score import Tolerance
+from builder.compare.statistics import relative_error
+from builder.compare.told_apart import told_by
 from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
 from builder.match.tree import Tree, build_tree
@@ -149,3 +151,23 @@ def test_gradients_are_apart_by_the_tokens_that_ties_moved(
         assert found.node_score[at[call]] > 0.5  # what was put out before is not excused
     elsewhere = compare(matching, Tolerance(), moved=MovedTokens(unseen={"another": share}))
     assert elsewhere.node_score[at[back]] > 0
+
+
+@pytest.mark.parametrize(("read", "by"), [(0.02, "inputs"), (0.01, "rounding")])
+def test_what_is_let_pass_keeps_its_error_and_says_why(
+    tmp_path: Path, read: float, by: str
+) -> None:
+    def entry(moment: float, mean: float) -> dict[str, Json]:
+        values = [tensor(1.0), tensor(moment), tensor(2.0, Min=0.0, Max=1.5)]
+        return {"Tensor.addcdiv_.0.forward": forward(values, [tensor(1.0, Mean=mean)])}
+
+    def make(side: str, data: dict[str, Json]) -> Tree:
+        return build_tree(read_dump(write_dump(tmp_path / side, data, dict.fromkeys(data))))
+
+    matching = match_trees(make("p", entry(read, 0.126)), make("b", entry(0.01, 0.125)))
+    found = compare(matching, Tolerance())
+    row = found.keys.index("output.0")
+    apart = relative_error(*found.statistics)[row]
+    assert found.error[row] == apart > found.limit[row] == found.judged[row]
+    assert found.score[row] == 0.0 and found.let_pass == {row: by}
+    assert told_by(found, row) is not None

@@ -106,6 +106,17 @@ def test_a_finding_keeps_how_much_its_inputs_explain(tmp_path: Path) -> None:
     assert 0 <= float(str(reason["explained"])) < 0.01
 
 
+def test_inputs_that_agree_explain_nothing(tmp_path: Path) -> None:
+    class Scaled(Residual):
+        def __init__(self, late: Change = lambda x: x * 0.35) -> None:
+            super().__init__(late)
+
+    (finding,) = recorded_programs.found(tmp_path, Scaled, late=lambda x: x * 0.5)
+    evidence = next(each for each in finding.reasons if each["code"] == "explained")
+    assert evidence["explained"] == 0.0
+    assert "nothing before it explains that" in sentence(evidence)
+
+
 def test_the_evidence_says_in_words_what_it_says_in_numbers(tmp_path: Path) -> None:
     both = found(tmp_path, early=scaled_a_little, late=tripled)
     reports = builder.diagnose(next((tmp_path / "o").glob("*.vis.db"))).findings

@@ -207,3 +207,27 @@ def test_a_gradient_that_is_cut_off_is_named_by_the_calls_that_do_not_run(tmp_pa
     """That changes what the module hands on by two roundings, which alone are no finding."""
     cut = recorded_programs.found(tmp_path, Branching, cut=Tensor.detach)
     assert names(cut) == ["Module.branch.two.Linear.backward.0"]
+
+
+def loss_of(logits: Tensor, smoothing: float = 0.0) -> Tensor:
+    target = torch.zeros(len(logits), dtype=torch.int64)
+    return F.cross_entropy(logits, target, label_smoothing=smoothing)
+
+
+class EvenLogits(nn.Module):
+    """A loss that smoothing leaves alone: the target's logit is the mean of the others."""
+
+    def __init__(self, loss: Change = loss_of) -> None:
+        super().__init__()
+        self.first, self.loss = nn.Linear(16, 4), loss
+
+    def forward(self, x: Tensor) -> Tensor:
+        others = torch.sin(self.first(x))
+        mean = others.mean(dim=1, keepdim=True)
+        return self.loss(torch.relu(torch.cat((mean, others), dim=1) + 2))
+
+
+def test_an_argument_that_changes_the_gradient_alone_is_named(tmp_path: Path) -> None:
+    (named,) = recorded_programs.found(tmp_path, EvenLogits, loss=partial(loss_of, smoothing=0.2))
+    assert named.name == "Functional.cross_entropy.0.forward"
+    assert "label_smoothing" in sentence(named.reasons[0])

@@ -163,7 +163,7 @@ def test_a_port_is_refused_as_the_page_refuses_it(run: Run, samples: Path, tmp_p
     unmatched = covered["unmatched_problem"] + covered["unmatched_benchmark"]
     share = int(100 * covered["share"])
     assert covered["pairs"] > 1
-    over = of_the_page("over", "en.ts", pairs=covered["pairs"])
+    over = of_the_page("over", "answer.en.ts", pairs=covered["pairs"])
     why = of_the_page("why", unmatched=unmatched, over=over)
     said = f"{of_the_page('share', share=share)}. {why}"
     assert (report["refusal"], report["findings"]) == (said, [])

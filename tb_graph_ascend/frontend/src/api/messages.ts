@@ -573,7 +573,8 @@ export interface components {
          *         `path` is its position or keyword, nested by dots; `error` the relative error that the score
          *         uses; `measures` are named as users know them (`Max diff`, `Cosine`); `differs` is what differs
          *         besides the numbers (`dtype`, `shape`, `requires_grad`, `type`). `error_of` is null where the
-         *         error is of none of these: a dtype, a checksum, rounding set back to the tolerance.
+         *         error is of none of these: a dtype, a checksum. `let_pass` says what explains an error above the
+         *         tolerance that scores 0 all the same.
          */
         ValuePair: {
             /** @enum {unknown} */
@@ -590,6 +591,8 @@ export interface components {
             differs: string[];
             /** @default null */
             error_of: ("elements" | "max" | "mean" | "min" | "norm" | "sketch") | null;
+            /** @default null */
+            let_pass: ("inputs" | "moved" | "rounding") | null;
         };
         /**
          * Value

@@ -18,6 +18,11 @@ export const scoreEn = {
   alone: "score {{score}}",
   equal: "score {{score}}: no difference",
   inside: "score {{score}}: {{error}}, inside the tolerance for rounding",
+  letPass: {
+    rounding: "score {{score}}: {{error}}, above the tolerance; let pass, for rounding alone may grow so far here",
+    inputs: "score {{score}}: {{error}}, above the tolerance; let pass, for its inputs explain it",
+    moved: "score {{score}}: {{error}}, above the tolerance; let pass, for tokens that rounding gave to other experts explain it",
+  },
   between: "score {{score}}: {{error}}, on a log scale between the tolerance {{tolerance}} (0) and 100 % (1)",
   full: "score {{score}}: {{error}}; 1 is reached at 100 %",
 };

@@ -20,6 +20,11 @@ export const scoreZh: typeof scoreEn = {
   alone: "分数 {{score}}",
   equal: "分数 {{score}}：没有差异",
   inside: "分数 {{score}}：{{error}}，在舍入容差之内",
+  letPass: {
+    rounding: "分数 {{score}}：{{error}}，超出容差；不计为差异，因为仅舍入误差在此处就可能放大到这个程度",
+    inputs: "分数 {{score}}：{{error}}，超出容差；不计为差异，因为它由输入的差异造成",
+    moved: "分数 {{score}}：{{error}}，超出容差；不计为差异，因为它由舍入改派给其他专家的词元造成",
+  },
   between: "分数 {{score}}：{{error}}，按对数刻度介于容差 {{tolerance}}（0）与 100%（1）之间",
   full: "分数 {{score}}：{{error}}；达到 100% 即为 1",
 };

@@ -14,12 +14,12 @@ export function toleranceOf({ error, score }: Pick<ValuePair, "error" | "score">
 
 /** What a value's score says; null where it has none. */
 export function scoreSentence(t: TFunction, value: ValuePair): string | null {
-  const { score, error, error_of: of } = value;
+  const { score, error, error_of: of, let_pass: by } = value;
   if (score === null) return null;
   const told = { score: scoreText(score), error: t(of === null ? "score.error" : `score.of.${of}`, { error: shortNumber(error) }) };
   if (error === null) return t("score.alone", told);
   if (error === 0) return t("score.equal", told);
-  if (score === 0) return t("score.inside", told);
+  if (score === 0) return t(by ? `score.letPass.${by}` : "score.inside", told);
   const tolerance = toleranceOf(value);
   return tolerance === null ? t("score.full", told) : t("score.between", { ...told, tolerance: shortNumber(tolerance) });
 }

@@ -9,7 +9,7 @@ const FLOAT32 = 4 * 2 ** -23;
 
 function value(told: Partial<ValuePair>): ValuePair {
   const nothing = { problem: null, benchmark: null, worst: false, measures: {}, differs: [] };
-  return { role: "output", path: "0", score: null, error: null, error_of: null, ...nothing, ...told };
+  return { role: "output", path: "0", score: null, error: null, error_of: null, let_pass: null, ...nothing, ...told };
 }
 
 /** As builder/compare/score.py makes it. */
@@ -48,6 +48,9 @@ describe("the sentence of a score", () => {
     );
     expect(scoreSentence(t, value({ error: 1e-9, score: 0, error_of: "max" }))).toContain("inside the tolerance");
     expect(scoreSentence(t, value({ error: 0, score: 0, error_of: "norm" }))).toBe("score 0.00: no difference");
+    const passed = scoreSentence(t, value({ error: 0.0022, score: 0, error_of: "sketch", let_pass: "inputs" }));
+    expect(passed).toContain("its inputs explain it");
+    expect(passed).not.toContain("inside the tolerance");
     expect(scoreSentence(t, value({ error: 1, score: 1 }))).toContain("relative error 1;");
   });
 

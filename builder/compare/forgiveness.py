@@ -1,0 +1,91 @@
+"""Which errors above their tolerance are let pass, and by what: the judged error of a value.
+
+The measured error stays what it is, for whoever reads it; scores and the diagnosis go by the judged
+one, which is the tolerance itself where something explains all of the measured one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from builder.compare.rounding import (
+    MovedTokens,
+    forgive_moved_tokens,
+    forgive_products,
+    forgive_quotients,
+    forgive_rounding,
+    forgive_underflow,
+    reduced_gradients,
+)
+from builder.compare.statistics import Bools, Floats, Statistics
+from builder.match.nodes import Matching
+
+LetPassBy: TypeAlias = Literal["rounding", "inputs", "moved"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The error of each row as it is judged, and by row what lets a larger measured one pass.
+
+    A rule that holds for inputs within their tolerance allows the more, the further its inputs are
+    apart: where one of them is beyond its tolerance, `inputs` explain the error, not `rounding`.
+    """
+
+    error: Floats
+    let_pass: dict[int, LetPassBy]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is known of each row before anything is let pass."""
+
+    error: Floats
+    limit: Floats
+    distance: Floats
+    norm: Floats
+    spacing: Floats
+    is_output: Bools
+    nodes: NDArray[np.int64]
+    benchmark: Statistics
+    shapes: Sequence[tuple[int, ...] | None]
+
+
+def judged(known: Measured, matching: Matching, moved: MovedTokens) -> Judged:
+    """Judge measured errors by what rounding, inputs and moved tokens explain of them."""
+    limit, distance, nodes = known.limit, known.distance, known.nodes
+    benchmark, is_output = known.benchmark, known.is_output
+    fine = forgive_underflow(known.error, limit, distance, known.spacing, benchmark.size)
+    reduced = reduced_gradients(matching, nodes, is_output, benchmark)
+    error = forgive_rounding(fine, limit, distance, reduced, benchmark.size)
+    error = forgive_products(error, limit, distance, matching, nodes, benchmark, known.shapes)
+    error = forgive_quotients(error, limit, distance, matching, nodes, is_output, benchmark)
+    last = forgive_moved_tokens(error, limit, distance, known.norm, moved, matching, nodes)
+    behind = _reads_differences(known, matching)
+    let_pass: dict[int, LetPassBy] = dict.fromkeys(_fallen(known.error, error), "rounding")
+    let_pass |= dict.fromkeys((r for r in _fallen(fine, error) if behind[r]), "inputs")
+    let_pass |= dict.fromkeys(_fallen(error, last), "moved")
+    return Judged(last, let_pass)
+
+
+def _fallen(before: Floats, after: Floats) -> list[int]:
+    with np.errstate(invalid="ignore"):
+        return list(np.flatnonzero(after < before).tolist())
+
+
+def _reads_differences(known: Measured, matching: Matching) -> Bools:
+    """By row, whether its node reads a value that is further apart than its tolerance."""
+    with np.errstate(invalid="ignore"):
+        apart = ~known.is_output & (known.error > known.limit)
+    reading = np.zeros(len(matching.problem.in_order), dtype=bool)
+    reading[known.nodes[apart]] = True
+    for node in matching.problem.in_order:
+        # Gradients alone have what they are computed from in the backward entry of their module.
+        module = (node.backward or node.parent) if node.holds_gradients else None
+        if module is not None:
+            reading[node.exec_order] |= reading[module.exec_order]
+    return np.asarray(reading[known.nodes])
