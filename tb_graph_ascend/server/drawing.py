@@ -141,8 +141,8 @@ def _histogram(flat: TensorData, edges: Floats, whole: bool) -> Histogram:
         low = min(low, float(finite.min(initial=np.inf)))
         high = max(high, float(finite.max(initial=-np.inf)))
         counts += _counted(finite, edges)
-    listed = edges.tolist(), counts.tolist()
-    return Histogram("linear", *listed, 0, nonfinite, *_range(low, high), whole)
+    listed, (least, most) = (edges.tolist(), counts.tolist()), _range(low, high)
+    return Histogram("linear", *listed, 0, nonfinite, least, most, whole)
 
 
 def _error_histogram(problem: TensorData, benchmark: TensorData, bins: int) -> Histogram:
@@ -159,8 +159,8 @@ def _error_histogram(problem: TensorData, benchmark: TensorData, bins: int) -> H
         infinite += int(np.count_nonzero(np.isinf(error)))
         counts += _counted(error[np.isfinite(error) & (error > 0)], edges)
     scale: Literal["linear", "log"] = "log" if whole is None else "linear"
-    listed = edges.tolist(), counts.tolist()
-    return Histogram(scale, *listed, zeros, infinite, *_range(low, high), whole is not None)
+    listed, (least, most) = (edges.tolist(), counts.tolist()), _range(low, high)
+    return Histogram(scale, *listed, zeros, infinite, least, most, whole is not None)
 
 
 def _range(low: float, high: float) -> tuple[float, float] | tuple[None, None]:
