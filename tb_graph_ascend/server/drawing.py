@@ -26,7 +26,8 @@ Floats = NDArray[np.float64]
 class Histogram(msgspec.Struct, frozen=True):
     """Counts between edges; zeros (of errors only) and what is not finite fit no bin.
 
-    `whole`: each bin is one whole number, in its middle.
+    `whole`: each bin is one whole number, in its middle. `least` and `most` are the smallest and
+    largest of what is counted; null where nothing is.
     """
 
     scale: Literal["linear", "log"]
@@ -34,6 +35,8 @@ class Histogram(msgspec.Struct, frozen=True):
     counts: list[Count]
     zeros: Count
     nonfinite: Count
+    least: float | None
+    most: float | None
     whole: bool = False
 
 
@@ -131,11 +134,15 @@ def _shared_edges(sides: list[TensorData], bins: int) -> tuple[Floats, bool]:
 def _histogram(flat: TensorData, edges: Floats, whole: bool) -> Histogram:
     counts = np.zeros(len(edges) - 1, dtype=np.int64)
     nonfinite = 0
+    low, high = np.inf, -np.inf
     for block in _blocks(flat):
         finite = block[np.isfinite(block)]
         nonfinite += block.size - finite.size
+        low = min(low, float(finite.min(initial=np.inf)))
+        high = max(high, float(finite.max(initial=-np.inf)))
         counts += _counted(finite, edges)
-    return Histogram("linear", edges.tolist(), counts.tolist(), 0, nonfinite, whole)
+    listed, (least, most) = (edges.tolist(), counts.tolist()), _range(low, high)
+    return Histogram("linear", *listed, 0, nonfinite, least, most, whole)
 
 
 def _error_histogram(problem: TensorData, benchmark: TensorData, bins: int) -> Histogram:
@@ -152,8 +159,13 @@ def _error_histogram(problem: TensorData, benchmark: TensorData, bins: int) -> H
         infinite += int(np.count_nonzero(np.isinf(error)))
         counts += _counted(error[np.isfinite(error) & (error > 0)], edges)
     scale: Literal["linear", "log"] = "log" if whole is None else "linear"
-    listed = edges.tolist(), counts.tolist()
-    return Histogram(scale, *listed, zeros, infinite, whole is not None)
+    listed, (least, most) = (edges.tolist(), counts.tolist()), _range(low, high)
+    return Histogram(scale, *listed, zeros, infinite, least, most, whole is not None)
+
+
+def _range(low: float, high: float) -> tuple[float, float] | tuple[None, None]:
+    """The smallest and largest number; none where none was met."""
+    return (low, high) if low <= high else (None, None)
 
 
 def _log_edges(low: float, high: float, bins: int) -> Floats:

@@ -60,7 +60,8 @@ class OutlineRow(msgspec.Struct, frozen=True, gc=False):
 class OutlineWindow(msgspec.Struct, frozen=True):
     """A part of the rows; `here` and `found` are rows of the whole list, None where there is none.
 
-    `modules` counts all modules, `divergent` those with a divergent node in them.
+    `modules` counts all modules, `divergent` those with a divergent node in them, `outside` the
+    divergent nodes in none: of the optimizer, say, or the loss.
     """
 
     total: Count
@@ -68,6 +69,7 @@ class OutlineWindow(msgspec.Struct, frozen=True):
     rows: list[OutlineRow]
     modules: Count
     divergent: Count
+    outside: Count
     here: int | None
     found: int | None
 
@@ -91,6 +93,7 @@ def outline_of(index: DiffIndex, wish: OutlineWish, offset: int, limit: int) -> 
         rows=_rows(index, seen, shown.tolist(), kept, is_open),
         modules=len(tree) - 1,
         divergent=int(differs[1:].sum()),
+        outside=int(tree.divergent[0] - tree.divergent[tree.parent == 0].sum()),
         here=_here(index, seen, wish.here),
         found=_found(tree, seen, wish.prefix, wish.after),
     )

@@ -50,6 +50,8 @@ def assert_counted_as_numpy_does(values: Any, histogram: Histogram) -> None:
     """All finite values lie between the outermost edges, each in NumPy's bin for these edges."""
     finite = values[np.isfinite(values)]
     counts, _ = np.histogram(finite, np.array(histogram.edges))
+    range_of = (finite.min(), finite.max()) if finite.size else (None, None)
+    assert (histogram.least, histogram.most) == range_of
     assert histogram.counts == counts.tolist()
     assert sum(histogram.counts) == finite.size
 
@@ -86,6 +88,8 @@ def test_errors_at_one_place_are_a_bar_that_one_sees() -> None:
         (low, count) for low, count in zip(picture.error.edges, picture.error.counts) if count
     ]
     assert [count for _, count in filled] == [241]
+    # What is said of them is what they are, not where their bar ends.
+    assert (picture.error.least, picture.error.most) == (1e9, 1e9)
     # A bar in the middle third of its axis, as wide as one of 64.
     assert picture.error.edges[0] < 5e8 < filled[0][0] <= 1e9
     assert picture.error.edges[-1] > 2e9

@@ -792,7 +792,8 @@ export interface components {
          * OutlineWindow
          * @description A part of the rows; `here` and `found` are rows of the whole list, None where there is none.
          *
-         *         `modules` counts all modules, `divergent` those with a divergent node in them.
+         *         `modules` counts all modules, `divergent` those with a divergent node in them, `outside` the
+         *         divergent nodes in none: of the optimizer, say, or the loss.
          */
         OutlineWindow: {
             total: number;
@@ -800,6 +801,7 @@ export interface components {
             rows: components["schemas"]["OutlineRow"][];
             modules: number;
             divergent: number;
+            outside: number;
             here: number | null;
             found: number | null;
         };
@@ -885,7 +887,8 @@ export interface components {
          * Histogram
          * @description Counts between edges; zeros (of errors only) and what is not finite fit no bin.
          *
-         *         `whole`: each bin is one whole number, in its middle.
+         *         `whole`: each bin is one whole number, in its middle. `least` and `most` are the smallest and
+         *         largest of what is counted; null where nothing is.
          */
         Histogram: {
             /** @enum {unknown} */
@@ -894,6 +897,8 @@ export interface components {
             counts: number[];
             zeros: number;
             nonfinite: number;
+            least: number | null;
+            most: number | null;
             /** @default false */
             whole: boolean;
         };

@@ -1,7 +1,8 @@
 /* Where arrow keys lead among boxes: to the nearest in that direction. */
 
 import type { GraphBox, ModuleGraph } from "../api/types";
-import type { Layout, Place } from "./layered";
+import type { Place } from "./boxroutes";
+import type { Layout } from "./layered";
 
 const STEPS: Partial<Record<string, readonly [number, number]>> = {
   ArrowUp: [0, -1],

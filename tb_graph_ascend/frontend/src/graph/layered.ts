@@ -4,6 +4,8 @@
  * stands below all that it reads (longest path); in a layer boxes stand below what feeds them. The
  * result depends on what is given alone, so what did not change keeps its place when a box opens. */
 
+import { ARC, ARC_GAP, LANE_GAP, type LaidEdge, type LanePlace, type Place, type Route, routed, sides } from "./boxroutes";
+
 export interface LaidBox {
   id: number;
   /** The open box that it stands in. */
@@ -13,32 +15,6 @@ export interface LaidBox {
   /** Of a box as such; one that others stand in takes the size that they need. */
   width: number;
   height: number;
-}
-
-export interface LaidEdge {
-  from: number;
-  to: number;
-}
-
-export interface Place {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
-
-export interface Route extends LaidEdge {
-  /** From the lower edge of one box to the upper of the other, as cubic curves. */
-  path: string;
-  /** It passes boxes between its ends: a residual. */
-  skips: boolean;
-}
-
-/** One lane of the outermost boxes; its name stands in the strip above them. */
-export interface LanePlace {
-  lane: number;
-  x: number;
-  width: number;
 }
 
 export interface Layout {
@@ -56,12 +32,9 @@ const PAD = 14;
 /** Room for the title of an open box, and below what stands in it for the shapes at its edges. */
 const HEAD = 26;
 const FOOT = 24;
-const ARC = 18;
-/** Between residuals that run side by side. */
-const ARC_GAP = 9;
+/** So many lines side by side have room of their own beside the boxes of a level. */
 const MOST_ARCS = 12;
-/** Between lanes, with room for residuals, and above them for their names. */
-const LANE_GAP = 40;
+/** Above lanes, for their names. */
 const LANE_HEAD = 26;
 
 interface Inner {
@@ -76,6 +49,7 @@ export function layOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[]): L
   for (const box of boxes) inside.set(box.parent, [...(inside.get(box.parent) ?? []), box]);
   const parents = new Map(boxes.map(({ id, parent }) => [id, parent]));
   const lifted = liftEdges(edges, parents);
+  const through = passingOut(edges, parents, inside);
   const places = new Map<number, Place>();
   const sizes = new Map<number | null, Inner>();
   const measure = (of: number | null): Inner => {
@@ -85,7 +59,8 @@ export function layOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[]): L
       return { ...box, width: Math.max(box.width, width + 2 * PAD), height: height + HEAD + FOOT };
     });
     const level = lifted.get(of) ?? [];
-    const arcs = ARC + ARC_GAP * Math.min(MOST_ARCS, residuals(members, level));
+    const passing = of === null ? 0 : (through.get(of)?.size ?? 0);
+    const arcs = ARC + ARC_GAP * Math.min(MOST_ARCS, residuals(members, level) + passing);
     const inner = of === null ? layOutLanes(members, level, lanes) : layOutLevel(members, level);
     const roomy = of === null ? inner : { ...inner, width: inner.width + arcs };
     sizes.set(of, roomy);
@@ -102,15 +77,8 @@ export function layOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[]): L
     }
   };
   put(null, PAD, PAD);
-  const open = new Set([...inside.keys()].filter((id) => id !== null));
-  const beside = new Map<number | null, Place[]>();
-  for (const [id, place] of places) {
-    const parent = parents.get(id) ?? null;
-    const known = beside.get(parent);
-    if (known) known.push(place);
-    else beside.set(parent, [place]);
-  }
-  const routes = routed(edges, places, (from) => beside.get(parents.get(from) ?? null) ?? [], open);
+  const laneOf = new Map(boxes.map(({ id, lane = 0 }) => [id, lane]));
+  const routes = routed(edges, { places, parents, laneOf, lanes });
   return { places, routes, lanes, width: whole.width + 2 * PAD, height: whole.height + 2 * PAD };
 }
 
@@ -140,22 +108,33 @@ function layOutLanes(members: readonly LaidBox[], edges: readonly LaidEdge[], la
 
 /** Each edge between the two members of one box that it leads between. */
 function liftEdges(edges: readonly LaidEdge[], parents: ReadonlyMap<number, number | null>): Map<number | null, LaidEdge[]> {
-  const chain = (id: number): number[] => {
-    const up = [id];
-    for (let at = parents.get(id); at != null; at = parents.get(at)) up.push(at);
-    return up.reverse();
-  };
   const lifted = new Map<number | null, LaidEdge[]>();
-  for (const { from, to } of edges) {
-    const [one, other] = [chain(from), chain(to)];
-    let depth = 0;
-    while (depth < one.length && one[depth] === other[depth]) depth += 1;
-    const [start, end] = [one[depth], other[depth]];
+  for (const edge of edges) {
+    const [start, end] = sides(edge, parents).map((side) => side[side.length - 1]);
     if (start === undefined || end === undefined) continue;
-    const level = depth === 0 ? null : (one[depth - 1] ?? null);
+    const level = parents.get(start) ?? null;
     lifted.set(level, [...(lifted.get(level) ?? []), { from: start, to: end }]);
   }
   return lifted;
+}
+
+/** By open box the ends in it whose edges have to pass others in it on their way out. */
+function passingOut(
+  edges: readonly LaidEdge[],
+  parents: ReadonlyMap<number, number | null>,
+  inside: ReadonlyMap<number | null, readonly LaidBox[]>,
+): Map<number, Set<number>> {
+  const through = new Map<number, Set<number>>();
+  for (const edge of edges) {
+    sides(edge, parents).forEach((side, end) =>
+      side.slice(1).forEach((holder, index) => {
+        const members = inside.get(holder) ?? [];
+        const nearest = end === 0 ? members[members.length - 1] : members[0];
+        if (nearest?.id !== side[index]) through.set(holder, (through.get(holder) ?? new Set()).add(edge.from));
+      }),
+    );
+  }
+  return through;
 }
 
 function layOutLevel(members: readonly LaidBox[], edges: readonly LaidEdge[]): Inner {
@@ -244,60 +223,4 @@ function spread(
 
 function mean(numbers: readonly number[]): number | null {
   return numbers.length === 0 ? null : numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
-}
-
-/** All edges; residuals that run beside each other keep apart, the shorter inside. */
-function routed(
-  edges: readonly LaidEdge[],
-  places: ReadonlyMap<number, Place>,
-  beside: (from: number) => readonly Place[],
-  open: ReadonlySet<number>,
-): Route[] {
-  const arcs: { route: Route; start: Place; end: Place; side: number }[] = [];
-  const routes: Route[] = [];
-  for (const edge of edges) {
-    const [start, end] = [places.get(edge.from), places.get(edge.to)];
-    if (!start || !end || open.has(edge.from) || open.has(edge.to)) continue;
-    const between = skipped(start, end, beside(edge.from));
-    const route: Route = { ...edge, skips: between.length > 0, path: straight(start, end) };
-    routes.push(route);
-    if (between.length === 0) continue;
-    const side = Math.max(...[...between, start, end].map((one) => one.x + one.width)) + ARC;
-    arcs.push({ route, start, end, side });
-  }
-  arcs.sort((a, b) => a.end.y - a.start.y - (b.end.y - b.start.y));
-  arcs.forEach((arc, index) => {
-    for (const inner of arcs.slice(0, index)) {
-      const apart = inner.end.y <= arc.start.y || inner.start.y >= arc.end.y;
-      const near = Math.abs(inner.side - arc.side) < ARC_GAP * MOST_ARCS;
-      // Readers of one output share a line as far as it goes.
-      if (!apart && near && inner.route.from !== arc.route.from) arc.side = Math.max(arc.side, inner.side + ARC_GAP);
-    }
-    arc.route.path = around(arc.start, arc.end, arc.side);
-  });
-  return routes;
-}
-
-/** The boxes beside two that stand in the way from the one to the other. */
-function skipped(start: Place, end: Place, beside: readonly Place[]): Place[] {
-  const [x1, y1] = [start.x + start.width / 2, start.y + start.height];
-  const [x2, y2] = [end.x + end.width / 2, end.y];
-  const [left, right] = [Math.min(x1, x2) - 4, Math.max(x1, x2) + 4];
-  return beside.filter(
-    (one) =>
-      one !== start && one !== end && one.y >= y1 && one.y + one.height <= y2 && one.x < right && one.x + one.width > left,
-  );
-}
-
-function straight(start: Place, end: Place): string {
-  const [x1, y1] = [start.x + start.width / 2, start.y + start.height];
-  const [x2, y2] = [end.x + end.width / 2, end.y];
-  const bend = Math.max(12, (y2 - y1) / 2);
-  return `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`;
-}
-
-/** A residual goes round what it skips, on the right. */
-function around(start: Place, end: Place, side: number): string {
-  const [y1, y2] = [start.y + start.height, end.y];
-  return `M${start.x + start.width} ${y1 - 8}C${side} ${y1 - 8} ${side} ${y1} ${side} ${y1 + 14}L${side} ${y2 - 14}C${side} ${y2} ${side} ${y2 + 8} ${end.x + end.width} ${y2 + 8}`;
 }

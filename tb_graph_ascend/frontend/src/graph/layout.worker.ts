@@ -1,6 +1,7 @@
 /* Lays boxes out beside the page, which goes on meanwhile. */
 
-import { type LaidBox, type LaidEdge, type Layout, layOut } from "./layered";
+import type { LaidEdge } from "./boxroutes";
+import { type LaidBox, type Layout, layOut } from "./layered";
 
 export interface LayoutWish {
   ticket: number;

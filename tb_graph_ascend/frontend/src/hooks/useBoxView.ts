@@ -2,7 +2,7 @@
 
 import { type PointerEvent, type WheelEvent, useCallback, useEffect, useRef } from "react";
 
-import type { Place } from "../graph/layered";
+import type { Place } from "../graph/boxroutes";
 import type { Laid } from "./useModuleGraph";
 
 const SMALLEST = 0.15;

@@ -14,6 +14,8 @@ export class OutlineView {
   total = 0;
   modules = 0;
   divergent = 0;
+  /** Divergent nodes in no module. */
+  outside = 0;
   /** Only modules in which something diverges. */
   filtered = false;
   /** The row of the selected node's module, or of what it is closed into. */
@@ -150,8 +152,8 @@ export class OutlineView {
   private take(answer: OutlineWindow, page: number, anew: boolean): void {
     if (anew) this.pages = new Map();
     this.pages.set(page, answer.rows);
-    const { total, modules, divergent, here } = answer;
-    Object.assign(this, { total, modules, divergent, here });
+    const { total, modules, divergent, outside, here } = answer;
+    Object.assign(this, { total, modules, divergent, outside, here });
     this.cursor = Math.max(0, Math.min(this.cursor, total - 1));
     this.changed();
   }

@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { type LaidBox, type LaidEdge, type Place, layOut } from "../../src/graph/layered";
+import type { LaidEdge, Place } from "../../src/graph/boxroutes";
+import { type LaidBox, layOut } from "../../src/graph/layered";
 
 const box = (id: number, parent: number | null = null): LaidBox => ({ id, parent, width: 80 + (id % 5) * 20, height: 28 });
 
@@ -19,6 +20,71 @@ const above = (boxes: readonly LaidBox[], id: number): number[] => {
   const parent = boxes[id]?.parent ?? null;
   return parent === null ? [] : [parent, ...above(boxes, parent)];
 };
+
+/** Points along a path of straight, quadratic and cubic pieces, close together. */
+function drawn(path: string): [number, number][] {
+  const points: [number, number][] = [];
+  for (const [, command = "", numbers = ""] of path.matchAll(/([MLQC])([^MLQC]+)/g)) {
+    const flat = numbers.trim().split(/[ ,]+/).map(Number);
+    const pole = Array.from({ length: flat.length / 2 }, (_, index): [number, number] => [flat[2 * index] ?? NaN, flat[2 * index + 1] ?? NaN]);
+    const before = points[points.length - 1];
+    if (command === "M" || !before) points.push(...pole);
+    else for (let step = 1; step <= 60; step += 1) points.push(onCurve([before, ...pole], step / 60));
+  }
+  return points;
+}
+
+/** De Casteljau's construction. */
+function onCurve(poles: [number, number][], t: number): [number, number] {
+  const [first = [NaN, NaN]] = poles;
+  if (poles.length === 1) return first;
+  return onCurve(poles.slice(1).map((next, index) => mixed(poles[index] ?? first, next, t)), t);
+}
+
+function mixed(one: [number, number], other: [number, number], t: number): [number, number] {
+  return [one[0] * (1 - t) + other[0] * t, one[1] * (1 - t) + other[1] * t];
+}
+
+/** The boxes that an edge crosses and has nothing to do with. */
+function crossed(boxes: readonly LaidBox[], { places, routes }: ReturnType<typeof layOut>): string[] {
+  const parents = new Map(boxes.map(({ id, parent }) => [id, parent]));
+  const holders = (id: number | null): number[] => (id === null ? [] : [id, ...holders(parents.get(id) ?? null)]);
+  return routes.flatMap(({ from, to, path }) => {
+    const own = new Set([...holders(from), ...holders(to)]);
+    const way = drawn(path);
+    return [...places]
+      .filter(([id, { x, y, width, height }]) => !own.has(id) && way.some(([px, py]) => !(px <= x || px >= x + width || py <= y || py >= y + height)))
+      .map(([id]) => `${from} → ${to} crosses ${id}`);
+  });
+}
+
+describe("an edge", () => {
+  it("crosses no box but those that its ends stand in, in lanes, too", () => {
+    fc.assert(
+      fc.property(GRAPHS, fc.array(fc.nat(2), { minLength: 40, maxLength: 40 }), fc.boolean(), ({ boxes, edges }, lanes, laned) => {
+        const placed = laned ? boxes.map((one) => ({ ...one, lane: lanes[one.id] ?? 0 })) : boxes;
+        const back = edges.slice(0, 2).map(({ from, to }) => ({ from: to, to: from }));
+        expect(crossed(placed, layOut(placed, [...edges, ...back]))).toEqual([]);
+      }),
+    );
+  });
+
+  it("out of an opened box goes round all that stands between, and ends where it should", () => {
+    // down: 1 → 2 in 0; then 3, 4; up: 6 in 5 reads the skip, in the middle of 5.
+    const boxes = [box(0), box(1, 0), box(2, 0), box(3), box(4), box(5), box(6, 5), box(7, 5)];
+    const edges = [[1, 2], [2, 3], [3, 4], [4, 6], [6, 7], [1, 7], [2, 7]].map(([from = 0, to = 0]) => ({ from, to }));
+    const layout = layOut(boxes, edges);
+    expect(crossed(boxes, layout)).toEqual([]);
+    const skip = layout.routes.find(({ from, to }) => from === 2 && to === 7);
+    expect(skip?.skips).toBe(true);
+    const [start, end] = [drawn(skip?.path ?? "")[0], drawn(skip?.path ?? "").pop()];
+    const isAt = (id: number, [x, y]: [number, number] = [NaN, NaN]): boolean => {
+      const at = layout.places.get(id);
+      return at !== undefined && x >= at.x && x <= at.x + at.width && y >= at.y && y <= at.y + at.height;
+    };
+    expect([isAt(2, start), isAt(7, end)]).toEqual([true, true]);
+  });
+});
 
 describe("a layout", () => {
   it("lets no two boxes of one level overlap, and keeps what is inside inside", () => {
@@ -92,7 +158,7 @@ describe("a layout", () => {
     const boxes = [0, 1, 2, 3, 4, 5].map((id) => box(id));
     const chain = [1, 2, 3, 4, 5].map((to) => ({ from: to - 1, to }));
     const { routes } = layOut(boxes, [...chain, { from: 0, to: 5 }, { from: 1, to: 4 }]);
-    const [outer, inner] = routes.filter(({ skips }) => skips).map(({ path }) => Number(/L([\d.]+) /.exec(path)?.[1]));
+    const [outer, inner] = routes.filter(({ skips }) => skips).map(({ path }) => Math.max(...drawn(path).map(([x]) => x)));
     expect(outer).toBeGreaterThan(inner ?? Infinity);
   });
 

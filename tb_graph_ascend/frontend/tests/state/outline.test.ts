@@ -33,7 +33,7 @@ function row(entry: number, part: Partial<OutlineRow> = {}): OutlineRow {
 }
 
 function windowOf(rows: OutlineRow[], part: Partial<OutlineWindow> = {}): OutlineWindow {
-  return { total: rows.length, offset: 0, rows, modules: rows.length, divergent: 1, here: null, found: null, ...part };
+  return { total: rows.length, offset: 0, rows, modules: rows.length, divergent: 1, outside: 0, here: null, found: null, ...part };
 }
 
 const settle = () => new Promise((next) => setTimeout(next, 0));

@@ -66,6 +66,20 @@ def test_what_diverges_is_open_and_alone() -> None:
     assert _titles(closed) == ["Model", "  layers", "    layers.1"]
 
 
+def test_what_differs_outside_of_all_modules_is_counted_by_itself() -> None:
+    assert outline_of(_index(), OutlineWish(), 0, 100).outside == 0
+    entries = [
+        Entry("Model"),
+        Entry("Module.layers.0.Block.forward.0", 0, 1, 0.0),
+        Entry("Torch.add.0.forward", 0, 2, 0.9, "api"),
+        Entry("Torch.mul.0.forward", 0, 3, 0.8, "api"),
+    ]
+    index = index_of(*both(entries, entries), [], 0.25, lambda: [NO_FLOW, NO_FLOW])
+    window = outline_of(index, OutlineWish(divergent=True), 0, 100)
+    assert (window.modules, window.divergent, window.outside) == (2, 0, 2)
+    assert _titles(window) == ["Model"]
+
+
 def test_a_node_is_found_in_its_module_or_in_what_that_is_closed_into() -> None:
     index = _index()
     relu = 6  # Torch.relu.1.forward, in layers.1.ffn

@@ -7,7 +7,7 @@ import type { GraphBox, GraphInput } from "../../api/types";
 import { BOX_FONT, LANES, LINE_FONT, boxColours, boxText, fitted, inputText, shapeText } from "../../graph/boxlook";
 import { EDGE_LOOKS, type Known } from "../../graph/edgelook";
 import type { Recolour } from "../../graph/appearance";
-import type { Place, Route } from "../../graph/layered";
+import type { Place, Route } from "../../graph/boxroutes";
 import type { DiffPalette } from "../../graph/scene";
 import { type Laid, boxWords, inputId } from "../../hooks/useModuleGraph";
 import { selectNode } from "../../state/actions";

@@ -136,15 +136,10 @@ function Distribution({ title, parts }: { title: string; parts: Part[] }) {
   );
 }
 
-/** Between which edges all counted numbers lie. */
-function rangeOf({ counts, edges, whole }: Histogram): string {
-  const filled = counts.flatMap((count, bin) => (count > 0 ? [bin] : []));
-  const [from, until] = [filled[0], filled[filled.length - 1]];
-  if (from === undefined || until === undefined) return "";
-  // A bin of one whole number stands for that number, not for what lies around it.
-  const [low, high] = [edges[from] ?? 0, edges[until + 1] ?? 0];
-  if (!whole) return `${shortNumber(low)} … ${shortNumber(high)}`;
-  return until === from ? shortNumber(low + 0.5) : `${shortNumber(low + 0.5)} … ${shortNumber(high - 0.5)}`;
+/** The smallest and largest number that there are. */
+function rangeOf({ least, most }: Histogram): string {
+  if (least === null || most === null) return "";
+  return least === most ? shortNumber(least) : `${shortNumber(least)} … ${shortNumber(most)}`;
 }
 
 function elementsOf({ counts, zeros, nonfinite }: Histogram): string {

@@ -106,6 +106,7 @@ function OutlineTools({ outline, comparison }: { outline: OutlineView; compariso
       <span className="count">
         {t("outline.modules", { count: outline.modules })}
         {comparison && ` · ${t("outline.divergent", { count: outline.divergent })}`}
+        {comparison && outline.outside > 0 && ` · ${t("outline.outside", { count: outline.outside })}`}
       </span>
       {comparison && (
         <label className="check">
@@ -124,6 +125,7 @@ function OutlineTools({ outline, comparison }: { outline: OutlineView; compariso
         {comparison && <span className="outline-worst">{t("outline.worst")}</span>}
       </div>
       {comparison && outline.filtered && outline.total === 0 && <p className="message">{t("outline.none")}</p>}
+      {comparison && outline.filtered && outline.divergent === 0 && outline.outside > 0 && <p className="message">{t("outline.onlyOutside")}</p>}
     </div>
   );
 }
