@@ -1,4 +1,4 @@
-"""Whose the silent views right before a reader are, where it reads more than one value through them.
+"""Whose the silent views right before a reader are, where it reads several values through them.
 
 In `cross_entropy(logits.flatten(0, 1), ids.flatten())` two calls ran side by side, each for its own
 value: arguments are made in their order, so the last views belong to the last inputs.
