@@ -33,6 +33,7 @@ from builder.flow.made_of import (
 )
 from builder.flow.open_ends import open_ends
 from builder.flow.passage_edges import PassageEdges, Reading
+from builder.flow.shared_runs import Unmade
 from builder.flow.silent_calls import Calls, Work, work_of
 
 _NEAR = 8  # calls in which the source of a part is looked for by its shape alone
@@ -60,7 +61,7 @@ def passages_of(flow: Flow, columns: Columns, forms: list[Form]) -> Passages:
     ends = open_ends(flow, columns, forms)
     edges = PassageEdges(set(flow.producer.tolist()))
     search = _Search(flow, columns, forms, ends.begins, ends.calls, ends.available, edges)
-    search.views()
+    search.views(Unmade(ends.wanted, ends.calls))
     search.explain(ends.wanted)
     lead_back(flow, ends.calls, edges)
     rows = sorted((c, p, i, *seen) for (p, c, i), seen in edges.found.items())
@@ -84,8 +85,8 @@ class _Search:
     whole: dict[Shape, list[Tensor]] = field(default_factory=lambda: defaultdict(list))
     """What parts of a shape were cut from, the latest last."""
 
-    def views(self) -> None:
-        """Lead known flow through the calls that reshape it on its way."""
+    def views(self, unmade: Unmade) -> None:
+        """Lead known flow through the calls that reshape it on its way, not those of others."""
         flow = self.flow
         shapes = [form.shape for form in self.forms]
         kinds = self.columns.forms
@@ -108,18 +109,22 @@ class _Search:
             if self.flow.tree.in_order[consumer].direction != "forward":
                 continue
             stop = self.calls.before(int(self.begins[consumer]))
+            to = Reading(consumer, value)
+            ways = (shapes[kinds[output]] or (), shapes[kinds[value]] or ())
             if sizes[value] < sizes[output]:
                 run = self._cut_after(producer, stop, several=len(cut[output]) > 1)
+                run = unmade.leave(run, to, stop, ways)
                 if self._claim(run, (producer, output)):
-                    self._lead([producer], run, Reading(consumer, value), False, instead=producer)
+                    self._lead([producer], run, to, False, instead=producer)
                 continue
             run = self._views_after(producer, stop)
             reshaped = shapes[kinds[value]] != shapes[kinds[output]]
             whole = bool(run) and run[-1] + 1 == stop
             if not whole and reshaped and not run:
                 run = self._views_before(stop)
+            run = unmade.leave(run, to, stop, ways)
             if (reshaped or whole) and self._claim(run, (producer, output)):
-                self._lead([producer], run, Reading(consumer, value), False, instead=producer)
+                self._lead([producer], run, to, False, instead=producer)
 
     def _views_after(self, order: int, stop: int) -> list[int]:
         run = self.calls.run_after(order, stop)

@@ -25,6 +25,8 @@ _WORK: dict[Work, str] = {
     "create": "arange zeros ones full empty eye linspace logspace zeros_like ones_like full_like "
     "empty_like tril_indices triu_indices identity",
 }
+_TURNS = frozenset("permute transpose t swapaxes swapdims movedim moveaxis".split())
+_KEEPS = frozenset("contiguous clone detach".split())
 _WORK_OF = {name: work for work, names in _WORK.items() for name in names.split()}
 
 
@@ -38,6 +40,16 @@ def work_of(node: TreeNode) -> Work:
 def work_named(call: str) -> Work:
     """What a call of this name does, as `cat` or `transpose_`."""
     return _WORK_OF.get(call.rstrip("_"), "other")
+
+
+def shaping_of(node: TreeNode) -> Literal["reshape", "turn"] | None:
+    """Whether a view gives other axes or turns them; None for one that keeps the shape, or none."""
+    if work_of(node) != "view" or node.entry is None:
+        return None
+    name = node.entry.type_name.rstrip("_")
+    if name in _KEEPS:
+        return None
+    return "turn" if name in _TURNS else "reshape"
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,8 +207,27 @@ class Masked(nn.Module):
         return torch.relu(torch.as_tensor(self.conv(F.pad(x, (1, 1)))))
 
 
+class Targets(nn.Module):
+    """A loss of logits and of the ids that follow, each flattened right before it, or ids alone."""
+
+    def __init__(self, both: bool) -> None:
+        super().__init__()
+        self.both, self.embed, self.head = both, nn.Embedding(7, 6), nn.Linear(6, 7)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        if self.both:
+            logits = self.head(torch.tanh(self.embed(ids[:, :-1])))
+            return F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
+        logits = self.head(torch.tanh(self.embed(ids[:, :-1].flatten())))
+        return F.cross_entropy(logits, ids[:, 1:].flatten())
+
+
 def _rows(*shape: int) -> Callable[[], Sequence[torch.Tensor]]:
     return lambda: [torch.randn(*shape)]
+
+
+def _ids() -> Sequence[torch.Tensor]:
+    return [torch.randint(0, 7, (2, 5))]
 
 
 BUILT_WITH = {
@@ -218,6 +237,8 @@ BUILT_WITH = {
     "experts": Model(Experts, _rows(12, 6)),
     "residuals": Model(Layers, _rows(2, 3, 5), level="L0"),
     "crossing": Model(Crossing, lambda: [torch.randn(2, 6, 4), torch.randn(2, 3, 3)]),
+    "targets": Model(lambda: Targets(both=True), _ids),
+    "labels": Model(lambda: Targets(both=False), _ids),
     "casts": Model(Layers, _rows(2, 3, 5), autocast=True),
 }
 """What the rules were found with."""

@@ -126,6 +126,25 @@ def test_a_cut_goes_through_the_call_that_cuts(sides: dict[str, Side]) -> None:
     assert {("Functional.linear.0.forward", cut), (cut, read)} <= known
 
 
+def test_each_input_of_a_loss_has_a_view_of_its_own(sides: dict[str, Side]) -> None:
+    head, loss = "Functional.linear.0.forward", "Functional.cross_entropy.0.forward"
+    for_logits, for_ids = (f"Tensor.flatten.{n}.forward" for n in range(2))
+    side = sides["targets"]
+    known = side.told | side.ordered
+    assert {(head, for_logits), (for_logits, loss), (for_ids, loss)} <= known
+    assert not known & {(for_logits, for_ids), (head, for_ids), (head, loss)}
+
+
+def test_a_view_of_the_ids_is_none_of_the_logits(sides: dict[str, Side]) -> None:
+    head, loss = "Functional.linear.0.forward", "Functional.cross_entropy.0.forward"
+    side = sides["labels"]
+    known = side.told | side.ordered
+    flow = side.flow
+    assert (head, loss) in flow
+    assert ("Tensor.flatten.1.forward", loss) in known
+    assert not {edge for edge in known if edge[0] == head and ".forward" in edge[1]}
+
+
 def test_each_expert_reads_what_was_routed(sides: dict[str, Side]) -> None:
     known = sides["experts"].told | sides["experts"].ordered
     experts = {c for p, c in known if p == "Functional.layer_norm.0.forward"}

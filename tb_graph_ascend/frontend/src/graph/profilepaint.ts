@@ -4,7 +4,7 @@ import type { Profile } from "../api/types";
 import type { DiffPalette } from "./scene";
 import { OVERFLOW_SCORE, type Recolour } from "./appearance";
 import { inkOn, rampColor } from "./ramp";
-import { shorten } from "./textwidth";
+import { measure, shorten } from "./textwidth";
 
 export interface ProfileScene {
   profile: Profile;
@@ -36,6 +36,8 @@ const LEAST_FILL = 3;
 const COVERED = 0.7;
 /** The middle of a name that stands as high in its block as it can. */
 const LEAST_MIDDLE = 6;
+/** A flag and what is left free beside it. */
+const FLAG = 7;
 /** Room for a name in a block. */
 const NAMED = 26;
 
@@ -56,10 +58,12 @@ export function paintProfile(context: CanvasRenderingContext2D, scene: ProfileSc
   const causes = profile.causes.map((bin) => xOf(scene, (bin + 0.5) / bins));
   context.fillStyle = palette.bad;
   for (const x of causes) context.fillRect(x - 1, 0, 2, height);
-  paintPhases(context, scene);
-  // Names stand over bars and poles: nothing strikes them through.
-  if (lanes > 0) profile.blocks.forEach((block) => paintName(context, scene, block, labels + block.lane * lane, lane));
   for (const x of causes) paintFlag(context, palette, x);
+  paintPhases(context, scene, causes);
+  // Names stand over bars and poles: nothing strikes them through. What a pass is called stands above it already.
+  const passes = new Set<string>(profile.phases.map(({ name }) => name));
+  const named = lanes > 0 ? profile.blocks.filter(({ title }) => !passes.has(title)) : [];
+  named.forEach((block) => paintName(context, scene, block, labels + block.lane * lane, lane));
 }
 
 /** Where the lanes of modules stand below the names of passes; a low strip has none. */
@@ -181,7 +185,8 @@ function paintName(
   context.font = font;
   context.textAlign = "left";
   context.textBaseline = "middle";
-  const title = shorten(context, font, block.title, wide - 6);
+  const room = wide - 6;
+  const title = numberedName(block.title, (text) => measure(context, font, text) <= room) ?? shorten(context, font, block.title, room);
   const covered = heat !== null && fill > high * COVERED;
   const middle = covered ? top + tall / 2 : top + Math.min(tall / 2, Math.max(LEAST_MIDDLE, (high - fill) / 2));
   // Whatever reaches a name, it keeps the ground that it is read on.
@@ -191,6 +196,25 @@ function paintName(
   context.strokeText(title, x + 3, middle);
   context.fillStyle = heat === null ? palette.muted : covered ? inkOn(heat, palette.theme) : palette.ink;
   context.fillText(title, x + 3, middle);
+}
+
+/** `down.0`, `dow.0` or `d.0`, as much as fits; null where not even that does, or the name has no number. */
+export function numberedName(title: string, fits: (text: string) => boolean): string | null {
+  if (fits(title)) return title;
+  const [, list, number] = /^([^.]+)(\.\d+)$/.exec(title) ?? [];
+  if (list === undefined || number === undefined) return null;
+  for (let kept = list.length - 1; kept > 0; kept -= 1) {
+    const text = `${list.slice(0, kept)}${number}`;
+    if (fits(text)) return text;
+  }
+  return null;
+}
+
+/** The first place between two for a text so wide that no flag stands over; null where all are taken. */
+export function placeBeside(flags: readonly number[], from: number, until: number, wide: number): number | null {
+  const places = [from, ...flags.map((flag) => flag + FLAG).filter((place) => place > from)].sort((a, b) => a - b);
+  const free = (place: number): boolean => flags.every((flag) => flag <= place - FLAG || flag >= place + wide + FLAG);
+  return places.find((place) => place + wide <= until && free(place)) ?? null;
 }
 
 /** How high a block is filled: by the share of its nodes that differ, and seen where it is but one. */
@@ -207,7 +231,7 @@ function paintFlag(context: CanvasRenderingContext2D, palette: DiffPalette, x: n
   context.fill();
 }
 
-function paintPhases(context: CanvasRenderingContext2D, scene: ProfileScene): void {
+function paintPhases(context: CanvasRenderingContext2D, scene: ProfileScene, flags: readonly number[]): void {
   const { profile, width, height, palette, phase } = scene;
   const bins = profile.worst.length;
   context.font = `10.5px ${palette.font}`;
@@ -222,9 +246,16 @@ function paintPhases(context: CanvasRenderingContext2D, scene: ProfileScene): vo
     if (height < LABELLED) return;
     const text = phase(name);
     // A label that does not fit would seem to be that of the next pass.
-    if (x + 4 + context.measureText(text).width > end) return;
+    const wide = context.measureText(text).width;
+    if (x + 4 + wide > end) return;
+    const place = placeBeside(flags, x + 4, end, wide) ?? x + 4;
+    // Where flags leave no room it stands over them, on ground of its own.
+    context.lineWidth = 4;
+    context.lineJoin = "round";
+    context.strokeStyle = palette.canvas;
+    context.strokeText(text, place, LABELS / 2);
     context.fillStyle = palette.muted;
-    context.fillText(text, x + 4, LABELS / 2);
+    context.fillText(text, place, LABELS / 2);
   });
 }
 

@@ -3,8 +3,10 @@
 export const scoreEn = {
   help:
     "A value's score is its relative error e on a log scale: ln(e ÷ tolerance) ÷ ln(1 ÷ tolerance), 0 up to the tolerance, 1 from 100 % error on. " +
-    "The tolerance is rounding, by default 4 · 1.03^depth · epsilon of the number format (float32 5e-7, float16 4e-3, bfloat16 3e-2, more in deeper layers). " +
-    "So in float32 an error of 0.07 % scores 0.50, one of 30 % 0.92. A node has the worst score of what it puts out.",
+    "The tolerance is rounding, by default 4 · 1.03^depth · epsilon of a number format (float32 5e-7, float16 4e-3, bfloat16 3e-2, more in deeper layers): " +
+    "the coarsest of the value's own on both sides and of those that the two runs compute in. So where one run computes in bfloat16, a float32 loss has the tolerance of bfloat16. " +
+    "What rounding alone explains by what a call was given (a sum that cancels, a division by nearly nothing) counts as inside the tolerance, however large. " +
+    "Between float32 runs an error of 0.07 % scores 0.50, one of 30 % 0.92. A node has the worst score of what it puts out.",
   error: "relative error {{error}}",
   of: {
     norm: "relative error of the norm {{error}}",

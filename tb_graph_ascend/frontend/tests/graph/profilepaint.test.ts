@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import type { DiffPalette } from "../../src/graph/scene";
-import { WHOLE, blockAt, filledHeight, normRange, paintProfile, rowOfShare, shareOfRow } from "../../src/graph/profilepaint";
+import { WHOLE, blockAt, filledHeight, normRange, numberedName, paintProfile, placeBeside, rowOfShare, shareOfRow } from "../../src/graph/profilepaint";
 
 /** How many rows begin before each bin: never fewer than before. */
 const BINS = fc
@@ -70,6 +70,21 @@ describe("the names of passes", () => {
     expect(paint(52)).toEqual([["forward", 4], ["optimizer", 234]]);
   });
 
+  it("stand beside the flags of causes, and over them where those leave no room", () => {
+    expect(placeBeside([1], 4, 100, 42)).toBe(8);
+    expect(placeBeside([20, 40], 4, 100, 42)).toBe(47);
+    expect(placeBeside([60], 4, 100, 42)).toBe(4);
+    expect(placeBeside([10, 30, 50, 70, 90], 4, 100, 42)).toBeNull();
+  });
+
+  it("stand once: the block of the same name below bears none", () => {
+    const { context, texts } = listening();
+    const block = (row: number, title: string) => ({ lane: 0, row, until: row + 50, title, worst: null, share: null, overflow: null });
+    const named = { ...profile, blocks: [block(0, "layers"), block(50, "optimizer")] };
+    paintProfile(context, { profile: named, width: 500, height: 68, ratio: 1, palette: {} as DiffPalette, recolour: "score", phase: (name) => name, span: WHOLE });
+    expect(texts.map(([text]) => text)).toEqual(["forward", "optimizer", "layers"]);
+  });
+
   it("are left out of a low strip", () => {
     expect(paint(18)).toEqual([]);
   });
@@ -116,6 +131,15 @@ describe("the names of blocks", () => {
     expect(drawn.filter((one) => one !== "rect")).toEqual(["m0", "m50"]);
     expect(drawn.lastIndexOf("rect")).toBeLessThan(drawn.indexOf("m0"));
     expect(middles[0]).toBeLessThan(middles[1] ?? 0);
+  });
+});
+
+describe("the name of a block", () => {
+  const shown = (title: string, most: number) => numberedName(title, (text) => text.length <= most);
+
+  it("gives way in its list, never in its number", () => {
+    expect([shown("down.0", 6), shown("down.0", 5), shown("down.0", 3)]).toEqual(["down.0", "dow.0", "d.0"]);
+    expect([shown("down.0", 2), shown("attention", 5)]).toEqual([null, null]);
   });
 });
 
