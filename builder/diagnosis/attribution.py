@@ -81,7 +81,7 @@ class _Attribution:
         late = self.changes.open_late(self.ledger)
         self._count_gradients()
         prints = (self.ledger.producers.prints, self.ledger.benchmark_producers.prints)
-        seen = self.sightings.listed(prints, lambda row: self.edges.makers(row).ours)
+        seen = self.sightings.listed(prints, self._maker)
         return replace(self.ledger.walked(late), sightings=seen)
 
     def _count_gradients(self) -> None:
@@ -148,16 +148,14 @@ class _Attribution:
     def _note_changes(self, node: TreeNode) -> None:
         if node.kind == "api" and self.changes.requires_grad(node):
             self.changes.add("gradient", node)
-        if self.facts.changes_precision(node) and not self._reads_precision(node):
+        if self.facts.changes_precision(node) and not self.facts.reads_precision(node, self._maker):
             self.changes.add("precision", node)
         if self.changes.arguments(node):
             self.changes.add("argument", node)
 
-    def _reads_precision(self, node: TreeNode) -> bool:
-        """Whether another dtype comes from a call that is named for it already."""
-        rows = self.facts.differing_dtypes(node, outputs=False)
-        makers = (self.edges.makers(row).ours for row in rows)
-        return any(m is not None and self.facts.differing_dtypes(m, outputs=True) for m in makers)
+    def _maker(self, row: int) -> TreeNode | None:
+        """The problem's call that put out the problem's value of a row."""
+        return self.edges.makers(row).ours
 
     def _let_pass(self, node: TreeNode) -> None:
         rows = [r for r in self.known.outputs(node) if self.known.distance[r] > 0]
@@ -276,8 +274,8 @@ class _Attribution:
         """
         if worst.way != "outside":
             return None
-        calls = (back.forward for back in self.edges.returned.makers(node, worst.row))
-        named = ((call, self.ledger.source.get(call)) for call in calls if call is not None)
+        calls = self.edges.returned.returned_by(node, worst.row)
+        named = ((call, self.ledger.source.get(call)) for call in calls)
         return next((one for call, one in named if one is not None and one.node is call), None)
 
     def _is_other_data(self, excess: Excess) -> bool:

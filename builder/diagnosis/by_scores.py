@@ -117,7 +117,7 @@ class _Walk:
     def _visit_matched(self, node: TreeNode) -> None:
         rows = self.facts.divergent(node)
         case = Case(node, rows, self.facts, self.ledger, self.candidates)
-        if self.facts.changes_precision(node) and not self._reads_precision(node):
+        if self.facts.changes_precision(node) and not self.facts.reads_precision(node, self._maker):
             self.candidates.add("precision", node)
         if rows.outputs and self._makes_nonfinite(case):
             open_nonfinite(self.facts, self.ledger, node)
@@ -204,14 +204,9 @@ class _Walk:
             return []
         return [row for row in rows if self.ledger.scaled.knows(self.facts.ours[row])]
 
-    def _reads_precision(self, node: TreeNode) -> bool:
-        """Whether another dtype comes from a call that is a candidate for it already."""
-        differing = self.facts.differing_dtypes(node, outputs=False)
-        producers = map(self.ledger.producers.of, self.facts.problem_values(differing))
-        return any(
-            producer is not None and self.facts.differing_dtypes(producer, outputs=True)
-            for producer in producers
-        )
+    def _maker(self, row: int) -> TreeNode | None:
+        """The problem's call that put out the problem's value of a row."""
+        return self.ledger.producers.of(self.facts.value_pair(row)[0])
 
     def _open_other_integers(self, node: TreeNode) -> Finding | None:
         """Name a node whose integers differ inside the tolerance: they are not to be rounded."""
@@ -235,12 +230,8 @@ class _Walk:
 
     def sightings(self) -> tuple[Sighting, ...]:
         """What the nodes show of changed calls; distances, of which edges tell, are unknown."""
-        ours, theirs = self.ledger.producers, self.ledger.benchmark_producers
-
-        def maker_of(row: int) -> TreeNode | None:
-            return ours.of(self.facts.value_pair(row)[0])
-
-        return Sightings(self.facts, self.candidates).listed((ours.prints, theirs.prints), maker_of)
+        prints = (self.ledger.producers.prints, self.ledger.benchmark_producers.prints)
+        return Sightings(self.facts, self.candidates).listed(prints, self._maker)
 
     # --- at the end -------------------------------------------------------------------------------
 

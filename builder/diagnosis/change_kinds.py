@@ -6,7 +6,7 @@ call that one run alone makes, the same argument, the same input that another ca
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
@@ -30,9 +30,7 @@ class Sighting:
 
 def kinds_of(tree: Tree, finding: Finding) -> tuple[str, ...]:
     """What a finding shares with all places of its cause; nothing where no stack tells its line."""
-    kind_at = Kinds(tree)
-    kinds = (kind_at(finding.node, change) for change in _changes_of(finding))
-    return tuple(kind for kind in kinds if kind is not None)
+    return Kinds(tree).all_of(finding.node, _changes_of(finding))
 
 
 def _changes_of(finding: Finding) -> Iterator[tuple[Hashable, ...]]:
@@ -80,6 +78,11 @@ class Kinds:
         call = (type_of(node.name), node.direction, node.recomputed)
         text = repr((*lines, *call, *change))
         return blake2b(text.encode(), digest_size=12).hexdigest()
+
+    def all_of(self, node: TreeNode, changes: Iterable[tuple[Hashable, ...]]) -> tuple[str, ...]:
+        """The kinds of several changes at a node; none where no stack tells its line."""
+        kinds = (self(node, change) for change in changes)
+        return tuple(kind for kind in kinds if kind is not None)
 
 
 def type_of(name: object) -> str:

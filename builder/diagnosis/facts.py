@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from math import inf, isnan
 
@@ -211,6 +211,14 @@ class Facts(Divergence):
         """The rows of a node's outputs or inputs whose dtypes differ."""
         is_output = self.comparison.is_output
         return [r for r in self.rows(node) if is_output[r] == outputs and self._dtype_differs(r)]
+
+    def reads_precision(self, node: TreeNode, maker_of: Callable[[int], TreeNode | None]) -> bool:
+        """Whether another dtype comes from a call that shows it already.
+
+        `maker_of` tells the problem's call that put out the problem's value of a row.
+        """
+        makers = map(maker_of, self.differing_dtypes(node, outputs=False))
+        return any(m is not None and self.differing_dtypes(m, outputs=True) for m in makers)
 
     def precision_reason(self, node: TreeNode) -> Reason:
         """A reason that shows both dtypes of a node that `changes_precision`."""

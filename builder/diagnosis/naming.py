@@ -108,7 +108,7 @@ class Naming:
 
     def _returned_otherwise(self, node: TreeNode, row: int) -> Change | None:
         """The changed call that returned a gradient, though what it put out may agree by chance."""
-        calls = (back.forward for back in self.edges.returned.makers(node, row))
+        calls = self.edges.returned.returned_by(node, row)
         return next((c for call in calls if (c := self.changes.of(call)) is not None), None)
 
     def _open_unexplained(self, node: TreeNode, excess: Excess) -> Finding:

@@ -126,6 +126,11 @@ class ReturnedGradients:
         backs = (reader.backward for r in alike for reader, _ in self._readers_of(r, forward))
         return list(dict.fromkeys(back for back in backs if back is not None))
 
+    def returned_by(self, node: TreeNode, row: int) -> list[TreeNode]:
+        """The calls of the forward pass whose backward calls `makers` lists."""
+        backs = self.makers(node, row)
+        return [back.forward for back in backs if back.forward is not None]
+
     def _gradients_of(self, reader: TreeNode, size: float, row: int, asked: TreeNode) -> list[int]:
         """The rows that may be the gradient which a call gives `size` elements that it read.
 

@@ -90,17 +90,14 @@ class Sightings:
                 told += self._of_gradients(node, maker_of)
             if facts.makes_nonfinite(node):
                 told.append(("non_finite",))
-            kinds = tuple(kind for one in told if (kind := self._kind(node, one)) is not None)
+            kinds = self._kind.all_of(node, told)
             if kinds:
                 yield Sighting(node, "problem", kinds)
 
     def _of_formats(self, node: TreeNode, maker_of: MakerOf) -> Iterator[tuple[Hashable, ...]]:
         """Another format, unless it is that of what another call put out."""
         facts = self._facts
-        if not facts.changes_precision(node):
-            return
-        makers = map(maker_of, facts.differing_dtypes(node, outputs=False))
-        if not any(m is not None and facts.differing_dtypes(m, outputs=True) for m in makers):
+        if facts.changes_precision(node) and not facts.reads_precision(node, maker_of):
             reason = facts.precision_reason(node)
             yield ("precision", reason["problem"], reason["benchmark"])
 
@@ -120,8 +117,7 @@ class Sightings:
         seen: set[Hashable] = set()
         for node, excess in self._read:
             number = prints.numbers[self._facts.value_pair(excess.row)[0]]
-            changes = list(self._changes_of_read(excess))
-            kinds = tuple(k for change in changes if (k := self._kind(node, change)) is not None)
+            kinds = self._kind.all_of(node, self._changes_of_read(excess))
             spot = (kinds[:1], scope_of(node), node if number == NO_PRINT else number)
             if kinds and spot not in seen:
                 seen.add(spot)

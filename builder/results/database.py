@@ -343,8 +343,7 @@ class ResultDatabase:
         sides = self.side_nodes(step, rank)
         if not self._stored.has_flow:
             return [NO_FLOW for _ in sides]
-        ids = next((int(side.id.max()) for side in sides if len(side)), 0)
-        return read_flows(self.engine_at(ids), sides)
+        return read_flows(self._engine_of(sides), sides)
 
     def received(self, step: int, rank: int) -> list[Received]:
         """By which calls a difference came into a step and rank from another rank."""
@@ -362,8 +361,11 @@ class ResultDatabase:
         sides = self.side_nodes(step, rank)
         if not self._stored.has_passages:
             return [NO_PASSAGES for _ in sides]
-        ids = next((int(side.id.max()) for side in sides if len(side)), 0)
-        return read_passages(self.engine_at(ids), sides)
+        return read_passages(self._engine_of(sides), sides)
+
+    def _engine_of(self, sides: Sequence[SideNodes]) -> Engine:
+        """The connections to the file that holds the nodes of a pair."""
+        return self.engine_at(next((int(side.id.max()) for side in sides if len(side)), 0))
 
     def _pair_rows(self, step: int, rank: int) -> list[Row[Any]]:
         rows = self._stored.pairs.get((step, rank))

@@ -25,8 +25,7 @@ def first_outputs(stored: StoredFile, ids: Sequence[int]) -> dict[int, FirstOutp
         wanted = value.c.node.in_(part[:MOST_PARAMETERS]), value.c.role == "output"
         with engine.connect() as connection:
             for row in connection.execute(select(*columns).where(*wanted).order_by(value.c.id)):
-                output = FirstOutput(shape_of(row.shape), row.dtype, measure_of(row.norm))
-                found.setdefault(row.node, output)
+                found.setdefault(row.node, _shown(row.shape, row.dtype, row.norm))
     return found
 
 
@@ -38,9 +37,11 @@ def seen_values(stored: StoredFile, values: Sequence[int]) -> dict[int, FirstOut
         return {}
     with stored.engine_at(wanted[0]).connect() as connection:
         rows = connection.execute(select(*columns).where(value.c.id.in_(wanted))).all()
-    return {
-        row.id: FirstOutput(shape_of(row.shape), row.dtype, measure_of(row.norm)) for row in rows
-    }
+    return {row.id: _shown(row.shape, row.dtype, row.norm) for row in rows}
+
+
+def _shown(shape: str | None, dtype: str | None, norm: float | str | None) -> FirstOutput:
+    return FirstOutput(shape_of(shape), dtype, measure_of(norm))
 
 
 def without_values(stored: StoredFile, ids: Sequence[int]) -> frozenset[int]:

@@ -6,10 +6,10 @@ The driver's own cursor reads text and numbers, not records: a pair may have a m
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from typing import cast
+from typing import TypeVar, cast
 
 from sqlalchemy import Engine
 
@@ -23,6 +23,8 @@ from builder.results.flow_cells import (
 )
 from builder.results.side_cells import read_cells
 from builder.results.side_nodes import SideNodes, from_cells
+
+_Cells = TypeVar("_Cells")
 
 
 def read_sides(engine: Engine, graphs: Sequence[int | None]) -> list[SideNodes]:
@@ -41,20 +43,24 @@ def read_sides(engine: Engine, graphs: Sequence[int | None]) -> list[SideNodes]:
 
 def read_flows(engine: Engine, sides: Sequence[SideNodes]) -> list[FlowIds]:
     """What fed what among the nodes of each side."""
-    with _cursor(engine) as cursor:
-        return [
-            read_flow(cursor, int(side.id.min()), int(side.id.max())) if len(side) else NO_FLOW
-            for side in sides
-        ]
+    return _of_each(engine, sides, read_flow, NO_FLOW)
 
 
 def read_passages(engine: Engine, sides: Sequence[SideNodes]) -> list[PassageIds]:
     """What flowed through calls without values among the nodes of each side."""
+    return _of_each(engine, sides, read_passage_cells, NO_PASSAGES)
+
+
+def _of_each(
+    engine: Engine,
+    sides: Sequence[SideNodes],
+    read: Callable[[sqlite3.Cursor, int, int], _Cells],
+    nothing: _Cells,
+) -> list[_Cells]:
+    """What is read between the ids of each side's nodes."""
     with _cursor(engine) as cursor:
         return [
-            read_passage_cells(cursor, int(side.id.min()), int(side.id.max()))
-            if len(side)
-            else NO_PASSAGES
+            read(cursor, int(side.id.min()), int(side.id.max())) if len(side) else nothing
             for side in sides
         ]
 
