@@ -49,7 +49,8 @@ export function paintProfile(context: CanvasRenderingContext2D, scene: ProfileSc
   const bins = profile.worst.length;
   if (bins === 0) return;
   const { labels, lanes, lane } = lanesOf(profile, height);
-  profile.blocks.forEach((block) => lanes > 0 && paintBlock(context, scene, block, labels + block.lane * lane, lane));
+  const blocks = lanes > 0 ? profile.blocks.flatMap((block) => placed(scene, block, labels + block.lane * lane, lane)) : [];
+  for (const block of blocks) paintBlock(context, scene, block);
   const top = labels + lanes * lane;
   if (profile.norms.length > 0) paintNorms(context, scene, top, height - top);
   else paintBars(context, scene, top, height - top);
@@ -62,8 +63,7 @@ export function paintProfile(context: CanvasRenderingContext2D, scene: ProfileSc
   paintPhases(context, scene, causes);
   // Names stand over bars and poles: nothing strikes them through. What a pass is called stands above it already.
   const passes = new Set<string>(profile.phases.map(({ name }) => name));
-  const named = lanes > 0 ? profile.blocks.filter(({ title }) => !passes.has(title)) : [];
-  named.forEach((block) => paintName(context, scene, block, labels + block.lane * lane, lane));
+  for (const block of blocks) if (!passes.has(block.title)) paintName(context, scene, block);
 }
 
 /** Where the lanes of modules stand below the names of passes; a low strip has none. */
@@ -128,39 +128,34 @@ function heightOf(norm: number, range: [number, number] | null): number {
   return most === least ? 1 : 0.1 + (0.9 * (Math.log10(norm) - least)) / (most - least);
 }
 
-interface BlockFill {
+interface PlacedBlock {
+  title: string;
   x: number;
   wide: number;
+  top: number;
+  tall: number;
   /** Null where nothing is filled. */
   heat: number | null;
   /** Pixels from the bottom. */
   fill: number;
 }
 
-/** Where a block stands and how it is filled; null where it is out of sight. */
-function fillOf(scene: ProfileScene, block: Profile["blocks"][number], high: number): BlockFill | null {
+/** Where a block stands in its lane and how it is filled; nothing where it is out of sight. */
+function placed(scene: ProfileScene, block: Profile["blocks"][number], top: number, tall: number): PlacedBlock[] {
   const { profile, width, recolour } = scene;
   const x = Math.max(0, xOf(scene, block.row / profile.rows));
   const wide = Math.min(width, xOf(scene, block.until / profile.rows)) - x;
-  if (wide <= 0) return null;
+  if (wide <= 0) return [];
   const level = block.overflow === null ? null : OVERFLOW_SCORE[block.overflow];
   const heat = recolour === "overflow" ? level : block.worst;
   const filled = heat !== null && heat >= 0.005;
-  return { x, wide, heat: filled ? heat : null, fill: filled ? filledHeight(recolour === "overflow" ? 1 : block.share, high) : 0 };
+  const fill = filled ? filledHeight(recolour === "overflow" ? 1 : block.share, tall - 1) : 0;
+  return [{ title: block.title, x, wide, top, tall, heat: filled ? heat : null, fill }];
 }
 
-function paintBlock(
-  context: CanvasRenderingContext2D,
-  scene: ProfileScene,
-  block: Profile["blocks"][number],
-  top: number,
-  tall: number,
-): void {
-  const { palette } = scene;
+function paintBlock(context: CanvasRenderingContext2D, { palette }: ProfileScene, block: PlacedBlock): void {
+  const { x, wide, top, tall, heat, fill } = block;
   const high = tall - 1;
-  const found = fillOf(scene, block, high);
-  if (!found) return;
-  const { x, wide, heat, fill } = found;
   const broad = Math.max(1, wide - 1);
   context.fillStyle = palette.raised;
   context.fillRect(x, top, broad, high);
@@ -169,18 +164,10 @@ function paintBlock(
 }
 
 /** The name of a block: over the fill where that has room for it, else above it, as far as that is empty. */
-function paintName(
-  context: CanvasRenderingContext2D,
-  scene: ProfileScene,
-  block: Profile["blocks"][number],
-  top: number,
-  tall: number,
-): void {
-  const { palette } = scene;
+function paintName(context: CanvasRenderingContext2D, { palette }: ProfileScene, block: PlacedBlock): void {
+  const { x, wide, top, tall, heat, fill } = block;
+  if (wide < NAMED) return;
   const high = tall - 1;
-  const found = fillOf(scene, block, high);
-  if (!found || found.wide < NAMED) return;
-  const { x, wide, heat, fill } = found;
   const font = `10.5px ${palette.font}`;
   context.font = font;
   context.textAlign = "left";

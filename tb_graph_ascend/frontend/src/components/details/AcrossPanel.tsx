@@ -7,7 +7,6 @@ import { useTranslation } from "react-i18next";
 import { acrossQuery } from "../../api/queries";
 import type { Across, AcrossCell, NodeDetails } from "../../api/types";
 import { scoreText } from "../../text/numbers";
-import { inkFill, rampFill } from "../../graph/ramp";
 import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { goTo } from "../../state/actions";
@@ -15,6 +14,7 @@ import { noSeriesText, scoreWith } from "../../state/causes";
 import { ranksOf, stepsOf } from "../../state/pairs";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
+import { ScoreCell } from "../parts/ScoreCell";
 import { SeriesKeys } from "./SeriesKeys";
 import { StepRankTable } from "../ranks/StepRankTable";
 
@@ -68,21 +68,7 @@ function Cell({ cell }: { cell: AcrossCell | undefined }) {
   const score = scoreWith(causes, cell);
   const single = data?.comparison === false;
   const label = single ? t("findings.place", { step, rank }) : t("across.cell", { step, rank, score: scoreText(score) });
-  const style = score === null ? {} : { background: rampFill(score), color: inkFill(score) };
-  const go = (): Promise<void> => goTo({ step, rank, node });
-  return (
-    <button
-      type="button"
-      className="cell"
-      aria-label={label}
-      title={label}
-      aria-current={current}
-      style={style}
-      onClick={() => void go()}
-    >
-      {single ? "•" : scoreText(score)}
-    </button>
-  );
+  return <ScoreCell label={label} score={score} single={single} current={current} go={() => goTo({ step, rank, node })} />;
 }
 
 function ScoreOverSteps({ across, steps }: { across: Across; steps: number[] }) {

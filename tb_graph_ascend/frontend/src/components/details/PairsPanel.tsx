@@ -3,10 +3,10 @@
 import { useTranslation } from "react-i18next";
 
 import type { Database, Pair } from "../../api/types";
-import { inkFill, rampFill } from "../../graph/ramp";
 import { openPair } from "../../state/actions";
 import { useApp } from "../../state/store";
 import { scoreText } from "../../text/numbers";
+import { ScoreCell } from "../parts/ScoreCell";
 import { StepRankTable } from "../ranks/StepRankTable";
 
 export function PairsPanel({ database: { pairs, comparison } }: { database: Database }) {
@@ -31,17 +31,5 @@ function Cell({ pair: { step, rank, status, worst }, comparison }: { pair: Pair;
   const place = { step, ranks: String(rank) };
   const told = status === "missing" ? t("strip.missing", place) : status === "failed" ? t("strip.failed", place) : null;
   const label = told ?? (comparison ? t("across.cell", { step, rank, score: scoreText(worst) }) : t("findings.place", { step, rank }));
-  return (
-    <button
-      type="button"
-      className="cell"
-      aria-label={label}
-      title={label}
-      aria-current={current}
-      style={worst === null ? {} : { background: rampFill(worst), color: inkFill(worst) }}
-      onClick={() => void openPair(step, rank)}
-    >
-      {comparison ? scoreText(worst) : "•"}
-    </button>
-  );
+  return <ScoreCell label={label} score={worst} single={!comparison} current={current} go={() => openPair(step, rank)} />;
 }
