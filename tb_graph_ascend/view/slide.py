@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from html import escape
 from unicodedata import east_asian_width
 
+import msgspec
+
 from builder.reasons import sentence
+from builder.results.extent import Extent
 from builder.results.reading import Results
 from builder.results.records import Node, Reason, Summary
 from builder.results.stack_frames import model_frame
@@ -165,7 +168,9 @@ def headline(said: Answer, words: SlideWords) -> str:
         return words.few_shared.format(share=int(100 * (said.coverage.share or 0)))
     if said.worst is None:
         return words.nothing_compared
-    return words.not_named if said.divergent else words.nothing
+    if said.divergent:
+        return words.not_named
+    return words.agrees if said.coverage.is_whole else words.nothing
 
 
 def _around(index: DiffIndex, node: int) -> list[DiffRow]:
@@ -211,6 +216,29 @@ def _nothing_named(said: Answer, since: Since | None, words: SlideWords) -> Iter
             divergent=said.divergent, threshold=said.threshold, worst=said.worst
         )
         yield _text(_MARGIN, 270, told, _Style(32, most=104))
+    if said.extent is not None:
+        for number, line in enumerate(_wrapped(_apart(said.extent, words), 104)):
+            yield _text(_MARGIN, 270 + 42 * number, line, _Style(32, most=106))
+
+
+def _apart(extent: Extent, words: SlideWords) -> str:
+    """How far apart two runs are that agree."""
+    told = []
+    if extent.formats is not None:
+        finer = "benchmark" if extent.formats.coarser == "problem" else "problem"
+        facts = msgspec.to_builtins(extent.formats)
+        told.append(
+            words.formats.format(
+                **{**facts, "coarser": words.sides[extent.formats.coarser]},
+                finer=words.sides[finer],
+            )
+        )
+    largest = extent.largest
+    if largest is not None:
+        facts = {**msgspec.to_builtins(largest), "percent": 100 * largest.error}
+        measured = words.largest.format(call=largest.name, **facts)
+        told.append(words.no_error if largest.error == 0 else measured)
+    return words.between.join(told)
 
 
 def _telling(reasons: Sequence[Reason]) -> list[Reason]:
