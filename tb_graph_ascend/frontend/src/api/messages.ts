@@ -1376,7 +1376,7 @@ export interface components {
         };
         /**
          * TrendParting
-         * @description Where two runs part.
+         * @description Where two runs part; `weight` explains the target, and is `factor` times the other run's.
          */
         TrendParting: {
             /** @enum {unknown} */
@@ -1394,6 +1394,11 @@ export interface components {
                 string
             ][];
             steps: number;
+            weight: [
+                string,
+                string
+            ] | null;
+            factor: number | null;
         };
         /**
          * TrendSummary
