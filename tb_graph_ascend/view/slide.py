@@ -11,10 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from unicodedata import east_asian_width
 
-import msgspec
-
 from builder.reasons import sentence
-from builder.results.extent import Extent
 from builder.results.reading import Results
 from builder.results.records import Node, Reason, Summary
 from builder.results.stack_frames import model_frame
@@ -23,7 +20,7 @@ from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.shares import DivergentShares, shares_of
 from tb_graph_ascend.view.diff.window import DiffRow, RowSide, window_of
 from tb_graph_ascend.view.module_path import OPTIMIZER
-from tb_graph_ascend.view.slide_words import WORDS, Language, SlideWords
+from tb_graph_ascend.view.slide_words import WORDS, Language, SlideWords, apart_told
 
 WIDTH, HEIGHT = 1920, 1080
 _MARGIN, _TOP, _ROW = 96, 458, 50
@@ -217,28 +214,8 @@ def _nothing_named(said: Answer, since: Since | None, words: SlideWords) -> Iter
         )
         yield _text(_MARGIN, 270, told, _Style(32, most=104))
     if said.extent is not None:
-        for number, line in enumerate(_wrapped(_apart(said.extent, words), 104)):
+        for number, line in enumerate(_wrapped(apart_told(said.extent, words), 104)):
             yield _text(_MARGIN, 270 + 42 * number, line, _Style(32, most=106))
-
-
-def _apart(extent: Extent, words: SlideWords) -> str:
-    """How far apart two runs are that agree."""
-    told = []
-    if extent.formats is not None:
-        finer = "benchmark" if extent.formats.coarser == "problem" else "problem"
-        facts = msgspec.to_builtins(extent.formats)
-        told.append(
-            words.formats.format(
-                **{**facts, "coarser": words.sides[extent.formats.coarser]},
-                finer=words.sides[finer],
-            )
-        )
-    largest = extent.largest
-    if largest is not None:
-        facts = {**msgspec.to_builtins(largest), "percent": 100 * largest.error}
-        measured = words.largest.format(call=largest.name, **facts)
-        told.append(words.no_error if largest.error == 0 else measured)
-    return words.between.join(told)
 
 
 def _telling(reasons: Sequence[Reason]) -> list[Reason]:

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from builder.results.extent import Extent
 from tb_graph_ascend.view.diff.words import Word
 
 Language = Literal["en", "zh"]
@@ -157,3 +158,23 @@ WORDS: dict[Language, SlideWords] = {
         },
     ),
 }
+
+
+def apart_told(extent: Extent, words: SlideWords) -> str:
+    """How far apart two runs are that agree."""
+    told = []
+    if extent.formats is not None:
+        finer = "benchmark" if extent.formats.coarser == "problem" else "problem"
+        facts = msgspec.to_builtins(extent.formats)
+        told.append(
+            words.formats.format(
+                **{**facts, "coarser": words.sides[extent.formats.coarser]},
+                finer=words.sides[finer],
+            )
+        )
+    largest = extent.largest
+    if largest is not None:
+        facts = {**msgspec.to_builtins(largest), "percent": 100 * largest.error}
+        measured = words.largest.format(call=largest.name, **facts)
+        told.append(words.no_error if largest.error == 0 else measured)
+    return words.between.join(told)
