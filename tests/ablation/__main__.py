@@ -53,6 +53,8 @@ def main() -> None:
     suites = SCORES if options.scores else EXCESS
     chosen = {name: make for name, make in suites.items() if options.only in name}
     parts = {NOTHING: [], **GAINS, **(BY_SCORES if options.scores else BY_EXCESS)}
+    if options.part:
+        parts = {name: parts[name] for name in (NOTHING, *options.part)}
     if options.together:
         named = options.together.split("; ")
         parts = {NOTHING: [], "all of these": [part for name in named for part in parts[name]]}
@@ -114,6 +116,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--kept", type=Path, help="keep recordings here and use them again")
     parser.add_argument("--only", default="", help="only suites whose name contains this text")
     parser.add_argument("--scores", action="store_true", help="the walk by scores, on its suites")
+    parser.add_argument("--part", action="append", help="only this line of the table")
     parser.add_argument("--together", help="parts to switch off at once, by name, between '; '")
     parser.add_argument("--seed", type=int, default=0, help="of seeded bugs")
     parser.add_argument("--every", type=int, default=3, help="only each so-manieth seeded bug")
