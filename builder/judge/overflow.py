@@ -1,12 +1,15 @@
 """The overflow level of each node, and where overflow begins, from one side's own values.
 
 critical: clean inputs, NaN or Inf in an output. high: both dirty, or the output's norm above 100
-times the input's. medium: dirty inputs, clean outputs. A parameter's gradient is an output whose
-input is the gradient that flows into its module.
+times the input's and so large that to grow as much once more would leave its format: by itself
+growth is no sign of an overflow, a root of small numbers or the gradient of a sum grow so. medium:
+dirty inputs, clean outputs. A parameter's gradient is an output whose input is the gradient that
+flows into its module.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Literal
@@ -15,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from builder.compare.mask_constants import are_smallest
-from builder.compare.statistics import Floats, nonfinite_state, statistics_of
+from builder.compare.statistics import Floats, Statistics, nonfinite_state, statistics_of
 from builder.dump.forms import OUTPUT_ROLES
 from builder.dump.statistic_cells import number_of
 from builder.dump.values import Record
@@ -63,12 +66,25 @@ def overflow_levels(tree: Tree) -> list[str | None]:
     _hand_to_parameter_gradients(tree, dirty_in)
     norm_in = _largest_by_node(owner, known & ~output, norm, count)
     norm_out = _largest_by_node(owner, known & output, norm, count)
-    with np.errstate(invalid="ignore"):
+    reach = _largest_by_node(owner, known & output, _reach(values.records, statistics), count)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         grown = (norm_in > 0) & (norm_out > GROWTH * norm_in)
+        grown &= reach * (norm_out / norm_in) > 1
     return [
         None if is_exempt(node) else _level(dirty_in[i], dirty_out[i], grown[i])
         for i, node in enumerate(tree.in_order)
     ]
+
+
+def _reach(records: Sequence[Record], statistics: Statistics) -> Floats:
+    """The largest magnitude of each value as a share of what its format holds; NaN if unknown."""
+    with np.errstate(invalid="ignore"):
+        extreme = np.fmax(np.abs(statistics.table[0]), np.abs(statistics.table[1]))
+    # No element is larger than the norm, which stands in where there are no extremes.
+    either = statistics.recorded[0] | statistics.recorded[1]
+    magnitude = np.where(either, extreme, np.abs(statistics.table[3]))
+    ends = [_END.get(canonical_dtype(record.dtype or ""), _END["float32"]) for record in records]
+    return np.asarray(magnitude / np.array(ends, dtype=np.float64))
 
 
 def _level(dirty_in: np.bool_, dirty_out: np.bool_, grown: np.bool_) -> str | None:
@@ -113,6 +129,8 @@ CauseKind = Literal["weight", "input", "operation", "mask", "gradient", "collect
 # The largest finite numbers; where an infinity is clipped to them, they are what shows.
 _SATURATED = "saturated"
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float8_e4m3fn": 448.0}
+# The same of all formats that values come in.
+_END = {**_LARGEST, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,7 +259,8 @@ def _rows(rows: Sequence[DiffRow], summary: Summary, words: SlideWords) -> Itera
                 f'<rect x="{_LEFT - 20}" y="{top}" width="{WIDTH - 2 * _LEFT + 40}" '
                 f'height="{_ROW}" fill="#fdeceb" stroke="{_ACCENT}" stroke-width="3" rx="6"/>'
             )
-        yield _line(top + _ROW)
+        else:  # nor below the one before: the frame of a cause has lines of its own
+            yield _line(top + _ROW)
         indent = min(row.depth - least, 6) * _INDENT
         for x, side in ((_LEFT, row.problem), (_RIGHT, row.benchmark)):
             name = _titled(row, side, words) if side is not None else words.gap

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from builder.flow.silent_calls import work_named
+from builder.results.database import ResultDatabase
 from builder.results.node_words import DIRECTIONS, KINDS, NOTHING
 from builder.results.reading import Results
 from builder.results.records import Count, FirstOutput
@@ -24,6 +25,7 @@ from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.run_inputs import GraphInput, inputs_of, unfed_places
 from tb_graph_ascend.view.diff.visible import VisibleRows
 from tb_graph_ascend.view.diff.window import DiffRow, last_key, row_at
+from tb_graph_ascend.view.module_path import entry_of, module_path
 
 Lane: TypeAlias = Literal["forward", "backward", "after"]
 """Which pass a box belongs to; what runs behind the last backward pass has a lane of its own."""
@@ -32,9 +34,19 @@ Lane: TypeAlias = Literal["forward", "backward", "after"]
 MOST_BOXES = 150
 # Calls between modules up to this many stand by themselves; more are one box that opens.
 _FEW_CALLS = 4
+_FEWEST_REPEATS = 2
+# Of what is not drawn, so many names are told.
+_MOST_NAMES = 20
 _GRADIENTS = ".parameters_grad."
 _COLLECTION = KINDS.index("collection")
 _BACKWARD = DIRECTIONS.index("backward")
+
+
+class Repeats(msgspec.Struct, frozen=True, gc=False):
+    """That a module holds so many modules of one class one after the other, as a list does."""
+
+    count: Count
+    type_name: str
 
 
 class GraphBox(msgspec.Struct, frozen=True, gc=False):
@@ -42,7 +54,8 @@ class GraphBox(msgspec.Struct, frozen=True, gc=False):
 
     `output` is the first that it puts out, on the problem's side where it has one; of repeats the
     last one's, which goes on. `unrecorded` says that the dump holds a call's name alone; its output
-    is then what its reader has seen.
+    is then what its reader has seen. `weights` are the shapes of its own parameters, where a file
+    of ours has them.
     """
 
     place: Count
@@ -51,6 +64,8 @@ class GraphBox(msgspec.Struct, frozen=True, gc=False):
     row: DiffRow
     output: FirstOutput | None
     unrecorded: bool
+    weights: list[list[int]]
+    repeats: Repeats | None
 
 
 class GraphEdge(msgspec.Struct, frozen=True, gc=False):
@@ -66,8 +81,8 @@ class ModuleGraph(msgspec.Struct, frozen=True):
 
     `above` is the module that it stands in; `left_out` counts boxes beyond the first of them,
     `unplaced` calls that only reshape, left no values, and of which nothing tells what they read,
-    `gradients` those of parameters that no recorded backward call holds. The whole model has
-    `inputs`.
+    `gradients` those of parameters that no recorded backward call holds, some of them named in
+    `gradient_names`. The whole model has `inputs`.
     """
 
     module: DiffRow
@@ -77,6 +92,7 @@ class ModuleGraph(msgspec.Struct, frozen=True):
     left_out: Count
     unplaced: Count
     gradients: Count
+    gradient_names: list[str]
     inputs: list[GraphInput]
 
 
@@ -108,12 +124,22 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
     outputs = {key: of_last[last] for key, last in spoken.items() if last in of_last}
     outputs |= _seen(results, arrows, boxes, shown)
     key_of = dict(zip(shown, (box.key for box in boxes), strict=True))
+    weights = _weights(results, boxes)
     unfed = unfed_places(shown, parents, lanes, fed) if len(above) == 1 else []
     return ModuleGraph(
         module=row_at(index, visible, int(visible.place[row])),
         above=int(rows.key[above[-2]]) if len(above) > 1 else None,
         boxes=[
-            GraphBox(place, parent, lane, box, outputs.get(box.key), place in silent)
+            GraphBox(
+                place,
+                parent,
+                lane,
+                box,
+                outputs.get(box.key),
+                place in silent,
+                weights.get(box.key, []),
+                _repeats(rows, int(visible.row[place])),
+            )
             for place, parent, lane, box in zip(shown, parents, lanes, boxes, strict=True)
         ],
         edges=[
@@ -123,8 +149,45 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
         left_out=len(placed) - len(shown),
         unplaced=len(loose),
         gradients=sum(max(1, abs(int(visible.fold[place]))) for place in lone),
+        gradient_names=[_module_at(rows, int(visible.row[at])) for at in lone[:_MOST_NAMES]],
         inputs=inputs_of(results, [(at, key_of[at]) for at in unfed]),
     )
+
+
+def _weights(results: Results, boxes: list[DiffRow]) -> dict[int, list[list[int]]]:
+    """The shapes of the parameters of modules that run forward, by the key of their row."""
+    if not isinstance(results, ResultDatabase):
+        return {}
+    sides = {box.key: box.problem or box.benchmark for box in boxes if box.kind == "module"}
+    of_node = {side.id: key for key, side in sides.items() if side is not None}
+    shapes = results.parameter_shapes(list(of_node))
+    return {of_node[id_]: [list(shape) for shape in found] for id_, found in shapes.items()}
+
+
+def _repeats(rows: MergedRows, row: int) -> Repeats | None:
+    """What a module holds as a list of modules of one class does; None for all others."""
+    if rows.children[row] < _FEWEST_REPEATS:
+        return None
+    inside = np.arange(row + 1, rows.last[row] + 1)
+    counts: dict[str, int] = {}
+    for child in inside[rows.parent[inside] == row].tolist():
+        ours, theirs = int(rows.ours[child]), int(rows.theirs[child])
+        side, at = (rows.problem, ours) if ours >= 0 else (rows.benchmark, theirs)
+        entry = entry_of(side.names[at])
+        if entry is None or entry.kind == "api" or not entry.path.rpartition(".")[2].isdecimal():
+            continue
+        counts[entry.type_name] = counts.get(entry.type_name, 0) + 1
+    if len(counts) != 1:
+        return None
+    ((type_name, count),) = counts.items()
+    return Repeats(count, type_name) if count >= _FEWEST_REPEATS else None
+
+
+def _module_at(rows: MergedRows, row: int) -> str:
+    """The path of a row's module, else its name."""
+    ours, theirs = int(rows.ours[row]), int(rows.theirs[row])
+    side, at = (rows.problem, ours) if ours >= 0 else (rows.benchmark, theirs)
+    return module_path(side.names[at]) or side.names[at]
 
 
 def _lone_gradients(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from builder.results.manual.patches import Patches
-from builder.results.node_words import DIRECTIONS, LEVELS, Bools, Floats, Ints
+from builder.results.node_words import DIRECTIONS, KINDS, LEVELS, Bools, Floats, Ints
 from builder.results.reading import Results
 from builder.results.records import Side
 from builder.results.side_nodes import SideNodes
@@ -27,6 +27,7 @@ from tb_graph_ascend.view.search.query import (
     Term,
     Word,
 )
+from tb_graph_ascend.view.search.shown_modules import ShownModules
 
 
 @dataclass
@@ -35,12 +36,19 @@ class PairIndex:
 
     columns: PairColumns
     names: NameIndex
+    sides: tuple[SideNodes, SideNodes]
     _seen: tuple[Patches, Listed] | None = field(default=None, init=False)
 
     @classmethod
     def of(cls, problem: SideNodes, benchmark: SideNodes) -> PairIndex:
         """An index of both sides."""
-        return cls(_columns(problem, benchmark), NameIndex(problem.names, benchmark.names))
+        names = NameIndex(problem.names, benchmark.names)
+        return cls(_columns(problem, benchmark), names, (problem, benchmark))
+
+    @cached_property
+    def modules(self) -> ShownModules:
+        """The module that each node is listed in."""
+        return ShownModules.of(*self.sides)
 
     def select(self, wanted: NodeFilter, patches: Patches, threshold: float | None) -> Ints:
         """The ids of the nodes that a filter lets through, in its order."""
@@ -56,13 +64,17 @@ class PairIndex:
     ) -> tuple[Ints, Floats]:
         """The ids of the matched pairs and unmatched nodes that fit a query, ordered as wanted.
 
-        A matched pair is one hit, its problem node. With them come the numbers that rise along
-        that order. Raises ExpressionError.
+        A matched pair is one hit, its problem node. What only holds others together, as the root,
+        is no node of a dump: it is listed where the query asks for its kind. With the hits come
+        the numbers that rise along that order. Raises ExpressionError.
         """
         listed = self._listed_through(patches)
-        chosen = np.ones(len(listed.rows), dtype=bool)
+        asked = any(isinstance(term, Field) and term.name == "kind" for term in terms)
+        chosen = np.ones(len(listed.rows), dtype=bool) if asked else ~listed.views
         for term in terms:
             fits = listed.fitting(term, threshold)
+            if isinstance(term, Word):
+                fits = fits | listed.at_either(self.modules.containing(term.text))
             chosen &= ~fits if term.negated else fits
         rows = listed.rows[chosen]
         columns = listed.columns
@@ -88,8 +100,14 @@ class PairIndex:
 
     def prepare(self) -> None:
         """Lay out now what the first query needs."""
-        _ = self._listed
+        _ = self._listed, self.modules
         self.names.prepare()
+
+    def is_named(self, word: str) -> bool:
+        """Whether any node, or the module that it is listed in, has a word in its name."""
+        return bool(
+            self.names.containing(word, case=False).any() or self.modules.containing(word).any()
+        )
 
     def search(self, text: str, *, expression: bool, case: bool, side: Side | None) -> Ints:
         """The ids of the nodes whose names have a text, or match an expression, in their order.
@@ -152,6 +170,12 @@ class Listed:
         other = np.where(partner >= 0, names.place[partner], name)
         return cls(columns, names, rows, partner, name, other, bool((name != other).any()))
 
+    @property
+    def views(self) -> Bools:
+        """Which rows hold others together and are no nodes of a dump."""
+        kind = self.columns.kind[self.rows]
+        return np.asarray((kind == KINDS.index("root")) | (kind == KINDS.index("collection")))
+
     def fitting(self, term: Term, threshold: float | None) -> Bools:
         """For each row whether a term holds for it, or in names and levels for its partner."""
         match term:
@@ -166,7 +190,7 @@ class Listed:
                 here = self.columns.problem[self.rows] == (side == "problem")
                 return np.asarray(here | (self.partner >= 0))
             case Field("overflow", level):
-                return self._either(self.columns.overflow == LEVELS.index(level))
+                return self.at_either(self.columns.overflow == LEVELS.index(level))
             case Field(name, value):
                 codes = getattr(self.columns, name)[self.rows]
                 return np.asarray(codes == FIELD_CODES[name].index(value))
@@ -181,7 +205,7 @@ class Listed:
             case "matched":
                 return np.asarray(columns.matched[self.rows])
             case "overflow":
-                return self._either(columns.overflow >= 0)
+                return self.at_either(columns.overflow >= 0)
             case "divergent" | "unmatched":
                 return np.asarray(columns.shown(state, threshold)[self.rows])
 
@@ -190,7 +214,7 @@ class Listed:
         fits = hit[self.name]
         return np.asarray(fits | hit[self.other]) if self.renamed else np.asarray(fits)
 
-    def _either(self, hit: Bools) -> Bools:
+    def at_either(self, hit: Bools) -> Bools:
         """The rows of which either node is one of these."""
         return np.asarray(hit[self.rows] | ((self.partner >= 0) & hit[self.partner]))
 

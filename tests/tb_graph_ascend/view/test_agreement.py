@@ -12,6 +12,7 @@ import builder
 from builder import BuildOptions
 from builder.reasons import sentence
 from builder.results.certainty import compared_pairs
+from builder.results.manual.patches import Patches
 from builder.results.open_results import open_results
 from builder.results.reading import Results
 from builder.results.records import Finding, Pair
@@ -21,7 +22,11 @@ from tb_graph_ascend.view.diff.shares import DivergentShares, divergent_nodes, s
 from tb_graph_ascend.view.diff.window import window_of
 from tb_graph_ascend.view.diff.words import WORDS
 from tb_graph_ascend.view.html import html_report
+from tb_graph_ascend.view.module_path import modules_of
 from tb_graph_ascend.view.rank_strip import rank_strip
+from tb_graph_ascend.view.search.node_filter import NodeFilter
+from tb_graph_ascend.view.search.node_index import PairIndex, pair_index
+from tb_graph_ascend.view.search.query import Word
 from tb_graph_ascend.view.slide import headline, slide
 from tb_graph_ascend.view.slide_words import WORDS as SLIDE
 from tests.tb_graph_ascend.view.ports import LAYERS, port
@@ -103,6 +108,21 @@ def _list_and_rows(database: Results, rows: dict[tuple[int, int], DiffIndex]) ->
         words = rows[pair.step, pair.rank].words
         assert pair.divergent == int(words.divergent.sum())
         assert pair.unmatched_problem + pair.unmatched_benchmark == int(words.alone.sum())
+        listed = pair_index(database, pair.step, pair.rank)
+        every, _ = listed.query((), NodeFilter(), Patches(), database.threshold)
+        assert len(every) == pair.matched + pair.unmatched_problem + pair.unmatched_benchmark
+        _listed_by_module(database, listed)
+
+
+def _listed_by_module(database: Results, listed: PairIndex) -> None:
+    """A word that the list prints as a node's module finds that node."""
+    every, _ = listed.query((), NodeFilter(), Patches(), database.threshold)
+    nodes = database.nodes_by_id(every.tolist())
+    shown = modules_of(database, nodes)
+    for word in {path.rpartition(".")[2] for path in shown.values()}:
+        found, _ = listed.query((Word(word),), NodeFilter(), Patches(), database.threshold)
+        wanted = {id_ for id_, path in shown.items() if word in path}
+        assert wanted <= set(found.tolist())
 
 
 def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffIndex]) -> None:

@@ -443,8 +443,8 @@ export interface components {
          *
          *         `above` is the module that it stands in; `left_out` counts boxes beyond the first of them,
          *         `unplaced` calls that only reshape, left no values, and of which nothing tells what they read,
-         *         `gradients` those of parameters that no recorded backward call holds. The whole model has
-         *         `inputs`.
+         *         `gradients` those of parameters that no recorded backward call holds, some of them named in
+         *         `gradient_names`. The whole model has `inputs`.
          */
         ModuleGraph: {
             module: components["schemas"]["DiffRow"];
@@ -454,6 +454,7 @@ export interface components {
             left_out: number;
             unplaced: number;
             gradients: number;
+            gradient_names: string[];
             inputs: components["schemas"]["GraphInput"][];
         };
         /**
@@ -527,7 +528,8 @@ export interface components {
          *
          *         `output` is the first that it puts out, on the problem's side where it has one; of repeats the
          *         last one's, which goes on. `unrecorded` says that the dump holds a call's name alone; its output
-         *         is then what its reader has seen.
+         *         is then what its reader has seen. `weights` are the shapes of its own parameters, where a file
+         *         of ours has them.
          */
         GraphBox: {
             place: number;
@@ -537,6 +539,16 @@ export interface components {
             row: components["schemas"]["DiffRow"];
             output: components["schemas"]["FirstOutput"] | null;
             unrecorded: boolean;
+            weights: number[][];
+            repeats: components["schemas"]["Repeats"] | null;
+        };
+        /**
+         * Repeats
+         * @description That a module holds so many modules of one class one after the other, as a list does.
+         */
+        Repeats: {
+            count: number;
+            type_name: string;
         };
         /**
          * GraphEdge
@@ -1497,6 +1509,7 @@ export type DiffRow = components['schemas']['DiffRow'];
 export type RowSide = components['schemas']['RowSide'];
 export type FirstOutput = components['schemas']['FirstOutput'];
 export type GraphBox = components['schemas']['GraphBox'];
+export type Repeats = components['schemas']['Repeats'];
 export type GraphEdge = components['schemas']['GraphEdge'];
 export type GraphInput = components['schemas']['GraphInput'];
 export type NodeDetails = components['schemas']['NodeDetails'];

@@ -14,6 +14,12 @@ const SMALL = 6;
 const MIN_WIDTH = 72;
 const MAX_WIDTH = 320;
 const CHEVRON = 16;
+/** Between a title and the class behind it. */
+const GAP = 6;
+/** The height of a line below the title. */
+export const LINE = 14;
+/** Letters of a class that still tell what it is. */
+const LEAST_TYPE = 5;
 
 /** Whether one run alone has what a row stands for. */
 function isAlone({ problem, benchmark }: DiffRow): boolean {
@@ -22,8 +28,12 @@ function isAlone({ problem, benchmark }: DiffRow): boolean {
 
 export interface BoxText {
   title: string;
+  /** Class of a module, and what it holds so many times. */
+  type: string;
   /** Scores of a comparison, what comes out of a single graph's call. */
   line: string;
+  /** Shapes of a module's own parameters, in a single graph. */
+  weights: string;
 }
 
 /** The lanes of a graph from left to right. */
@@ -36,6 +46,7 @@ export interface BoxWords {
   unrecorded: string;
   /** Of what stands for repeats: whose output it shows. */
   last: (output: string) => string;
+  weights: (shapes: string) => string;
 }
 
 export function boxText(box: GraphBox, words: BoxWords): BoxText {
@@ -44,21 +55,29 @@ export function boxText(box: GraphBox, words: BoxWords): BoxText {
   const line = lineOf(box, words);
   if (row.kind === "collection") {
     const title = side?.title === "" || !side ? words.calls(row.children) : side.title;
-    return { title, line: [words.calls(row.children), line].filter(Boolean).join(" · ") };
+    return { title, type: "", line: [words.calls(row.children), line].filter(Boolean).join(" · "), weights: "" };
   }
   const call = side?.call == null || row.fold !== 0 ? "" : ` #${side.call}`;
   const count = row.fold > 0 ? ` × ${row.fold}` : "";
   const title = side ? `${titleOf(row, side)}${call}${count}` : "";
-  return { title: marked(title, row.direction === "backward"), line };
+  const weights = words.comparison ? "" : box.weights.map((shape) => shape.join("×") || "1").join(", ");
+  return { title: marked(title, row.direction === "backward"), type: typeOf(box), line, weights: weights && words.weights(weights) };
+}
+
+/** `Sequential · 3 × Mixer`; nothing for calls. */
+function typeOf({ row, repeats }: GraphBox): string {
+  const side = row.problem ?? row.benchmark;
+  if (row.kind === "api" || !side) return "";
+  return [side.detail, repeats ? `${repeats.count} × ${repeats.type_name}` : ""].filter(Boolean).join(" · ");
 }
 
 /** What the run is fed, by the name that its reader has for it. */
 export function inputText({ value, tensor }: GraphInput): BoxText {
-  return { title: value, line: outputText(tensor) };
+  return { title: value, type: "", line: outputText(tensor), weights: "" };
 }
 
 function lineOf({ row, output, unrecorded }: GraphBox, { comparison, unrecorded: noValues, last }: BoxWords): string {
-  if (unrecorded) return noValues;
+  if (unrecorded) return [noValues, shapeText(output)].filter(Boolean).join(" · ");
   if (comparison) return scoresText(row);
   const text = outputText(output);
   return row.fold === 0 || text === "" ? text : last(text);
@@ -84,9 +103,18 @@ export function outputText(output: GraphBox["output"]): string {
   return [shape, output.dtype ?? "", norm].filter(Boolean).join(" · ");
 }
 
-export function boxSize({ title, line }: BoxText, opens: boolean): { width: number; height: number } {
-  const wanted = Math.max(lettersOf(title) * LETTER + (opens ? CHEVRON : 0), lettersOf(line) * SMALL) + 20;
-  return { width: Math.round(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, wanted))), height: line === "" ? 28 : 42 };
+export function boxSize({ title, type, line, weights }: BoxText, opens: boolean): { width: number; height: number } {
+  const head = lettersOf(title) * LETTER + (type === "" ? 0 : GAP + lettersOf(type) * SMALL) + (opens ? CHEVRON : 0);
+  const wanted = Math.max(head, lettersOf(line) * SMALL, lettersOf(weights) * SMALL) + 20;
+  const lines = [line, weights].filter(Boolean).length;
+  return { width: Math.round(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, wanted))), height: 28 + LINE * lines };
+}
+
+/** As much of a class as a box has room for beside its title: its beginning; nothing where that tells nothing. */
+export function fittedType({ title, type }: BoxText, width: number, opens: boolean): string {
+  const room = (width - 18 - GAP - (opens ? CHEVRON : 0) - lettersOf(title) * LETTER) / SMALL;
+  if (lettersOf(type) <= room) return type;
+  return room < LEAST_TYPE ? "" : `${Array.from(type).slice(0, Math.floor(room) - 1).join("")}…`;
 }
 
 /** How many Latin letters are as wide as a text; Chinese takes the room of nearly two. */

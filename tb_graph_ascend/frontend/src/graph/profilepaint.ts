@@ -4,7 +4,7 @@ import type { Profile } from "../api/types";
 import type { DiffPalette } from "./scene";
 import { OVERFLOW_SCORE, type Recolour } from "./appearance";
 import { inkOn, rampColor } from "./ramp";
-import { measure, shorten } from "./textwidth";
+import { measure } from "./textwidth";
 
 export interface ProfileScene {
   profile: Profile;
@@ -63,7 +63,11 @@ export function paintProfile(context: CanvasRenderingContext2D, scene: ProfileSc
   paintPhases(context, scene, causes);
   // Names stand over bars and poles: nothing strikes them through. What a pass is called stands above it already.
   const passes = new Set<string>(profile.phases.map(({ name }) => name));
-  for (const block of blocks) if (!passes.has(block.title)) paintName(context, scene, block);
+  const named = blocks.filter(({ title, wide }) => !passes.has(title) && wide >= NAMED);
+  const font = `10.5px ${palette.font}`;
+  context.font = font;
+  const names = namesOf(named.map(({ title, wide }) => ({ title, room: wide - 6 })), (text) => measure(context, font, text));
+  named.forEach((block, index) => paintName(context, scene, block, names[index] ?? null));
 }
 
 /** Where the lanes of modules stand below the names of passes; a low strip has none. */
@@ -164,16 +168,12 @@ function paintBlock(context: CanvasRenderingContext2D, { palette }: ProfileScene
 }
 
 /** The name of a block: over the fill where that has room for it, else above it, as far as that is empty. */
-function paintName(context: CanvasRenderingContext2D, { palette }: ProfileScene, block: PlacedBlock): void {
-  const { x, wide, top, tall, heat, fill } = block;
-  if (wide < NAMED) return;
+function paintName(context: CanvasRenderingContext2D, { palette }: ProfileScene, block: PlacedBlock, title: string | null): void {
+  if (title === null) return;
+  const { x, top, tall, heat, fill } = block;
   const high = tall - 1;
-  const font = `10.5px ${palette.font}`;
-  context.font = font;
   context.textAlign = "left";
   context.textBaseline = "middle";
-  const room = wide - 6;
-  const title = numberedName(block.title, (text) => measure(context, font, text) <= room) ?? shorten(context, font, block.title, room);
   const covered = heat !== null && fill > high * COVERED;
   const middle = covered ? top + tall / 2 : top + Math.min(tall / 2, Math.max(LEAST_MIDDLE, (high - fill) / 2));
   // Whatever reaches a name, it keeps the ground that it is read on.
@@ -185,16 +185,47 @@ function paintName(context: CanvasRenderingContext2D, { palette }: ProfileScene,
   context.fillText(title, x + 3, middle);
 }
 
-/** `down.0`, `dow.0` or `d.0`, as much as fits; null where not even that does, or the name has no number. */
-export function numberedName(title: string, fits: (text: string) => boolean): string | null {
-  if (fits(title)) return title;
-  const [, list, number] = /^([^.]+)(\.\d+)$/.exec(title) ?? [];
-  if (list === undefined || number === undefined) return null;
-  for (let kept = list.length - 1; kept > 0; kept -= 1) {
-    const text = `${list.slice(0, kept)}${number}`;
-    if (fits(text)) return text;
+/** What a block is called, and how wide a name may be in it. */
+interface Named {
+  title: string;
+  room: number;
+}
+
+/** The names of blocks as far as they fit. Those of one list (`down.0`, `down.1`), and those of one title, are
+ * shortened alike, so that neighbours read as what they are: the beginning stays, and the number. A block that
+ * is much narrower than the others of its kind, as one at the edge is, has no name sooner than it shortens theirs. */
+export function namesOf(blocks: readonly Named[], wide: (text: string) => number): (string | null)[] {
+  const groups = new Map<string, Named[]>();
+  for (const block of blocks) groups.set(listOf(block.title), [...(groups.get(listOf(block.title)) ?? []), block]);
+  const kept = new Map([...groups].map(([list, group]) => [list, keptOf(list, group, wide)]));
+  return blocks.map(({ title, room }) => {
+    const name = keptName(title, kept.get(listOf(title)) ?? 0);
+    return name !== null && wide(name) <= room ? name : null;
+  });
+}
+
+/** What is in front of a block's number; the whole title without one. */
+function listOf(title: string): string {
+  return /^(.+)\.\d+$/.exec(title)?.[1] ?? title;
+}
+
+/** How many letters of a list's name fit all blocks of a group that are of usual width. */
+function keptOf(list: string, group: readonly Named[], wide: (text: string) => number): number {
+  const rooms = group.map(({ room }) => room).sort((a, b) => a - b);
+  const usual = (rooms[rooms.length >> 1] ?? 0) / 2;
+  const counted = group.filter(({ room }) => room >= usual);
+  for (let kept = list.length; kept > 0; kept -= 1) {
+    if (counted.every(({ title, room }) => wide(keptName(title, kept) ?? "") <= room)) return kept;
   }
-  return null;
+  return 0;
+}
+
+/** `down.0`, `dow.0` or `d.0`; of a name without number `atten…`; null where nothing of it is left. */
+function keptName(title: string, kept: number): string | null {
+  const list = listOf(title);
+  if (kept >= list.length) return title;
+  if (kept === 0) return null;
+  return `${list.slice(0, kept)}${title === list ? "…" : title.slice(list.length)}`;
 }
 
 /** The first place between two for a text so wide that no flag stands over; null where all are taken. */

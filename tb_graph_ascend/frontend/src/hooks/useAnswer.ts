@@ -5,6 +5,12 @@ import { useQuery } from "@tanstack/react-query";
 import { answerQuery } from "../api/queries";
 import { useApp } from "../state/store";
 
+/** Whether a beginning is named, or nothing is known of it yet. */
+export function useBegins(): boolean {
+  const { data } = useAnswer();
+  return !data || data.causes.length > 0 || data.since?.node != null;
+}
+
 export function useAnswer() {
   const db = useApp((state) => state.db);
   return useQuery({ ...answerQuery(db ?? ""), enabled: db !== null });

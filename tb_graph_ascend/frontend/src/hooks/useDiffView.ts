@@ -16,6 +16,7 @@ import type { DiffView } from "../state/diffview";
 import { pickedNode } from "../state/mapping";
 import type { GraphSession } from "../state/session";
 import { useApp } from "../state/store";
+import { useBegins } from "./useAnswer";
 import { useDatabase } from "./useDatabase";
 import { useDiffPalette } from "./useDiffPalette";
 import { textsOf } from "../i18n/difftexts";
@@ -141,9 +142,10 @@ function useLook(session: GraphSession): DiffLook {
   const over = useMapDrag((state) => state.place);
   const { data: database } = useDatabase();
   const [look, setLook] = useState<{ of: readonly unknown[]; look: DiffLook }>();
+  const begins = useBegins();
   const { comparison } = session;
   const mappable = comparison && database?.writable === true;
-  const of = [palette, highlights, recolour, selected, picks, dragged, over, mappable, microStep, comparison, folded, lit, t];
+  const of = [palette, highlights, recolour, selected, picks, dragged, over, mappable, microStep, comparison, folded, lit, begins, t];
   if (look?.of.every((part, index) => part === of[index])) return look.look;
   const next: DiffLook = {
     palette,
@@ -157,7 +159,7 @@ function useLook(session: GraphSession): DiffLook {
     mapping: mappingOf(dragged, over, pickedNode(picks)),
     picked: [picks.problem?.id ?? null, picks.benchmark?.id ?? null],
     hit: (name) => highlights({ name }),
-    texts: textsOf(t),
+    texts: textsOf(t, begins),
   };
   setLook({ of, look: next });
   return next;

@@ -4,6 +4,7 @@ import { useTranslation } from "react-i18next";
 
 import { files } from "../api/client";
 import { guarded } from "../state/actions";
+import { withHeads } from "../state/rowspicture";
 import { download } from "../state/export";
 import { useApp } from "../state/store";
 import { useDatabase } from "./useDatabase";
@@ -84,8 +85,10 @@ function save(name: string, ask: () => Promise<Blob>, type: string): void {
 }
 
 function savePicture(stem: string): void {
-  const canvas = document.querySelector<HTMLCanvasElement>("canvas.diff-canvas");
-  canvas?.toBlob((blob) => {
+  const rows = document.querySelector<HTMLCanvasElement>("canvas.diff-canvas");
+  const heads = document.querySelector<HTMLElement>(".diff-heads");
+  if (!rows || !heads) return;
+  withHeads(rows, heads).toBlob((blob) => {
     if (blob) download(`${stem}-rows.png`, blob, "image/png");
   });
 }

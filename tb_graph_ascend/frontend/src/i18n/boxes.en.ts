@@ -20,6 +20,7 @@ export const boxesEn = {
   inputHelp: "Fed to the run: no recorded call puts it out",
   between_one: "{{count}} call between modules",
   between_other: "{{count}} calls between modules",
+  weights: "weights {{shapes}}",
   noValues: "left no values",
   unrecorded: "{{name}} left no values. At \"risk_level\": \"ALL\" the dump has what it read and put out.",
   lanes: { forward: "Forward", backward: "Backward ↩", after: "After backward" },

@@ -3,9 +3,9 @@
 import type { boxesEn } from "./boxes.en";
 
 export const boxesZh: typeof boxesEn = {
-  label: "{{name}} 的图",
+  label: "{{name}} 的计算图",
   tools: "图的工具",
-  show: "图",
+  show: "计算图",
   showHelp: "将打开的模块显示为方框与连线 (V)",
   rows: "行",
   rowsHelp: "回到行 (V)",
@@ -22,6 +22,7 @@ export const boxesZh: typeof boxesEn = {
   inputHelp: "运行的输入：没有已记录的调用输出它",
   between_one: "模块之间的 {{count}} 个调用",
   between_other: "模块之间的 {{count}} 个调用",
+  weights: "参数 {{shapes}}",
   noValues: "未留下数值",
   unrecorded: "{{name}} 未留下数值。以 \"risk_level\": \"ALL\" 采集时，转储中有其输入与输出。",
   lanes: { forward: "前向", backward: "反向 ↩", after: "反向之后" },
@@ -32,7 +33,7 @@ export const boxesZh: typeof boxesEn = {
     order: "仅由 shape 与执行顺序推算",
     next: "仅在其后执行：读取了什么不得而知",
   },
-  fit: "整个图 (0)",
+  fit: "整张图 (0)",
   larger: "放大 (+)",
   smaller: "缩小 (−)",
   legend: "图例",

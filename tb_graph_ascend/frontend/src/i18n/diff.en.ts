@@ -31,6 +31,7 @@ export const diff = {
     word: {
       agrees: "agrees",
       carries: "carries",
+      differs: "differs",
       begins: "BEGINS",
       inside: "begins inside",
       cannot_tell: "cannot tell",
@@ -52,7 +53,7 @@ export const diff = {
   },
   levelMeans: {
     critical: "finite inputs, NaN or infinity in an output: it begins here, or inside of a module",
-    high: "NaN or infinity in inputs and outputs, or an output norm above 100 times that of the inputs",
+    high: "NaN or infinity in inputs and outputs, or an output norm above 100 times that of the inputs that leaves its format if it grows so once more",
     medium: "NaN or infinity in the inputs, finite outputs: it ends here",
   },
   trace: {

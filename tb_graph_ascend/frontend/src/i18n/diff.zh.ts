@@ -31,6 +31,7 @@ export const diff = {
     word: {
       agrees: "一致",
       carries: "延续",
+      differs: "不同",
       begins: "始于此处",
       inside: "内部开始",
       cannot_tell: "无法判断",
@@ -52,7 +53,7 @@ export const diff = {
   },
   levelMeans: {
     critical: "输入有限，输出出现 NaN 或无穷：由此开始；若是模块，则始于其内部",
-    high: "输入与输出都有 NaN 或无穷，或输出范数超过输入的 100 倍",
+    high: "输入与输出都有 NaN 或无穷，或输出范数超过输入的 100 倍，且再增长一次就会超出其格式",
     medium: "输入有 NaN 或无穷，输出有限：到此为止",
   },
   trace: {
@@ -79,7 +80,7 @@ export const diff = {
   help: {
     title: "快捷键",
     wheelKey: "滚轮",
-    groups: { go: "跳转", graph: "图", view: "视图", edit: "映射" },
+    groups: { go: "跳转", graph: "计算图", view: "视图", edit: "映射" },
     keys: {
       start: "转到差异的起点",
       next: "下一个 / 上一个起因",

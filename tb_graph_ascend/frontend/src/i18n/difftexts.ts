@@ -4,13 +4,14 @@ import type { TFunction } from "i18next";
 
 import type { DiffTexts } from "../graph/scene";
 
-export function textsOf(t: TFunction): DiffTexts {
+/** `begins`: a beginning is named, from which differences are carried on. */
+export function textsOf(t: TFunction, begins: boolean): DiffTexts {
   const level = { medium: t("level.medium"), high: t("level.high"), critical: t("level.critical") };
   return {
     word: {
       none: "",
       agrees: t("diff.word.agrees"),
-      carries: t("diff.word.carries"),
+      carries: t(begins ? "diff.word.carries" : "diff.word.differs"),
       begins: t("diff.word.begins"),
       cannot_tell: t("diff.word.cannot_tell"),
       only_problem: t("diff.word.only_problem"),

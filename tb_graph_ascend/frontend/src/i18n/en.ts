@@ -172,6 +172,7 @@ export const en = {
       error: "verdict:error",
       overflow: "overflow",
     },
+    heads: { node: "node", module: "in module", place: "st·rk", placeHelp: "step · rank" },
     sort: "Order",
     descending: "Largest first",
     files: "Save this table",

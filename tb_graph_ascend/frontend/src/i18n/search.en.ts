@@ -3,15 +3,16 @@
 export const searchEn = {
   label: "Nodes that fit a query",
   placeholder: "Nodes: softmax score>0.5  ( / )",
+  placeholderSingle: "Nodes: conv backward  ( / )",
   language:
-    "Words of the name, /regular expression/, \"two words\", score>0.5 input<0.1 introduced>0.2,\nside:problem kind:api verdict:error overflow:high direction:forward,\nforward backward matched unmatched divergent overflow,\n-word for what shall not hold. All of them must hold.",
+    "Words of the name or of its module, /regular expression/, \"two words\", score>0.5 input<0.1 introduced>0.2,\nside:problem kind:api verdict:error overflow:high direction:forward,\nforward backward matched unmatched divergent overflow,\n-word for what shall not hold. All of them must hold.",
   previous: "Previous node that fits (Shift+Enter)",
   next: "Next node that fits (Enter)",
   count_one: "{{count}} node",
   count_other: "{{count}} nodes",
   position: "{{position}} of {{count}}",
   none: "No node fits all terms of the query.",
-  unknown: "Nothing in this step and rank has “{{word}}” in its name.",
+  unknown: "Nothing in this step and rank has “{{word}}” in its name or in that of its module.",
   nearest: "Nearest names:",
   clear: "Clear the query",
   refused: {

@@ -5,15 +5,16 @@ import type { searchEn } from "./search.en";
 export const searchZh: typeof searchEn = {
   label: "符合查询的节点",
   placeholder: "节点：softmax score>0.5  ( / )",
+  placeholderSingle: "节点：conv backward  ( / )",
   language:
-    "名称中的词、/正则表达式/、\"两个 词\"、score>0.5 input<0.1 introduced>0.2、\nside:problem kind:api verdict:error overflow:high direction:forward、\nforward backward matched unmatched divergent overflow、\n-词 表示不含。各项须同时成立。",
+    "名称或所在模块中的词、/正则表达式/、\"两个 词\"、score>0.5 input<0.1 introduced>0.2、\nside:problem kind:api verdict:error overflow:high direction:forward、\nforward backward matched unmatched divergent overflow、\n-词 表示不含。各项须同时成立。",
   previous: "上一个符合的节点 (Shift+Enter)",
   next: "下一个符合的节点 (Enter)",
   count_one: "{{count}} 个节点",
   count_other: "{{count}} 个节点",
   position: "第 {{position}} 个，共 {{count}} 个",
   none: "没有节点同时符合查询的所有条件。",
-  unknown: "此步与卡中没有名称含“{{word}}”的节点。",
+  unknown: "此步与卡中没有名称或所在模块含“{{word}}”的节点。",
   nearest: "最接近的名称：",
   clear: "清除查询",
   refused: {

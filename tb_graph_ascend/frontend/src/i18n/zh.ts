@@ -173,6 +173,7 @@ export const zh: Texts = {
       error: "判定为错误",
       overflow: "溢出",
     },
+    heads: { node: "节点", module: "所在模块", place: "步·卡", placeHelp: "步 · 卡" },
     sort: "排序",
     descending: "从大到小",
     files: "保存此表",
@@ -201,7 +202,7 @@ export const zh: Texts = {
   details: {
     none: "选择节点以查看其数值。",
     value: "值",
-    dtype: "dtype",
+    dtype: "数据类型",
     shape: "形状",
     norm: "范数",
     min: "最小值",

@@ -12,11 +12,11 @@ interface Laid {
 /** Twice the size, for papers and large screens. */
 const SHARPNESS = 2;
 
-export function saveSvg(drawn: SVGSVGElement, laid: Laid, ground: string): void {
-  download(`${nameOf(laid)}.svg`, svgText(drawn, laid, ground), "image/svg+xml");
+export function saveSvg(drawn: SVGSVGElement, laid: Laid, ground: string, stem: string): void {
+  download(`${nameOf(laid, stem)}.svg`, svgText(drawn, laid, ground), "image/svg+xml");
 }
 
-export async function savePng(drawn: SVGSVGElement, laid: Laid, ground: string): Promise<void> {
+export async function savePng(drawn: SVGSVGElement, laid: Laid, ground: string, stem: string): Promise<void> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(drawn, laid, ground))}`;
   await image.decode();
@@ -24,7 +24,7 @@ export async function savePng(drawn: SVGSVGElement, laid: Laid, ground: string):
   canvas.width = Math.ceil(laid.layout.width * SHARPNESS);
   canvas.height = Math.ceil(laid.layout.height * SHARPNESS);
   canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
-  canvas.toBlob((blob) => blob && download(`${nameOf(laid)}.png`, blob, "image/png"));
+  canvas.toBlob((blob) => blob && download(`${nameOf(laid, stem)}.png`, blob, "image/png"));
 }
 
 function svgText(drawn: SVGSVGElement, { layout: { width, height } }: Laid, ground: string): string {
@@ -42,7 +42,8 @@ function svgText(drawn: SVGSVGElement, { layout: { width, height } }: Laid, grou
   return new XMLSerializer().serializeToString(copy);
 }
 
-function nameOf({ graph: { module } }: Laid): string {
+/** By the result file first, as all that is handed on. */
+function nameOf({ graph: { module } }: Laid, stem: string): string {
   const title = (module.problem ?? module.benchmark)?.title ?? "module";
-  return `graph-${title.replace(/[^\w.-]+/g, "_")}`;
+  return `${stem}-graph-${title.replace(/[^\w.-]+/g, "_")}`;
 }

@@ -6,11 +6,13 @@ import { runName } from "./runs";
 
 const NAMED_BY_TIME = /^(.*?)_(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)\.vis\.db$/;
 
-export function resultFileLabel(path: string, now = new Date()): string {
+/** With `named` what it is called stands first: where files have unlike names, those tell them apart. */
+export function resultFileLabel(path: string, now = new Date(), named = false): string {
   const [, stem, year, month, day, hour, minute, second] = NAMED_BY_TIME.exec(path) ?? [];
   if (stem === undefined) return path;
   const date = [...(year === String(now.getFullYear()) ? [] : [year]), month, day].join("-");
-  return `${date} ${hour}:${minute}:${second} · ${stem}`;
+  const time = `${date} ${hour}:${minute}:${second}`;
+  return named ? `${stem} · ${time}` : `${time} · ${stem}`;
 }
 
 /** A line of the list of files: which file, and what it compares or why it cannot be opened. */
@@ -30,9 +32,10 @@ export function fileLines(entries: readonly DatabaseEntry[], now = new Date()): 
     const folders = runsOf(group) > 1 ? foldersApart(group) : null;
     return group.map((entry) => [entry, folders === null ? short : comparedLabel(entry, folders)] as const);
   });
+  const named = new Set(entries.map(({ path }) => NAMED_BY_TIME.exec(path)?.[1] ?? path)).size > 1;
   const labels = new Map(told.map(([{ id }, label]) => [id, label]));
   return new Map(
-    entries.map(({ id, path, error }) => [id, { file: resultFileLabel(path, now), holds: error ?? labels.get(id) ?? "" }]),
+    entries.map(({ id, path, error }) => [id, { file: resultFileLabel(path, now, named), holds: error ?? labels.get(id) ?? "" }]),
   );
 }
 

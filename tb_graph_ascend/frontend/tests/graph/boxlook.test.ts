@@ -2,10 +2,10 @@
 import { describe, expect, it } from "vitest";
 
 import type { GraphBox } from "../../src/api/types";
-import { boxSize, boxText, fitted, inputText } from "../../src/graph/boxlook";
+import { boxSize, boxText, fitted, fittedType, inputText } from "../../src/graph/boxlook";
 import { row } from "../rows";
 
-const words = { comparison: false, calls: (count: number) => `${count} calls`, unrecorded: "no values", last: (output: string) => `last: ${output}` };
+const words = { comparison: false, calls: (count: number) => `${count} calls`, unrecorded: "no values", last: (output: string) => `last: ${output}`, weights: (shapes: string) => `weights ${shapes}` };
 const box = (change: Parameters<typeof row>[0], more: Partial<GraphBox> = {}): GraphBox => ({
   place: 1,
   parent: null,
@@ -13,6 +13,8 @@ const box = (change: Parameters<typeof row>[0], more: Partial<GraphBox> = {}): G
   row: row(change),
   output: null,
   unrecorded: false,
+  weights: [],
+  repeats: null,
   ...more,
 });
 
@@ -21,16 +23,27 @@ describe("the text of a box", () => {
     expect(boxText(box({ key: 1, kind: "collection", children: 7 }), words).line).toContain("7 calls");
   });
 
-  it("says of a call that left no values that it did, whatever its reader has seen", () => {
+  it("says of a call that left no values that it did, and what its reader has seen of it", () => {
     const output = { shape: [2, 3], dtype: "float32", norm: 1 };
-    expect(boxText(box({ key: 1 }, { unrecorded: true, output }), words).line).toBe("no values");
+    expect(boxText(box({ key: 1 }, { unrecorded: true, output }), words).line).toBe("no values · 2×3");
     expect(boxText(box({ key: 1 }, { output }), words).line).toContain("2×3");
   });
 
   it("says of repeats whose output it shows, and of what is fed by which name", () => {
     const output = { shape: [2, 3], dtype: "float32", norm: 1 };
     expect(boxText(box({ key: 1, fold: 3 }, { output }), words).line).toBe("last: 2×3 · float32 · ‖1‖");
-    expect(inputText({ reader: 1, value: "input.0", tensor: output })).toEqual({ title: "input.0", line: "2×3 · float32 · ‖1‖" });
+    expect(inputText({ reader: 1, value: "input.0", tensor: output })).toEqual({ title: "input.0", type: "", line: "2×3 · float32 · ‖1‖", weights: "" });
+  });
+
+  it("says the class of a module, what it holds so often, and of one run the shapes of its weights", () => {
+    const conv = box({ key: 1, kind: "module" }, { weights: [[16, 3, 3, 3], [16]], repeats: { count: 3, type_name: "Mixer" } });
+    const { type, weights } = boxText(conv, words);
+    expect(type).toMatch(/3 × Mixer$/);
+    expect(weights).toBe("weights 16×3×3×3, 16");
+    expect(boxText(conv, { ...words, comparison: true }).weights).toBe("");
+    const text = { title: "conv", type: "Conv2d", line: "", weights: "" };
+    expect(fittedType(text, boxSize(text, true).width, true)).toBe("Conv2d");
+    expect(fittedType({ ...text, type: "ConvolutionOfManyKinds" }, 110, true)).toMatch(/^Conv.*…$/);
   });
 
   it("marks what ran backward", () => {
@@ -40,17 +53,17 @@ describe("the text of a box", () => {
 
   it("is whole in a box that was made for it", () => {
     const title = "self_attention_norm";
-    expect(fitted(title, boxSize({ title, line: "" }, true).width, true)).toBe(title);
+    expect(fitted(title, boxSize({ title, type: "", line: "", weights: "" }, true).width, true)).toBe(title);
   });
 
   it("has room for Chinese, which is wider", () => {
-    const [chinese, latin] = ["注意力归一化层输出", "attention"].map((title) => boxSize({ title, line: "" }, true).width);
+    const [chinese, latin] = ["注意力归一化层输出", "attention"].map((title) => boxSize({ title, type: "", line: "", weights: "" }, true).width);
     expect(chinese).toBeGreaterThan((latin ?? 0) * 1.3);
     expect(fitted("注意力归一化层输出", chinese ?? 0, true)).toBe("注意力归一化层输出");
   });
 
   it("keeps its end where it is too long: that tells paths apart", () => {
     const title = `layers.${"deep.".repeat(12)}parameters_grad`;
-    expect(fitted(title, boxSize({ title, line: "" }, false).width, false)).toMatch(/^….*parameters_grad$/);
+    expect(fitted(title, boxSize({ title, type: "", line: "", weights: "" }, false).width, false)).toMatch(/^….*parameters_grad$/);
   });
 });

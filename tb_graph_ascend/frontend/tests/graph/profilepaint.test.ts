@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import type { DiffPalette } from "../../src/graph/scene";
-import { WHOLE, blockAt, filledHeight, normRange, numberedName, paintProfile, placeBeside, rowOfShare, shareOfRow } from "../../src/graph/profilepaint";
+import { WHOLE, blockAt, filledHeight, namesOf, normRange, paintProfile, placeBeside, rowOfShare, shareOfRow } from "../../src/graph/profilepaint";
 
 /** How many rows begin before each bin: never fewer than before. */
 const BINS = fc
@@ -134,14 +134,46 @@ describe("the names of blocks", () => {
   });
 });
 
-describe("the name of a block", () => {
-  const shown = (title: string, most: number) => numberedName(title, (text) => text.length <= most);
+describe("the names of neighbours", () => {
+  const shown = (titles: string[], rooms: number[]) =>
+    namesOf(titles.map((title, index) => ({ title, room: rooms[index] ?? 0 })), (text) => text.length);
 
-  it("gives way in its list, never in its number", () => {
-    expect([shown("down.0", 6), shown("down.0", 5), shown("down.0", 3)]).toEqual(["down.0", "dow.0", "d.0"]);
-    expect([shown("down.0", 2), shown("attention", 5)]).toEqual([null, null]);
+  it("give way in their list, never in their number, and all alike", () => {
+    expect(shown(["down.0", "down.1", "down.2"], [6, 5, 6])).toEqual(["dow.0", "dow.1", "dow.2"]);
+    expect(shown(["down.0", "attention"], [2, 5])).toEqual([null, "atte…"]);
+    expect(shown(["layers.9", "layers.10"], [8, 8])).toEqual(["layer.9", "layer.10"]);
+  });
+
+  it("are not shortened for the sake of a block at the edge", () => {
+    expect(shown(["attn", "attn", "attn"], [9, 9, 2])).toEqual(["attn", "attn", null]);
+  });
+
+  it("are shortened alike in any group, keep their beginning and fit their room", () => {
+    const random = seeded(7);
+    for (let round = 0; round < 300; round += 1) {
+      const list = "decoder.blocks".slice(0, 1 + Math.floor(random() * 14));
+      const titles = Array.from({ length: 1 + Math.floor(random() * 12) }, (_, at) => `${list}.${at}`);
+      const rooms = titles.map(() => Math.floor(random() * 20));
+      const names = shown(titles, rooms);
+      const kept = names.flatMap((name, at) => (name === null ? [] : [name.length - `.${at}`.length]));
+      expect(new Set(kept).size).toBeLessThanOrEqual(1);
+      names.forEach((name, at) => {
+        if (name === null) return;
+        expect(name.length).toBeLessThanOrEqual(rooms[at] ?? 0);
+        expect(name.endsWith(`.${at}`) && list.startsWith(name.slice(0, -`.${at}`.length))).toBe(true);
+      });
+    }
   });
 });
+
+/** Numbers from 0 to 1, the same in every run. */
+function seeded(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state / 2_147_483_648;
+  };
+}
 
 describe("the norms of a single graph", () => {
   it("range over what is a number above zero", () => {

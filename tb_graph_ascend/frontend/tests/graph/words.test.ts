@@ -28,9 +28,9 @@ describe("what stands after a title", () => {
   const { t } = createI18n();
   it("says of what a level is, and keeps it where the class has no room", () => {
     const side = { id: 1, name: "Module.norm.LayerNorm.forward.0", title: "norm", detail: "LayerNorm", call: 0, overflow: "high", overflow_below: null, until: "", output: null } as const;
-    const said = asidesOf(row({ kind: "module", direction: "backward" }), side, textsOf(t), "overflow");
+    const said = asidesOf(row({ kind: "module", direction: "backward" }), side, textsOf(t, true), "overflow");
     expect(said).toEqual(["#0  ↩  LayerNorm  overflow: high", "#0  ↩  overflow: high", "#0  ↩  high"]);
-    expect(asidesOf(row(), { ...side, overflow: null }, textsOf(t), "overflow")[0]).toBe("#0");
+    expect(asidesOf(row(), { ...side, overflow: null }, textsOf(t, true), "overflow")[0]).toBe("#0");
   });
   it("is no more than number and mark where room is short, and is none of a fold", () => {
     const side = { id: 1, name: "Functional.cross_entropy.0.backward", title: "cross_entropy", detail: "", call: 0, overflow: null, overflow_below: null, until: "", output: null } as const;
@@ -41,15 +41,15 @@ describe("what stands after a title", () => {
   });
   it("is no level where rows are not coloured by it, but where NaN begins", () => {
     const side = { id: 1, name: "Tensor.sqrt.0.forward", title: "sqrt", detail: "", call: 0, overflow: "high", overflow_below: null, until: "", output: null } as const;
-    expect(asidesOf(row(), side, textsOf(t), "score")).toEqual(["#0", "#0", "#0"]);
-    expect(asidesOf(row(), { ...side, overflow: "critical" }, textsOf(t), "score")[0]).toBe("#0  overflow: critical");
+    expect(asidesOf(row(), side, textsOf(t, true), "score")).toEqual(["#0", "#0", "#0"]);
+    expect(asidesOf(row(), { ...side, overflow: "critical" }, textsOf(t, true), "score")[0]).toBe("#0  overflow: critical");
   });
 });
 
 describe("the word of a row", () => {
   it("says which run has what the other has not, in both languages", async () => {
     const i18n = createI18n();
-    const said = () => (["only_problem", "only_benchmark"] as const).map((word) => textsOf(i18n.t).word[word]);
+    const said = () => (["only_problem", "only_benchmark"] as const).map((word) => textsOf(i18n.t, true).word[word]);
     expect(said()).toEqual(["only in problem", "only in benchmark"]);
     await changeLanguage(i18n, "zh");
     expect(said()).toEqual(["仅问题侧有", "仅标杆侧有"]);

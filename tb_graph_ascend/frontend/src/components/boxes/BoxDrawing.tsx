@@ -4,7 +4,7 @@ import { memo } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { GraphBox, GraphInput } from "../../api/types";
-import { BOX_FONT, LANES, LINE_FONT, boxColours, boxText, fitted, inputText, shapeText } from "../../graph/boxlook";
+import { BOX_FONT, LANES, LINE, LINE_FONT, boxColours, boxText, fitted, fittedType, inputText, shapeText } from "../../graph/boxlook";
 import { EDGE_LOOKS, type Known } from "../../graph/edgelook";
 import type { Recolour } from "../../graph/appearance";
 import type { Place, Route } from "../../graph/boxroutes";
@@ -94,7 +94,8 @@ interface BoxProps extends Omit<Props, "laid" | "selected"> {
 function Box({ box, place, comparison, palette, recolour, selected, holds }: BoxProps) {
   const { t } = useTranslation();
   const { row } = box;
-  const { title, line } = boxText(box, boxWords(t, comparison));
+  const text = boxText(box, boxWords(t, comparison));
+  const { title, line, weights } = text;
   const opens = row.children > 0;
   const alone = comparison && (row.problem === null || row.benchmark === null);
   const begins = row.word === "begins" && !row.inside;
@@ -141,6 +142,11 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
       )}
       <text x={opens ? 22 : 10} y={18} fontSize={BOX_FONT} fontWeight={begins || row.kind !== "api" ? 600 : 400} fill={ink} fontFamily={palette.font}>
         {fitted(title, width, opens)}
+        {text.type !== "" && (
+          <tspan dx={6} fontSize={LINE_FONT} fontWeight={400} fillOpacity={0.8}>
+            {fittedType(text, width, opens)}
+          </tspan>
+        )}
       </text>
       {line !== "" && !holds && (
         <text
@@ -152,6 +158,11 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
           fontFamily={palette.font}
         >
           {line}
+        </text>
+      )}
+      {weights !== "" && !holds && (
+        <text x={10} y={line === "" ? 34 : 34 + LINE} fontSize={LINE_FONT} fill={ink} fontFamily={palette.font}>
+          {weights}
         </text>
       )}
     </g>

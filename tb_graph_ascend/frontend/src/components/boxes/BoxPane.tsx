@@ -5,7 +5,9 @@ import { type KeyboardEvent, useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 
 import { useBoxView } from "../../hooks/useBoxView";
+import { useDatabase } from "../../hooks/useDatabase";
 import { useDiffPalette } from "../../hooks/useDiffPalette";
+import { stemOf } from "../../hooks/useHandOn";
 import { type Laid, useModuleGraph } from "../../hooks/useModuleGraph";
 import { boxAt } from "../../graph/boxkeys";
 import { nodeAhead, selectNode } from "../../state/actions";
@@ -53,6 +55,7 @@ interface CanvasProps {
 function Canvas({ laid, busy, session, selected }: CanvasProps) {
   const { t } = useTranslation();
   const palette = useDiffPalette();
+  const stem = stemOf(useDatabase().data?.path ?? "graph");
   const recolour = useApp((state) => state.recolour);
   const frame = useRef<HTMLDivElement>(null);
   const svg = useRef<SVGSVGElement>(null);
@@ -97,8 +100,9 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
           </span>
         )}
         {graph.gradients > 0 && (
-          <span className="muted" title={t("boxes.gradientsHelp")}>
+          <span className="muted" title={[t("boxes.gradientsHelp"), ...graph.gradient_names].join("\n")}>
             {t("boxes.gradients", { count: graph.gradients })}
+            {graph.gradient_names[0] !== undefined && `: ${graph.gradient_names[0]}${graph.gradients > 1 ? ", …" : ""}`}
           </span>
         )}
         <span className="spacer" />
@@ -108,10 +112,10 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
         <Tool label={t("boxes.smaller")} icon={ZoomOut} run={() => zoom(1 / ZOOM)} />
         <Tool label={t("boxes.larger")} icon={ZoomIn} run={() => zoom(ZOOM)} />
         <Tool label={t("boxes.fit")} icon={Maximize} run={fit} />
-        <button type="button" className="button small" onClick={() => svg.current && saveSvg(svg.current, laid, palette.canvas)}>
+        <button type="button" className="button small" onClick={() => svg.current && saveSvg(svg.current, laid, palette.canvas, stem)}>
           <Download aria-hidden size={14} /> SVG
         </button>
-        <button type="button" className="button small" onClick={() => svg.current && void savePng(svg.current, laid, palette.canvas)}>
+        <button type="button" className="button small" onClick={() => svg.current && void savePng(svg.current, laid, palette.canvas, stem)}>
           <Download aria-hidden size={14} /> PNG
         </button>
       </div>

@@ -12,6 +12,7 @@ import type { Column, Columns } from "../../graph/grid";
 import { wordOf } from "../../graph/gutterpaint";
 import type { DiffTexts } from "../../graph/scene";
 import { scoreText, titleOf } from "../../graph/words";
+import { useBegins } from "../../hooks/useAnswer";
 import { textsOf } from "../../i18n/difftexts";
 import type { DiffView } from "../../state/diffview";
 
@@ -41,7 +42,7 @@ function lastOf(shown: Window): number {
 /** Drawn anew when the view rests, not with each page that comes in on the way. */
 export const ReadableRows = memo(function ReadableRows({ diff, shown, columns, selected }: Props) {
   const { t } = useTranslation();
-  const texts = textsOf(t);
+  const texts = textsOf(t, useBegins());
   const last = lastOf(shown);
   const places = Array.from({ length: Math.max(0, last - shown.first) }, (_, index) => shown.first + index);
   return (

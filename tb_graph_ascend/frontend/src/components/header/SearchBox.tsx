@@ -5,6 +5,7 @@ import { ChevronDown, ChevronUp, Search, X } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 
+import { useDatabase } from "../../hooks/useDatabase";
 import { useNodeTable } from "../../hooks/useNodeTable";
 import { prepareSearch } from "../../state/prepare";
 import { chooseRow, nextRow, rowIndex, useRowCursor } from "../../state/rowcursor";
@@ -14,6 +15,8 @@ export function SearchBox() {
   const { t } = useTranslation();
   const query = useApp((state) => state.query);
   const set = useApp((state) => state.set);
+  // Of one run there are no scores to ask for.
+  const comparison = useDatabase().data?.comparison !== false;
   const session = useApp((state) => state.session);
   const { answer, rows, total, asked, current } = useNodeTable(query !== "");
   const active = rowIndex(useRowCursor(), asked);
@@ -56,7 +59,7 @@ export function SearchBox() {
         aria-invalid={answer.isError}
         autoComplete="off"
         spellCheck={false}
-        placeholder={t("search.placeholder")}
+        placeholder={t(comparison ? "search.placeholder" : "search.placeholderSingle")}
         title={t("search.language")}
         value={query}
         onFocus={() => {

@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 
 import { RequestError } from "../../api/client";
 import type { NodeRow } from "../../api/types";
+import { useDatabase } from "../../hooks/useDatabase";
 import { useNodeTable } from "../../hooks/useNodeTable";
 import { chooseRow, nextRow, rowIndex, useRowCursor } from "../../state/rowcursor";
 import { useApp } from "../../state/store";
@@ -49,6 +50,7 @@ function Rows({ table }: { table: ReturnType<typeof useNodeTable> }) {
   const { t } = useTranslation();
   const { answer, rows, total, asked } = table;
   const scope = useApp((state) => state.table.scope);
+  const comparison = useDatabase().data?.comparison === true;
   const active = rowIndex(useRowCursor(), asked);
   const scroll = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -66,6 +68,16 @@ function Rows({ table }: { table: ReturnType<typeof useNodeTable> }) {
   useEffect(() => {
     if (active >= 0) virtual.scrollToIndex(active);
   }, [active, virtual]);
+  // What is selected elsewhere, as by a link, is led to once where the list has it.
+  const selected = useApp((state) => state.selected);
+  const led = useRef<number | null>(null);
+  useEffect(() => {
+    if (selected === null || led.current === selected) return;
+    const index = rows.findIndex(({ node }) => node.id === selected || node.match === selected);
+    if (index < 0) return;
+    led.current = selected;
+    if (index !== active) virtual.scrollToIndex(index, { align: "center" });
+  }, [selected, rows, active, virtual]);
   const choose = (index: number | null): void => {
     const row: NodeRow | undefined = index === null ? undefined : rows[index];
     if (index !== null && row) chooseRow(asked, index, row);
@@ -77,7 +89,15 @@ function Rows({ table }: { table: ReturnType<typeof useNodeTable> }) {
     event.preventDefault();
     event.stopPropagation();
   };
+  const places = scope !== "pair";
   return (
+    <>
+    <div className={places ? "table-heads placed" : "table-heads"} aria-hidden>
+      <span>{t("lists.heads.node")}</span>
+      <span>{t("lists.heads.module")}</span>
+      {places && <span title={t("lists.heads.placeHelp")}>{t("lists.heads.place")}</span>}
+      <span>{comparison && t("details.score")}</span>
+    </div>
     <div
       className="scroll"
       ref={scroll}
@@ -98,7 +118,7 @@ function Rows({ table }: { table: ReturnType<typeof useNodeTable> }) {
                 row={row}
                 index={index}
                 active={index === active}
-                places={scope !== "pair"}
+                places={places}
                 style={{ transform: `translateY(${start}px)`, height: ROW }}
                 choose={() => choose(index)}
               />
@@ -107,6 +127,7 @@ function Rows({ table }: { table: ReturnType<typeof useNodeTable> }) {
         })}
       </div>
     </div>
+    </>
   );
 }
 

@@ -58,7 +58,7 @@ export function NodeTableTools({ files: offered }: { files: boolean }) {
             change({ sort, descending: sort === "score" || sort === "introduced" });
           }}
         >
-          {SORTS.map((sort) => (
+          {SORTS.filter((sort) => data?.comparison !== false || (sort !== "score" && sort !== "introduced")).map((sort) => (
             <option key={sort} value={sort}>
               {t(`sort.${sort}`)}
             </option>
