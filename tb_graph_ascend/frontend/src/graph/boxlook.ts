@@ -60,7 +60,7 @@ export function boxText(box: GraphBox, words: BoxWords): BoxText {
   const call = side?.call == null || row.fold !== 0 ? "" : ` #${side.call}`;
   const count = row.fold > 0 ? ` × ${row.fold}` : "";
   const title = side ? `${titleOf(row, side)}${call}${count}` : "";
-  const weights = words.comparison ? "" : box.weights.map((shape) => shape.join("×") || "1").join(", ");
+  const weights = words.comparison ? "" : [...box.weights].sort((a, b) => b.length - a.length).map((shape) => shape.join("×") || "1").join(", ");
   return { title: marked(title, row.direction === "backward"), type: typeOf(box), line, weights: weights && words.weights(weights) };
 }
 
