@@ -73,8 +73,9 @@ class PairIndex:
         chosen = np.ones(len(listed.rows), dtype=bool) if asked else ~listed.views
         for term in terms:
             fits = listed.fitting(term, threshold)
-            if isinstance(term, Word):
-                fits = fits | listed.at_either(self.modules.containing(term.text))
+            # A word that no node has in its name may be that of the module which the list prints.
+            if isinstance(term, Word) and not (fits & ~listed.views).any():
+                fits = listed.at_either(self.modules.containing(term.text))
             chosen &= ~fits if term.negated else fits
         rows = listed.rows[chosen]
         columns = listed.columns

@@ -5,7 +5,7 @@ export const searchEn = {
   placeholder: "Nodes: softmax score>0.5  ( / )",
   placeholderSingle: "Nodes: conv backward  ( / )",
   language:
-    "Words of the name or of its module, /regular expression/, \"two words\", score>0.5 input<0.1 introduced>0.2,\nside:problem kind:api verdict:error overflow:high direction:forward,\nforward backward matched unmatched divergent overflow,\n-word for what shall not hold. All of them must hold.",
+    "Words of the name (of the module, where no name has them), /regular expression/, \"two words\", score>0.5 input<0.1 introduced>0.2,\nside:problem kind:api verdict:error overflow:high direction:forward,\nforward backward matched unmatched divergent overflow,\n-word for what shall not hold. All of them must hold.",
   previous: "Previous node that fits (Shift+Enter)",
   next: "Next node that fits (Enter)",
   count_one: "{{count}} node",

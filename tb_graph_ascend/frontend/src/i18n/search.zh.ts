@@ -7,7 +7,7 @@ export const searchZh: typeof searchEn = {
   placeholder: "节点：softmax score>0.5  ( / )",
   placeholderSingle: "节点：conv backward  ( / )",
   language:
-    "名称或所在模块中的词、/正则表达式/、\"两个 词\"、score>0.5 input<0.1 introduced>0.2、\nside:problem kind:api verdict:error overflow:high direction:forward、\nforward backward matched unmatched divergent overflow、\n-词 表示不含。各项须同时成立。",
+    "名称中的词（没有名称含有时，则为所在模块中的词）、/正则表达式/、\"两个 词\"、score>0.5 input<0.1 introduced>0.2、\nside:problem kind:api verdict:error overflow:high direction:forward、\nforward backward matched unmatched divergent overflow、\n-词 表示不含。各项须同时成立。",
   previous: "上一个符合的节点 (Shift+Enter)",
   next: "下一个符合的节点 (Enter)",
   count_one: "{{count}} 个节点",
