@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from builder.compare.attributes import NOTHING, differing_attributes, has_own_error, own_error
 from builder.compare.columns import Columns, columns_of
 from builder.compare.dumped_tensors import measure_files
-from builder.compare.forgiveness import Judged, LetPassBy, Measured, judged
+from builder.compare.forgiveness import LetPassBy, Measured, judged, not_judged
 from builder.compare.mask_constants import hold_masks
 from builder.compare.modes import Mode, mode_of
 from builder.compare.pair_forms import PairForms
@@ -24,7 +24,6 @@ from builder.compare.score import (
     base_precision,
     block_depths,
     coarsest_epsilon,
-    score_of,
 )
 from builder.compare.sketches import Estimates, estimate
 from builder.compare.statistics import (
@@ -49,16 +48,17 @@ class Comparison:
 
     By row of `pairs`: `records` and `statistics` of both sides, `keys`, the measured `error`, its
     tolerance `limit`, the error as it is `judged` (what `let_pass` names is set to the tolerance),
-    `score`, `norm_error`, `is_output`, `distance` (L2, the least that is known; NaN where nothing
-    is), `spacing` of its formats' numbers near zero, `unseen` (the sketches differ where all four
-    statistics agree); `estimates` from sketches, None without any; `tensors`, `unreadable` and
-    `differs` (what differs besides the numbers) where there is something to say; `unwritten` are
-    the rows of memory that nobody had written, `fused` those of values that a compiler kept out of
-    memory, `unread` those of inputs that their call does not read, `incomparable` those that mean
-    another thing in the other framework: they have no error. By the problem's nodes in execution
-    order: `depth` in blocks, `node_score`, `node_input_score` (NaN = no values). `columns` holds
-    what is known of each side's values in their own order,
-    `forms` what their form numbers mean.
+    `score`, the `stated` score that people are told, `norm_error`, `is_output`, `distance` (L2, the
+    least that is known; NaN where nothing is), `spacing` of its formats' numbers near zero,
+    `unseen` (the sketches differ where all four statistics agree); `estimates` from sketches, None
+    without any; `tensors`, `unreadable` and `differs` (what differs besides the numbers) where
+    there is something to say; `unwritten` are the rows of memory that nobody had written, `fused`
+    those of values that a compiler kept out of memory, `unread` those of inputs that their call
+    does not read, `incomparable` those that mean another thing in the other framework: they have no
+    error. By the problem's nodes in execution order: `depth` in blocks, `node_score`,
+    `node_input_score` and `node_stated`, the worst stated one of its outputs (NaN = no values).
+    `columns` holds what is known of each side's values in their own order, `forms` what their form
+    numbers mean.
     """
 
     mode: Mode
@@ -74,12 +74,14 @@ class Comparison:
     let_pass: dict[int, LetPassBy]
     limit: Floats
     score: Floats
+    stated: Floats
     norm_error: Floats
     distance: Floats
     spacing: Floats
     is_output: NDArray[np.bool_]
     node_score: Floats
     node_input_score: Floats
+    node_stated: Floats
     differs: dict[int, list[str]]
     tensors: dict[int, TensorMeasures]
     unreadable: dict[int, str]
@@ -157,13 +159,13 @@ def compare(
     limit = _tolerances(pair_forms, setting, nodes, tolerance)
     distance = _distances(left, right, estimates, tensors)
     spacing = pair_forms.spread(_spacing)
-    counted = Judged(error, {})
+    counted = not_judged(error, limit)
     if mode != "md5":
         norm = _norms(left, right, estimates)
         shapes = [record.shape for record in theirs]
         known = Measured(error, limit, distance, norm, spacing, is_output, nodes, right, shapes)
         counted = judged(known, matching, moved)
-    score = score_of(counted.error, limit)
+    score = counted.score
     count = len(matching.problem.in_order)
     return Comparison(
         mode=mode,
@@ -179,12 +181,14 @@ def compare(
         let_pass=counted.let_pass,
         limit=limit,
         score=score,
+        stated=counted.stated,
         norm_error=norm_error,
         distance=distance,
         spacing=spacing,
         is_output=is_output,
         node_score=_worst_by_node(score, nodes, is_output, count),
         node_input_score=_worst_by_node(score, nodes, ~is_output, count),
+        node_stated=_worst_by_node(counted.stated, nodes, is_output, count),
         differs=_differences(pair_forms, blank, matching.across_frameworks),
         tensors=tensors,
         unreadable=unreadable,

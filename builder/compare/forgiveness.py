@@ -1,7 +1,8 @@
 """Which errors above their tolerance are let pass, and by what: the judged error of a value.
 
-The measured error stays what it is, for whoever reads it; scores and the diagnosis go by the judged
-one, which is the tolerance itself where something explains all of the measured one.
+The measured error stays what it is, for whoever reads it; the diagnosis goes by the judged one,
+which is the tolerance itself where something explains all of the measured one. What inputs explain
+begins nowhere, and yet it differs: people are told the score of what was measured.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from builder.compare.rounding import (
     forgive_underflow,
     reduced_gradients,
 )
+from builder.compare.score import score_of
 from builder.compare.statistics import Bools, Floats, Statistics
 from builder.match.nodes import Matching
 
@@ -34,10 +36,20 @@ class Judged:
 
     A rule that holds for inputs within their tolerance allows the more, the further its inputs are
     apart: where one of them is beyond its tolerance, `inputs` explain the error, not `rounding`.
+    `score` is that of the judged error, `stated` the one that people are told: where inputs explain
+    an error, its measured one, at most as high as that of the worst of them.
     """
 
     error: Floats
     let_pass: dict[int, LetPassBy]
+    score: Floats
+    stated: Floats
+
+
+def not_judged(error: Floats, limit: Floats) -> Judged:
+    """Errors as they were measured: nothing is let pass."""
+    score = score_of(error, limit)
+    return Judged(error, {}, score, score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +77,15 @@ def judged(known: Measured, matching: Matching, moved: MovedTokens) -> Judged:
     error = forgive_products(error, limit, distance, matching, nodes, benchmark, known.shapes)
     error = forgive_quotients(error, limit, distance, matching, nodes, is_output, benchmark)
     last = forgive_moved_tokens(error, limit, distance, known.norm, moved, matching, nodes)
-    behind = _reads_differences(known, matching)
+    score = score_of(last, limit)
+    read = _worst_read(known, matching, score)
     let_pass: dict[int, LetPassBy] = dict.fromkeys(_fallen(known.error, error), "rounding")
-    let_pass |= dict.fromkeys((r for r in _fallen(fine, error) if behind[r]), "inputs")
+    let_pass |= dict.fromkeys((r for r in _fallen(fine, error) if read[r] > 0), "inputs")
     let_pass |= dict.fromkeys(_fallen(error, last), "moved")
-    return Judged(last, let_pass)
+    explained = [row for row, by in let_pass.items() if by == "inputs"]
+    stated = score.copy()
+    stated[explained] = np.minimum(score_of(known.error, limit), read)[explained]
+    return Judged(last, let_pass, score, stated)
 
 
 def _fallen(before: Floats, after: Floats) -> list[int]:
@@ -77,15 +93,14 @@ def _fallen(before: Floats, after: Floats) -> list[int]:
         return list(np.flatnonzero(after < before).tolist())
 
 
-def _reads_differences(known: Measured, matching: Matching) -> Bools:
-    """By row, whether its node reads a value that is further apart than its tolerance."""
-    with np.errstate(invalid="ignore"):
-        apart = ~known.is_output & (known.error > known.limit)
-    reading = np.zeros(len(matching.problem.in_order), dtype=bool)
-    reading[known.nodes[apart]] = True
+def _worst_read(known: Measured, matching: Matching, score: Floats) -> Floats:
+    """By row the worst score of what its node reads, 0 where that agrees."""
+    worst = np.zeros(len(matching.problem.in_order))
+    inputs = ~known.is_output & ~np.isnan(score)
+    np.maximum.at(worst, known.nodes[inputs], score[inputs])
     for node in matching.problem.in_order:
         # Gradients alone have what they are computed from in the backward entry of their module.
         module = (node.backward or node.parent) if node.holds_gradients else None
         if module is not None:
-            reading[node.exec_order] |= reading[module.exec_order]
-    return np.asarray(reading[known.nodes])
+            worst[node.exec_order] = max(worst[node.exec_order], worst[module.exec_order])
+    return np.asarray(worst[known.nodes])

@@ -25,7 +25,7 @@ class Healing:
 
     def __init__(self, facts: Facts, flow: Flow) -> None:
         self._facts, self._known = facts, facts.known
-        self._score = facts.comparison.score
+        self._stated = facts.comparison.stated
         self._tree = facts.comparison.matching.problem
         self._partner = facts.comparison.matching.partner
         self._read = set(flow.output[flow.output != NOWHERE].tolist())
@@ -48,7 +48,7 @@ class Healing:
         known = self._known
         if known.hidden[row]:
             return False
-        return self._score[row] == 0 or known.distance[row] <= PLAIN * known.noise[row]
+        return self._stated[row] == 0 or known.distance[row] <= PLAIN * known.noise[row]
 
     def _is_result(self, node: TreeNode) -> bool:
         if node.holds_gradients:

@@ -146,7 +146,7 @@ def _pair_facts(comparison: Comparison, row: int) -> PairFacts | None:
         problem=_facts(p, matching.problem.dump if tensor else None),
         benchmark=_facts(b, matching.benchmark.dump if tensor else None),
         error=known_or_none(comparison.error[row]),
-        score=known_or_none(comparison.score[row]),
+        score=known_or_none(comparison.stated[row]),
     )
 
 

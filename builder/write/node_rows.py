@@ -92,7 +92,7 @@ def _score_columns(
     """
     order = _order(side)
     shown = np.array([node.kind != "collection" for node in side.listed], dtype=bool)
-    score = np.where(shown, comparison.node_score[order], np.nan)
+    score = np.where(shown, comparison.node_stated[order], np.nan)
     before = np.where(shown, comparison.node_input_score[order], np.nan)
     introduced = np.maximum(0.0, score - np.nan_to_num(before))
     for finding in result.walked.findings:

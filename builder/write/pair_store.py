@@ -96,7 +96,7 @@ def _insert_graphs(
     options: BuildOptions,
 ) -> None:
     pair, comparison = result.pair, result.pair.comparison
-    scores = comparison.node_score if comparison is not None else _checked_scores(result)
+    scores = comparison.node_stated if comparison is not None else _checked_scores(result)
     known = scores[~np.isnan(scores)]
     matched = len(comparison.matching.partner) // 2 - 1 if comparison is not None else 0
     for side in (problem, benchmark):

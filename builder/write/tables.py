@@ -135,7 +135,7 @@ RECORD = TableSpec(
         "five_thousandths REAL",
         "sketch BLOB",  # of the value itself, on both sides: the bytes behind the dump's digits
         "unwritten INTEGER",  # 1: memory that nobody had written when it was recorded
-        "let_pass TEXT",  # rounding | inputs | moved: what explains an error that scores 0
+        "let_pass TEXT",  # rounding | inputs | moved: what explains an error above the tolerance
     ),
 )
 

@@ -65,7 +65,7 @@ def pair_columns(comparison: Comparison, count: int, benchmark_base: int) -> tup
     partner = np.full(count, -1, dtype=np.int64)
     error, score = np.full(count, np.nan), np.full(count, np.nan)
     partner[places] = theirs[rows] + benchmark_base
-    error[places], score[places] = comparison.error[rows], comparison.score[rows]
+    error[places], score[places] = comparison.error[rows], comparison.stated[rows]
     full: Full = {"error": error.tolist(), "score": score.tolist()}
     if comparison.tensors:
         full |= _tensor_columns(comparison, count)

@@ -79,7 +79,7 @@ def measure_pair(
     setting = Setting((problem.precision, benchmark.precision), np.full(2, float(block)))
     comparison = compare(matching, tolerance, setting)
     judgement = judge(comparison).get(0)
-    score = known_or_none(comparison.node_score[0])
+    score = known_or_none(comparison.node_stated[0])
     before = known_or_none(comparison.node_input_score[0])
     return MeasuredPair(
         score=score,
@@ -113,7 +113,7 @@ def _measured(
         problem=problem.values[ours].id if ours != SURPLUS else None,
         benchmark=benchmark.values[theirs].id if theirs != SURPLUS else None,
         error=known_or_none(comparison.error[row]),
-        score=known_or_none(comparison.score[row]),
+        score=known_or_none(comparison.stated[row]),
         differs=comparison.differs.get(row, ()),
         tensor=comparison.tensors.get(row),
         let_pass=comparison.let_pass.get(row),

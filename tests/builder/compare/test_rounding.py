@@ -9,7 +9,7 @@ import pytest
 
 from builder.compare.comparison import compare
 from builder.compare.rounding import MovedTokens
-from builder.compare.score import Tolerance
+from builder.compare.score import Tolerance, score_of
 from builder.compare.statistics import relative_error
 from builder.compare.told_apart import told_by
 from builder.dump.reader import read_dump
@@ -170,4 +170,7 @@ def test_what_is_let_pass_keeps_its_error_and_says_why(
     apart = relative_error(*found.statistics)[row]
     assert found.error[row] == apart > found.limit[row] == found.judged[row]
     assert found.score[row] == 0.0 and found.let_pass == {row: by}
+    measured = float(score_of(found.error, found.limit)[row])
+    stated = min(measured, float(found.node_input_score[0])) if by == "inputs" else 0.0
+    assert found.stated[row] == found.node_stated[0] == stated and (stated > 0) is (by == "inputs")
     assert told_by(found, row) is not None

@@ -580,7 +580,8 @@ export interface components {
          *         uses; `measures` are named as users know them (`Max diff`, `Cosine`); `differs` is what differs
          *         besides the numbers (`dtype`, `shape`, `requires_grad`, `type`). `error_of` is null where the
          *         error is of none of these: a dtype, a checksum. `let_pass` says what explains an error above the
-         *         tolerance that scores 0 all the same.
+         *         tolerance: by `rounding` and `moved` tokens it scores 0 all the same; by `inputs`, which differ,
+         *         it has its score, at most that of the worst of them, and begins nowhere.
          */
         ValuePair: {
             /** @enum {unknown} */

@@ -6,6 +6,7 @@ export const scoreEn = {
     "The tolerance is rounding, by default 4 · 1.03^depth · epsilon of a number format (float32 5e-7, float16 4e-3, bfloat16 3e-2, more in deeper layers): " +
     "the coarsest of the value's own on both sides and of those that the two runs compute in. So where one run computes in bfloat16, a float32 loss has the tolerance of bfloat16. " +
     "What rounding alone explains by what a call was given (a sum that cancels, a division by nearly nothing) counts as inside the tolerance, however large. " +
+    "Where those inputs differ themselves, the value has its score, at most that of the worst of them, and nothing begins there. " +
     "Between float32 runs an error of 0.07 % scores 0.50, one of 30 % 0.92. A node has the worst score of what it puts out.",
   error: "relative error {{error}}",
   of: {
@@ -22,7 +23,7 @@ export const scoreEn = {
   inside: "score {{score}}: {{error}}, inside the tolerance for rounding",
   letPass: {
     rounding: "score {{score}}: {{error}}, above the tolerance; let pass, for rounding alone may grow so far here",
-    inputs: "score {{score}}: {{error}}, above the tolerance; let pass, for its inputs explain it",
+    inputs: "score {{score}}: {{error}}, above the tolerance; it differs as its inputs do, which explain it: nothing begins here",
     moved: "score {{score}}: {{error}}, above the tolerance; let pass, for tokens that rounding gave to other experts explain it",
   },
   between: "score {{score}}: {{error}}, on a log scale between the tolerance {{tolerance}} (0) and 100 % (1)",

@@ -19,7 +19,8 @@ export function scoreSentence(t: TFunction, value: ValuePair): string | null {
   const told = { score: scoreText(score), error: t(of === null ? "score.error" : `score.of.${of}`, { error: shortNumber(error) }) };
   if (error === null) return t("score.alone", told);
   if (error === 0) return t("score.equal", told);
-  if (score === 0) return t(by ? `score.letPass.${by}` : "score.inside", told);
+  if (by) return t(`score.letPass.${by}`, told);
+  if (score === 0) return t("score.inside", told);
   const tolerance = toleranceOf(value);
   return tolerance === null ? t("score.full", told) : t("score.between", { ...told, tolerance: shortNumber(tolerance) });
 }
