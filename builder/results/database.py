@@ -22,6 +22,7 @@ from builder.results.across import find_everywhere
 from builder.results.carried_weights import carried_weights
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
 from builder.results.flow_links import flow_of
+from builder.results.handed_on import handed_on
 from builder.results.manual.patches import NodeSource, Patches
 from builder.results.received import Received, received
 from builder.results.records import (
@@ -30,6 +31,7 @@ from builder.results.records import (
     CommunicationLink,
     Findings,
     FirstOutput,
+    HandedOn,
     Node,
     NodeDetails,
     NodeFlow,
@@ -45,6 +47,7 @@ from builder.results.shown_values import (
     LARGEST,
     MOST_PARAMETERS,
     first_outputs,
+    parameter_shapes,
     seen_values,
     without_values,
 )
@@ -63,7 +66,7 @@ from builder.results.stored_rows import (
     with_measures,
 )
 from builder.results.trace import Trace, trace
-from builder.results.value_pairs import pair_up, shape_of
+from builder.results.value_pairs import pair_up
 from builder.results.whole_pairs import read_flows, read_passages, read_sides
 
 SIDES: tuple[Side, Side] = ("problem", "benchmark")
@@ -238,6 +241,7 @@ class ResultDatabase:
                     stack_of(connection, benchmark) if benchmark else None,
                 ),
                 communication=self._links(id_),
+                handed_on=self.handed_on([id_]).get(id_) if partner is None else None,
             )
 
     def _links(self, id_: int) -> list[CommunicationLink]:
@@ -267,15 +271,11 @@ class ResultDatabase:
 
     def parameter_shapes(self, ids: Sequence[int]) -> dict[int, tuple[tuple[int, ...], ...]]:
         """The shapes of the parameters that modules have themselves, sorted; none left out."""
-        found: dict[int, list[tuple[int, ...]]] = {}
-        for engine, part in self._stored.by_volume(ids):
-            for start in range(0, len(part), MOST_PARAMETERS):
-                own = value.c.node.in_(part[start : start + MOST_PARAMETERS])
-                query = select(value.c.node, value.c.shape).where(own, value.c.role == "parameters")
-                with engine.connect() as connection:
-                    for row in connection.execute(query):
-                        found.setdefault(row.node, []).append(tuple(shape_of(row.shape) or ()))
-        return {id_: tuple(sorted(shapes)) for id_, shapes in found.items()}
+        return parameter_shapes(self._stored, ids)
+
+    def handed_on(self, ids: Sequence[int]) -> dict[int, HandedOn]:
+        """What those of these nodes hand on that have no partner, by their ids."""
+        return handed_on(self._stored, ids) if self.comparison else {}
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed; nothing in files of earlier releases."""
@@ -290,7 +290,9 @@ class ResultDatabase:
         places = find_everywhere(self._stored.everywhere(), path)
         nodes = {n.id: n for n in self.nodes_by_id(places.values())}
         here = path[-1]
-        cells = [cell_of(place, nodes.get(places.get(place, -1))) for place in self._stored.pairs]
+        handed = self.handed_on([n.id for n in nodes.values() if n.match is None])
+        at = {place: nodes.get(places.get(place, -1)) for place in self._stored.pairs}
+        cells = [cell_of(place, occurrence, handed) for place, occurrence in at.items()]
         return Across(here.name, here.side, cells)
 
     def findings(self, step: int | None = None, rank: int | None = None) -> Findings:

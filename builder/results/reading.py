@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from builder.results.records import (
     Children,
     Findings,
     FirstOutput,
+    HandedOn,
     Node,
     NodeDetails,
     NodeFlow,
@@ -108,6 +109,9 @@ class Results(Protocol):
 
     def without_values(self, ids: Sequence[int]) -> frozenset[int]:
         """Which of these nodes are calls of which nothing but the name was recorded."""
+
+    def handed_on(self, ids: Sequence[int]) -> Mapping[int, HandedOn]:
+        """What those of these nodes hand on that have no partner, by their ids."""
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node, and what it fed, as far as the file tells."""

@@ -15,6 +15,7 @@ from builder.results.records import (
     Finding,
     FindingPlace,
     Graph,
+    HandedOn,
     Measure,
     Node,
     Pair,
@@ -51,10 +52,13 @@ def node_of(row: Row[Any], sides: dict[int, Side]) -> Node:
     return Node(*fields)
 
 
-def cell_of(place: tuple[int, int], occurrence: Node | None) -> AcrossCell:
+def cell_of(
+    place: tuple[int, int], occurrence: Node | None, handed_on: Mapping[int, HandedOn]
+) -> AcrossCell:
     """A node in one step and rank; empty where it does not occur."""
     if occurrence is None:
         return AcrossCell(*place, None, None, None, None, None)
+    handed = handed_on.get(occurrence.id)
     return AcrossCell(
         *place,
         occurrence.id,
@@ -62,6 +66,7 @@ def cell_of(place: tuple[int, int], occurrence: Node | None) -> AcrossCell:
         occurrence.input_score,
         occurrence.verdict,
         occurrence.overflow,
+        handed.score if handed is not None else None,
     )
 
 

@@ -16,7 +16,7 @@ from tb_graph_ascend.view.diff.openness import PATTERN
 from tb_graph_ascend.view.diff.outline import OutlineWindow, OutlineWish, outline_of
 from tb_graph_ascend.view.diff.profile import Profile
 from tb_graph_ascend.view.diff.shares import DivergentShares, divergent_nodes, shares_of
-from tb_graph_ascend.view.diff.window import RowWindow, window_of, with_outputs
+from tb_graph_ascend.view.diff.window import RowWindow, window_of, with_handed_on, with_outputs
 
 _Id = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _PAIR = "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>"
@@ -95,7 +95,9 @@ def resource(place: Workplace) -> Resource:
         wanted = Wanted(query.open, kept, way)
         window = window_of(index, wanted, query.offset, query.limit, query.reveal)
         database = place.open(db).database
-        return window if database.comparison else with_outputs(window, database, index)
+        if database.comparison:
+            return with_handed_on(window, database)
+        return with_outputs(window, database, index)
 
     @routes.route(f"{_PAIR}/graph", query=GraphQuery, answer=ModuleGraph)
     def graph(db: str, step: int, rank: int, query: GraphQuery) -> ModuleGraph:

@@ -28,12 +28,17 @@ class PlacedTrace(msgspec.Struct, frozen=True):
 
 
 def placed(database: Results, trace: Trace) -> PlacedTrace:
-    """A trace with the modules of its nodes: calls of one name are told apart by them."""
+    """A trace with the modules of its nodes: calls of one name are told apart by them.
+
+    Calls without a partner have the score of what they hand on.
+    """
     nodes = database.nodes_by_id([hop.node for hop in trace.hops])
     modules = modules_of(database, nodes)
-    hops = [
-        PlacedHop(**msgspec.structs.asdict(hop), module=modules.get(hop.node)) for hop in trace.hops
-    ]
+    alone = [hop.node for hop in trace.hops if hop.score is None and not hop.matched]
+    handed = database.handed_on(alone) if alone else {}
+    scores = {node: one.score for node, one in handed.items()}
+    told = [msgspec.structs.replace(h, score=scores.get(h.node, h.score)) for h in trace.hops]
+    hops = [PlacedHop(**msgspec.structs.asdict(hop), module=modules.get(hop.node)) for hop in told]
     return PlacedTrace(trace.step, trace.rank, hops, trace.finding, trace.differs)
 
 

@@ -41,6 +41,7 @@ from builder.results.records import (
     FirstOutput,
     FlowLink,
     Graph,
+    HandedOn,
     Node,
     NodeDetails,
     NodeFlow,
@@ -247,6 +248,10 @@ class MsprobeDatabase:
     def without_values(self, ids: Sequence[int]) -> frozenset[int]:
         """Such a file does not tell them from others."""
         return frozenset()
+
+    def handed_on(self, ids: Sequence[int]) -> dict[int, HandedOn]:
+        """Such a file has no scores of values."""
+        return {}
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed, told by equal values."""

@@ -14,11 +14,11 @@ from builder.reasons import sentence
 from builder.results.certainty import compared_pairs
 from builder.results.open_results import open_results
 from builder.results.reading import Results
-from builder.results.records import Finding, Pair
+from builder.results.records import Finding, FlowLink, Pair
 from tb_graph_ascend.view.answer import Answer, answer
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.shares import DivergentShares, divergent_nodes, shares_of
-from tb_graph_ascend.view.diff.window import window_of
+from tb_graph_ascend.view.diff.window import window_of, with_handed_on
 from tb_graph_ascend.view.diff.words import WORDS
 from tb_graph_ascend.view.html import html_report
 from tb_graph_ascend.view.rank_strip import rank_strip
@@ -26,6 +26,7 @@ from tb_graph_ascend.view.slide import headline, slide
 from tb_graph_ascend.view.slide_words import WORDS as SLIDE
 from tests.tb_graph_ascend.view.ports import LAYERS, port
 
+LONE = 12  # nodes without partner of a pair that are looked at
 # Problem and benchmark below the samples; PORT names the layers of the first anew.
 PORT = "port"
 CASES = [
@@ -67,6 +68,7 @@ def test_no_part_contradicts_another(result: Path) -> None:
         _list_and_rows(database, rows)
         _led_back(database, said, rows)
         _scores_of_causes(database, said, rows)
+        _scores_without_partner(database, said, rows)
         _strip_and_headline(database, said)
         _slide_and_report(database, said, html_report(result))
     finally:
@@ -161,6 +163,44 @@ def _scores_of_causes(
         shown = None if finding.score is None else pytest.approx(finding.score, abs=1e-6)
         assert row.score == shown
         _one_number_for_one_fact(database, finding)
+
+
+def _scores_without_partner(
+    database: Results, said: Answer, rows: dict[tuple[int, int], DiffIndex]
+) -> None:
+    """What a call of one run alone hands on has one score: in its values, row, title and steps."""
+    causes = {cause.finding.node.id: cause.finding.score for cause in said.causes}
+    for (step, rank), index in rows.items():
+        for node in index.rows.key[index.words.alone].tolist()[:LONE]:
+            links = [link for link in database.flow(node).consumers if link.node.match is not None]
+            told = [_score_read(database, link) for link in links]
+            worst = max((score for score in told if score is not None), default=None)
+            handed = database.details(node).handed_on
+            title = None if handed is None else handed.score
+            assert title == worst
+            assert handed is None or handed.value in {link.value for link in links}
+            cells = {(one.step, one.rank): one for one in database.across(node).cells}
+            assert cells[step, rank].handed_on == worst
+            if node in causes and worst is not None:
+                assert causes[node] == worst
+            found = window_of(index, Wanted(), 0, 1, node)
+            assert found.found is not None
+            window = window_of(index, Wanted(found.opened), found.found, 1, None)
+            if window.rows[0].fold == 0:
+                shown = with_handed_on(window, database).rows[0].score
+                own = causes.get(node) if worst is None else worst
+                assert shown == (None if own is None else pytest.approx(own, abs=1e-6))
+
+
+def _score_read(database: Results, link: FlowLink) -> float | None:
+    """The score of a value among those of its reader."""
+    sides = (
+        (value.score, one.id)
+        for value in database.details(link.node.id).values
+        for one in (value.problem, value.benchmark)
+        if one is not None
+    )
+    return next((score for score, id_ in sides if id_ == link.value), None)
 
 
 def _one_number_for_one_fact(database: Results, finding: Finding) -> None:

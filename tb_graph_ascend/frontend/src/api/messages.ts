@@ -20,6 +20,8 @@ export interface components {
         /**
          * AcrossCell
          * @description A node in one step and rank; `node` is null where it does not occur.
+         *
+         *         `handed_on` is the score of what a call without a partner, which has none, hands on.
          */
         AcrossCell: {
             step: number;
@@ -29,6 +31,8 @@ export interface components {
             input_score: number | null;
             verdict: ("error" | "pass" | "warning") | null;
             overflow: ("critical" | "high" | "medium") | null;
+            /** @default null */
+            handed_on: number | null;
         };
         /**
          * Build
@@ -564,6 +568,7 @@ export interface components {
          * @description All that is known of one node.
          *
          *         `values` are in the order input, parameters, parameters_grad, output, the worst first in each.
+         *         `handed_on` is what a call that one run alone makes hands on to calls of both.
          */
         NodeDetails: {
             node: components["schemas"]["Node"];
@@ -571,6 +576,8 @@ export interface components {
             values: components["schemas"]["ValuePair"][];
             stack: components["schemas"]["Stacks"];
             communication: components["schemas"]["CommunicationLink"][];
+            /** @default null */
+            handed_on: components["schemas"]["HandedOn"] | null;
         };
         /**
          * ValuePair
@@ -640,6 +647,16 @@ export interface components {
             peer_input_score: number | null;
             /** @default null */
             peer_score: number | null;
+        };
+        /**
+         * HandedOn
+         * @description A value as a call of both runs reads it, by its id there, and its score.
+         *
+         *         It is the worst of those that a call without a partner puts out.
+         */
+        HandedOn: {
+            value: number;
+            score: number;
         };
         /**
          * NodeFlow
@@ -1457,6 +1474,7 @@ export type ValuePair = components['schemas']['ValuePair'];
 export type Value = components['schemas']['Value'];
 export type Stacks = components['schemas']['Stacks'];
 export type CommunicationLink = components['schemas']['CommunicationLink'];
+export type HandedOn = components['schemas']['HandedOn'];
 export type NodeFlow = components['schemas']['NodeFlow'];
 export type FlowLink = components['schemas']['FlowLink'];
 export type NodeList = components['schemas']['NodeList'];

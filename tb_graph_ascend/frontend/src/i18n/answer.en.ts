@@ -72,7 +72,7 @@ export const answerEn = {
     less: "less",
     readers: "its output is read by",
     notCompared: "Not compared",
-    alone: "Calls that one run alone makes and no cause names have no score; one of them may be a fault of its own:",
+    alone: "Calls that one run alone makes and no cause names: they have no partner, and the score of what they hand on where a call of both runs reads it. One of them may be a fault of its own:",
     unmatched_one: "{{count}} node here has no partner.",
     unmatched_other: "{{count}} nodes here have no partner.",
     withoutValues_one: "{{count}} call here has a partner, but no value that could be compared.",

@@ -74,7 +74,7 @@ export const answerZh: typeof answerEn = {
     less: "收起",
     readers: "读取其输出的调用：",
     notCompared: "未比对",
-    alone: "只有一侧执行、且未被任何起因提及的调用没有分数；其中可能另有错误：",
+    alone: "只有一侧执行、且未被任何起因提及的调用：它们没有对应调用；若其输出由两侧都有的调用读取，则显示该值的分数。其中可能另有错误：",
     unmatched_one: "此处 {{count}} 个节点没有对应节点。",
     unmatched_other: "此处 {{count}} 个节点没有对应节点。",
     withoutValues_one: "此处 {{count}} 个调用有对应节点，但没有可比对的数值。",

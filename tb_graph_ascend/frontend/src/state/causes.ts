@@ -59,12 +59,14 @@ export function causeAt(causes: readonly Cause[], node: number | null): Cause | 
   return causes.find(({ finding }) => finding.node.id === node);
 }
 
-/** The score of a node; of a cause without a partner, which has none, that of the cause. */
-export function scoreWith(causes: readonly Cause[], { node, score }: { node: number | null; score: number | null }): number | null {
-  return score ?? causeAt(causes, node)?.finding.score ?? null;
+/** The score of a node; of a call without a partner, which has none, that of what it hands on. */
+export function scoreWith(causes: readonly Cause[], { node, score, handed_on: handed = null }: Scored): number | null {
+  return score ?? handed ?? causeAt(causes, node)?.finding.score ?? null;
 }
 
-/** Why a call has no score to draw over the steps; that of a cause is of what it hands on. */
+type Scored = Pick<AcrossCell, "node" | "score"> & { handed_on?: number | null };
+
+/** Why a call has no score to draw over the steps; that of one without a partner is of what it hands on. */
 export function noSeriesText(
   t: TFunction,
   { node: { side }, partner }: Pick<NodeDetails, "node" | "partner">,
@@ -72,7 +74,7 @@ export function noSeriesText(
   causes: readonly Cause[],
 ): string {
   if (partner) return t("across.unscored");
-  const cell = cells.find(({ node }) => causeAt(causes, node));
+  const cell = cells.find((one) => scoreWith(causes, one) !== null);
   if (!cell) return t("across.unmatched");
   const { step, rank } = cell;
   const told = { step, rank, score: scoreText(scoreWith(causes, cell)) };
