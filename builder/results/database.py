@@ -19,9 +19,9 @@ from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
 from builder.match.manual_file import MappedPair
 from builder.results.across import find_everywhere
-from builder.results.carried_weights import carried_weights
+from builder.results.carried_weights import Carried, carried_weights
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
-from builder.results.flow_links import flow_of
+from builder.results.flow_links import flow_of, passed_between
 from builder.results.handed_on import handed_on
 from builder.results.manual.patches import NodeSource, Patches
 from builder.results.received import Received, received
@@ -37,6 +37,7 @@ from builder.results.records import (
     NodeFlow,
     NodePath,
     PairGraphs,
+    Passed,
     Side,
     Stacks,
     Summary,
@@ -57,9 +58,9 @@ from builder.results.stored_rows import (
     cell_of,
     finding_of,
     graph_of,
-    links_of,
     node_of,
     pair_of,
+    partners_of,
     reasons_of,
     stack_of,
     state_of,
@@ -247,15 +248,7 @@ class ResultDatabase:
     def _links(self, id_: int) -> list[CommunicationLink]:
         """The communication partners of a node as they fared."""
         with self.engine.connect() as connection:
-            links = links_of(connection, id_)
-        named = [peer for *_, peer in links if peer is not None]
-        peers = {n.id: n for n in self.nodes_by_id(named)}
-        return [
-            CommunicationLink(kind, rank, peer, known.name, known.input_score, known.score)
-            if (known := peers.get(-1 if peer is None else peer)) is not None
-            else CommunicationLink(kind, rank, peer, None)
-            for kind, rank, peer in links
-        ]
+            return partners_of(connection, id_, self.nodes_by_id)
 
     def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
         """What nodes put out first; asked for a window of rows, not for a pair."""
@@ -276,6 +269,10 @@ class ResultDatabase:
     def handed_on(self, ids: Sequence[int]) -> dict[int, HandedOn]:
         """What those of these nodes hand on that have no partner, by their ids."""
         return handed_on(self._stored, ids) if self.comparison else {}
+
+    def passed(self, consumers: Sequence[int], producers: Sequence[int]) -> Passed | None:
+        """The worst value that passed from some nodes to some of the same pair."""
+        return passed_between(consumers, producers, self.engine_at(max(consumers)))
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed; nothing in files of earlier releases."""
@@ -351,7 +348,7 @@ class ResultDatabase:
         """By which calls a difference came into a step and rank from another rank."""
         return received(self, self.side_nodes(step, rank)[0])
 
-    def carried(self, step: int, rank: int) -> tuple[int | None, list[int]]:
+    def carried(self, step: int, rank: int) -> tuple[int | None, list[Carried]]:
         """The step before, and which nodes read weights of it that differ."""
         at = max(row.root or 0 for row in self._pair_rows(step, rank))
         with self.engine_at(at).connect() as connection:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from builder.results.carried_weights import Carried
 from builder.results.flow_cells import FlowIds, PassageIds
 from builder.results.manual.patches import Patches
 from builder.results.received import Received
@@ -89,8 +90,8 @@ class Results(Protocol):
     def received(self, step: int, rank: int) -> Sequence[Received]:
         """By which calls a difference came into a step and rank from another rank."""
 
-    def carried(self, step: int, rank: int) -> tuple[int | None, Sequence[int]]:
-        """The step before, and which nodes read weights of it that differ."""
+    def carried(self, step: int, rank: int) -> tuple[int | None, Sequence[Carried]]:
+        """The step before, and who reads weights of it that differ, the worst first."""
 
     def passages(self, step: int, rank: int) -> Sequence[PassageIds]:
         """What flowed through calls without values on each side of a pair, problem first."""

@@ -259,6 +259,14 @@ class FlowLink(msgspec.Struct, frozen=True):
     exact: bool
 
 
+class Passed(msgspec.Struct, frozen=True, gc=False):
+    """A value that passed from one call to another, by the keys under which both have it."""
+
+    value: str
+    output: str | None
+    exact: bool
+
+
 class NodeFlow(msgspec.Struct, frozen=True):
     """What fed a node, and what it fed, each in execution order."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row, select
 from builder.results.manual.patches import GraphChange
 from builder.results.records import (
     AcrossCell,
+    CommunicationLink,
     Finding,
     FindingPlace,
     Graph,
@@ -148,6 +149,20 @@ def links_of(connection: Connection, id_: int) -> list[tuple[str, int, int | Non
     columns = (communication.c.kind, communication.c.peer_rank, communication.c.peer_node)
     query = select(*columns).where(communication.c.node == id_)
     return [(row.kind, row.peer_rank, row.peer_node) for row in connection.execute(query)]
+
+
+def partners_of(
+    connection: Connection, id_: int, nodes_by_id: Callable[[Iterable[int]], list[Node]]
+) -> list[CommunicationLink]:
+    """The communication partners of a node as they fared."""
+    links = links_of(connection, id_)
+    peers = {n.id: n for n in nodes_by_id([peer for *_, peer in links if peer is not None])}
+    return [
+        CommunicationLink(kind, rank, peer, known.name, known.input_score, known.score)
+        if (known := peers.get(-1 if peer is None else peer)) is not None
+        else CommunicationLink(kind, rank, peer, None)
+        for kind, rank, peer in links
+    ]
 
 
 def reasons_of(text: str | None) -> list[Reason]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from builder.results.reading import Results
 from builder.results.trace import Hop, Trace
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
+from tb_graph_ascend.view.diff.told_way import told_way
 from tb_graph_ascend.view.module_path import modules_of
 
 
@@ -49,7 +52,8 @@ def resource(place: Workplace) -> Resource:
     @routes.route("/databases/<db>/nodes/<int:node>/trace", answer=PlacedTrace)
     def trace(db: str, node: int) -> PlacedTrace:
         """The way from a node back to its cause: which output fed which input."""
-        database = place.open(db).database
-        return placed(database, database.trace(node))
+        opened = place.open(db)
+        way = told_way(opened.database, partial(place.library.diff, opened), node)
+        return placed(opened.database, way)
 
     return routes

@@ -12,12 +12,14 @@ import builder
 from builder import BuildOptions
 from builder.reasons import sentence
 from builder.results.certainty import compared_pairs
+from builder.results.node_words import NOTHING
 from builder.results.open_results import open_results
 from builder.results.reading import Results
 from builder.results.records import Finding, FlowLink, Pair
 from tb_graph_ascend.view.answer import Answer, answer
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.shares import DivergentShares, divergent_nodes, shares_of
+from tb_graph_ascend.view.diff.told_way import told_way
 from tb_graph_ascend.view.diff.window import window_of, with_handed_on
 from tb_graph_ascend.view.diff.words import WORDS
 from tb_graph_ascend.view.html import html_report
@@ -120,7 +122,10 @@ def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffI
         assert {share.node for share in shares.causes} == here
         assert shares.divergent == pair.divergent
         assert (
-            sum(share.count for share in shares.causes) + shares.others + shares.earlier
+            sum(share.count for share in shares.causes)
+            + shares.perhaps
+            + shares.others
+            + shares.earlier
             == pair.divergent
         )
         listed = [divergent_nodes(index, [share.node]).tolist() for share in shares.causes]
@@ -129,13 +134,47 @@ def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffI
         assert len(others) == shares.others
         earlier = divergent_nodes(index, None, earlier=True).tolist()
         assert len(earlier) == shares.earlier
+        perhaps = divergent_nodes(index, None, perhaps=True).tolist()
+        assert len(perhaps) == shares.perhaps
         divergent = index.rows.key[index.words.divergent].tolist()
-        assert sorted(sum(listed, others + earlier)) == sorted(divergent)
+        assert sorted(sum(listed, others + earlier + perhaps)) == sorted(divergent)
         every = divergent_nodes(index, [share.node for share in shares.causes]).tolist()
         assert sorted(every) == sorted(node for nodes in listed for node in nodes)
         _came_in(database, shares, pair)
-        for nodes in listed:
-            assert all(database.trace(node).finding is not None for node in nodes[::7])
+        for kind, nodes in (
+            *((["here"], nodes) for nodes in listed),
+            (["perhaps"], perhaps),
+            (["earlier", "earlier perhaps"], earlier),
+            (["none"], others),
+        ):
+            for node in nodes[::13]:
+                assert _way_of(database, rows, node) in kind
+            for node in nodes[::97]:
+                _only_the_way(index, node)
+
+
+def _way_of(database: Results, rows: dict[tuple[int, int], DiffIndex], node: int) -> str:
+    """Where the way of a node leads, by its own words."""
+    way = told_way(database, lambda step, rank: rows[step, rank], node)
+    back = any(hop.step is not None for hop in way.hops)
+    guessed = any(hop.link == "guess" for hop in way.hops if hop.step is None)
+    if back:
+        return "earlier perhaps" if guessed else "earlier"
+    if way.finding is None:
+        return "none"
+    return "perhaps" if guessed else "here"
+
+
+def _only_the_way(index: DiffIndex, node: int) -> None:
+    """Only the way shows the steps of the way, whatever cause is asked for."""
+    row = index.row_of(node)
+    if index.led_back.cause[row] == NOTHING:
+        return
+    steps = [step.row for step in index.steps_back(row)]
+    whole = f"{index.rows.key[0]}a"
+    shown = set(index.listed(Wanted(whole, (), (node, node))).visible.row.tolist())
+    folded = set(index.runs.member.tolist())
+    assert {one for one in (row, *steps) if not folded & {one, *index.above(one)}} <= shown
 
 
 def _came_in(database: Results, shares: DivergentShares, pair: Pair) -> None:

@@ -273,13 +273,19 @@ export interface components {
          * @description The divergent nodes of a step and rank: those of each cause there, and those of none.
          *
          *         Together they are all; `earlier` are those that go back to no cause here, but through weights
-         *         to what the step before, `earlier_step`, wrote. `came` is null
+         *         to what the step before, `earlier_step`, wrote, and `perhaps` those that go back to a cause here
+         *         through calls without values alone, which is a guess. `ahead` are those, of all,
+         *         that run before the first cause here. `came` is null
          *         where no difference came in from another rank.
          */
         DivergentShares: {
             divergent: number;
             causes: components["schemas"]["CauseShare"][];
             others: number;
+            /** @default 0 */
+            perhaps: number;
+            /** @default 0 */
+            ahead: number;
             /** @default 0 */
             earlier: number;
             /** @default null */
@@ -466,7 +472,7 @@ export interface components {
          *
          *         `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
          *         a row as such, n for one that stands for n repeats, −n for the head of n that are unfolded.
-         *         `inside` says that the word is that of something below. `score` of a cause without a partner is
+         *         `inside` says that the word is that of something below. `score` of a call without a partner is
          *         that of what it hands on.
          */
         DiffRow: {
@@ -964,7 +970,7 @@ export interface components {
             score: number | null;
             input_score: number | null;
             /** @enum {unknown} */
-            link: "before" | "cause" | "forward" | "input" | "inside" | "partner" | "start";
+            link: "before" | "cause" | "forward" | "guess" | "input" | "inside" | "partner" | "start";
             /** @default null */
             value: string | null;
             /** @default null */

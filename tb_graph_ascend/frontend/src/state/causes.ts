@@ -132,11 +132,12 @@ export function sameLine(causes: readonly Cause[], details: Pick<NodeDetails, "s
   return causes.some(({ stack, stack_there: there }) => [lineOf(stack), lineOf(there)].some((line) => line !== null && lines.includes(line)));
 }
 
-/** From which hop on a way is a guess: behind a call that one run alone makes and no cause names; -1 where it is none. */
+/** From which hop on a way is a guess: through a call without values, or where the diagnosis leads on behind one
+ * that one run alone makes and no cause names; -1 where it is none. */
 export function perhapsFrom(causes: readonly Cause[], hops: readonly PlacedHop[]): number {
   const guessed = (before: PlacedHop | undefined): boolean =>
     before?.matched === false && causeAt(causes, before.node) === undefined && unnamedCalls(causes, [before]).length > 0;
-  return hops.findIndex(({ link }, index) => link === "cause" && guessed(hops[index - 1]));
+  return hops.findIndex(({ link }, index) => link === "guess" || (link === "cause" && guessed(hops[index - 1])));
 }
 
 /** `Tensor.add.7.forward` is one of `Tensor.add`. */
