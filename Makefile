@@ -213,14 +213,14 @@ zoo: venv  ## seeded bugs: how often the diagnosis names the culprit
 kernels-zoo: venv  ## wrong kernels below the recorded calls, one and two at once, and other roundings
 	$(BIN)/python -m tests.zoo --kernels --seed 1
 
-ablation: venv  ## what each part of the diagnosis does: both suites with one part switched off at a time
-	$(BIN)/python -m tests.zoo.ablation --seed 1
-	$(BIN)/python -m tests.zoo.ablation --kernels --seed 1
+ablation: venv  ## what each part of the diagnosis does: every suite with one part switched off at a time
+	$(BIN)/python -m tests.ablation --seed 1 --kept build/ablation
+	$(BIN)/python -m tests.ablation --seed 1 --kept build/ablation --scores
 
 thresholds: venv  ## the same with each number of the diagnosis at half and at double
-	$(BIN)/python -m tests.zoo.thresholds --seed 1
-	$(BIN)/python -m tests.zoo.thresholds --kernels --seed 1
-	$(BIN)/python -m tests.zoo.thresholds --scores --seed 1
+	$(BIN)/python -m tests.ablation.thresholds --seed 1
+	$(BIN)/python -m tests.ablation.thresholds --kernels --seed 1
+	$(BIN)/python -m tests.ablation.thresholds --scores --seed 1
 
 upstream: venv  ## real bugs of released packages: two releases side by side; installs them
 	$(BIN)/python -m tests.upstream

@@ -19,12 +19,11 @@ from textwrap import wrap
 import torch
 
 from builder.compare.comparison import compare
-from builder.compare.score import Tolerance
+from builder.compare.score import THRESHOLD, Tolerance
 from builder.diagnosis import by_scores, rules
 from builder.diagnosis.case import Case as AskedCase
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
-from builder.diagnosis.walked import THRESHOLD
 from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
 from builder.match.tree import Tree, TreeNode, build_tree

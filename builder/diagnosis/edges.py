@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from functools import cached_property
-from math import inf, sqrt
+from math import hypot, inf, sqrt
 
 from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.excess import (
@@ -28,6 +28,31 @@ from builder.match.tree import TreeNode
 from msprobe_core.format import is_integer_dtype
 
 
+class GradientShares:
+    """How far apart the gradients of parameters are, and what the optimizer reads of their size.
+
+    Clipping, loss scaling and adding up over micro-steps leave no record: what is read is a
+    gradient times a number that all have in common. Its share is that of the gradient and that of
+    the number: ‖Δ(cg)‖ ≤ c·‖Δg‖ + |Δc|·‖g‖, with |Δc| ≤ c·‖ΔG‖/‖G‖ for the norm of all of them, G.
+    """
+
+    def __init__(self) -> None:
+        self._of_size: dict[float, float] = {}
+        self._apart = self._norm = 0.0
+
+    def add(self, size: float, share: float, distance: float, norm: float) -> None:
+        """Note a value; the distance of one that is no gradient of a parameter is 0."""
+        self._of_size[size] = max(self._of_size.get(size, 0.0), share)
+        if distance > 0:
+            self._apart, self._norm = hypot(self._apart, distance), hypot(self._norm, norm)
+
+    def of_size(self, size: float) -> float | None:
+        """The share by which a gradient of so many elements may be read apart; None if unknown."""
+        if not self._norm or size not in self._of_size:
+            return None
+        return self._of_size[size] + self._apart / self._norm
+
+
 class Edges:
     """The makers of what nodes read, and the excess on the way.
 
@@ -40,6 +65,7 @@ class Edges:
         self._matching = facts.comparison.matching
         self._inside: dict[TreeNode | None, float] = defaultdict(float)
         self._in_pass: dict[StepPhase, float] = defaultdict(float)
+        self._gradients = GradientShares()
         self.returned = ReturnedGradients(facts, known, flows)
 
     def makers(self, row: int) -> Makers:
@@ -82,7 +108,7 @@ class Edges:
         makers = self.makers(row)
         if self.are_partners(makers):
             return self._moved(node, row, makers)
-        share = self.around(node)
+        share = self.around(node, known.size[row])
         if known.is_integer(row):
             blind = share > 0 and self._come_of_floats(makers)
             return NO_EXCESS if blind else Excess(inf, row, "outside", makers)
@@ -123,11 +149,15 @@ class Edges:
         came = ESTIMATED * UNKNOWN * share * known.norm[row]
         return excess_over(known.distance[row], came + noise, row, came=came)
 
-    def around(self, node: TreeNode) -> float:
-        """The largest share by which what a node may have come from is apart."""
+    def around(self, node: TreeNode, size: float = 0.0) -> float:
+        """The largest share by which what a node may have come from is apart.
+
+        `size` is that of the value in question, which tells gradients apart behind them.
+        """
         phase = phase_of(node)
         if phase == "after":
-            return max(self._in_pass["after"], self._in_pass["backward"])
+            own = self._gradients.of_size(size)
+            return own if own is not None else max(self._in_pass[p] for p in ("after", "backward"))
         scope = scope_of(node)
         if scope is None:
             return max(self._inside[None], self._in_pass[phase])
@@ -149,6 +179,11 @@ class Edges:
         if share == 0:
             return
         phase = phase_of(node)
+        if node.holds_gradients or phase == "after":
+            known = self._known
+            for row in rows:
+                apart = known.distance[row] if node.holds_gradients else 0.0
+                self._gradients.add(known.size[row], known.share[row], apart, known.norm[row])
         self._in_pass[phase] = max(self._in_pass[phase], share)
         self._inside[None] = max(self._inside[None], share)
         up = node.parent
@@ -220,7 +255,8 @@ class Edges:
         came = ESTIMATED * base * sqrt(max(1.0, known.size[row] / max(1.0, size)))
         if phase_of(node) == "after":
             # Gradients are scaled in place and added up over micro-steps: nothing records it.
-            came = max(came, ESTIMATED * UNKNOWN * self.around(node) * known.norm[row])
+            share = self.around(node, known.size[row])
+            came = max(came, ESTIMATED * UNKNOWN * share * known.norm[row])
             if not any(known.distance[r] > FORMS * known.noise[r] for r in known.outputs(node)):
                 return NO_EXCESS  # what was read in truth agrees
         return self._excess(row, came, "moved", makers)

@@ -259,8 +259,12 @@ class _Matcher:
         ]
         trees = self.matching.problem, self.matching.benchmark
         parted = pairs_by_parameter(left, right, *trees, self.matching.partner)
-        for ours, theirs in parted if parted is not None else [(left, right)]:
-            self._align_calls(ours, theirs, rank)
+        if parted is None:
+            self._align_calls(left, right, rank)
+            return
+        for parameter in parted:
+            self._align_calls(parameter.problem, parameter.benchmark, rank)
+            self.matching.reason.update(parameter.alone())
 
     def _align_calls(
         self, left: list[TreeNode], right: list[TreeNode], rank: dict[TreeNode, int]
@@ -365,7 +369,7 @@ def _own_path(node: TreeNode) -> object:
 def _explain_unmatched(matching: Matching) -> None:
     for tree in (matching.problem, matching.benchmark):
         for node in tree.in_order:
-            if node not in matching.partner:
+            if node not in matching.partner and node not in matching.reason:
                 matching.reason[node] = _why_unmatched(matching, node)
 
 

@@ -8,13 +8,31 @@ the one with which an optimizer begins each parameter to the next of that name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from builder.dump.reader import Dump
 from builder.dump.values import Record
 from builder.match.tree import Tree, TreeNode
 
 OPTIMIZER = "optimizer"
+# Why calls have no partner: the other run has no parameter of the name that stands behind it.
+OTHER_PARAMETER = "other_parameter"
 _Bits = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterCalls:
+    """The calls of both optimizers for one parameter; `name` is its name in the run that has it."""
+
+    name: str
+    problem: list[TreeNode]
+    benchmark: list[TreeNode]
+
+    def alone(self) -> Iterator[tuple[TreeNode, str]]:
+        """The calls for a parameter that one run alone has, each with the reason."""
+        if not self.problem or not self.benchmark:
+            for call in (*self.problem, *self.benchmark):
+                yield call, f"{OTHER_PARAMETER}:{self.name}"
 
 
 def same_updates(ours: Tree, theirs: Tree) -> Iterator[tuple[TreeNode, TreeNode]]:
@@ -32,7 +50,7 @@ def pairs_by_parameter(
     ours: Tree,
     theirs: Tree,
     partner: Mapping[TreeNode, TreeNode],
-) -> list[tuple[list[TreeNode], list[TreeNode]]] | None:
+) -> list[ParameterCalls] | None:
     """The calls of both optimizers by the parameter that they update, if that is known.
 
     A parameter goes by what it is called in the module that is the partner of its own.
@@ -43,10 +61,13 @@ def pairs_by_parameter(
     if own is None or other is None:
         return None
     paths = _partner_paths(ours, partner)
-    mine = {renamed_parameter(name, paths): calls for name, calls in own.items()}
-    if len(mine) < len(own) or not set(mine) & set(other):
+    names = {renamed_parameter(name, paths): name for name in own}
+    if len(names) < len(own) or not set(names) & set(other):
         return None
-    return [(mine.get(name, []), other.get(name, [])) for name in {**mine, **other}]
+    return [
+        ParameterCalls(names.get(name, name), own.get(names.get(name, ""), []), other.get(name, []))
+        for name in {**names, **other}
+    ]
 
 
 def _partner_paths(tree: Tree, partner: Mapping[TreeNode, TreeNode]) -> dict[str, str]:

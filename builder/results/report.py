@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
+import msgspec
+
+from builder.compare.score import THRESHOLD
 from builder.errors import DatabaseError
 from builder.reasons import Reason, decode, sentence
 from builder.results.certainty import refusal, share_of
+from builder.results.extent import Extent, extent_of
 from builder.results.opening import connect, format_of
 from builder.results.volumes import Volumes
 from msprobe_core.format import NameSyntaxError, parse_entry
@@ -62,6 +66,7 @@ class Diagnosis:
 
     `differs_elsewhere`: no number differs, and yet nodes are rated error, as the summary says.
     Where `refusal` has a text, the runs share too few calls for a beginning to be `named`.
+    `extent` tells how far apart runs are that agree; None where something diverges.
     """
 
     database: Path
@@ -77,6 +82,7 @@ class Diagnosis:
     comparable: bool
     differs_elsewhere: bool = False
     values: dict[str, object] | None = None
+    extent: Extent | None = None
 
     @property
     def refusal(self) -> str | None:
@@ -122,6 +128,7 @@ class Diagnosis:
                 **({} if self.values is None else {"values": self.values}),
             },
             "refusal": self.refusal,
+            "extent": None if self.extent is None else msgspec.to_builtins(self.extent),
             "findings": [{key: getattr(f, key) for key in keys} for f in self.named],
         }
 
@@ -159,6 +166,7 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
     benchmark = [g for g in graphs if g["side"] == "benchmark" and g["status"] == "ok"]
     summary = decode(meta.get("summary"))
     worst = [g["worst"] for g in problem if g["worst"] is not None]
+    threshold = float(json.loads(meta.get("options", "{}")).get("threshold", THRESHOLD))
     return Diagnosis(
         database=path,
         task=meta.get("task", "structure"),
@@ -178,6 +186,7 @@ def _read(path: Path, connection: sqlite3.Connection, top: int | None) -> Diagno
         values=json.loads(meta["values"]) if "values" in meta else None,
         comparable=not any(reason["code"] == "nothing_comparable" for reason in summary),
         differs_elsewhere=any(reason["code"] == "rated_error" for reason in summary),
+        extent=extent_of(connection, summary) if max(worst, default=1.0) <= threshold else None,
     )
 
 

@@ -35,6 +35,7 @@ def recorded_module(key: Key) -> str | None:
 def dump_configuration(key: Key, step: int, rank: int | None = None) -> Mapping[str, Any]:
     """The `config.json` of PrecisionDebugger for that step and the module that explains the target.
 
+    The step before is recorded, too: its update left the weights with which this one begins.
     The name is written with a dot at both ends, so that it fits whatever wraps the model and no
     other module's name that begins alike.
     """
@@ -44,7 +45,7 @@ def dump_configuration(key: Key, step: int, rank: int | None = None) -> Mapping[
         "level": "mix",
         "dump_path": "dump",
         "rank": [] if rank is None else [rank],
-        "step": [step],
+        "step": [step - 1, step] if step > 0 else [step],
         "statistics": {"list": [f".{module}."] if module else []},
     }
 

@@ -11,7 +11,7 @@ too large for that, `moves` tells a fault by what is calm in the same step.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from builder.series.crossings import of_few, shares_of_usual
 from builder.series.expert_shifts import shifts_of_experts
 from builder.series.kinks import largest_kinks
 from builder.series.moves import moved_alone
+from builder.series.next_dump import module_of
 from builder.series.rerouted import Rerouted, rerouted
 from builder.series.run import Key, TrendRun
 from builder.series.sliding import sliding
@@ -64,7 +65,9 @@ class Divergence:
 
     `equal`: to the last digit. `parts`: at `step`, first in `target`; `count` targets part there;
     `band` and `delta` are octaves (0 where they were equal until then). `noise`: within it; `delta`
-    is then the largest. `nothing`: no step and target in both.
+    is then the largest. `nothing`: no step and target in both. `weight` is a weight of the target's
+    own module that differs about as much in that step, `factor` how many times the other run's it
+    is: what puts out other numbers from other weights is no fault of its own.
     """
 
     verdict: Verdict
@@ -75,6 +78,8 @@ class Divergence:
     delta: float = 0.0
     others: tuple[Key, ...] = ()
     steps: int = 0
+    weight: Key | None = None
+    factor: float | None = None
 
 
 def compare_runs(problem: TrendRun, benchmark: TrendRun) -> Divergence:
@@ -122,7 +127,8 @@ def first_divergence(
     if first > 0:
         delta = octaves_apart(a[first], b[first])
         found = np.flatnonzero(delta > 0)
-        return _parts(keys, steps, first, found, 0.0, float(delta[found[0]]))
+        parted = _parts(keys, steps, first, found, 0.0, float(delta[found[0]]))
+        return _with_weight(parted, keys, a[first], b[first])
     rules = _Rules.of(keys, few)
     for low, high in _stretches(SETTLE, len(steps) - HOLD + 1):
         rows = slice(max(0, low - _BEHIND), high + _AHEAD)
@@ -135,7 +141,8 @@ def first_divergence(
             lead = found[0]
             band = float(judged.expected[at, lead] + rules.rise[lead])
             delta = judged.delta[at, lead]
-            return _parts(keys, steps, rows.start + at, found, band, float(delta))
+            parted = _parts(keys, steps, rows.start + at, found, band, float(delta))
+            return _with_weight(parted, keys, a[rows.start + at], b[rows.start + at])
     largest = max(
         float(octaves_apart(a[low:high], b[low:high]).max())
         for low, high in _stretches(0, len(steps))
@@ -286,3 +293,26 @@ def _parts(
     return Divergence(
         "parts", int(steps[at]), keys[found[0]], len(found), band, delta, others, len(steps)
     )
+
+
+def _with_weight(parted: Divergence, keys: Sequence[Key], a: Floats, b: Floats) -> Divergence:
+    """The divergence with the weight that explains its target; `a` and `b` are of its step.
+
+    A step's weights are those that its update left. The update after an output that differs moves
+    them by parts of a percent, so half of the octaves that the output is apart by are not its work.
+    """
+    target = parted.target
+    module = None if target is None else module_of(target)
+    own = [
+        i
+        for i, key in enumerate(keys)
+        if key[0] == "param" and key != target and module is not None and module_of(key) == module
+    ]
+    if not own:
+        return parted
+    apart = octaves_apart(a[own], b[own])
+    most = int(np.argmax(apart))
+    there = a[own[most]], b[own[most]]
+    if apart[most] < parted.delta / 2 or not all(np.isfinite(v) and v > 0 for v in there):
+        return parted
+    return replace(parted, weight=keys[own[most]], factor=float(there[0] / there[1]))

@@ -88,7 +88,7 @@ def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> P
 
     `compared` is called once the pair is measured, before it is judged.
     """
-    pair = _with_flows(compare_pair(plan, instructions))
+    pair = with_flows(compare_pair(plan, instructions))
     compared(pair)
     if pair.comparison is None:
         checks = instructions.checks
@@ -98,22 +98,24 @@ def work_on(plan: PairPlan, instructions: Instructions, compared: Compared) -> P
     judgements = judge(pair.comparison)
     if instructions.extensions:
         apply_extensions(pair.comparison, judgements, instructions.extensions)
-    walked = _walk(pair, instructions.options.threshold)
-    name_defaults(pair.comparison.matching, walked.findings)
-    if pair.merged is not None:
-        walked = with_layout_findings(walked, pair.comparison, pair.merged)
+    walked = diagnosed(pair, instructions.options.threshold)
     return PairResult(pair, judgements, walked)
 
 
-def _walk(pair: ComparedPair, threshold: float) -> Walked:
+def diagnosed(pair: ComparedPair, threshold: float) -> Walked:
     """Where it begins; by scores in a merged run, whose joined values no gain was measured on."""
-    assert pair.comparison is not None
-    if pair.merged is not None:
-        return walk_by_scores(pair.comparison, threshold)
-    return walk(pair.comparison, threshold, pair.flows)
+    comparison, merged = pair.comparison, pair.merged
+    assert comparison is not None
+    if merged is None:
+        walked = walk(comparison, threshold, pair.flows)
+    else:
+        walked = walk_by_scores(comparison, threshold)
+    name_defaults(comparison.matching, walked.findings)
+    return walked if merged is None else with_layout_findings(walked, comparison, merged)
 
 
-def _with_flows(pair: ComparedPair) -> ComparedPair:
+def with_flows(pair: ComparedPair) -> ComparedPair:
+    """The pair, and which output fed which input on either side."""
     if pair.comparison is None:
         return pair
     return replace(pair, flows=flows_of(pair.comparison))

@@ -185,6 +185,8 @@ def _report(diagnosis: Diagnosis, top: int) -> list[str]:
 
 
 def _headline(diagnosis: Diagnosis) -> str:
+    from builder.results.extent import agreement_told
+
     if diagnosis.named:
         return "look here first:"
     if not diagnosis.comparable or not diagnosis.matched:
@@ -196,7 +198,8 @@ def _headline(diagnosis: Diagnosis) -> str:
     if diagnosis.differs_elsewhere:
         return "no number differs beyond rounding; see the note above for what is rated error"
     alone = diagnosis.unmatched_problem + diagnosis.unmatched_benchmark
-    return f"no difference found; {alone} nodes have no partner" if alone else "no difference found"
+    told = agreement_told("no difference found", diagnosis.extent)
+    return told + (f"; {alone} nodes have no partner" if alone else "")
 
 
 def _suspect(place: int, suspect: Suspect) -> list[str]:

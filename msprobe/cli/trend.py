@@ -105,7 +105,17 @@ def _parting_lines(parted: Divergence) -> list[str]:
     )
     more = f"; {parted.count - 1} more series with it" if parted.count > 1 else ""
     name = series_name(parted.target)
-    return [f"they part at step {parted.step}: {name}, by {parted.delta:.3g} octaves{more}", before]
+    lines = [
+        f"they part at step {parted.step}: {name}, by {parted.delta:.3g} octaves{more}",
+        before,
+    ]
+    if parted.weight is not None and parted.factor is not None:
+        lines.insert(
+            0,
+            f"{series_name(parted.weight)} is {parted.factor:.3g} times the other run's in step "
+            f"{parted.step} (a step's weights are those after its update)",
+        )
+    return lines
 
 
 def _print_configuration(at: int | None, alerts: list[Alert], parted: Divergence | None) -> None:

@@ -25,7 +25,7 @@ from tb_graph_ascend.server.messages import (
     ReplaceRequest,
     UnmapRequest,
 )
-from tb_graph_ascend.server.proposals import propose
+from tb_graph_ascend.server.proposals import lone_updates, propose
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
@@ -113,7 +113,8 @@ def _add_proposals(routes: Resource, place: Workplace) -> None:
         """Unmatched modules that seem to be the same under another name."""
         opened = _open(place, db)
         assert isinstance(opened.database, ResultDatabase)
-        return Proposals(propose(opened.database, step, rank))
+        found = propose(opened.database, step, rank)
+        return Proposals(found, lone_updates(opened.database, step, rank))
 
     @routes.route(
         _PROPOSALS,

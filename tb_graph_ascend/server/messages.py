@@ -202,9 +202,14 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 class Proposals(msgspec.Struct, frozen=True):
-    """Proposals for one step and rank, the surest first."""
+    """Proposals for one step and rank, the surest first.
+
+    `updates` counts what optimizers do there to parameters that the other run has under no such
+    name: a rebuild pairs it by the names of the modules that are mapped.
+    """
 
     proposals: list[Proposal]
+    updates: Count
 
 
 class ReplaceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

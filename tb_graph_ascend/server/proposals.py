@@ -15,6 +15,7 @@ import numpy as np
 
 from builder.match.manual_file import MappedPair
 from builder.match.renaming import NamedModule, RenamedModule, find_renaming
+from builder.match.updated_parameters import OTHER_PARAMETER
 from builder.results.database import ResultDatabase
 from builder.results.node_words import DIRECTIONS, KINDS, NOTHING, Bools, Ints
 from builder.results.side_nodes import SideNodes
@@ -52,6 +53,20 @@ def propose(database: ResultDatabase, step: int, rank: int) -> list[Proposal]:
         groups[names] += [(module, *pair) for pair in _pairs(module, ours, theirs)]
     proposals = [_proposal(database, names, found) for names, found in groups.items() if found]
     return sorted(proposals, key=lambda proposal: -proposal.places)
+
+
+def lone_updates(database: ResultDatabase, step: int, rank: int) -> int:
+    """How many calls of optimizers have no partner, their parameter having another name there.
+
+    Raises UnknownNodeError where the file has no such step and rank.
+    """
+    calls = KINDS.index("api")
+    alone = [
+        side.id[(side.match == NOTHING) & (side.kind == calls)].tolist()
+        for side in (s.patched(database.patches.nodes) for s in database.side_nodes(step, rank))
+    ]
+    nodes = database.nodes_by_id([id_ for ids in alone for id_ in ids])
+    return sum((node.match_reason or "").startswith(f"{OTHER_PARAMETER}:") for node in nodes)
 
 
 def _pairs(module: RenamedModule, ours: _Side, theirs: _Side) -> Iterator[tuple[int, int]]:

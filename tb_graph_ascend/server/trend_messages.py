@@ -127,7 +127,7 @@ class TrendAlerts(msgspec.Struct, frozen=True):
 
 
 class TrendParting(msgspec.Struct, frozen=True):
-    """Where two runs part."""
+    """Where two runs part; `weight` explains the target, and is `factor` times the other run's."""
 
     verdict: Literal["equal", "parts", "noise", "nothing"]
     step: int | None
@@ -137,6 +137,8 @@ class TrendParting(msgspec.Struct, frozen=True):
     delta: float
     others: list[Key]
     steps: Count
+    weight: Key | None
+    factor: float | None
 
 
 class TrendComparison(msgspec.Struct, frozen=True):

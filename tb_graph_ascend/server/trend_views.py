@@ -145,6 +145,8 @@ def parting(run: TrendRun, other: TrendRun) -> TrendParting:
         _finite(found.delta) or 0.0,
         list(found.others),
         found.steps,
+        found.weight,
+        found.factor,
     )
 
 

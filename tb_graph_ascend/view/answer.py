@@ -5,12 +5,16 @@ One cause that is on many ranks and steps is one record, however many findings n
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from typing import cast
 
 import msgspec
 
 from builder.results.certainty import is_certain, names_beginnings, share_of
+from builder.results.database import ResultDatabase
+from builder.results.extent import Extent, extent_of
 from builder.results.reading import Results
 from builder.results.records import Count, Finding, FindingPlace, Node, Pair
 from tb_graph_ascend.view.diff.index import DiffIndex
@@ -82,13 +86,20 @@ class Coverage(msgspec.Struct, frozen=True):
     one_sided: Count
     failed: list[FailedPair]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that either run recorded was compared."""
+        alone = self.unmatched_problem + self.unmatched_benchmark
+        return alone + self.one_sided + len(self.failed) == 0
+
 
 class Answer(msgspec.Struct, frozen=True):
     """The causes, best first; `cause_count` tells how many there are where some are left out.
 
     Where the runs share too few calls (`certain` is false), no cause is named; nor is one after
     manual pairs where the diagnosis, made without them, could name none. `worst` is the worst
-    score of all and `divergent` counts the nodes above the threshold.
+    score of all and `divergent` counts the nodes above the threshold. `extent` tells how far apart
+    two runs are of which no node is above it.
     """
 
     causes: list[Cause]
@@ -98,6 +109,7 @@ class Answer(msgspec.Struct, frozen=True):
     divergent: Count
     threshold: float
     coverage: Coverage
+    extent: Extent | None
 
 
 class Since(msgspec.Struct, frozen=True):
@@ -134,15 +146,28 @@ def answer(database: Results, built: Results | None = None) -> Answer:
     modules = modules_of(diagnosed, [group.first.node for group in shown])
     modules |= _modules_of_places(diagnosed, shown)
     changed = changed_names(database)
+    divergent = sum(pair.divergent for pair in pairs)
     return Answer(
         causes=[_cause(diagnosed, group, modules, changed) for group in shown],
         cause_count=len(groups),
         certain=is_certain(coverage.share),
         worst=max((pair.worst for pair in pairs if pair.worst is not None), default=None),
-        divergent=sum(pair.divergent for pair in pairs),
+        divergent=divergent,
         threshold=findings.threshold,
         coverage=coverage,
+        extent=_extent(database) if divergent == 0 and not groups else None,
     )
+
+
+def _extent(database: Results) -> Extent | None:
+    """How far apart two runs are, of a file of ours that no manual pair changes."""
+    if not isinstance(database, ResultDatabase) or database.patches.nodes:
+        return None
+    if not database.comparison:
+        return None
+    with database.engine.connect() as connection:
+        own = cast("sqlite3.Connection", connection.connection.driver_connection)
+        return extent_of(own, database.summary().summary)
 
 
 def since_mapping(database: Results, index: DiffIndex, step: int, rank: int) -> Since:

@@ -12,6 +12,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from builder.results.database import ResultDatabase
+from builder.results.extent import agreement_told
 from builder.results.records import NodeDetails, ValuePair
 from builder.results.report import Diagnosis, diagnose
 from tb_graph_ascend.view.answer import Answer, answer
@@ -65,7 +66,7 @@ def _nothing_named(diagnosis: Diagnosis, said: Answer) -> str:
     if diagnosis.refusal is not None:
         return diagnosis.refusal
     if not said.divergent:
-        return "No difference found."
+        return f"{agreement_told('No difference found', said.extent)}."
     return f"{headline(said, WORDS['en'])}."
 
 

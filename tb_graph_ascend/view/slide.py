@@ -20,7 +20,7 @@ from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.shares import DivergentShares, shares_of
 from tb_graph_ascend.view.diff.window import DiffRow, RowSide, window_of
 from tb_graph_ascend.view.module_path import OPTIMIZER
-from tb_graph_ascend.view.slide_words import WORDS, Language, SlideWords
+from tb_graph_ascend.view.slide_words import WORDS, Language, SlideWords, apart_told
 
 WIDTH, HEIGHT = 1920, 1080
 _MARGIN, _TOP, _ROW = 96, 458, 50
@@ -165,7 +165,9 @@ def headline(said: Answer, words: SlideWords) -> str:
         return words.few_shared.format(share=int(100 * (said.coverage.share or 0)))
     if said.worst is None:
         return words.nothing_compared
-    return words.not_named if said.divergent else words.nothing
+    if said.divergent:
+        return words.not_named
+    return words.agrees if said.coverage.is_whole else words.nothing
 
 
 def _around(index: DiffIndex, node: int) -> list[DiffRow]:
@@ -211,6 +213,9 @@ def _nothing_named(said: Answer, since: Since | None, words: SlideWords) -> Iter
             divergent=said.divergent, threshold=said.threshold, worst=said.worst
         )
         yield _text(_MARGIN, 270, told, _Style(32, most=104))
+    if said.extent is not None:
+        for number, line in enumerate(_wrapped(apart_told(said.extent, words), 104)):
+            yield _text(_MARGIN, 270 + 42 * number, line, _Style(32, most=106))
 
 
 def _telling(reasons: Sequence[Reason]) -> list[Reason]:

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from builder.results.extent import Extent
 from tb_graph_ascend.view.diff.words import Word
 
 Language = Literal["en", "zh"]
@@ -28,7 +29,12 @@ class SlideWords(msgspec.Struct, frozen=True):
     seen: str
     seen_on_one: str
     led_back: str
+    agrees: str
     nothing: str
+    formats: str
+    largest: str
+    no_error: str
+    between: str
     nothing_compared: str
     compared: str
     few_shared: str
@@ -36,6 +42,7 @@ class SlideWords(msgspec.Struct, frozen=True):
     worst: str
     problem: str
     benchmark: str
+    sides: dict[str, str]
     gap: str
     calls: str
     score: str
@@ -64,7 +71,18 @@ WORDS: dict[Language, SlideWords] = {
         seen="in {places} places on {ranks} ranks, from step {step}",
         seen_on_one="in {places} places on this rank, from step {step}",
         led_back="{count} of {divergent} divergent nodes there go back to it",
-        nothing="Nothing diverges",
+        agrees="Both runs agree",
+        nothing="Nothing diverges in what was compared",
+        formats=(
+            "though the {coarser} run computes {calls} of {total} calls in {coarse}, the {finer} "
+            "run in {fine}; the tolerance is that of the coarser"
+        ),
+        largest=(
+            "largest relative error {percent:.2g} %, in {value} of {call} "
+            "(step {step}, rank {rank})"
+        ),
+        no_error="no value differs at all",
+        between="; ",
         nothing_compared="Nothing was compared",
         compared=(
             "{matched} nodes compared in {pairs} steps and ranks; {unmatched} have no partner, "
@@ -75,6 +93,7 @@ WORDS: dict[Language, SlideWords] = {
         worst="{divergent} nodes are above {threshold:g}, worst {worst:.2f}",
         problem="PROBLEM",
         benchmark="BENCHMARK",
+        sides={"problem": "problem", "benchmark": "benchmark"},
         gap="not in this run",
         calls="{count} calls",
         score="score",
@@ -104,7 +123,15 @@ WORDS: dict[Language, SlideWords] = {
         seen="{ranks} 张卡上共 {places} 处，自第 {step} 步起",
         seen_on_one="本卡上 {places} 处，自第 {step} 步起",
         led_back="该处 {divergent} 个有差异的节点中 {count} 个可追溯到它",
-        nothing="没有差异",
+        agrees="两次运行一致",
+        nothing="已比对的部分没有差异",
+        formats=(
+            "但{total} 个调用中有 {calls} 个{coarser}以 {coarse} 计算，{finer}以 {fine} 计算；"
+            "容差按较粗的格式"
+        ),
+        largest="最大相对误差 {percent:.2g}%，在 {call} 的 {value}（第 {step} 步，卡 {rank}）",
+        no_error="没有任何数值不同",
+        between="；",
         nothing_compared="没有比对任何数值",
         compared=(
             "比对了 {pairs} 组步与卡的 {matched} 个节点；{unmatched} 个没有对应节点，"
@@ -115,6 +142,7 @@ WORDS: dict[Language, SlideWords] = {
         worst="{divergent} 个节点超过 {threshold:g}，最差 {worst:.2f}",
         problem="问题侧",
         benchmark="标杆侧",
+        sides={"problem": "问题侧", "benchmark": "标杆侧"},
         gap="此次运行没有",
         calls="{count} 个调用",
         score="分数",
@@ -130,3 +158,23 @@ WORDS: dict[Language, SlideWords] = {
         },
     ),
 }
+
+
+def apart_told(extent: Extent, words: SlideWords) -> str:
+    """How far apart two runs are that agree."""
+    told = []
+    if extent.formats is not None:
+        finer = "benchmark" if extent.formats.coarser == "problem" else "problem"
+        facts = msgspec.to_builtins(extent.formats)
+        told.append(
+            words.formats.format(
+                **{**facts, "coarser": words.sides[extent.formats.coarser]},
+                finer=words.sides[finer],
+            )
+        )
+    largest = extent.largest
+    if largest is not None:
+        facts = {**msgspec.to_builtins(largest), "percent": 100 * largest.error}
+        measured = words.largest.format(call=largest.name, **facts)
+        told.append(words.no_error if largest.error == 0 else measured)
+    return words.between.join(told)

@@ -78,8 +78,9 @@ describe("mapping", () => {
       await expect.poll(() => pairs(page).count()).toBe(1);
       const saved = await downloaded(page, () => page.getByRole("button", { name: "Download mapping file" }).click());
       expect(saved.name).toBe("mapping.mapping.json");
-      await page.getByRole("button", { name: `Unmap ${OURS}` }).click();
+      await page.getByRole("button", { name: "Unmap all" }).click();
       await expect.poll(() => pairs(page).count()).toBe(0);
+      await expect.poll(() => page.locator(".outcome").innerText()).toContain("Taken back");
       await page.keyboard.press("Control+z");
       await expect.poll(() => pairs(page).count()).toBe(1);
       await page.keyboard.press("Control+Shift+z");

@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 # flags: the layout is told on the command line; peer: nothing is left that mindstudio-probe lacks.
-Dumps = Literal["ours", "flags", "peer"]
+Dumps = Literal["ours", "flags", "no sketches", "peer"]
 _LAYOUT = frozenset(("placements", "mesh", "offset", "global_shape", "layout"))
-_OURS = frozenset(("sketch", "source", "checksum"))
 _TOP = {
     "flags": ("parallel", "micro_batch"),
+    "no sketches": ("sketch_version",),
     "peer": ("parallel", "micro_batch", "optimizer", "sketch_version", "inputs"),
+}
+_MEMBERS = {
+    "flags": _LAYOUT,
+    "no sketches": frozenset(("sketch",)),
+    "peer": _LAYOUT | frozenset(("sketch", "source", "checksum")),
 }
 
 
@@ -20,12 +25,11 @@ def strip(dump: Path, dumps: Dumps) -> None:
     """Rewrite every dump.json below a folder in place."""
     if dumps == "ours":
         return
-    members = _LAYOUT if dumps == "flags" else _LAYOUT | _OURS
     for path in dump.rglob("dump.json"):
         content = json.loads(path.read_text())
         for name in _TOP[dumps]:
             content.pop(name, None)
-        path.write_text(json.dumps(_without(content, members)))
+        path.write_text(json.dumps(_without(content, _MEMBERS[dumps])))
 
 
 def _without(content: Any, members: frozenset[str]) -> Any:

@@ -88,7 +88,8 @@ def judge(listed: Sequence[Case], processes: int, kept: Path | None = None) -> I
     with tempfile.TemporaryDirectory() as folder:
         root = kept or Path(folder)
         root.mkdir(parents=True, exist_ok=True)
-        _record_benchmarks(listed, root)
+        for case in listed:
+            record_benchmark(case, root)
         # Not daemons: a recording starts a process a rank.
         context = multiprocessing.get_context("fork")
         waiting = [(case, root) for case in listed]
@@ -130,9 +131,9 @@ def _settings(case: Case) -> str:
     return f"{size}-{case.task}-{case.size.precision}-{case.dumps}-{case.seed}"
 
 
-def _record_benchmarks(listed: Sequence[Case], root: Path) -> None:
-    for case in listed:
-        _record(case, root, case.benchmark, f"{case.benchmark}-{_settings(case)}")
+def record_benchmark(case: Case, root: Path) -> Path:
+    """The dump of a case's benchmark side."""
+    return _record(case, root, case.benchmark, f"{case.benchmark}-{_settings(case)}")
 
 
 def record_problem(case: Case, root: Path) -> Path:
@@ -160,9 +161,9 @@ def _judge(case: Case, root: Path) -> Verdict:
     with tempfile.TemporaryDirectory(dir=root) as folder:
         made = build(
             record_problem(case, root),
-            _record(case, root, case.benchmark, f"{case.benchmark}-{_settings(case)}"),
+            record_benchmark(case, root),
             Path(folder) / "out",
-            BuildOptions(workers=1, merging=_merging(case)),
+            BuildOptions(workers=1, merging=merging_of(case)),
         )
         failed = [outcome.error for outcome in made.outcomes if outcome.error is not None]
         if failed:
@@ -170,7 +171,7 @@ def _judge(case: Case, root: Path) -> Verdict:
         return _verdict(case, made.path, made.values)
 
 
-def _merging(case: Case) -> MergeOptions:
+def merging_of(case: Case) -> MergeOptions:
     """What the command line says: nothing for our own dumps, all sizes for others."""
     if case.dumps == "ours":
         return MergeOptions()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from builder import BuildOptions, build, diagnose
 from builder.results.report import Suspect
 from tests.upstream.cases import BUGS, SOUND, Release
-from tests.upstream.releases import folder_of, install, search_path
+from tests.upstream.releases import RecordingError, folders_of, install, recorded
 from tests.upstream.truth import is_where_they_differ
 
 
@@ -42,44 +41,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.upstream", description=__doc__)
     parser.add_argument("--root", type=Path, default=Path("build/upstream"), help="of all releases")
     parser.add_argument("--only", default="", help="only pairs whose line contains this text")
+    parser.add_argument("--kept", type=Path, help="folder of recordings that are used again")
     options = parser.parse_args()
     listed = [case for case in (*BUGS, *SOUND) if options.only in case.title]
     root = options.root.resolve()
     install(root, _releases(listed))
     judged = []
     for case in listed:
-        judged.append(judge(case, root))
+        judged.append(judge(case, root, options.kept))
         print(f"{case.title:90} {judged[-1].outcome}", flush=True)
     print(f"\n{table(judged)}")
     return int(any(one.error for one in judged))
 
 
-def judge(case: Release, root: Path) -> Judged:
+def judge(case: Release, root: Path, kept: Path | None = None) -> Judged:
     """Record a program with both releases and hold what is named against their sources."""
-    releases = (case.problem, case.benchmark)
     with tempfile.TemporaryDirectory() as scratch:
-        dumps = Path(scratch) / "problem", Path(scratch) / "benchmark"
-        for release, dump in zip(releases, dumps, strict=True):
-            error = _record(case, release, dump, root)
-            if error:
-                return Judged(case, error=error)
-        made = build(dumps[0], dumps[1], Path(scratch) / "out", BuildOptions(workers=1))
+        try:
+            problem, benchmark = recorded(case, root, kept or Path(scratch))
+        except RecordingError as error:
+            return Judged(case, error=str(error))
+        made = build(problem, benchmark, Path(scratch) / "out", BuildOptions(workers=1))
         found = tuple(diagnose(made.path).findings)
-    problem, benchmark = (folder_of(root, case.package, release) for release in releases)
-    right = [
-        is_where_they_differ(finding.stack, case.package, (problem, benchmark)) for finding in found
-    ]
+    releases = folders_of(case, root)
+    right = [is_where_they_differ(finding.stack, case.package, releases) for finding in found]
     return Judged(case, found, right.index(True) + 1 if True in right else None)
-
-
-def _record(case: Release, release: str, dump: Path, root: Path) -> str:
-    """Run the program in a process that imports this release; the last line where that fails."""
-    path = {"PYTHONPATH": search_path(root, case.package, release), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-W", "ignore", "-m", "tests.upstream.record", case.program]
-    done = subprocess.run(
-        [*command, str(dump)], env=path, capture_output=True, text=True, check=False
-    )
-    return "" if done.returncode == 0 else f"{release}: {done.stderr.strip().splitlines()[-1]}"
 
 
 def table(judged: Sequence[Judged]) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,12 @@ from builder.compare.precision import working_precision
 from builder.dump.reader import read_dump
 from builder.match.nodes import match_trees
 from builder.match.tree import Tree, build_tree
+from builder.results.database import ResultDatabase
+from builder.results.extent import formats_told, largest_told
 from msprobe_core import PrecisionDebugger
+from tb_graph_ascend.view.answer import answer
+from tb_graph_ascend.view.html import html_report
+from tb_graph_ascend.view.slide import slide
 from tests.builder.dumps import forward, tensor, write_dump
 
 BASE = ("float32", "float32")
@@ -76,6 +83,41 @@ def test_autocast_against_float32_is_one_note(level: str, tmp_path: Path) -> Non
     assert result.findings == ()
     note = {"code": "precision_setting", "problem": "bfloat16", "benchmark": "float32"}
     assert list(result.summary) == [note]
+    _check_extent(result.path)
+
+
+def _check_extent(path: Path) -> None:
+    """What is said of how far the two runs are apart is what all their values say."""
+    said = builder.diagnose(path).extent
+    assert said is not None and said.largest is not None
+    database = ResultDatabase(path)
+    (pair,) = database.summary().pairs
+    ours = database.side_nodes(pair.step, pair.rank)[0]
+    nodes = [database.details(int(id_)) for id_ in ours.id]
+    values = [(value, one.node) for one in nodes for value in one.values]
+    errors = [value.error for value, _ in values if value.error is not None]
+    assert said.largest.error == max(errors) > 0
+    largest = [(n.id, f"{v.role}.{v.path}") for v, n in values if v.error == said.largest.error]
+    assert (said.largest.node, said.largest.value) in largest
+    floats = [
+        (node.id, value.problem.dtype, value.benchmark.dtype)
+        for value, node in values
+        if node.kind == "api" and value.role == "output" and value.problem and value.benchmark
+        if "float" in str(value.problem.dtype)
+    ]
+    lowered = {id_ for id_, one, other in floats if (one, other) == ("bfloat16", "float32")}
+    if lowered:
+        assert said.formats is not None
+        assert (said.formats.coarser, said.formats.coarse) == ("problem", "bfloat16")
+        assert said.formats.calls == len(lowered)
+        assert said.formats.total == len({id_ for id_, *_ in floats})
+    drawn = unescape(re.sub("<[^>]+>", " ", slide(database, answer(database))))
+    report = unescape(html_report(path, 5))
+    database.close()
+    assert "Both runs agree" in drawn
+    for told in filter(None, (formats_told(said), largest_told(said))):
+        assert told in report
+        assert told.partition(" is ")[0].removeprefix("the ")[:20] in drawn
 
 
 @pytest.mark.parametrize(

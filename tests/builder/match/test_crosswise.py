@@ -121,6 +121,15 @@ def test_an_optimizer_that_goes_another_way_pairs_by_parameter(tmp_path: Path) -
     }
 
 
+def test_what_an_optimizer_does_to_a_parameter_of_one_run_alone_says_so(tmp_path: Path) -> None:
+    ours = optimizer_tree(tmp_path / "p", ["a", "up.w"])
+    theirs = optimizer_tree(tmp_path / "b", ["a", "down.w"])
+    found = match_trees(ours, theirs)
+    for tree_, name in ((ours, "up.w"), (theirs, "down.w")):
+        calls = [tree_.by_name[f"Tensor.{call}_.1.forward"] for call in ("mul", "add")]
+        assert [found.reason[call] for call in calls] == [f"other_parameter:{name}"] * 2
+
+
 def test_an_optimizer_of_renamed_modules_pairs_by_what_their_parameters_are_called_there(
     tmp_path: Path,
 ) -> None:

@@ -23,4 +23,5 @@ def test_what_feeds_the_module_is_recorded_too(
 ) -> None:
     assert module_of(key) == module
     config = dump_configuration(key, 7, 3)
-    assert (config["statistics"]["list"], config["step"], config["rank"]) == (listed, [7], [3])
+    assert (config["statistics"]["list"], config["step"], config["rank"]) == (listed, [6, 7], [3])
+    assert dump_configuration(key, 0)["step"] == [0]

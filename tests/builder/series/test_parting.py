@@ -40,6 +40,17 @@ def test_runs_that_were_equal_part_at_the_first_difference() -> None:
     assert parted.others == (("grad", "a.weight"),)
 
 
+@pytest.mark.parametrize(("off", "named"), [(40.0, True), (1.001, False)])
+def test_an_output_of_another_weight_names_the_weight(off: float, named: bool) -> None:
+    keys = [("actv", "m.down"), ("param", "m.up.weight"), ("param", "m.down.weight")]
+    a, b = (np.full((30, 3), 2.0) for _ in "ab")
+    a[20:] *= (40.0, 80.0, off)
+    parted = first_divergence(keys, np.arange(30), a, b)
+    assert (parted.step, parted.target) == (20, ("actv", "m.down"))
+    assert parted.weight == (("param", "m.down.weight") if named else None)
+    assert parted.factor == (pytest.approx(off) if named else None)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_noise_that_grows_is_noise(seed: int) -> None:
     a = np.ones((400, len(KEYS)))

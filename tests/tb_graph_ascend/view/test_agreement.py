@@ -293,4 +293,5 @@ def _slide_and_report(database: Results, said: Answer, report: str) -> None:
     if not said.causes:
         assert headline(said, SLIDE["en"]) in drawn
         assert ("Nothing diverges" in drawn) <= (said.divergent == 0 and said.certain)
-        assert ("No difference found." in report) <= (said.divergent == 0 and said.certain)
+        assert ("Both runs agree" in drawn) == (said.extent is not None and said.coverage.is_whole)
+        assert ("No difference found" in report) <= (said.divergent == 0 and said.certain)

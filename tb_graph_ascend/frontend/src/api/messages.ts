@@ -1030,9 +1030,13 @@ export interface components {
         /**
          * Proposals
          * @description Proposals for one step and rank, the surest first.
+         *
+         *         `updates` counts what optimizers do there to parameters that the other run has under no such
+         *         name: a rebuild pairs it by the names of the modules that are mapped.
          */
         Proposals: {
             proposals: components["schemas"]["Proposal"][];
+            updates: number;
         };
         /**
          * Proposal
@@ -1154,6 +1158,7 @@ export interface components {
             divergent: number;
             threshold: number;
             coverage: components["schemas"]["Coverage"];
+            extent: components["schemas"]["Extent"] | null;
             changed_pairs: number;
             since: components["schemas"]["Since"] | null;
         };
@@ -1218,6 +1223,43 @@ export interface components {
             step: number;
             rank: number;
             error: string | null;
+        };
+        /**
+         * Extent
+         * @description How far runs that agree are apart; None where nothing was measured, or formats are alike.
+         */
+        Extent: {
+            largest: components["schemas"]["LargestError"] | null;
+            formats: components["schemas"]["Formats"] | null;
+        };
+        /**
+         * LargestError
+         * @description The largest relative error of any value and the node that has it.
+         *
+         *         `let_pass` says what explains it where it is above the tolerance and still scores 0.
+         */
+        LargestError: {
+            error: number;
+            value: string;
+            step: number;
+            rank: number;
+            node: number;
+            name: string;
+            let_pass: string | null;
+        };
+        /**
+         * Formats
+         * @description Two formats in one pair: the `coarser` run puts out `coarse` in `calls` of `total` calls.
+         *
+         *         The other run puts out `fine` there. Counted are calls with partners that put out floats.
+         */
+        Formats: {
+            /** @enum {unknown} */
+            coarser: "benchmark" | "problem";
+            coarse: string;
+            fine: string;
+            calls: number;
+            total: number;
         };
         /**
          * Since
@@ -1358,7 +1400,7 @@ export interface components {
         };
         /**
          * TrendParting
-         * @description Where two runs part.
+         * @description Where two runs part; `weight` explains the target, and is `factor` times the other run's.
          */
         TrendParting: {
             /** @enum {unknown} */
@@ -1376,6 +1418,11 @@ export interface components {
                 string
             ][];
             steps: number;
+            weight: [
+                string,
+                string
+            ] | null;
+            factor: number | null;
         };
         /**
          * TrendSummary
@@ -1522,6 +1569,9 @@ export type Cause = components['schemas']['Cause'];
 export type CausePlace = components['schemas']['CausePlace'];
 export type Coverage = components['schemas']['Coverage'];
 export type FailedPair = components['schemas']['FailedPair'];
+export type Extent = components['schemas']['Extent'];
+export type LargestError = components['schemas']['LargestError'];
+export type Formats = components['schemas']['Formats'];
 export type Since = components['schemas']['Since'];
 export type TrendAlerts = components['schemas']['TrendAlerts'];
 export type TrendAlert = components['schemas']['TrendAlert'];

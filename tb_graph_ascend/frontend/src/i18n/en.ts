@@ -285,6 +285,7 @@ export const en = {
     parent_unmatched: "its parent is unmatched",
     renamed: "no partner of this name; perhaps renamed, for the same class stands at the same place",
     counter_shifted: "no partner of this number; perhaps its calls are counted otherwise",
+    other_parameter: "the other run updates no parameter of this name",
     root: "root",
   },
   mapping: formsEn.mapping,

@@ -20,6 +20,8 @@ export const formsEn = {
     undo: "Undo",
     redo: "Redo",
     undoAll: "Undo all",
+    unmapAll: "Unmap all",
+    unmapAllHelp: "Take out every pair of this list",
     dragOn: "Take it to a row of the $t(side.{{side}}) side; Esc lets go",
     dropFits: "✓ Map with {{name}}",
     dropRefused: "✕ {{reason}}",

@@ -22,6 +22,8 @@ export const formsZh: typeof formsEn = {
     undo: "撤销",
     redo: "重做",
     undoAll: "全部撤销",
+    unmapAll: "全部取消映射",
+    unmapAllHelp: "取消此列表中的全部节点对",
     dragOn: "拖到$t(side.{{side}})的一行上；Esc 放弃",
     dropFits: "✓ 与 {{name}} 映射",
     dropRefused: "✕ {{reason}}",

@@ -55,10 +55,13 @@ export const trendsEn = {
   notMeasured: "not measured",
   notFinite: "not finite",
   empty: "No series of this kind.",
-  lowest: "a sixteenth",
+  lowest: "a sixteenth of its usual value",
   highest: "16 times",
+  lowestAbsolute: "1/16",
+  highestAbsolute: "16",
   alike: "alike",
-  parted: "apart",
+  alikeScale: "equal (2⁻²⁴ octaves)",
+  parted: "16 times apart",
   kinds: {
     actv: "Activations",
     actv_grad: "Gradients of activations",
@@ -88,6 +91,7 @@ export const trendsEn = {
     disagree: "replicas of {{target}} differ on ranks {{ranks}}",
   },
   parting: {
+    weight: "{{weight}} × {{factor, short}} after that step’s update, and with it {{target}}",
     equal: "The runs are equal to the last digit over {{steps}} steps.",
     noise: "The runs stay within their noise over {{steps}} steps; at most {{delta, short}} octaves apart.",
     nothing: "The runs have no step and no series in common.",

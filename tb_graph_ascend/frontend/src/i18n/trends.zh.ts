@@ -57,10 +57,13 @@ export const trendsZh: typeof trendsEn = {
   notMeasured: "未测量",
   notFinite: "非有限值",
   empty: "没有这一类序列。",
-  lowest: "十六分之一",
+  lowest: "通常值的十六分之一",
   highest: "16 倍",
+  lowestAbsolute: "1/16",
+  highestAbsolute: "16",
   alike: "一致",
-  parted: "分离",
+  alikeScale: "相等（2⁻²⁴ 个倍频程）",
+  parted: "相差 16 倍",
   kinds: {
     actv: "激活值",
     actv_grad: "激活值梯度",
@@ -90,6 +93,7 @@ export const trendsZh: typeof trendsEn = {
     disagree: "{{target}}：副本在卡 {{ranks}} 上不一致",
   },
   parting: {
+    weight: "该步更新之后{{weight}} 为 {{factor, short}} 倍，{{target}}随之不同",
     equal: "两次运行在 {{steps}} 步内逐位相同。",
     noise: "两次运行在 {{steps}} 步内的差异未超出噪声，最多相差 {{delta, short}} 个倍频程。",
     nothing: "两次运行没有共同的步和序列。",

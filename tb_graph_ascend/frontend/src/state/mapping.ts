@@ -28,7 +28,7 @@ export interface MappingHistory {
   act: MappingAct;
 }
 
-export type MappingAct = "made" | "undo" | "redo";
+export type MappingAct = "made" | "unmade" | "undo" | "redo";
 
 const NOTHING: MappingHistory = { undo: [], redo: [], result: null, act: "made" };
 
@@ -159,6 +159,11 @@ export async function removeMapping(pair: MappedPair): Promise<void> {
   await change((db) => api.changeMappings(db, [], [pair]));
 }
 
+/** Take all pairs out: one change, which one step back puts in again. */
+export async function removeAllMappings(pairs: MappedPair[]): Promise<void> {
+  await change((db) => api.changeMappings(db, [], pairs));
+}
+
 /** Replace all manual pairs by those of a file. */
 export async function replaceMappings(pairs: MappedPair[]): Promise<void> {
   await change((db) => api.replaceMappings(db, pairs));
@@ -197,7 +202,7 @@ async function change(request: Request, db = useApp.getState().db): Promise<Mapp
       result = await inTurn(() => apply(db, request, (history, done) => {
         const did = { added: done.added, removed: done.removed };
         const empty = did.added.length + did.removed.length === 0;
-        const now = { ...history, act: "made" as const };
+        const now: MappingHistory = { ...history, act: did.added.length === 0 && did.removed.length > 0 ? "unmade" : "made" };
         return empty ? now : { ...now, undo: [...history.undo, did], redo: [] };
       }));
     },

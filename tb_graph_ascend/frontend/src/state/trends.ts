@@ -64,6 +64,24 @@ export function openTo(open: readonly string[], name: string): string[] {
   return [...open, ...above.filter((module) => !open.includes(module))];
 }
 
+/** A row's name below the row that it stands under: `down.weight`, where `weight` would be said of all. */
+export function belowName({ name, depth }: { name: string; depth: number }): string {
+  return name.split(".").slice(depth).join(".");
+}
+
+/** Whether two series are of one module: `layers.0.down`, and its `layers.0.down.weight`. */
+export function ofOneModule(one: string, other: string): boolean {
+  const [short, long] = one.length < other.length ? [one, other] : [other, one];
+  return long === short || (long.startsWith(`${short}.`) && !long.slice(short.length + 1).includes("."));
+}
+
+/** What another kind of series changes: rows, and what was chosen is led to again among them. */
+export function kindChosen(kind: string, { open, chosen }: { open: readonly string[] | null; chosen: readonly string[] }): Partial<TrendPlace> {
+  const [lead] = chosen;
+  if (lead === undefined || open === null) return { kind };
+  return { kind, open: openTo(open, `${partsOf(lead).name}.`) };
+}
+
 /** What pressing a row changes: a module opens or closes, a series is drawn or taken away. */
 export function rowPressed(
   row: { name: string; target: string | null },

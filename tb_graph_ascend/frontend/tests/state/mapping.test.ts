@@ -65,7 +65,7 @@ vi.mock("../../src/state/actions", async () => {
 });
 
 const { RequestError } = (await import("../../src/api/client")) as unknown as { RequestError: new (status: number) => Error };
-const { addMappings, historyOf, redoMapping, undoMapping, useMappingHistory, useMappingWork } = await import("../../src/state/mapping");
+const { addMappings, historyOf, redoMapping, removeAllMappings, undoMapping, useMappingHistory, useMappingWork } = await import("../../src/state/mapping");
 const { useApp } = await import("../../src/state/store");
 
 const pair = (problem: string): MappedPair => ({ step: null, rank: null, problem, benchmark: `b.${problem}`, descendants: true });
@@ -79,6 +79,16 @@ beforeEach(() => {
 });
 
 describe("undo", () => {
+  it("puts all pairs in again that were taken out at once, and says which it did", async () => {
+    await addMappings([pair("a")]);
+    await addMappings([pair("b")]);
+    await removeAllMappings(server.pairs.one ?? []);
+    expect(names("one")).toEqual([]);
+    expect(historyOf(useMappingHistory.getState(), "one").act).toBe("unmade");
+    await undoMapping();
+    expect(names("one")).toEqual(["a", "b"]);
+  });
+
   it("leaves what somebody else mapped since", async () => {
     await addMappings([pair("mine")]);
     server.pairs.one = [...(server.pairs.one ?? []), pair("theirs")];

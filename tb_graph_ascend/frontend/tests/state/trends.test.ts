@@ -1,7 +1,7 @@
 /* What is looked at in the trends, as an address and back. */
 import { describe, expect, it } from "vitest";
 
-import { NOWHERE, type TrendPlace, drawnFirst, fromTrendQuery, openTo, partsOf, rowPressed, seriesOf, toTrendQuery, toggled } from "../../src/state/trends";
+import { NOWHERE, type TrendPlace, belowName, drawnFirst, fromTrendQuery, kindChosen, ofOneModule, openTo, partsOf, rowPressed, seriesOf, toTrendQuery, toggled } from "../../src/state/trends";
 
 const PLACE: TrendPlace = {
   run: "abc",
@@ -66,5 +66,28 @@ describe("the chosen series", () => {
 
   it("have a kind and a name, whatever is in the name", () => {
     expect(partsOf(seriesOf("grad", "a/b.weight"))).toEqual({ kind: "grad", name: "a/b.weight" });
+  });
+});
+
+describe("another kind of series", () => {
+  it("opens the module of what is chosen, where its parameters are rows", () => {
+    const place = kindChosen("param", { open: ["layers"], chosen: ["actv/layers.0.down", "loss/loss"] });
+    expect(place).toEqual({ kind: "param", open: ["layers", "layers.0", "layers.0.down"] });
+    expect(kindChosen("param", { open: ["layers"], chosen: [] })).toEqual({ kind: "param" });
+  });
+
+  it("knows a module's own parameters from those of what is in it", () => {
+    expect(ofOneModule("layers.0.down", "layers.0.down.weight")).toBe(true);
+    expect(ofOneModule("layers.0.down.weight", "layers.0.down")).toBe(true);
+    expect(ofOneModule("layers.0", "layers.0.down.weight")).toBe(false);
+    expect(ofOneModule("layers.1", "layers.10")).toBe(false);
+  });
+});
+
+describe("the name of a row", () => {
+  it("tells rows below one module apart", () => {
+    const names = ["embed.weight", "layers.0.attn.q.weight", "layers.0.norm.weight"];
+    const depths = [0, 3, 2];
+    expect(names.map((name, index) => belowName({ name, depth: depths[index] ?? 0 }))).toEqual(["embed.weight", "q.weight", "norm.weight"]);
   });
 });

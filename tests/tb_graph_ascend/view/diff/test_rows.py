@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.results.flow_cells import NO_FLOW
+from tb_graph_ascend.view.diff.carrying import flow_links
 from tb_graph_ascend.view.diff.folds import repeated
 from tb_graph_ascend.view.diff.index import Wanted, index_of
 from tb_graph_ascend.view.diff.merge import MergedRows, merge
 from tb_graph_ascend.view.diff.openness import parse_openness
 from tb_graph_ascend.view.diff.rails import Edges, rails_of
 from tb_graph_ascend.view.diff.visible import Shown, VisibleRows, visible_rows
-from tb_graph_ascend.view.diff.carrying import flow_links
 from tb_graph_ascend.view.diff.way import off_the_way
 from tb_graph_ascend.view.diff.window import window_of
 from tb_graph_ascend.view.diff.words import WORDS, words_of

@@ -36,8 +36,19 @@ export function AnswerNotes({ answer, unmatchedTold = false, cause, current = fa
         </p>
       )}
       <Renamings unmatchedTold={unmatchedTold} />
+      {count > 0 && <LoneUpdates />}
     </>
   );
+}
+
+/** What is left without a partner once nothing is proposed any more, and why a rebuild helps. */
+function LoneUpdates() {
+  const { t } = useTranslation();
+  const pair = useCurrentPair();
+  const { data } = useProposals();
+  if (!pair || !data || data.proposals.length > 0 || data.updates === 0) return null;
+  const unmatched = pair.unmatched_problem + pair.unmatched_benchmark;
+  return <p className="answer-note">{t(data.updates === unmatched ? "notes.allUpdates" : "notes.updates", { count: data.updates, unmatched })}</p>;
 }
 
 function Renamings({ unmatchedTold }: { unmatchedTold: boolean }) {

@@ -1,9 +1,12 @@
 /* Where nothing diverges: what was compared, and what was not, with the way to it. */
 
 import { CircleCheck, TriangleAlert } from "lucide-react";
+import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
-import type { Answer } from "../../api/types";
+import type { Answer, Formats, LargestError } from "../../api/types";
+import { toldBriefly } from "../../graph/named";
+import { openPlace } from "../../state/actions";
 import { listNodes } from "../../state/listing";
 import { scoreText } from "../../text/numbers";
 import { useApp } from "../../state/store";
@@ -11,7 +14,7 @@ import { AnswerNotes } from "./AnswerNotes";
 
 export function NothingDiverges({ answer }: { answer: Answer }) {
   const { t } = useTranslation();
-  const { threshold, coverage, divergent, worst } = answer;
+  const { threshold, coverage, divergent, worst, extent } = answer;
   const set = useApp((state) => state.set);
   const { pairs, matched, one_sided: oneSided, failed } = coverage;
   const unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark;
@@ -24,10 +27,14 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
       <div className="answer-main">
         <h1>
           <Icon aria-hidden size={18} />
-          <span>{t(worst === null ? "answer.nothingCompared" : whole ? "answer.agrees" : "answer.partly")}</span>
+          <span>
+            {t(worst === null ? "answer.nothingCompared" : whole ? "answer.agrees" : "answer.partly")}
+            {worst !== null && extent?.formats && formatsText(t, extent.formats)}
+          </span>
         </h1>
         <p className="answer-what">
           {t(worst === null ? "certainty.noValues" : "answer.compared", { count: matched, over, threshold })}
+          {worst !== null && extent?.largest && <Largest largest={extent.largest} />}
         </p>
         {!whole && (
           <ul className="answer-gaps">
@@ -59,6 +66,32 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
     </section>
   );
 }
+
+/** That two runs compute in two formats, as what is said after "both agree". */
+function formatsText(t: TFunction, { coarser, coarse, fine, calls, total }: Formats): string {
+  const finer = coarser === "problem" ? "benchmark" : "problem";
+  return t("answer.formats", { coarser: t(`answer.run.${coarser}`), finer: t(`answer.run.${finer}`), coarse, fine, calls, total });
+}
+
+/** The largest error of all, with the way to it: scores inside the tolerance tell nothing more. */
+function Largest({ largest }: { largest: LargestError }) {
+  const { t } = useTranslation();
+  if (largest.error === 0) return <> {t("answer.noError")}</>;
+  const { step, rank, node, name, value } = largest;
+  const pass = LET_PASS.find((one) => one === largest.let_pass);
+  return (
+    <>
+      {" "}
+      {t("answer.largest", { apart: largest.error, value })}{" "}
+      <button type="button" className="link mono" title={name} onClick={() => void openPlace({ step, rank, node })}>
+        {toldBriefly(name)}
+      </button>{" "}
+      ({t("findings.place", { step, rank })}){pass && `, ${t(`answer.explained.${pass}`)}`}{t("answer.stop")}
+    </>
+  );
+}
+
+const LET_PASS = ["rounding", "inputs", "moved"] as const;
 
 /** Scores above the threshold that nobody laid to a cause: there is something to see. */
 function NotNamed({ answer }: { answer: Answer }) {

@@ -8,7 +8,7 @@ import { api } from "../../api/client";
 import type { MappedPair, Mappings } from "../../api/types";
 import { download, mappingFile, readMappingFile } from "../../state/export";
 import { guarded, selectNode } from "../../state/actions";
-import { removeMapping, replaceMappings } from "../../state/mapping";
+import { removeAllMappings, removeMapping, replaceMappings, useMappingWork } from "../../state/mapping";
 import { useApp } from "../../state/store";
 import { BreakableName } from "../parts/BreakableName";
 
@@ -22,7 +22,11 @@ export function MappedPairs({ mappings, changeable }: PairsProps) {
   const { pairs, changed, saved, file } = mappings;
   return (
     <section>
-      <h3>{t("mapping.list")}</h3>
+      <h3>
+        {t("mapping.list")}
+        <span className="spacer" />
+        {changeable && pairs.length > 0 && <UnmapAll pairs={pairs} />}
+      </h3>
       {pairs.length === 0 ? (
         <p className="muted">{t("mapping.empty")}</p>
       ) : (
@@ -44,6 +48,22 @@ export function MappedPairs({ mappings, changeable }: PairsProps) {
         {changeable && <LoadButton />}
       </div>
     </section>
+  );
+}
+
+function UnmapAll({ pairs }: { pairs: MappedPair[] }) {
+  const { t } = useTranslation();
+  const working = useMappingWork(({ pending }) => pending > 0);
+  return (
+    <button
+      type="button"
+      className="button small"
+      title={t("mapping.unmapAllHelp")}
+      disabled={working}
+      onClick={() => void removeAllMappings(pairs)}
+    >
+      {t("mapping.unmapAll")}
+    </button>
   );
 }
 

@@ -136,7 +136,7 @@ function Outcome() {
   );
 }
 
-const SAID = { made: "mapping.done", undo: "notice.undone", redo: "notice.redone" } as const;
+const SAID = { made: "mapping.done", unmade: "notice.undone", undo: "notice.undone", redo: "notice.redone" } as const;
 
 /** A pair that does not fit, or what found no partner below a pair that does. */
 function Refusal({ refused: { problem, benchmark, reason, places } }: { refused: RefusedOnce }) {

@@ -36,12 +36,12 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
     ...{ kind, statistic, first, last, other, absolute, offset },
     ...{ columns: MOST_COLUMNS, open: open.join(","), limit: AHEAD },
   };
-  const { data } = useQuery(trendHeatQuery(run, wish));
+  const { data, isPlaceholderData } = useQuery(trendHeatQuery(run, wish));
   const cells = useMemo(() => (data ? bytesOf(data.cells) : new Uint8Array()), [data]);
   const [cursor, setCursor] = useState(0);
   const exact = useOctaves(run);
   const frame = useRef<HTMLDivElement>(null);
-  const chosenHere = useChosenRow(data?.rows, data?.offset ?? 0, kind, (place) => {
+  const chosenHere = useChosenRow(isPlaceholderData ? undefined : data?.rows, data?.offset ?? 0, kind, (place) => {
     setCursor(place);
     if (frame.current) bringIntoView(frame.current, place * ROW_PX, ROW_PX);
   });

@@ -4,7 +4,7 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { memo } from "react";
 
 import type { TrendRow } from "../../api/trends";
-import { seriesOf } from "../../state/trends";
+import { belowName, seriesOf } from "../../state/trends";
 
 interface Props {
   rows: readonly TrendRow[];
@@ -54,7 +54,7 @@ const HeatName = memo(function HeatName({ of, at, drawn, current, act }: NamePro
         onClick={() => act(at)}
       >
         {of.leaves > 1 && (of.open ? <ChevronDown aria-hidden size={11} /> : <ChevronRight aria-hidden size={11} />)}
-        {of.name.slice(of.name.lastIndexOf(".") + 1)}
+        {belowName(of)}
         {of.leaves > 1 && !of.open && <span className="muted"> {of.leaves}</span>}
       </button>
     </li>

@@ -41,20 +41,22 @@ export function Multiples(props: Props) {
   }, []);
   const { run, kind, open } = props;
   const rows = { kind, statistic, first, last, other, open: open.join(","), points: POINTS };
-  const { data } = useQuery(trendTilesQuery(run, { ...rows, ...(table ? { offset: 0, limit: LISTED } : asked) }));
+  const { data, isPlaceholderData } = useQuery(trendTilesQuery(run, { ...rows, ...(table ? { offset: 0, limit: LISTED } : asked) }));
   if (!data) return <p className="splash">{t("loading")}</p>;
   if (data.total === 0) return <p className="muted pad">{t("trends.empty")}</p>;
   if (table) return <MultiplesTable run={run} tiles={data.tiles} steps={data.steps} more={data.total - data.tiles.length} />;
-  return <Grid {...props} data={data} look={look} />;
+  return <Grid {...props} data={data} look={look} waiting={isPlaceholderData} />;
 }
 
 interface GridProps extends Props {
   data: TrendTiles;
   /** Called with the first tile that is drawn, and how many are. */
   look: (from: number, count: number) => void;
+  /** What is shown is of the question before. */
+  waiting: boolean;
 }
 
-function Grid({ kind, open, marks, data, look }: GridProps) {
+function Grid({ kind, open, marks, data, look, waiting }: GridProps) {
   const { t } = useTranslation();
   const { absolute, chosen, set } = useTrends();
   const frame = useRef<HTMLDivElement>(null);
@@ -81,7 +83,7 @@ function Grid({ kind, open, marks, data, look }: GridProps) {
     scrolled();
   };
   const rows = useMemo(() => data.tiles.map((tile) => tile.row), [data]);
-  const chosenHere = useChosenRow(rows, data.offset, kind, moveTo);
+  const chosenHere = useChosenRow(waiting ? undefined : rows, data.offset, kind, moveTo);
   useEffect(() => look(from, (high + 2 * BEYOND) * columns), [look, from, high, columns]);
   useLayoutEffect(() => {
     const tile = moving.current && stop === current ? frame.current?.querySelector<HTMLElement>(".trend-tile.current") : null;

@@ -23,8 +23,11 @@ export function Parting({ run, other }: { run: string; other: string }) {
       </p>
     );
   }
-  const facts = { step, target: named(target), count: data.count - 1, band };
-  const [kind, name] = target;
+  const { weight, factor } = data;
+  // What a weight explains leads to the weight.
+  const [kind, name] = weight ?? target;
+  const what = weight === null ? named(target) : t("trends.parting.weight", { weight: named(weight), factor, target: named(target) });
+  const facts = { step, target: what, count: data.count - (weight === null ? 1 : 2), band };
   return (
     <p className="trend-parting" role="status">
       <button type="button" className="link" onClick={() => set({ step, kind, chosen: [seriesOf(kind, name)], open: openTo(open ?? [], name) })}>

@@ -4,19 +4,21 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useId } from "react";
 import { useTranslation } from "react-i18next";
 
-import { STATISTICS, type Statistic, type TrendSummary, trendsQuery } from "../../api/trends";
-import { NOWHERE, useTrends } from "../../state/trends";
+import { STATISTICS, type Statistic, type TrendSummary, trendPartingQuery, trendsQuery } from "../../api/trends";
+import { NOWHERE, kindChosen, useTrends } from "../../state/trends";
 
 const ZOOMED = 100;
 
 export function TrendTools({ summary, kind }: { summary: TrendSummary; kind: string | null }) {
   const { t } = useTranslation();
-  const { run, other, statistic, absolute, table, multiples, first, last, step, set } = useTrends();
+  const { run, other, statistic, absolute, table, multiples, open, chosen, first, last, step, set } = useTrends();
   const runs = useQuery(trendsQuery()).data?.runs ?? [];
   const others = runs.filter(({ id }) => id !== run);
   const low = first ?? summary.first;
   const high = last ?? summary.last;
-  const around = step ?? Math.round((low + high) / 2);
+  const parting = useQuery({ ...trendPartingQuery(run ?? "", other ?? ""), enabled: run !== null && other !== null }).data;
+  // Around what is chosen, else where the runs part: any other step would be one among many.
+  const around = step ?? parting?.step ?? null;
   return (
     <div className="trend-tools">
       <Choice label={t("trends.run")} value={run ?? ""} change={(id) => set({ ...NOWHERE, run: id })}>
@@ -34,7 +36,7 @@ export function TrendTools({ summary, kind }: { summary: TrendSummary; kind: str
           </option>
         ))}
       </Choice>
-      <Choice label={t("trends.kind")} value={kind ?? ""} change={(chosen) => set({ kind: chosen, open: null })}>
+      <Choice label={t("trends.kind")} value={kind ?? ""} change={(one) => set(kindChosen(one, { open, chosen }))}>
         {summary.kinds.map(({ kind: one, targets }) => (
           <option key={one} value={one}>
             {`${t(`trends.kinds.${one as "grad"}`)} (${String(targets)})`}
@@ -50,12 +52,14 @@ export function TrendTools({ summary, kind }: { summary: TrendSummary; kind: str
       <Switch label={t("trends.multiples")} on={multiples} change={(on) => set({ multiples: on })} />
       <Switch label={t("trends.table")} on={table} change={(on) => set({ table: on })} />
       <span className="muted">{t("trends.steps", { first: low, last: high })}</span>
-      <button
-        type="button"
-        onClick={() => set({ first: Math.max(0, around - ZOOMED / 2), last: around + ZOOMED / 2 })}
-      >
-        {t("trends.zoom", { step: around })}
-      </button>
+      {around !== null && (
+        <button
+          type="button"
+          onClick={() => set({ first: Math.max(0, around - ZOOMED / 2), last: around + ZOOMED / 2 })}
+        >
+          {t("trends.zoom", { step: around })}
+        </button>
+      )}
       {(first !== null || last !== null) && (
         <button type="button" onClick={() => set({ first: null, last: null })}>
           {t("trends.whole")}
@@ -64,11 +68,11 @@ export function TrendTools({ summary, kind }: { summary: TrendSummary; kind: str
       <span className="trend-legend" aria-hidden>
         {multiples ? null : other === null ? (
           <>
-            {t("trends.lowest")} <i className="scale two-sided" /> {t("trends.highest")}
+            {t(absolute ? "trends.lowestAbsolute" : "trends.lowest")} <i className="scale two-sided" /> {t(absolute ? "trends.highestAbsolute" : "trends.highest")}
           </>
         ) : (
           <>
-            {t("trends.alike")} <i className="scale one-sided" /> {t("trends.parted")}
+            {t("trends.alikeScale")} <i className="scale one-sided" /> {t("trends.parted")}
           </>
         )}
       </span>

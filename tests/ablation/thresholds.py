@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.zoo.ablation import Compared, Part, Tally, compared_case, kernel_work, tally_without
+from tests.ablation.parts import Part
+from tests.ablation.work import Compared, Kind, Tally, seeded_bugs, tally_without, wrong_kernels
+from tests.parallel.strip import Dumps
 from tests.zoo.models import ARCHITECTURES
-from tests.zoo.suite import Case, cases
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def main() -> None:
     parser.add_argument("--scores", action="store_true", help="dumps without sketches, by scores")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        work = _work(options, Path(folder))
+        work = list(_work(options, Path(folder)))
     print("| number | | at half | as it is | at double |\n|---|---|---|---|---|")
     as_it_is = _cell(tally_without((), work))
     for threshold in THRESHOLDS:
@@ -89,18 +91,13 @@ def main() -> None:
             print(f"| {' | '.join(row)} |", flush=True)
 
 
-def _work(options: argparse.Namespace, root: Path) -> list[Compared]:
+def _work(options: argparse.Namespace, root: Path) -> Iterator[Compared]:
     if options.kernels:
-        return kernel_work("statistics", options.seed, tuple(ARCHITECTURES), options.every, root)
-    listed = cases(("statistics",), options.seed)[:: options.every]
-    if options.scores:
-        listed = [_without_sketches(case) for case in listed]
-    return [compared_case(case, root) for case in listed]
-
-
-def _without_sketches(case: Case) -> Case:
-    problem, benchmark = (replace(side, sketch=False) for side in (case.problem, case.benchmark))
-    return replace(case, problem=problem, benchmark=benchmark)
+        kinds: tuple[Kind, ...] = ("bug", "two", "sound")
+        chosen = options.seed, options.every, tuple(ARCHITECTURES)
+        return (one for kind in kinds for one in wrong_kernels(root, *chosen, kind))
+    dumps: Dumps = "no sketches" if options.scores else "ours"
+    return seeded_bugs(root, options.seed, options.every, dumps)
 
 
 def _cell(tally: Tally) -> str:

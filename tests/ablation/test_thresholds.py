@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builder.diagnosis import attribution, excess
-from tests.zoo.thresholds import THRESHOLDS, Threshold
+from tests.ablation.thresholds import THRESHOLDS, Threshold
 
 
 @pytest.mark.parametrize("threshold", THRESHOLDS, ids=lambda each: each.name)

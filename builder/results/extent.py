@@ -1,0 +1,154 @@
+"""How far two runs that agree are apart: their largest error, and formats that they do not share.
+
+Read when nothing diverges, where a score of 0.00 tells nothing more.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from builder.reasons import Reason
+from builder.results.records import Count
+from msprobe_core.format import canonical_dtype, machine_epsilon
+
+_LARGEST = """
+    SELECT record.id, record.error, record.let_pass,
+           form.role || CASE form.path WHEN '' THEN '' ELSE '.' || form.path END AS value
+    FROM record JOIN form ON form.id = record.form
+    WHERE typeof(record.error) = 'real'
+    ORDER BY record.error DESC, form.role = 'output' DESC, record.id LIMIT 1
+"""
+_HOLDER = """
+    SELECT node.id, node.name, graph.step, graph.rank
+    FROM node JOIN graph ON graph.id = node.graph
+    WHERE ? BETWEEN node.first_value AND node.first_value + node.value_count - 1
+"""
+# Calls by the formats of what they put out on either side; a call may put out several.
+_FORMATS = """
+    SELECT DISTINCT node.id, form.dtype, other.dtype
+    FROM node JOIN graph ON graph.id = node.graph AND graph.side = 'problem'
+    JOIN record ON record.id BETWEEN node.first_value AND node.first_value + node.value_count - 1
+    JOIN form ON form.id = record.form
+    JOIN record AS theirs ON theirs.id = record.partner
+    JOIN form AS other ON other.id = theirs.form
+    WHERE node.kind = 'api' AND form.role = 'output'
+"""
+
+
+class Formats(msgspec.Struct, frozen=True):
+    """Two formats in one pair: the `coarser` run puts out `coarse` in `calls` of `total` calls.
+
+    The other run puts out `fine` there. Counted are calls with partners that put out floats.
+    """
+
+    coarser: Literal["problem", "benchmark"]
+    coarse: str
+    fine: str
+    calls: Count
+    total: Count
+
+
+class LargestError(msgspec.Struct, frozen=True):
+    """The largest relative error of any value and the node that has it.
+
+    `let_pass` says what explains it where it is above the tolerance and still scores 0.
+    """
+
+    error: float
+    value: str
+    step: int
+    rank: int
+    node: int
+    name: str
+    let_pass: str | None
+
+
+class Extent(msgspec.Struct, frozen=True):
+    """How far runs that agree are apart; None where nothing was measured, or formats are alike."""
+
+    largest: LargestError | None
+    formats: Formats | None
+
+
+def extent_of(connection: sqlite3.Connection, summary: Sequence[Reason]) -> Extent:
+    """Read how far the runs of an open file are apart; `summary` is what its build said.
+
+    A file whose values lie in volumes has none of its own, and so no largest error.
+    """
+    two_formats = any(reason["code"] == "precision_setting" for reason in summary)
+    try:
+        return Extent(_largest(connection), _formats(connection) if two_formats else None)
+    except sqlite3.OperationalError:
+        return Extent(None, None)  # it took longer than queries may
+
+
+def _largest(connection: sqlite3.Connection) -> LargestError | None:
+    found = connection.execute(_LARGEST).fetchone()
+    if found is None:
+        return None
+    record, error, let_pass, value = tuple(found)
+    holder = connection.execute(_HOLDER, (record,)).fetchone()
+    if holder is None:
+        return None
+    node, name, step, rank = tuple(holder)
+    return LargestError(error, value, step, rank, node, name, let_pass)
+
+
+def _formats(connection: sqlite3.Connection) -> Formats | None:
+    lower: dict[tuple[Literal["problem", "benchmark"], str, str], set[int]] = {}
+    every = set()
+    for node, *dtypes in map(tuple, connection.execute(_FORMATS)):
+        ours, theirs = (canonical_dtype(dtype or "") for dtype in dtypes)
+        one, other = machine_epsilon(ours), machine_epsilon(theirs)
+        if one is None or other is None:
+            continue
+        every.add(node)
+        if one > other:
+            lower.setdefault(("problem", ours, theirs), set()).add(node)
+        elif other > one:
+            lower.setdefault(("benchmark", theirs, ours), set()).add(node)
+    if not lower:
+        return None
+    kind, calls = max(lower.items(), key=lambda item: len(item[1]))
+    return Formats(*kind, len(calls), len(every))
+
+
+def formats_told(extent: Extent) -> str | None:
+    """What is added to "both runs agree" where they compute in two formats."""
+    formats = extent.formats
+    if formats is None:
+        return None
+    other = "benchmark" if formats.coarser == "problem" else "problem"
+    return (
+        f"though the {formats.coarser} run computes {formats.calls} of {formats.total} calls in "
+        f"{formats.coarse}, the {other} run in {formats.fine}; the tolerance is that of the coarser"
+    )
+
+
+def agreement_told(begin: str, extent: Extent | None) -> str:
+    """A sentence that begins with "no difference found", and what there is all the same.
+
+    >>> agreement_told("No difference found", Extent(None, None))
+    'No difference found'
+    """
+    if extent is None:
+        return begin
+    formats, largest = formats_told(extent), largest_told(extent)
+    return "; ".join(filter(None, (f"{begin}, {formats}" if formats else begin, largest)))
+
+
+def largest_told(extent: Extent) -> str | None:
+    """The largest error in a sentence; None where nothing was measured."""
+    largest = extent.largest
+    if largest is None:
+        return None
+    if largest.error == 0:
+        return "no value differs at all"
+    return (
+        f"the largest relative error is {100 * largest.error:.2g} %, in {largest.value} of "
+        f"{largest.name} (step {largest.step}, rank {largest.rank})"
+    )

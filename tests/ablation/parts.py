@@ -1,0 +1,184 @@
+"""The parts of the diagnosis that can be switched off, and what stands in for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+
+from builder.diagnosis import (
+    attribution,
+    by_scores,
+    call_operands,
+    candidates,
+    changed_calls,
+    edges,
+    excess,
+    facts,
+    gains,
+    gradient_gains,
+    gradients,
+    ledger,
+    moved_values,
+    naming,
+    returned_gradients,
+    rules,
+    sketched_sums,
+    structure,
+)
+
+Part = tuple[object, str, object]
+
+
+def _nothing(*_: object, **__: object) -> None:
+    return None
+
+
+def _none_of_them(*_: object) -> list[int]:
+    return []
+
+
+def _no_excess(*_: object) -> excess.Excess:
+    return excess.NO_EXCESS
+
+
+def _never(*_: object) -> bool:
+    return False
+
+
+def _always(*_: object) -> bool:
+    return True
+
+
+def _zero(*_: object) -> float:
+    return 0.0
+
+
+def _without(names: str) -> dict[str, tuple[int, gains.Gain]]:
+    left_out = set(names.split())
+    return {name: entry for name, entry in gains.REGISTRY.items() if name not in left_out}
+
+
+def _rounding(self: excess.Expected, row: int, flowing: list[int], walked: float) -> float:
+    return self.noise[row]
+
+
+def _not_in_step(self: call_operands.CallOperands, rows: list[int | None], output: int) -> float:
+    return 0.0
+
+
+_SUMS = "add sub subtract __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ rsub"
+_PRODUCTS = "mul multiply __mul__ __rmul__ __imul__ addcmul _foreach_addcmul pow __pow__"
+_QUOTIENTS = "div __truediv__ true_divide divide addcdiv _foreach_addcdiv rsqrt reciprocal sqrt"
+_CONTRACTIONS = "matmul __matmul__ mm bmm mv dot linear conv1d conv2d conv3d addmm baddbmm addmv"
+_WALK, _CHANGES, _NAMING = attribution._Attribution, structure.Changes, naming.Naming
+NOTHING = "nothing"
+GAINS: dict[str, list[Part]] = {
+    "the registry of gains": [(gains, "REGISTRY", {})],
+    "gains of calls that move elements": [(gains, "REGISTRY", _without(" ".join(gains.MOVING)))],
+    "gains of sums": [(gains, "REGISTRY", _without(_SUMS))],
+    "gains of products": [(gains, "REGISTRY", _without(_PRODUCTS))],
+    "gains of quotients and roots": [(gains, "REGISTRY", _without(_QUOTIENTS))],
+    "gains of contractions": [(gains, "REGISTRY", _without(_CONTRACTIONS))],
+    "gains of gradients": [(gradient_gains, "REGISTRY", {})],
+    "gradients of parameters as their call put them out": [
+        (gradients.Gradients, "_handed_on", _zero)
+    ],
+    "errors in step with the terms of a sum": [
+        (call_operands.CallOperands, "in_step", _not_in_step)
+    ],
+    "rounding of what cancels in gradients": [(excess.Expected, "_cancelled", _rounding)],
+    "rounding of weight gradients as a random walk": [(excess.Expected, "_random_walk", _zero)],
+    "gates": [(gradients.Gradients, "gated", _zero)],
+    "choices": [(call_operands.CallOperands, "has_chosen", _never)],
+}
+"""What is expected of distances: asked where elements were seen, and of merged ranks."""
+
+BY_EXCESS: dict[str, list[Part]] = {
+    "gradients that are added up": [(returned_gradients.ReturnedGradients, "_least", _nothing)],
+    "gradients of a call of several": [
+        (returned_gradients.ReturnedGradients, "_of_composite", _nothing)
+    ],
+    "a gradient that its call did not record": [
+        (returned_gradients.ReturnedGradients, "silent_maker", _nothing)
+    ],
+    "gradients that a finding returned": [(_WALK, "_returned_by_a_finding", _nothing)],
+    "the backward call in place of its parameters": [
+        (_WALK, "_whole", lambda self, node, worst: (node, worst))
+    ],
+    "sums that sketches tell": [(sketched_sums, "of_sum", _nothing)],
+    "sums of one call that sketches tell": [(sketched_sums, "of_call", _nothing)],
+    "values that nobody recorded moving": [(moved_values.MovedValues, "maker", _nothing)],
+    "norms of moved parts": [
+        (edges, "stand_beside", _nothing),
+        (returned_gradients, "stand_beside", _nothing),
+    ],
+    "edges": [(edges.Edges, "of_input", _no_excess)],
+    "outputs of modules": [(edges.Edges, "of_module_output", _no_excess)],
+    "outputs of calls": [(_WALK, "_excess", _no_excess)],
+    "parameters": [(_WALK, "_open_parameters", _nothing)],
+    "shares around a value that nobody made": [(edges.Edges, "around", _zero)],
+    "shares of a module's forward pass": [(edges.Edges, "_kept", _zero)],
+    "gradients of one size before the optimizer": [(edges.GradientShares, "of_size", _nothing)],
+    "the same in another form": [(edges.Edges, "is_of_another_form", _never)],
+    "operands in another order": [(edges.Edges, "_are_exchanged", _never)],
+    "integers that rounding may have reached": [(edges.Edges, "_come_of_floats", _never)],
+    "an edge is said once": [(_NAMING, "said_already", _nothing)],
+    "a gradient over an edge that was named": [(_NAMING, "_moved_forward", _nothing)],
+    "calls that infinities hide": [(_NAMING, "_behind_infinity", _nothing)],
+    "the run's own input by scores": [(_WALK, "_is_other_data", _always)],
+    "another choice of the same": [(_WALK, "_chose_otherwise", _never)],
+    "a lower limit for changed calls": [(attribution, "_CHANGED", attribution.PLAIN)],
+    "findings behind findings": [(attribution, "BEHIND", inf), (naming, "BEHIND", inf)],
+    "changed calls around a value": [(_CHANGES, "around", _nothing)],
+    "changed calls inside a module": [(_CHANGES, "inside", _nothing)],
+    "changed calls that returned a gradient": [(_NAMING, "_returned_otherwise", _nothing)],
+    "requires_grad": [(_CHANGES, "of_gradient", _nothing)],
+    "a call that shows in the next step": [(_CHANGES, "open_late", _nothing)],
+}
+"""The walk by excess."""
+
+_RULES: tuple[Callable[..., object], ...] = (*rules.RULES_FOR_INPUTS, *rules.RULES_FOR_OUTPUTS)
+_FACTS, _SCORES, _FOUND = facts.Facts, by_scores._Walk, candidates.Candidates
+
+
+def _without_rule(name: str) -> list[Part]:
+    return [
+        (by_scores, listed, tuple(r for r in getattr(rules, listed) if r.__name__ != name))
+        for listed in ("RULES_FOR_INPUTS", "RULES_FOR_OUTPUTS")
+    ]
+
+
+BY_SCORES: dict[str, list[Part]] = {
+    **{name: _without_rule(name) for name in dict.fromkeys(rule.__name__ for rule in _RULES)},
+    "what the bounds explain": [(_FACTS, "hands_on_distance", _never)],
+    "the same in another form": [(_FACTS, "is_written_otherwise", _never)],
+    "elements that rounding picked": [(_FACTS, "is_selection", _never)],
+    "gradients of picked elements": [(_FACTS, "_picks_back", _never)],
+    "sums over a module's parts": [(_FACTS, "are_sums", _never)],
+    "what a module hands on": [(_SCORES, "_is_let_off", _never)],
+    "inputs judged where they were made": [(_SCORES, "_is_tolerated", _never)],
+    "scaled gradients": [(_SCORES, "_scaled_gradients", _none_of_them)],
+    "other integers": [(_SCORES, "_open_other_integers", _nothing)],
+    "what is told at once": [(_SCORES, "_cause_at_once", _nothing)],
+    "another argument behind a tie": [(by_scores, "has_another_argument_behind_a_tie", _nothing)],
+    "clear differences": [(_FACTS, "is_clear", _always)],
+    "the usual strain": [(_FOUND, "usual_strain", _zero)],
+    "candidates that made a value": [
+        (by_scores, "candidate_that_made", _nothing),
+        (rules, "candidate_that_made", _nothing),
+    ],
+    "candidates that a dump names": [(changed_calls, "_candidate_ahead", _nothing)],
+    "candidates before a difference": [(_FOUND, "behind", _nothing)],
+    "candidates inside a module": [(_FOUND, "inside", _nothing)],
+    "candidates of the forward call": [(rules, "candidate_in_forward", _nothing)],
+    "values followed upstream": [
+        (rules, "may_follow_a_finding", _always),
+        (by_scores, "may_follow_a_finding", _always),
+    ],
+    "data that no call made": [(ledger.Ledger, "is_foreign", _never)],
+    "drift": [(_SCORES, "find_drift", _nothing)],
+    "lone updates": [(by_scores, "take_back_lone_updates", _nothing)],
+    "updates handed on": [(_SCORES, "hand_on_updates", _nothing)],
+    "a call that shows in the next step": [(_CHANGES, "open_late", _nothing)],
+}
+"""The walk by scores."""
