@@ -19,6 +19,7 @@ from builder.diagnosis.excess import NO_EXCESS, PLAIN, Excess, excess_over
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.gains import CHOOSING
+from builder.diagnosis.healing import Healing
 from builder.diagnosis.naming import BEHIND, Naming
 from builder.diagnosis.nonfinite import open_nonfinite, unmatched_makes_nonfinite
 from builder.diagnosis.sightings import Sightings
@@ -82,7 +83,9 @@ class _Attribution:
         self._count_gradients()
         prints = (self.ledger.producers.prints, self.ledger.benchmark_producers.prints)
         seen = self.sightings.listed(prints, self._maker)
-        return replace(self.ledger.walked(late), sightings=seen)
+        walked = self.ledger.walked(late)
+        heals = Healing(self.facts, self.naming.flows[0]).heals(walked.findings)
+        return replace(walked, sightings=seen, heals=heals)
 
     def _count_gradients(self) -> None:
         """Count what was let pass under the finding that it comes of by gradients.

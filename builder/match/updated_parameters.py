@@ -2,7 +2,9 @@
 
 The header of a dump of ours holds, by the name of each parameter, what the optimizer's step read.
 What reads a parameter or its gradient is of that parameter, and so are the calls around it, from
-the one with which an optimizer begins each parameter to the next of that name.
+the one with which an optimizer begins each parameter to the next of that name. Where it goes over
+its parameters more than once, only the first round begins so: there a call is of the parameter that
+was read last.
 """
 
 from __future__ import annotations
@@ -111,10 +113,22 @@ def parameters_of(calls: Sequence[TreeNode], tree: Tree) -> list[str | None]:
     values = tree.dump.values
     listed: list[str | None] = []
     for block in _blocks(calls):
-        read = (_bits(values.records[i]) for call in block for i in range(*call.values))
-        name = next((known[bits] for bits in read if known.get(bits)), None)
-        listed += [name] * len(block)
+        read = [(_bits(values.records[i]) for i in range(*call.values)) for call in block]
+        named = [next((known[b] for b in bits if known.get(b)), None) for bits in read]
+        listed += _read_last(named)
     return listed
+
+
+def _read_last(named: Sequence[str | None]) -> Iterator[str | None]:
+    """Each name of a block for the calls behind it, too, and the first for those before it.
+
+    >>> list(_read_last([None, "weight", None, "bias", None]))
+    ['weight', 'weight', 'weight', 'bias', 'bias']
+    """
+    last = next((name for name in named if name), None)
+    for name in named:
+        last = name or last
+        yield last
 
 
 def _blocks(calls: Sequence[TreeNode]) -> Iterator[list[TreeNode]]:

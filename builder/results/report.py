@@ -31,7 +31,8 @@ class Suspect:
     the logical model, the guilty `ranks` and where they stand, the `axis` and the `check` that
     failed between them, and what the node is called there. `places` are where the same cause showed
     again: step, rank and node of each. `apart` is how far a value is off, the relative error that
-    tables have, `explained` how much of it its inputs explain; None where no distance is known.
+    tables have, `explained` how much of it its inputs explain; None where no distance is known. It
+    `heals` where all that its step puts out agrees: another way to the same result.
     """
 
     step: int
@@ -58,6 +59,7 @@ class Suspect:
     origin: str | None = None
     apart: float | None = None
     explained: float | None = None
+    heals: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,7 @@ class Diagnosis:
             "introduced",
             "apart",
             "explained",
+            "heals",
             "reasons",
             "propagated_to",
             "places",
@@ -246,6 +249,7 @@ def _suspect(row: sqlite3.Row) -> Suspect:
 class _Place(TypedDict, total=False):
     apart: float
     explained: float
+    heals: bool
     ranks: tuple[int, ...]
     coordinates: str
     axis: str
@@ -271,6 +275,8 @@ def _place(reasons: list[Reason]) -> _Place:
         if reason["code"] == "explained":
             place["apart"] = float(str(reason["apart"]))
             place["explained"] = float(str(reason["explained"]))
+        if reason["code"] == "heals":
+            place["heals"] = True
         if "ranks" in reason:
             place["ranks"] = tuple(map(int, str(reason["ranks"]).split(", ")))
             place["coordinates"] = str(reason["coordinates"])

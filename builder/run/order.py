@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from builder.diagnosis.causes import Place, by_cause
 from builder.diagnosis.communication import Discord, Link, link
+from builder.run.healed import with_healed
 from builder.run.rewritten import is_rewritten, with_rewritten
 from builder.work.outcome import PairOutcome, StoredFinding
 
@@ -49,7 +50,7 @@ def order_findings(
     step whose gradients all agree, the optimizer is named as the reason. A collective hands on what
     any of its ranks put in: where one of these has a finding, that explains the others'. Findings
     of one cause become one, with its places: those of the others, and where the same change shows
-    that is no finding there.
+    that is no finding there. Those that heal stand last.
     """
     listed = list(discords)
     for rank in sorted({outcome.rank for outcome in outcomes}):
@@ -58,7 +59,7 @@ def order_findings(
     ordered = sorted(listed, key=lambda f: (f.step, f.sort_key, f.rank))
     kept = _without_receivers(ordered, links)
     seen = _Seen(outcomes, kept)
-    return [_one_cause(group, seen) for group in by_cause(kept)]
+    return with_healed([_one_cause(group, seen) for group in by_cause(kept)], outcomes)
 
 
 def _without_receivers(

@@ -79,7 +79,8 @@ class PairOutcome:
     are of if there are two; `unfit` are the rules of a user for calls that fit none; `broken` the
     files of values that cannot be read; `ties` are the names of
     the calls in which rounding decided what was picked; `sightings` are nodes that show what a
-    finding of another pair may be about; `late` and `tolerated` are
+    finding of another pair may be about; it `heals` where all that it puts out agrees and nothing
+    of its findings is left behind; `late` and `tolerated` are
     for the next step to look at; `graphs`, `messages` and `weights` (by `readers`) stand in the
     order problem, benchmark. Of
     merged ranks: the layouts of both sides, how many values were compared, of these by bounds and
@@ -108,6 +109,7 @@ class PairOutcome:
     named: tuple[tuple[bool, bool], ...] = ()
     findings: tuple[StoredFinding, ...] = ()
     sightings: tuple[StoredSighting, ...] = ()
+    heals: bool = False
     late: StoredFinding | None = None
     tolerated: frozenset[Hashable] = frozenset()
     graphs: tuple[int, ...] = ()

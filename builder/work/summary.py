@@ -94,6 +94,7 @@ def outcome_of(
             _sighted(one, problem if one.side == "problem" else benchmark)
             for one in result.walked.sightings
         ),
+        heals=result.walked.heals,
         late=_stored(late, result, problem, benchmark) if late is not None else None,
         tolerated=result.walked.tolerated,
         graphs=(problem.graph, benchmark.graph),

@@ -13,7 +13,7 @@ from unicodedata import east_asian_width
 
 from builder.reasons import sentence
 from builder.results.reading import Results
-from builder.results.records import Node, Reason, Summary
+from builder.results.records import Finding, Node, Reason, Summary
 from builder.results.stack_frames import model_frame
 from tb_graph_ascend.view.answer import Answer, Cause, Since
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
@@ -96,9 +96,7 @@ def _named(cause: Cause, words: SlideWords, reason: str | None, share: Divergent
         node=finding.node,
         step=finding.step,
         rank=finding.rank,
-        begins=_begins(
-            cause.module, (words.begins, words.begins_at_top, words.begins_in_optimizer)
-        ),
+        begins=_begins(cause.module, _sentences(finding, words)),
         where=" · ".join(_where(cause, words, share)),
         told=reason or "; ".join(map(worded, _telling(finding.reasons))) or finding.kind,
         stack=cause.stack or [],
@@ -219,9 +217,16 @@ def _nothing_named(said: Answer, since: Since | None, words: SlideWords) -> Iter
 
 
 def _telling(reasons: Sequence[Reason]) -> list[Reason]:
-    """What differs, and where NaN comes first: that is what people see of a run."""
-    nonfinite = [r for r in reasons[1:] if str(r["code"]).startswith("nonfinite_")]
-    return [*reasons[:1], *nonfinite[:1]]
+    """What differs, and where NaN comes first, which people see of a run; or that it heals."""
+    others = [r for r in reasons[1:] if str(r["code"]).startswith(("nonfinite_", "heals"))]
+    return [*reasons[:1], *others[:1]]
+
+
+def _sentences(finding: Finding, words: SlideWords) -> tuple[str, str, str]:
+    """Of a cause that heals, which none in the optimizer does, that the result is the same."""
+    if any(reason["code"] == "heals" for reason in finding.reasons):
+        return words.heals, words.heals_at_top, words.heals_at_top
+    return words.begins, words.begins_at_top, words.begins_in_optimizer
 
 
 def _begins(module: str | None, words: tuple[str, str, str]) -> str:

@@ -18,6 +18,8 @@ class SlideWords(msgspec.Struct, frozen=True):
     begins: str
     begins_at_top: str
     begins_in_optimizer: str
+    heals: str
+    heals_at_top: str
     since: str
     since_at_top: str
     since_in_optimizer: str
@@ -60,6 +62,8 @@ WORDS: dict[Language, SlideWords] = {
         begins="It begins in {module}",
         begins_at_top="It begins outside of all modules",
         begins_in_optimizer="It begins in the optimizer",
+        heals="The same result; {module} gets there another way",
+        heals_at_top="The same result; calls outside of modules get there another way",
         since="With pairs made by hand it begins in {module}",
         since_at_top="With pairs made by hand it begins outside of all modules",
         since_in_optimizer="With pairs made by hand it begins in the optimizer",
@@ -112,6 +116,8 @@ WORDS: dict[Language, SlideWords] = {
         begins="差异始于 {module}",
         begins_at_top="差异始于所有模块之外",
         begins_in_optimizer="差异始于优化器",
+        heals="结果一致，仅 {module} 中的算法不同",
+        heals_at_top="结果一致，仅模块之外的算法不同",
         since="按手动映射，差异始于 {module}",
         since_at_top="按手动映射，差异始于所有模块之外",
         since_in_optimizer="按手动映射，差异始于优化器",

@@ -31,7 +31,8 @@ class Judged:
         if self.error:
             return f"could not be run: {self.error}"
         if not self.case.mended:
-            return "silent" if not self.findings else f"FALSE {self.findings[0].node}"
+            alarms = [finding.node for finding in self.findings if not finding.heals]
+            return f"FALSE {alarms[0]}" if alarms else "heals" if self.findings else "silent"
         first = self.findings[0].node if self.findings else "nothing"
         return f"{self.place or 'MISSED'} of {len(self.findings)}, first {first}"
 
@@ -64,8 +65,16 @@ def judge(case: Release, root: Path, kept: Path | None = None) -> Judged:
         made = build(problem, benchmark, Path(scratch) / "out", BuildOptions(workers=1))
         found = tuple(diagnose(made.path).findings)
     releases = folders_of(case, root)
-    right = [is_where_they_differ(finding.stack, case.package, releases) for finding in found]
+    right = [_is_right(finding, case, releases) for finding in found]
     return Judged(case, found, right.index(True) + 1 if True in right else None)
+
+
+def _is_right(finding: Suspect, case: Release, folders: tuple[Path, Path]) -> bool:
+    if case.shows:
+        innermost = (finding.stack or "").partition("\n")[0]
+        return case.shows in innermost
+    alone = finding.reasons[0].startswith(("only the problem", "only the benchmark"))
+    return is_where_they_differ(finding.stack, case.package, folders, alone)
 
 
 def table(judged: Sequence[Judged]) -> str:
@@ -77,7 +86,7 @@ def table(judged: Sequence[Judged]) -> str:
         bugs = [one for one in ran if one.case.mended]
         sound = [one for one in ran if not one.case.mended]
         first, named = (sum(one.place in places for one in bugs) for places in ((1,), range(1, 99)))
-        silent = sum(not one.findings for one in sound)
+        silent = sum(all(finding.heals for finding in one.findings) for one in sound)
         lines.append(
             f"| {package} | {first} of {len(bugs)} | {named} of {len(bugs)} "
             f"| {silent} of {len(sound)} |"

@@ -167,7 +167,9 @@ def _function(called: str, **settings: Any) -> Program:
     given = _GIVEN[max(known, key=len)] if known else (_IMAGE, _NEAR_IT)
     model = _Called(getattr(importlib.import_module(module), name), settings)
     first = given[0].clone().requires_grad_()
-    return Program(model, lambda: model(first, *given[1:]))
+    # In a module, as users have it: what goes into that and comes out of it is recorded.
+    around = nn.ModuleDict({"user": model})
+    return Program(around, lambda: model(first, *given[1:]))
 
 
 def _transformer(called: str, **settings: Any) -> Program:

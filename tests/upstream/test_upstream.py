@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from builder.results.report import Suspect
 from tests.upstream.__main__ import Judged, table
 from tests.upstream.cases import BUGS, SOUND, Release
 from tests.upstream.programs import KINDS, program_of
@@ -53,6 +54,8 @@ def test_the_innermost_frame_of_the_package_tells(
     assert is_where_they_differ(stack, "package", folders) is right
     assert not is_where_they_differ("File /a.py, line 1, in run, \n x\n", "package", folders)
     assert not is_where_they_differ(None, "package", folders)
+    # A call that one run alone makes may be made in a helper, by the function that was changed.
+    assert is_where_they_differ(stack, "package", folders, is_alone=True)
 
 
 def test_every_pair_names_a_program_and_two_releases() -> None:
@@ -71,5 +74,31 @@ def test_settings_of_a_program_are_numbers_and_words(monkeypatch: pytest.MonkeyP
 
 def test_the_table_counts_by_package() -> None:
     bug, sound = Release("p", "1", "2", "k:B", "a bug"), Release("p", "1", "2", "k:S")
-    judged = [Judged(bug, place=1), Judged(bug, place=2), Judged(bug), Judged(sound)]
-    assert "| p | 1 of 3 | 2 of 3 | 1 of 1 |" in table([*judged, Judged(bug, error="x")])
+    healed = Judged(sound, (suspect(heals=True),))
+    judged = [Judged(bug, place=1), Judged(bug, place=2), Judged(bug), Judged(sound), healed]
+    assert "| p | 1 of 3 | 2 of 3 | 2 of 2 |" in table([*judged, Judged(bug, error="x")])
+    alarm = Judged(sound, (suspect(heals=False), suspect(heals=True)))
+    assert "| p | 0 of 0 | 0 of 0 | 1 of 2 |" in table([alarm, healed])
+
+
+def suspect(*, heals: bool) -> Suspect:
+    return Suspect(
+        step=0,
+        rank=0,
+        node="Torch.mm.0.forward",
+        type="api",
+        direction="forward",
+        order=0,
+        score=1.0,
+        input_score=None,
+        introduced=None,
+        reasons=[],
+        propagated_to=0,
+        kind="introduced",
+        side="problem",
+        inside=None,
+        stack=None,
+        places=[],
+        path="mm",
+        heals=heals,
+    )

@@ -14,17 +14,22 @@ from pathlib import Path
 _FRAME = re.compile(r"File (?P<file>\S+), line (?P<line>\d+), in (?P<function>\S+?),? ")
 
 
-def is_where_they_differ(stack: str | None, package: str, folders: tuple[Path, Path]) -> bool:
+def is_where_they_differ(
+    stack: str | None, package: str, folders: tuple[Path, Path], is_alone: bool = False
+) -> bool:
     """Whether the innermost frame of a package stands in a function that its releases disagree on.
 
-    `folders` hold the two releases; the stack names a file of either.
+    `folders` hold the two releases; the stack names a file of either. A call that one run alone
+    makes may be made in helpers alike in both, by the function that was changed.
     """
     for frame in _FRAME.finditer((stack or "").replace('"', "") + " "):
         for here, there in (folders, folders[::-1]):
             path = Path(frame["file"])
             if path.is_relative_to(here / package):
                 other = there / path.relative_to(here)
-                return changed(path, other, int(frame["line"]))
+                is_changed = changed(path, other, int(frame["line"]))
+                if is_changed or not is_alone:
+                    return is_changed
     return False
 
 

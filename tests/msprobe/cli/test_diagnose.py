@@ -31,6 +31,7 @@ FINDING = {
     "introduced": (float, type(None)),
     "apart": (float, type(None)),
     "explained": (float, type(None)),
+    "heals": bool,
     "reasons": list,
     "propagated_to": int,
     "places": list,

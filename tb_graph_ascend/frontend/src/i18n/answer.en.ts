@@ -6,6 +6,8 @@ export const answerEn = {
     begins: "It begins in {{module}}",
     beginsTop: "It begins outside of all modules",
     beginsOptimizer: "It begins in the optimizer",
+    heals: "Both runs come to the same result; {{module}} gets there another way",
+    healsTop: "Both runs come to the same result; calls outside of all modules get there another way",
     says: ": ",
     withNonfinite: "{{what}}; {{maker}} makes the first {{state}} of step {{step}}",
     itself: "it",

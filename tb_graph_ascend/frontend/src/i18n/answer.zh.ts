@@ -7,6 +7,8 @@ export const answerZh: typeof answerEn = {
     label: "差异的起点",
     begins: "差异始于 {{module}}",
     beginsTop: "差异始于所有模块之外",
+    heals: "两次运行结果一致，仅 {{module}} 中的算法不同",
+    healsTop: "两次运行结果一致，仅模块之外的算法不同",
     beginsOptimizer: "差异始于优化器",
     says: "：",
     withNonfinite: "{{what}}；{{maker}} 产生了第 {{step}} 步的第一个 {{state}}",

@@ -2,7 +2,7 @@
 
 import type { TFunction } from "i18next";
 
-import type { AcrossCell, Cause, CausePlace, CommunicationLink, DivergentShares, Node, NodeDetails, PlacedHop, Side } from "../api/types";
+import type { AcrossCell, Cause, CausePlace, CommunicationLink, DivergentShares, Node, NodeDetails, PlacedHop, Reason, Side } from "../api/types";
 import { calledAs, marked } from "../graph/called";
 import { toldBriefly } from "../graph/named";
 import { type Frame, parseFrame } from "../text/frames";
@@ -26,9 +26,12 @@ export function causeText(t: TFunction, cause: Cause): string {
 }
 
 /** The same with all calls by their whole names. */
-export function causeSentence(t: TFunction, { finding }: Cause): string {
+export function causeSentence(t: TFunction, cause: Cause): string {
+  const { finding } = cause;
   const reason = finding.reasons[0];
   const what = reason ? reasonSentence(t, reason) : kindText(t, finding);
+  const healed = healing(cause);
+  if (healed) return `${what}; ${reasonSentence(t, healed)}`;
   const nonfinite = finding.reasons.slice(1).find(({ code }) => code === "nonfinite_first" || code === "nonfinite_follows");
   if (!nonfinite) return what;
   const maker = typeof nonfinite.maker === "string" ? nonfinite.maker : t("answer.itself");
@@ -153,8 +156,15 @@ export function senderTo({ node, communication }: NodeDetails, threshold: number
   return worst && apart(worst) > threshold ? worst : null;
 }
 
+/** That a cause is another way to the same result: all that its step puts out agrees. */
+function healing({ finding }: Cause): Reason | undefined {
+  return finding.reasons.find(({ code }) => code === "heals");
+}
+
 /** In which module it begins; what the optimizer does stands in no module, and has its own sentence. */
-export function beginsText(t: TFunction, module: string | null): string {
+export function beginsText(t: TFunction, cause: Cause): string {
+  const { module } = cause;
+  if (healing(cause)) return module === null ? t("answer.healsTop") : t("answer.heals", { module });
   if (module === null) return t("answer.beginsTop");
   return module === OPTIMIZER ? t("answer.beginsOptimizer") : t("answer.begins", { module });
 }

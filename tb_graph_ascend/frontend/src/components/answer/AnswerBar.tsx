@@ -92,8 +92,8 @@ function Causes({ answer }: { answer: Answer }) {
 
 function Headline({ cause }: { cause: Cause }) {
   const { t } = useTranslation();
-  const { finding, module, place_count: places } = cause;
-  const where = beginsText(t, module);
+  const { finding, place_count: places } = cause;
+  const where = beginsText(t, cause);
   const place =
     places > 1
       ? ranksText(t, cause)

@@ -1,0 +1,95 @@
+"""Whether differences heal: all that a step puts out agrees, and nothing of them is left behind.
+
+Two programs that compute the same in other ways differ on the way. A step puts out what its
+outermost calls and modules put out and nobody reads again, the loss among it, the gradients that go
+back through its outermost modules, and the gradients of parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from builder.diagnosis.excess import PLAIN
+from builder.diagnosis.facts import Facts
+from builder.diagnosis.finding import Finding
+from builder.flow.feeding import NOWHERE, Flow
+from builder.match.step_phases import phase_of
+from builder.match.tree import TreeNode
+
+# Data, weights, formats and NaN are no way to compute something: what is said of them stays.
+_WAYS = frozenset(("introduced", "argument_differs", "input_differs"))
+
+
+class Healing:
+    """What of one compared step is there when it has ended; `flow` is that of the problem run."""
+
+    def __init__(self, facts: Facts, flow: Flow) -> None:
+        self._facts, self._known = facts, facts.known
+        self._stated = facts.comparison.stated
+        self._tree = facts.comparison.matching.problem
+        self._partner = facts.comparison.matching.partner
+        self._read = set(flow.output[flow.output != NOWHERE].tolist())
+
+    def heals(self, findings: Iterable[Finding]) -> bool:
+        """Whether all that the step puts out agrees, and each finding is about a way to it."""
+        listed = list(findings)
+        return bool(listed) and all(map(self._passes, listed)) and self._results_agree()
+
+    def _results_agree(self) -> bool:
+        """Whether every result agrees; one that cannot be compared does not."""
+        results = [node for node in self._tree.in_order if self._is_result(node)]
+        if any(node not in self._partner for node in results):
+            return False
+        rows = [row for node in results for row in self._known.outputs(node)]
+        return bool(rows) and all(map(self._agrees, rows))
+
+    def _agrees(self, row: int) -> bool:
+        """Whether a value is within its tolerance, or apart by less than any finding has to be."""
+        known = self._known
+        if known.hidden[row]:
+            return False
+        return self._stated[row] == 0 or known.distance[row] <= PLAIN * known.noise[row]
+
+    def _is_result(self, node: TreeNode) -> bool:
+        if node.holds_gradients:
+            return True
+        if phase_of(node) == "after" or not _is_outermost(node):
+            return False
+        # A module's gradients were made inside it, and nobody outside it may have read them.
+        return node.kind == "module" or bool(self._unread(node))
+
+    def _passes(self, finding: Finding) -> bool:
+        """Whether a finding is about a way to compute something, and leaves nothing behind."""
+        if finding.kind not in _WAYS or finding.inherits or phase_of(finding.node) == "after":
+            return False
+        ours = [] if finding.side == "benchmark" else [finding.node]
+        return not any(self._leaves_something(node) for node in (*ours, *finding.carriers))
+
+    def _leaves_something(self, node: TreeNode) -> bool:
+        """Whether a node puts out otherwise what no recorded call reads: a state for the next step.
+
+        What modules put out their calls have put out before; results and gradients are looked at as
+        such.
+        """
+        if node.kind == "module" or node.direction == "backward":
+            return False
+        if _is_outermost(node) and phase_of(node) == "forward":
+            return False
+        unread = self._unread(node)
+        if node not in self._partner:
+            return bool(unread)
+        apart = (row for row in self._known.outputs(node) if not self._agrees(row))
+        return any(self._facts.value_pair(row)[0] in unread for row in apart)
+
+    def _unread(self, node: TreeNode) -> list[int]:
+        """The values that a node puts out and no recorded call reads."""
+        keys = self._tree.dump.values.keys
+        made = (value for value in range(*node.values) if keys[value].startswith("output"))
+        return [value for value in made if value not in self._read]
+
+
+def _is_outermost(node: TreeNode) -> bool:
+    up = node.parent
+    while up is not None and up.kind == "collection":
+        up = up.parent
+    return up is None or up.kind == "root"
