@@ -7,27 +7,31 @@ from __future__ import annotations
 
 import sqlite3
 from math import isfinite
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
 
 from builder.results.opening import limit_time
 
 _Numbers: TypeAlias = tuple[Any, ...]
 # What runs after the last gradient of a step is its optimizer.
 _WRITTEN = (
-    "SELECT node.id, node.match, record.max, record.min, record.mean, record.norm "
+    "SELECT node.id, node.match, form.role, form.path, "
+    "record.max, record.min, record.mean, record.norm "
     "FROM node JOIN record ON record.id BETWEEN node.first_value "
     "AND node.first_value + node.value_count - 1 JOIN form ON form.id = record.form "
     "WHERE node.graph = ? AND form.role IN ('output', 'parameters_grad') AND node.exec_order > "
     "(SELECT MAX(exec_order) FROM node WHERE graph = ? AND direction = 'backward')"
 )
 _READ = (
-    "SELECT node.id, record.max, record.min, record.mean, record.norm, "
+    "SELECT node.id, form.role, form.path, "
+    "record.max, record.min, record.mean, record.norm, "
     "other.max, other.min, other.mean, other.norm "
     "FROM node JOIN record ON record.id BETWEEN node.first_value "
     "AND node.first_value + node.value_count - 1 JOIN form ON form.id = record.form "
     "LEFT JOIN record AS other ON other.id = record.partner "
     "WHERE node.graph = ? AND form.role NOT IN ('output', 'parameters_grad') "
-    "AND record.score > ?"
+    "AND record.score > ? ORDER BY record.score DESC, record.id"
 )
 _DIFFER = (
     "SELECT id FROM node WHERE graph = ? AND (score > ? OR input_score > ? OR source IS NOT NULL)"
@@ -41,10 +45,19 @@ _BEFORE = (
 _HERE = "SELECT id FROM graph WHERE step = ? AND rank = ? AND side = 'problem'"
 
 
+class Carried(msgspec.Struct, frozen=True, gc=False):
+    """A node that reads a value, and who wrote that in the step before, by the keys of both."""
+
+    node: int
+    value: str
+    writer: int
+    output: str
+
+
 def carried_weights(
     connection: sqlite3.Connection, step: int, rank: int, threshold: float
-) -> tuple[int | None, list[int]]:
-    """The step before, and the nodes of the problem that read of it what differs.
+) -> tuple[int | None, list[Carried]]:
+    """The step before, and the nodes of the problem that read of it what differs, worst first.
 
     NaN looks the same everywhere: there the benchmark's value tells who wrote it.
     """
@@ -60,19 +73,31 @@ def carried_weights(
     written = _written(connection, ours[0])
     partners = _written(connection, theirs[0]) if theirs is not None else {}
     found = []
-    for node, *numbers in connection.execute(_READ, (here[0], threshold)):
+    for node, role, path, *numbers in connection.execute(_READ, (here[0], threshold)):
         own, other = tuple(numbers[:4]), tuple(numbers[4:])
-        writer = written[own][0] if own in written else partners.get(other, (None, None))[1]
-        if writer in differ:
-            found.append(node)
-    return ours[1], sorted(set(found))
+        known, partner = written.get(own), partners.get(other)
+        if known is None and partner is not None and partner.partner is not None:
+            known = partner._replace(node=partner.partner)
+        if known is not None and known.node in differ:
+            found.append(Carried(node, _key(role, path), known.node, known.key))
+    return ours[1], found
 
 
-def _written(connection: sqlite3.Connection, graph: int) -> dict[_Numbers, tuple[int, int | None]]:
-    """By its numbers who wrote a value last, and that one's partner."""
+class _Writer(NamedTuple):
+    node: int
+    partner: int | None
+    key: str
+
+
+def _key(role: str, path: str) -> str:
+    return f"{role}.{path}" if path else role
+
+
+def _written(connection: sqlite3.Connection, graph: int) -> dict[_Numbers, _Writer]:
+    """By its numbers who wrote a value last."""
     rows = connection.execute(f"{_WRITTEN} ORDER BY node.exec_order", (graph, graph))
     return {
-        tuple(numbers): (node, partner)
-        for node, partner, *numbers in rows
+        tuple(numbers): _Writer(node, partner, _key(role, path))
+        for node, partner, role, path, *numbers in rows
         if all(isinstance(number, float) and isfinite(number) for number in numbers)
     }

@@ -19,9 +19,10 @@ from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
 from builder.match.manual_file import MappedPair
 from builder.results.across import find_everywhere
-from builder.results.carried_weights import carried_weights
+from builder.results.carried_weights import Carried, carried_weights
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
-from builder.results.flow_links import flow_of
+from builder.results.flow_links import flow_of, passed_between
+from builder.results.handed_on import handed_on
 from builder.results.manual.patches import NodeSource, Patches
 from builder.results.received import Received, received
 from builder.results.records import (
@@ -30,11 +31,13 @@ from builder.results.records import (
     CommunicationLink,
     Findings,
     FirstOutput,
+    HandedOn,
     Node,
     NodeDetails,
     NodeFlow,
     NodePath,
     PairGraphs,
+    Passed,
     Side,
     Stacks,
     Summary,
@@ -45,6 +48,7 @@ from builder.results.shown_values import (
     LARGEST,
     MOST_PARAMETERS,
     first_outputs,
+    parameter_shapes,
     seen_values,
     without_values,
 )
@@ -54,16 +58,16 @@ from builder.results.stored_rows import (
     cell_of,
     finding_of,
     graph_of,
-    links_of,
     node_of,
     pair_of,
+    partners_of,
     reasons_of,
     stack_of,
     state_of,
     with_measures,
 )
 from builder.results.trace import Trace, trace
-from builder.results.value_pairs import pair_up, shape_of
+from builder.results.value_pairs import pair_up
 from builder.results.whole_pairs import read_flows, read_passages, read_sides
 
 SIDES: tuple[Side, Side] = ("problem", "benchmark")
@@ -238,20 +242,13 @@ class ResultDatabase:
                     stack_of(connection, benchmark) if benchmark else None,
                 ),
                 communication=self._links(id_),
+                handed_on=self.handed_on([id_]).get(id_) if partner is None else None,
             )
 
     def _links(self, id_: int) -> list[CommunicationLink]:
         """The communication partners of a node as they fared."""
         with self.engine.connect() as connection:
-            links = links_of(connection, id_)
-        named = [peer for *_, peer in links if peer is not None]
-        peers = {n.id: n for n in self.nodes_by_id(named)}
-        return [
-            CommunicationLink(kind, rank, peer, known.name, known.input_score, known.score)
-            if (known := peers.get(-1 if peer is None else peer)) is not None
-            else CommunicationLink(kind, rank, peer, None)
-            for kind, rank, peer in links
-        ]
+            return partners_of(connection, id_, self.nodes_by_id)
 
     def first_outputs(self, ids: Sequence[int]) -> dict[int, FirstOutput]:
         """What nodes put out first; asked for a window of rows, not for a pair."""
@@ -267,15 +264,15 @@ class ResultDatabase:
 
     def parameter_shapes(self, ids: Sequence[int]) -> dict[int, tuple[tuple[int, ...], ...]]:
         """The shapes of the parameters that modules have themselves, sorted; none left out."""
-        found: dict[int, list[tuple[int, ...]]] = {}
-        for engine, part in self._stored.by_volume(ids):
-            for start in range(0, len(part), MOST_PARAMETERS):
-                own = value.c.node.in_(part[start : start + MOST_PARAMETERS])
-                query = select(value.c.node, value.c.shape).where(own, value.c.role == "parameters")
-                with engine.connect() as connection:
-                    for row in connection.execute(query):
-                        found.setdefault(row.node, []).append(tuple(shape_of(row.shape) or ()))
-        return {id_: tuple(sorted(shapes)) for id_, shapes in found.items()}
+        return parameter_shapes(self._stored, ids)
+
+    def handed_on(self, ids: Sequence[int]) -> dict[int, HandedOn]:
+        """What those of these nodes hand on that have no partner, by their ids."""
+        return handed_on(self._stored, ids) if self.comparison else {}
+
+    def passed(self, consumers: Sequence[int], producers: Sequence[int]) -> Passed | None:
+        """The worst value that passed from some nodes to some of the same pair."""
+        return passed_between(consumers, producers, self.engine_at(max(consumers)))
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed; nothing in files of earlier releases."""
@@ -290,7 +287,9 @@ class ResultDatabase:
         places = find_everywhere(self._stored.everywhere(), path)
         nodes = {n.id: n for n in self.nodes_by_id(places.values())}
         here = path[-1]
-        cells = [cell_of(place, nodes.get(places.get(place, -1))) for place in self._stored.pairs]
+        handed = self.handed_on([n.id for n in nodes.values() if n.match is None])
+        at = {place: nodes.get(places.get(place, -1)) for place in self._stored.pairs}
+        cells = [cell_of(place, occurrence, handed) for place, occurrence in at.items()]
         return Across(here.name, here.side, cells)
 
     def findings(self, step: int | None = None, rank: int | None = None) -> Findings:
@@ -349,7 +348,7 @@ class ResultDatabase:
         """By which calls a difference came into a step and rank from another rank."""
         return received(self, self.side_nodes(step, rank)[0])
 
-    def carried(self, step: int, rank: int) -> tuple[int | None, list[int]]:
+    def carried(self, step: int, rank: int) -> tuple[int | None, list[Carried]]:
         """The step before, and which nodes read weights of it that differ."""
         at = max(row.root or 0 for row in self._pair_rows(step, rank))
         with self.engine_at(at).connect() as connection:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from sqlalchemy import ColumnElement, Engine, select
 
-from builder.results.records import FlowLink, Node, NodeFlow
+from builder.results.records import FlowLink, Node, NodeFlow, Passed
 from builder.results.schema import flow, form, record
 
 NodesById = Callable[[Iterable[int]], list[Node]]
@@ -18,6 +18,32 @@ def flow_of(id_: int, engine: Engine, nodes_by_id: NodesById) -> NodeFlow:
     producers = _links(engine, flow.c.consumer == id_, flow.c.producer, nodes_by_id)
     consumers = _links(engine, flow.c.producer == id_, flow.c.consumer, nodes_by_id)
     return NodeFlow(producers, consumers)
+
+
+def passed_between(
+    consumers: Sequence[int], producers: Sequence[int], engine: Engine
+) -> Passed | None:
+    """The worst value that passed from some nodes to some; None where nothing did."""
+    read, made, output = form.alias(), form.alias(), record.alias()
+    joined = flow.join(record, record.c.id == flow.c.value).join(read, read.c.id == record.c.form)
+    joined = joined.outerjoin(output, output.c.id == flow.c.output)
+    joined = joined.outerjoin(made, made.c.id == output.c.form)
+    columns = (
+        *(flow.c.exact, read.c.role, read.c.path),
+        *(made.c.role.label("made"), made.c.path.label("made_path")),
+    )
+    near = flow.c.consumer.in_(consumers), flow.c.producer.in_(producers)
+    query = select(*columns).select_from(joined).where(*near)
+    with engine.connect() as connection:
+        row = connection.execute(query.order_by(record.c.score.desc(), flow.c.value)).first()
+    if row is None:
+        return None
+    output_key = None if row.made is None else _key(row.made, row.made_path)
+    return Passed(_key(row.role, row.path), output_key, bool(row.exact))
+
+
+def _key(role: str, path: str) -> str:
+    return f"{role}.{path}" if path else role
 
 
 def _links(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from builder.results.carried_weights import Carried
 from builder.results.flow_cells import FlowIds, PassageIds
 from builder.results.manual.patches import Patches
 from builder.results.received import Received
@@ -14,6 +15,7 @@ from builder.results.records import (
     Children,
     Findings,
     FirstOutput,
+    HandedOn,
     Node,
     NodeDetails,
     NodeFlow,
@@ -88,8 +90,8 @@ class Results(Protocol):
     def received(self, step: int, rank: int) -> Sequence[Received]:
         """By which calls a difference came into a step and rank from another rank."""
 
-    def carried(self, step: int, rank: int) -> tuple[int | None, Sequence[int]]:
-        """The step before, and which nodes read weights of it that differ."""
+    def carried(self, step: int, rank: int) -> tuple[int | None, Sequence[Carried]]:
+        """The step before, and who reads weights of it that differ, the worst first."""
 
     def passages(self, step: int, rank: int) -> Sequence[PassageIds]:
         """What flowed through calls without values on each side of a pair, problem first."""
@@ -108,6 +110,9 @@ class Results(Protocol):
 
     def without_values(self, ids: Sequence[int]) -> frozenset[int]:
         """Which of these nodes are calls of which nothing but the name was recorded."""
+
+    def handed_on(self, ids: Sequence[int]) -> Mapping[int, HandedOn]:
+        """What those of these nodes hand on that have no partner, by their ids."""
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node, and what it fed, as far as the file tells."""

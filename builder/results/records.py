@@ -222,10 +222,21 @@ class CommunicationLink(msgspec.Struct, frozen=True):
     peer_score: float | None = None
 
 
+class HandedOn(msgspec.Struct, frozen=True, gc=False):
+    """A value as a call of both runs reads it, by its id there, and its score.
+
+    It is the worst of those that a call without a partner puts out.
+    """
+
+    value: int
+    score: float
+
+
 class NodeDetails(msgspec.Struct, frozen=True):
     """All that is known of one node.
 
     `values` are in the order input, parameters, parameters_grad, output, the worst first in each.
+    `handed_on` is what a call that one run alone makes hands on to calls of both.
     """
 
     node: Node
@@ -233,6 +244,7 @@ class NodeDetails(msgspec.Struct, frozen=True):
     values: list[ValuePair]
     stack: Stacks
     communication: list[CommunicationLink]
+    handed_on: HandedOn | None = None
 
 
 class FlowLink(msgspec.Struct, frozen=True):
@@ -247,6 +259,14 @@ class FlowLink(msgspec.Struct, frozen=True):
     exact: bool
 
 
+class Passed(msgspec.Struct, frozen=True, gc=False):
+    """A value that passed from one call to another, by the keys under which both have it."""
+
+    value: str
+    output: str | None
+    exact: bool
+
+
 class NodeFlow(msgspec.Struct, frozen=True):
     """What fed a node, and what it fed, each in execution order."""
 
@@ -255,7 +275,10 @@ class NodeFlow(msgspec.Struct, frozen=True):
 
 
 class AcrossCell(msgspec.Struct, frozen=True):
-    """A node in one step and rank; `node` is null where it does not occur."""
+    """A node in one step and rank; `node` is null where it does not occur.
+
+    `handed_on` is the score of what a call without a partner, which has none, hands on.
+    """
 
     step: int
     rank: int
@@ -264,6 +287,7 @@ class AcrossCell(msgspec.Struct, frozen=True):
     input_score: float | None
     verdict: Verdict | None
     overflow: Overflow | None
+    handed_on: float | None = None
 
 
 class Across(msgspec.Struct, frozen=True):

@@ -44,6 +44,21 @@ def _shown(shape: str | None, dtype: str | None, norm: float | str | None) -> Fi
     return FirstOutput(shape_of(shape), dtype, measure_of(norm))
 
 
+def parameter_shapes(
+    stored: StoredFile, ids: Sequence[int]
+) -> dict[int, tuple[tuple[int, ...], ...]]:
+    """The shapes of the parameters that modules have themselves, sorted; none left out."""
+    found: dict[int, list[tuple[int, ...]]] = {}
+    for engine, part in stored.by_volume(ids):
+        for start in range(0, len(part), MOST_PARAMETERS):
+            own = value.c.node.in_(part[start : start + MOST_PARAMETERS])
+            query = select(value.c.node, value.c.shape).where(own, value.c.role == "parameters")
+            with engine.connect() as connection:
+                for row in connection.execute(query):
+                    found.setdefault(row.node, []).append(tuple(shape_of(row.shape) or ()))
+    return {id_: tuple(sorted(shapes)) for id_, shapes in found.items()}
+
+
 def without_values(stored: StoredFile, ids: Sequence[int]) -> frozenset[int]:
     """Which of these nodes are calls of which nothing but the name was recorded."""
     found: set[int] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -12,9 +12,11 @@ from sqlalchemy import Connection, Row, select
 from builder.results.manual.patches import GraphChange
 from builder.results.records import (
     AcrossCell,
+    CommunicationLink,
     Finding,
     FindingPlace,
     Graph,
+    HandedOn,
     Measure,
     Node,
     Pair,
@@ -51,10 +53,13 @@ def node_of(row: Row[Any], sides: dict[int, Side]) -> Node:
     return Node(*fields)
 
 
-def cell_of(place: tuple[int, int], occurrence: Node | None) -> AcrossCell:
+def cell_of(
+    place: tuple[int, int], occurrence: Node | None, handed_on: Mapping[int, HandedOn]
+) -> AcrossCell:
     """A node in one step and rank; empty where it does not occur."""
     if occurrence is None:
         return AcrossCell(*place, None, None, None, None, None)
+    handed = handed_on.get(occurrence.id)
     return AcrossCell(
         *place,
         occurrence.id,
@@ -62,6 +67,7 @@ def cell_of(place: tuple[int, int], occurrence: Node | None) -> AcrossCell:
         occurrence.input_score,
         occurrence.verdict,
         occurrence.overflow,
+        handed.score if handed is not None else None,
     )
 
 
@@ -143,6 +149,20 @@ def links_of(connection: Connection, id_: int) -> list[tuple[str, int, int | Non
     columns = (communication.c.kind, communication.c.peer_rank, communication.c.peer_node)
     query = select(*columns).where(communication.c.node == id_)
     return [(row.kind, row.peer_rank, row.peer_node) for row in connection.execute(query)]
+
+
+def partners_of(
+    connection: Connection, id_: int, nodes_by_id: Callable[[Iterable[int]], list[Node]]
+) -> list[CommunicationLink]:
+    """The communication partners of a node as they fared."""
+    links = links_of(connection, id_)
+    peers = {n.id: n for n in nodes_by_id([peer for *_, peer in links if peer is not None])}
+    return [
+        CommunicationLink(kind, rank, peer, known.name, known.input_score, known.score)
+        if (known := peers.get(-1 if peer is None else peer)) is not None
+        else CommunicationLink(kind, rank, peer, None)
+        for kind, rank, peer in links
+    ]
 
 
 def reasons_of(text: str | None) -> list[Reason]:

@@ -16,7 +16,7 @@ from tb_graph_ascend.view.diff.openness import PATTERN
 from tb_graph_ascend.view.diff.outline import OutlineWindow, OutlineWish, outline_of
 from tb_graph_ascend.view.diff.profile import Profile
 from tb_graph_ascend.view.diff.shares import DivergentShares, divergent_nodes, shares_of
-from tb_graph_ascend.view.diff.window import RowWindow, window_of, with_outputs
+from tb_graph_ascend.view.diff.window import RowWindow, window_of, with_handed_on, with_outputs
 
 _Id = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _PAIR = "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>"
@@ -27,7 +27,8 @@ class RowQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `12` opens a node, `12a` all below it, `-12` closes it, `f12` unfolds the run that begins at
     it. `keep` is a node that is not to be folded, `reveal` one to open the way to; with `cause`
-    and `target` only rows on the way from one to the other are listed.
+    and `target` only rows on ways to the target are listed: from where it goes back to, and from
+    the cause that is asked for where it goes back to none.
     """
 
     open: Annotated[str, msgspec.Meta(max_length=32_000, pattern=PATTERN)] = ""
@@ -69,13 +70,15 @@ class OutlineQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class DivergentQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of which cause, by its nodes joined by dots; left out means those that go back to none.
 
-    With `earlier` it is those that go back into the step before.
+    With `earlier` it is those that go back into the step before, with `perhaps` those that a guess
+    leads back to a cause.
     """
 
     cause: (
         Annotated[str, msgspec.Meta(max_length=8_000, pattern=r"^\d{1,16}(?:\.\d{1,16})*$")] | None
     ) = None
     earlier: bool = False
+    perhaps: bool = False
     offset: Offset = 0
     limit: Limit = 200
 
@@ -95,7 +98,9 @@ def resource(place: Workplace) -> Resource:
         wanted = Wanted(query.open, kept, way)
         window = window_of(index, wanted, query.offset, query.limit, query.reveal)
         database = place.open(db).database
-        return window if database.comparison else with_outputs(window, database, index)
+        if database.comparison:
+            return with_handed_on(window, database)
+        return with_outputs(window, database, index)
 
     @routes.route(f"{_PAIR}/graph", query=GraphQuery, answer=ModuleGraph)
     def graph(db: str, step: int, rank: int, query: GraphQuery) -> ModuleGraph:
@@ -120,7 +125,8 @@ def resource(place: Workplace) -> Resource:
         """A page of the divergent nodes of a pair that go back to one cause, or to none."""
         opened = place.open(db)
         places = None if query.cause is None else [int(node) for node in query.cause.split(".")]
-        ids = divergent_nodes(place.library.diff(opened, step, rank), places, query.earlier)
+        index = place.library.diff(opened, step, rank)
+        ids = divergent_nodes(index, places, query.earlier, query.perhaps)
         page = ids[query.offset : query.offset + query.limit].tolist()
         return NodeList(len(ids), query.offset, opened.database.nodes_by_id(page))
 

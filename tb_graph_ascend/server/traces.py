@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from builder.results.reading import Results
 from builder.results.trace import Hop, Trace
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
+from tb_graph_ascend.view.diff.told_way import told_way
 from tb_graph_ascend.view.module_path import modules_of
 
 
@@ -28,12 +31,17 @@ class PlacedTrace(msgspec.Struct, frozen=True):
 
 
 def placed(database: Results, trace: Trace) -> PlacedTrace:
-    """A trace with the modules of its nodes: calls of one name are told apart by them."""
+    """A trace with the modules of its nodes: calls of one name are told apart by them.
+
+    Calls without a partner have the score of what they hand on.
+    """
     nodes = database.nodes_by_id([hop.node for hop in trace.hops])
     modules = modules_of(database, nodes)
-    hops = [
-        PlacedHop(**msgspec.structs.asdict(hop), module=modules.get(hop.node)) for hop in trace.hops
-    ]
+    alone = [hop.node for hop in trace.hops if hop.score is None and not hop.matched]
+    handed = database.handed_on(alone) if alone else {}
+    scores = {node: one.score for node, one in handed.items()}
+    told = [msgspec.structs.replace(h, score=scores.get(h.node, h.score)) for h in trace.hops]
+    hops = [PlacedHop(**msgspec.structs.asdict(hop), module=modules.get(hop.node)) for hop in told]
     return PlacedTrace(trace.step, trace.rank, hops, trace.finding, trace.differs)
 
 
@@ -44,7 +52,8 @@ def resource(place: Workplace) -> Resource:
     @routes.route("/databases/<db>/nodes/<int:node>/trace", answer=PlacedTrace)
     def trace(db: str, node: int) -> PlacedTrace:
         """The way from a node back to its cause: which output fed which input."""
-        database = place.open(db).database
-        return placed(database, database.trace(node))
+        opened = place.open(db)
+        way = told_way(opened.database, partial(place.library.diff, opened), node)
+        return placed(opened.database, way)
 
     return routes

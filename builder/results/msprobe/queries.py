@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 from sqlalchemy import text
 
+from builder.results.carried_weights import Carried
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
 from builder.results.manual.patches import Patches
 from builder.results.msprobe.file import MOST_PAIRS_OPEN, SOURCES, MsprobeFile
@@ -41,6 +42,7 @@ from builder.results.records import (
     FirstOutput,
     FlowLink,
     Graph,
+    HandedOn,
     Node,
     NodeDetails,
     NodeFlow,
@@ -138,7 +140,7 @@ class MsprobeDatabase:
         """The names of nodes alone, by their ids; unknown ones are left out."""
         return {node.id: node.name for node in self.nodes_by_id(ids)}
 
-    def carried(self, step: int, rank: int) -> tuple[int | None, list[int]]:
+    def carried(self, step: int, rank: int) -> tuple[int | None, list[Carried]]:
         """Nothing: these files hold no values to tell who wrote what is read."""
         return None, []
 
@@ -247,6 +249,10 @@ class MsprobeDatabase:
     def without_values(self, ids: Sequence[int]) -> frozenset[int]:
         """Such a file does not tell them from others."""
         return frozenset()
+
+    def handed_on(self, ids: Sequence[int]) -> dict[int, HandedOn]:
+        """Such a file has no scores of values."""
+        return {}
 
     def flow(self, id_: int) -> NodeFlow:
         """What fed a node and what it fed, told by equal values."""

@@ -9,16 +9,19 @@ from functools import cached_property
 
 import numpy as np
 
+from builder.results.carried_weights import Carried
 from builder.results.certainty import names_beginnings
 from builder.results.flow_cells import FlowIds, PassageIds
-from builder.results.node_words import NOTHING, Ints
+from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.reading import Results
 from builder.results.received import Received
 from builder.results.side_nodes import SideNodes
+from tb_graph_ascend.view.diff.back_steps import BackStep, Terrain, incoming, steps_back
+from tb_graph_ascend.view.diff.carrying import CarryLinks, carrying_rows, flow_links, sources_of
 from tb_graph_ascend.view.diff.drawn import DrawnEdges, drawn_edges
 from tb_graph_ascend.view.diff.first_divergent import first_divergent
 from tb_graph_ascend.view.diff.folds import Runs, repeated
-from tb_graph_ascend.view.diff.led_back import led_back
+from tb_graph_ascend.view.diff.led_back import EARLIER, Carriers, LedBack, led_back, links_among
 from tb_graph_ascend.view.diff.merge import MergedRows, merge
 from tb_graph_ascend.view.diff.modules import ModuleTree, module_tree
 from tb_graph_ascend.view.diff.openness import parse_openness
@@ -30,6 +33,7 @@ from tb_graph_ascend.view.diff.way import off_the_way
 from tb_graph_ascend.view.diff.words import RowWords, words_of
 
 _MOST_LISTS = 8
+_LAST = 2**62  # in the order of execution: what the benchmark alone has
 FlowReader = Callable[[], Sequence[FlowIds]]
 PassageReader = Callable[[], Sequence[PassageIds]]
 
@@ -70,7 +74,7 @@ class DiffIndex:
     threshold: float | None
     cause_scores: Mapping[int, float | None] = field(default_factory=dict)
     read_passages: PassageReader = tuple
-    read_carried: Callable[[], tuple[int | None, Sequence[int]]] = lambda: (None, ())
+    read_carried: Callable[[], tuple[int | None, Sequence[Carried]]] = lambda: (None, ())
     read_received: Callable[[], Sequence[Received]] = tuple
     _lists: OrderedDict[Wanted, OpenList] = field(default_factory=OrderedDict)
 
@@ -105,26 +109,96 @@ class DiffIndex:
         return profile_of(self.rows, self.words)
 
     @cached_property
-    def led_back(self) -> Ints:
+    def led_back(self) -> LedBack:
         """By row the row of the cause here that it goes back to; NOTHING for none."""
-        if self.threshold is None:
-            return np.full(len(self.rows), NOTHING, dtype=np.int64)
-        return led_back(self.rows, self.words, self.edges, self.threshold, lambda: self.carried)
+        return led_back(self._carriers)
+
+    @property
+    def _carriers(self) -> Carriers:
+        # Of what is not compared nothing is above a threshold.
+        threshold = np.inf if self.threshold is None else self.threshold
+        parts = self.rows, self.words, self.edges, threshold
+        return Carriers(*parts, lambda: self.carried, self.read_passages)
 
     @cached_property
-    def step_before(self) -> tuple[int | None, Sequence[int]]:
-        """The step before, and the nodes that read weights of it that differ."""
+    def carrying(self) -> Bools:
+        """The rows that a difference passes through, as far as it is recorded."""
+        own = self._carriers
+        return carrying_rows(self.rows, self.words, sources_of(self.rows), own.threshold)
+
+    @cached_property
+    def carry_links(self) -> CarryLinks:
+        """Along which links rows take a difference over from others, guesses among them."""
+        return links_among(self._carriers)
+
+    @cached_property
+    def _land(self) -> tuple[Terrain, Terrain]:
+        """With recorded links alone, and with guesses."""
+        links, count = self.carry_links, len(self.rows)
+        ours = self.rows.ours
+        order = np.full(count, _LAST, dtype=np.int64)
+        order[ours >= 0] = self.rows.problem.order[ours[ours >= 0]]
+        sure, every = (incoming(one, count) for one in (links.recorded(), links))
+        return Terrain(sure, self.words.score, order), Terrain(every, self.words.score, order)
+
+    def leading(self, row: int) -> tuple[Bools, list[int]]:
+        """Over which rows ways back from one may lead, and the rows where they are to end.
+
+        They are rows that go back to the same cause, or into the step before, or to none; from one
+        to which no guess leads they lead over none.
+        """
+        led, cause = self.led_back, int(self.led_back.cause[row])
+        through = led.cause == cause
+        if cause == NOTHING:
+            through &= self.carrying
+            came = np.array([one.node for one in self.received], dtype=np.int64)
+            return through, [end for end in self.rows.rows_of(came).tolist() if end != NOTHING]
+        if not led.perhaps[row]:
+            through &= ~led.perhaps
+        if cause != EARLIER:
+            return through, [cause]
+        return through, self.carried[through[self.carried]].tolist()
+
+    def steps_back(self, row: int) -> list[BackStep]:
+        """The way back from a row to where it goes back to, or as far as one leads."""
+        return steps_back(self._land[int(self.led_back.perhaps[row])], row, *self.leading(row))
+
+    def row_of(self, node: int) -> int:
+        """The row of a node; NOTHING for those of other pairs."""
+        return int(self.rows.rows_of(np.array([node], dtype=np.int64))[0])
+
+    def ids_of(self, row: int) -> list[int]:
+        """The nodes of both sides in a row."""
+        ours, theirs = int(self.rows.ours[row]), int(self.rows.theirs[row])
+        sides = (self.rows.problem, ours), (self.rows.benchmark, theirs)
+        return [int(side.id[at]) for side, at in sides if at >= 0]
+
+    def first_inside(self, row: int) -> int:
+        """Of the rows below one that differ the first that goes back to something, or the first."""
+        below = np.flatnonzero(self.words.divergent[row + 1 : self.rows.last[row] + 1]) + row + 1
+        led = below[self.led_back.cause[below] != NOTHING]
+        return next(iter((*led.tolist(), *below.tolist())), NOTHING)
+
+    @cached_property
+    def step_before(self) -> tuple[int | None, Sequence[Carried]]:
+        """The step before, and what reads weights of it that differ, the worst first."""
         return self.read_carried() if self.threshold is not None else (None, ())
 
     @cached_property
     def carried(self) -> Ints:
         """The rows that read weights of the step before that differ."""
-        rows = self.rows.rows_of(np.array(self.step_before[1], dtype=np.int64))
+        nodes = [one.node for one in self.step_before[1]]
+        rows = np.unique(self.rows.rows_of(np.array(nodes, dtype=np.int64)))
         return np.asarray(rows[rows != NOTHING])
 
-    def divergent_of(self, causes: int | Ints) -> Ints:
-        """The divergent rows that go back to these rows; with NOTHING those that go to none."""
-        return np.flatnonzero(self.words.divergent & np.isin(self.led_back, causes))
+    def divergent_of(self, causes: int | Ints, perhaps: bool | None = None) -> Ints:
+        """The divergent rows that go back to these rows; with NOTHING those that go to none.
+
+        `perhaps` asks for those alone to which a guess leads, or no guess does.
+        """
+        led = self.led_back
+        chosen = self.words.divergent & np.isin(led.cause, causes)
+        return np.flatnonzero(chosen if perhaps is None else chosen & (led.perhaps == perhaps))
 
     @cached_property
     def modules(self) -> ModuleTree:
@@ -155,11 +229,25 @@ class DiffIndex:
         if wanted.way is not None:
             cause, target = self.rows.rows_of(np.array(wanted.way, dtype=np.int64)).tolist()
             if NOTHING not in (cause, target):
-                hidden = off_the_way(self.rows, self.edges, cause, target)
+                hidden = self._off_the_way(cause, target)
         shown = Shown(parse_openness(wanted.openness), wanted.kept, hidden)
         visible = visible_rows(self.rows, self.runs, shown)
         bins = np.searchsorted(visible.row, edges_of(len(self.rows)))
         return OpenList(visible, rails_of(self.rows, visible, self.edges), bins)
+
+    def _off_the_way(self, cause: int, target: int) -> Bools:
+        """What is on no way to a target from where it goes back to.
+
+        Of a target that goes back to none it is what is on no way from the cause asked for.
+        """
+        inner = NOTHING if self.carrying[target] else self.first_inside(target)
+        start = target if inner == NOTHING else inner
+        if self.led_back.cause[start] == NOTHING:
+            everywhere = np.ones(len(self.rows), dtype=bool)
+            return off_the_way(self.rows, flow_links(self.edges), everywhere, [cause], target)
+        guessed = bool(self.led_back.perhaps[start])
+        links = self.carry_links if guessed else self.carry_links.recorded()
+        return off_the_way(self.rows, links, *self.leading(start), target)
 
 
 def index_of(

@@ -38,13 +38,17 @@ class DivergentShares(msgspec.Struct, frozen=True):
     """The divergent nodes of a step and rank: those of each cause there, and those of none.
 
     Together they are all; `earlier` are those that go back to no cause here, but through weights
-    to what the step before, `earlier_step`, wrote. `came` is null
+    to what the step before, `earlier_step`, wrote, and `perhaps` those that go back to a cause here
+    through calls without values alone, which is a guess. `ahead` are those, of all,
+    that run before the first cause here. `came` is null
     where no difference came in from another rank.
     """
 
     divergent: Count
     causes: list[CauseShare]
     others: Count
+    perhaps: Count = 0
+    ahead: Count = 0
     earlier: Count = 0
     earlier_step: int | None = None
     came: CameIn | None = None
@@ -53,15 +57,26 @@ class DivergentShares(msgspec.Struct, frozen=True):
 def shares_of(index: DiffIndex) -> DivergentShares:
     """Share out the divergent nodes of a pair."""
     rows = np.flatnonzero(index.words.cause).tolist()
-    counts = [len(index.divergent_of(row)) for row in rows]
+    counts = [len(index.divergent_of(row, perhaps=False)) for row in rows]
+    perhaps = len(index.divergent_of(np.array(rows, dtype=np.int64), perhaps=True))
     divergent = int(index.words.divergent.sum())
     causes = [
         CauseShare(int(index.rows.key[row]), count) for row, count in zip(rows, counts, strict=True)
     ]
     earlier = len(index.divergent_of(EARLIER))
     before = index.step_before[0] if earlier else None
-    others = divergent - sum(counts) - earlier
-    return DivergentShares(divergent, causes, others, earlier, before, _came(index))
+    others = divergent - sum(counts) - perhaps - earlier
+    ahead = _ahead(index, rows)
+    return DivergentShares(divergent, causes, others, perhaps, ahead, earlier, before, _came(index))
+
+
+def _ahead(index: DiffIndex, causes: list[int]) -> int:
+    """How many divergent nodes run before the first cause; all where no cause is the problem's."""
+    problem, divergent = index.rows.problem, np.flatnonzero(index.words.divergent)
+    places = [at for at in index.rows.ours[causes].tolist() if at >= 0]
+    if not places:
+        return len(divergent)
+    return int((problem.order[index.rows.ours[divergent]] < problem.order[places].min()).sum())
 
 
 def _came(index: DiffIndex) -> CameIn | None:
@@ -80,18 +95,26 @@ def _came(index: DiffIndex) -> CameIn | None:
     )
 
 
-def divergent_nodes(index: DiffIndex, places: Sequence[int] | None, earlier: bool = False) -> Ints:
+def divergent_nodes(
+    index: DiffIndex,
+    places: Sequence[int] | None,
+    earlier: bool = False,
+    perhaps: bool = False,
+) -> Ints:
     """The ids of the divergent nodes that go back to any place of a cause, in execution order.
 
-    With None it is those that go back to none, or, if `earlier`, into the step before. Of a node
-    that is no cause here there are none.
+    With None it is those that go back to none, or, if `earlier`, into the step before, or, if
+    `perhaps`, by a guess to any cause here. Of a node that is no cause here there are none.
     """
     rows = np.array([EARLIER if earlier else NOTHING], dtype=np.int64)
+    if perhaps and places is None:
+        rows = np.flatnonzero(index.words.cause)
     if places is not None:
         rows = np.unique(index.rows.rows_of(np.array(places, dtype=np.int64)))
         rows = rows[rows != NOTHING]
         rows = rows[index.words.cause[rows]]
-    found = index.divergent_of(rows)
+    guessed = None if earlier else perhaps
+    found = index.divergent_of(rows, guessed)
     # Calls end before the modules around them; what diverges has a node of the problem.
     order = index.rows.problem.order[index.rows.ours[found]] if len(found) else found
     return np.asarray(index.rows.key[found[np.argsort(order, kind="stable")]])

@@ -61,7 +61,7 @@ class DiffRow(msgspec.Struct, frozen=True, gc=False):
 
     `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
     a row as such, n for one that stands for n repeats, −n for the head of n that are unfolded.
-    `inside` says that the word is that of something below. `score` of a cause without a partner is
+    `inside` says that the word is that of something below. `score` of a call without a partner is
     that of what it hands on.
     """
 
@@ -169,6 +169,22 @@ def with_outputs(window: RowWindow, results: Results, index: DiffIndex) -> RowWi
         for row in window.rows
     ]
     return replace_struct(window, rows=rows)
+
+
+def with_handed_on(window: RowWindow, results: Results) -> RowWindow:
+    """The window with the scores of what calls hand on that one run alone makes."""
+    shown = [*window.rows, *(above.row for above in window.above)]
+    alone = [row.key for row in shown if None in (row.problem, row.benchmark) and row.score is None]
+    handed = results.handed_on(alone) if alone else {}
+    if not handed:
+        return window
+
+    def told(row: DiffRow) -> DiffRow:
+        one = handed.get(row.key) if row.score is None else None
+        return row if one is None else replace_struct(row, score=round(one.score, 6))
+
+    above = [RowAbove(one.place, told(one.row)) for one in window.above]
+    return replace_struct(window, rows=[told(row) for row in window.rows], above=above)
 
 
 def _revealing(index: DiffIndex, wanted: Wanted, node: int) -> tuple[Wanted, int]:

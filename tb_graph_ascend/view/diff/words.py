@@ -44,7 +44,7 @@ class RowWords:
 def words_of(rows: MergedRows, causes: Sequence[int], threshold: float | None) -> RowWords:
     """The words of all rows; `threshold` is None where nothing was compared."""
     score = _of_problem(rows, rows.problem.score)
-    entry = _is_entry(rows)
+    entry = is_entry(rows)
     divergent = (score > (np.inf if threshold is None else threshold)) & entry
     cause = np.zeros(len(rows), dtype=bool)
     cause_rows = rows.rows_of(np.array(causes, dtype=np.int64))
@@ -89,7 +89,7 @@ def _of_problem(rows: MergedRows, cells: Floats) -> Floats:
     return np.where(rows.ours >= 0, cells[np.maximum(rows.ours, 0)], np.nan)
 
 
-def _is_entry(rows: MergedRows) -> Bools:
+def is_entry(rows: MergedRows) -> Bools:
     """Whether a row is an entry of a dump; roots and collections are views."""
     kind = kinds_of(rows)
     return np.asarray((kind == KINDS.index("module")) | (kind == KINDS.index("api")))

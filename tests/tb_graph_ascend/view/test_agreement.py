@@ -13,13 +13,15 @@ from builder import BuildOptions
 from builder.reasons import sentence
 from builder.results.certainty import compared_pairs
 from builder.results.manual.patches import Patches
+from builder.results.node_words import NOTHING
 from builder.results.open_results import open_results
 from builder.results.reading import Results
-from builder.results.records import Finding, Pair
+from builder.results.records import Finding, FlowLink, Pair
 from tb_graph_ascend.view.answer import Answer, answer
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.shares import DivergentShares, divergent_nodes, shares_of
-from tb_graph_ascend.view.diff.window import window_of
+from tb_graph_ascend.view.diff.told_way import told_way
+from tb_graph_ascend.view.diff.window import window_of, with_handed_on
 from tb_graph_ascend.view.diff.words import WORDS
 from tb_graph_ascend.view.html import html_report
 from tb_graph_ascend.view.module_path import modules_of
@@ -31,6 +33,7 @@ from tb_graph_ascend.view.slide import headline, slide
 from tb_graph_ascend.view.slide_words import WORDS as SLIDE
 from tests.tb_graph_ascend.view.ports import LAYERS, port
 
+LONE = 12  # nodes without partner of a pair that are looked at
 # Problem and benchmark below the samples; PORT names the layers of the first anew.
 PORT = "port"
 CASES = [
@@ -72,6 +75,7 @@ def test_no_part_contradicts_another(result: Path) -> None:
         _list_and_rows(database, rows)
         _led_back(database, said, rows)
         _scores_of_causes(database, said, rows)
+        _scores_without_partner(database, said, rows)
         _strip_and_headline(database, said)
         _slide_and_report(database, said, html_report(result))
     finally:
@@ -139,7 +143,10 @@ def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffI
         assert {share.node for share in shares.causes} == here
         assert shares.divergent == pair.divergent
         assert (
-            sum(share.count for share in shares.causes) + shares.others + shares.earlier
+            sum(share.count for share in shares.causes)
+            + shares.perhaps
+            + shares.others
+            + shares.earlier
             == pair.divergent
         )
         listed = [divergent_nodes(index, [share.node]).tolist() for share in shares.causes]
@@ -148,13 +155,47 @@ def _led_back(database: Results, said: Answer, rows: dict[tuple[int, int], DiffI
         assert len(others) == shares.others
         earlier = divergent_nodes(index, None, earlier=True).tolist()
         assert len(earlier) == shares.earlier
+        perhaps = divergent_nodes(index, None, perhaps=True).tolist()
+        assert len(perhaps) == shares.perhaps
         divergent = index.rows.key[index.words.divergent].tolist()
-        assert sorted(sum(listed, others + earlier)) == sorted(divergent)
+        assert sorted(sum(listed, others + earlier + perhaps)) == sorted(divergent)
         every = divergent_nodes(index, [share.node for share in shares.causes]).tolist()
         assert sorted(every) == sorted(node for nodes in listed for node in nodes)
         _came_in(database, shares, pair)
-        for nodes in listed:
-            assert all(database.trace(node).finding is not None for node in nodes[::7])
+        for kind, nodes in (
+            *((["here"], nodes) for nodes in listed),
+            (["perhaps"], perhaps),
+            (["earlier", "earlier perhaps"], earlier),
+            (["none"], others),
+        ):
+            for node in nodes[::13]:
+                assert _way_of(database, rows, node) in kind
+            for node in nodes[::97]:
+                _only_the_way(index, node)
+
+
+def _way_of(database: Results, rows: dict[tuple[int, int], DiffIndex], node: int) -> str:
+    """Where the way of a node leads, by its own words."""
+    way = told_way(database, lambda step, rank: rows[step, rank], node)
+    back = any(hop.step is not None for hop in way.hops)
+    guessed = any(hop.link == "guess" for hop in way.hops if hop.step is None)
+    if back:
+        return "earlier perhaps" if guessed else "earlier"
+    if way.finding is None:
+        return "none"
+    return "perhaps" if guessed else "here"
+
+
+def _only_the_way(index: DiffIndex, node: int) -> None:
+    """Only the way shows the steps of the way, whatever cause is asked for."""
+    row = index.row_of(node)
+    if index.led_back.cause[row] == NOTHING:
+        return
+    steps = [step.row for step in index.steps_back(row)]
+    whole = f"{index.rows.key[0]}a"
+    shown = set(index.listed(Wanted(whole, (), (node, node))).visible.row.tolist())
+    folded = set(index.runs.member.tolist())
+    assert {one for one in (row, *steps) if not folded & {one, *index.above(one)}} <= shown
 
 
 def _came_in(database: Results, shares: DivergentShares, pair: Pair) -> None:
@@ -182,6 +223,44 @@ def _scores_of_causes(
         shown = None if finding.score is None else pytest.approx(finding.score, abs=1e-6)
         assert row.score == shown
         _one_number_for_one_fact(database, finding)
+
+
+def _scores_without_partner(
+    database: Results, said: Answer, rows: dict[tuple[int, int], DiffIndex]
+) -> None:
+    """What a call of one run alone hands on has one score: in its values, row, title and steps."""
+    causes = {cause.finding.node.id: cause.finding.score for cause in said.causes}
+    for (step, rank), index in rows.items():
+        for node in index.rows.key[index.words.alone].tolist()[:LONE]:
+            links = [link for link in database.flow(node).consumers if link.node.match is not None]
+            told = [_score_read(database, link) for link in links]
+            worst = max((score for score in told if score is not None), default=None)
+            handed = database.details(node).handed_on
+            title = None if handed is None else handed.score
+            assert title == worst
+            assert handed is None or handed.value in {link.value for link in links}
+            cells = {(one.step, one.rank): one for one in database.across(node).cells}
+            assert cells[step, rank].handed_on == worst
+            if node in causes and worst is not None:
+                assert causes[node] == worst
+            found = window_of(index, Wanted(), 0, 1, node)
+            assert found.found is not None
+            window = window_of(index, Wanted(found.opened), found.found, 1, None)
+            if window.rows[0].fold == 0:
+                shown = with_handed_on(window, database).rows[0].score
+                own = causes.get(node) if worst is None else worst
+                assert shown == (None if own is None else pytest.approx(own, abs=1e-6))
+
+
+def _score_read(database: Results, link: FlowLink) -> float | None:
+    """The score of a value among those of its reader."""
+    sides = (
+        (value.score, one.id)
+        for value in database.details(link.node.id).values
+        for one in (value.problem, value.benchmark)
+        if one is not None
+    )
+    return next((score for score, id_ in sides if id_ == link.value), None)
 
 
 def _one_number_for_one_fact(database: Results, finding: Finding) -> None:

@@ -205,7 +205,7 @@ export const api = {
   buildWish: (db: string) => request<BuildWish>(address(`${database(db)}/build`)),
   shares: (db: string, step: number, rank: number) =>
     request<DivergentShares>(address(`${pair(db, step, rank)}/shares`)),
-  divergent: (db: string, step: number, rank: number, query: { cause?: string; earlier?: boolean; offset: number; limit: number }) =>
+  divergent: (db: string, step: number, rank: number, query: { cause?: string; earlier?: boolean; perhaps?: boolean; offset: number; limit: number }) =>
     request<NodeList>(address(`${pair(db, step, rank)}/divergent`, query)),
   nonfinite: (db: string, step: number, rank: number) =>
     request<NonfiniteStarts>(address(`${pair(db, step, rank)}/nonfinite`)),

@@ -20,6 +20,8 @@ export interface components {
         /**
          * AcrossCell
          * @description A node in one step and rank; `node` is null where it does not occur.
+         *
+         *         `handed_on` is the score of what a call without a partner, which has none, hands on.
          */
         AcrossCell: {
             step: number;
@@ -29,6 +31,8 @@ export interface components {
             input_score: number | null;
             verdict: ("error" | "pass" | "warning") | null;
             overflow: ("critical" | "high" | "medium") | null;
+            /** @default null */
+            handed_on: number | null;
         };
         /**
          * Build
@@ -269,13 +273,19 @@ export interface components {
          * @description The divergent nodes of a step and rank: those of each cause there, and those of none.
          *
          *         Together they are all; `earlier` are those that go back to no cause here, but through weights
-         *         to what the step before, `earlier_step`, wrote. `came` is null
+         *         to what the step before, `earlier_step`, wrote, and `perhaps` those that go back to a cause here
+         *         through calls without values alone, which is a guess. `ahead` are those, of all,
+         *         that run before the first cause here. `came` is null
          *         where no difference came in from another rank.
          */
         DivergentShares: {
             divergent: number;
             causes: components["schemas"]["CauseShare"][];
             others: number;
+            /** @default 0 */
+            perhaps: number;
+            /** @default 0 */
+            ahead: number;
             /** @default 0 */
             earlier: number;
             /** @default null */
@@ -463,7 +473,7 @@ export interface components {
          *
          *         `at` is its place among all rows of the pair and `span` how many it stands for. `fold` is 0 for
          *         a row as such, n for one that stands for n repeats, −n for the head of n that are unfolded.
-         *         `inside` says that the word is that of something below. `score` of a cause without a partner is
+         *         `inside` says that the word is that of something below. `score` of a call without a partner is
          *         that of what it hands on.
          */
         DiffRow: {
@@ -576,6 +586,7 @@ export interface components {
          * @description All that is known of one node.
          *
          *         `values` are in the order input, parameters, parameters_grad, output, the worst first in each.
+         *         `handed_on` is what a call that one run alone makes hands on to calls of both.
          */
         NodeDetails: {
             node: components["schemas"]["Node"];
@@ -583,6 +594,8 @@ export interface components {
             values: components["schemas"]["ValuePair"][];
             stack: components["schemas"]["Stacks"];
             communication: components["schemas"]["CommunicationLink"][];
+            /** @default null */
+            handed_on: components["schemas"]["HandedOn"] | null;
         };
         /**
          * ValuePair
@@ -652,6 +665,16 @@ export interface components {
             peer_input_score: number | null;
             /** @default null */
             peer_score: number | null;
+        };
+        /**
+         * HandedOn
+         * @description A value as a call of both runs reads it, by its id there, and its score.
+         *
+         *         It is the worst of those that a call without a partner puts out.
+         */
+        HandedOn: {
+            value: number;
+            score: number;
         };
         /**
          * NodeFlow
@@ -959,7 +982,7 @@ export interface components {
             score: number | null;
             input_score: number | null;
             /** @enum {unknown} */
-            link: "before" | "cause" | "forward" | "input" | "inside" | "partner" | "start";
+            link: "before" | "cause" | "forward" | "guess" | "input" | "inside" | "partner" | "start";
             /** @default null */
             value: string | null;
             /** @default null */
@@ -1517,6 +1540,7 @@ export type ValuePair = components['schemas']['ValuePair'];
 export type Value = components['schemas']['Value'];
 export type Stacks = components['schemas']['Stacks'];
 export type CommunicationLink = components['schemas']['CommunicationLink'];
+export type HandedOn = components['schemas']['HandedOn'];
 export type NodeFlow = components['schemas']['NodeFlow'];
 export type FlowLink = components['schemas']['FlowLink'];
 export type NodeList = components['schemas']['NodeList'];

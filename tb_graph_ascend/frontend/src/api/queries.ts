@@ -101,8 +101,8 @@ export const collectivesQuery = (db: string, step: number, rank: number) =>
 export const sharesQuery = (db: string, step: number, rank: number) =>
   queryOptions({ queryKey: ["db", db, "shares", step, rank], queryFn: () => api.shares(db, step, rank) });
 
-/** Of which cause, by its nodes; else of none here: those that go back into the step before, or all others. */
-export type LedTo = readonly number[] | "earlier" | "none";
+/** Of which cause, by its nodes; else of none here: those that a guess leads to one, those that go back into the step before, or all others. */
+export type LedTo = readonly number[] | "perhaps" | "earlier" | "none";
 
 export const divergentQuery = (db: string, step: number, rank: number, to: LedTo) =>
   infiniteQueryOptions({
@@ -115,8 +115,9 @@ export const divergentQuery = (db: string, step: number, rank: number, to: LedTo
     },
   });
 
-function whither(to: LedTo): { cause?: string; earlier?: boolean } {
+function whither(to: LedTo): { cause?: string; earlier?: boolean; perhaps?: boolean } {
   if (to === "none") return {};
+  if (to === "perhaps") return { perhaps: true };
   return to === "earlier" ? { earlier: true } : { cause: to.join(".") };
 }
 

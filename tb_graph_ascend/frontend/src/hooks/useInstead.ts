@@ -3,8 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { detailsQuery } from "../api/queries";
-import type { Flow, Node, ValuePair } from "../api/types";
-import { isUnmatched } from "../graph/appearance";
+import type { Flow, Node, NodeDetails, ValuePair } from "../api/types";
 import { useApp } from "../state/store";
 
 export interface Instead {
@@ -13,9 +12,9 @@ export interface Instead {
   value: ValuePair;
 }
 
-export function useInstead(node: Node, flow: Flow | undefined): Instead | null {
+export function useInstead({ node, handed_on: handed }: NodeDetails, flow: Flow | undefined): Instead | null {
   const db = useApp((state) => state.db);
-  const link = isUnmatched(node, true) ? flow?.consumers.find((one) => one.node.match !== null) : undefined;
+  const link = handed ? flow?.consumers.find((one) => one.value === handed.value) : undefined;
   const answer = useQuery({
     ...detailsQuery(db ?? "", link?.node.id ?? 0),
     enabled: db !== null && link !== undefined,

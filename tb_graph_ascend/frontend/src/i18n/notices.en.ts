@@ -3,6 +3,7 @@
 export const noticesEn = {
   noWay: "Select a row first: the way leads from the cause to it.",
   noWayHere: "No difference is known here, so no way leads to it from the cause.",
+  wayUnknown: "No recorded way leads back from here to a cause. “Way to the cause” shows how far it goes.",
   wayBegins: "It begins here: select a row that carries it on to see the way.",
   wayEarlier: "These rows lead to what reads a weight of step {{step}}: the way goes on there. “Way to the cause” lists all of it.",
   noFindings: "Nothing diverges in this comparison.",

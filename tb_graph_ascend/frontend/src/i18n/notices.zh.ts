@@ -5,6 +5,7 @@ import type { noticesEn } from "./notices.en";
 export const noticesZh: typeof noticesEn = {
   noWay: "先选择一行：路径从起因通向它。",
   noWayHere: "此处没有已知的差异，没有从起因通向它的路径。",
+  wayUnknown: "没有已记录的路径从此处通回起因。“通向起因”显示能追溯到哪里。",
   wayBegins: "差异始于此处：请选择随之不同的一行以查看路径。",
   wayEarlier: "这些行通向读取第 {{step}} 步所写权重的节点；路在该步继续。“通向起因”列出全部。",
   noFindings: "此比对中没有差异。",

@@ -62,12 +62,14 @@ export function causeAt(causes: readonly Cause[], node: number | null): Cause | 
   return causes.find(({ finding }) => finding.node.id === node);
 }
 
-/** The score of a node; of a cause without a partner, which has none, that of the cause. */
-export function scoreWith(causes: readonly Cause[], { node, score }: { node: number | null; score: number | null }): number | null {
-  return score ?? causeAt(causes, node)?.finding.score ?? null;
+/** The score of a node; of a call without a partner, which has none, that of what it hands on. */
+export function scoreWith(causes: readonly Cause[], { node, score, handed_on: handed = null }: Scored): number | null {
+  return score ?? handed ?? causeAt(causes, node)?.finding.score ?? null;
 }
 
-/** Why a call has no score to draw over the steps; that of a cause is of what it hands on. */
+type Scored = Pick<AcrossCell, "node" | "score"> & { handed_on?: number | null };
+
+/** Why a call has no score to draw over the steps; that of one without a partner is of what it hands on. */
 export function noSeriesText(
   t: TFunction,
   { node: { side }, partner }: Pick<NodeDetails, "node" | "partner">,
@@ -75,7 +77,7 @@ export function noSeriesText(
   causes: readonly Cause[],
 ): string {
   if (partner) return t("across.unscored");
-  const cell = cells.find(({ node }) => causeAt(causes, node));
+  const cell = cells.find((one) => scoreWith(causes, one) !== null);
   if (!cell) return t("across.unmatched");
   const { step, rank } = cell;
   const told = { step, rank, score: scoreText(scoreWith(causes, cell)) };
@@ -133,11 +135,12 @@ export function sameLine(causes: readonly Cause[], details: Pick<NodeDetails, "s
   return causes.some(({ stack, stack_there: there }) => [lineOf(stack), lineOf(there)].some((line) => line !== null && lines.includes(line)));
 }
 
-/** From which hop on a way is a guess: behind a call that one run alone makes and no cause names; -1 where it is none. */
+/** From which hop on a way is a guess: through a call without values, or where the diagnosis leads on behind one
+ * that one run alone makes and no cause names; -1 where it is none. */
 export function perhapsFrom(causes: readonly Cause[], hops: readonly PlacedHop[]): number {
   const guessed = (before: PlacedHop | undefined): boolean =>
     before?.matched === false && causeAt(causes, before.node) === undefined && unnamedCalls(causes, [before]).length > 0;
-  return hops.findIndex(({ link }, index) => link === "cause" && guessed(hops[index - 1]));
+  return hops.findIndex(({ link }, index) => link === "guess" || (link === "cause" && guessed(hops[index - 1])));
 }
 
 /** `Tensor.add.7.forward` is one of `Tensor.add`. */

@@ -1,6 +1,6 @@
 /* What each key does; the list in the help dialog names the same keys. */
 
-import type { Answer, Database, Node, PlacedHop } from "../api/types";
+import type { Answer, Database, Node, PlacedHop, PlacedTrace } from "../api/types";
 import { answerQuery, databaseQuery, detailsQuery, queryClient, traceQuery } from "../api/queries";
 import { isUnmatched } from "../graph/appearance";
 import { calledAs } from "../graph/called";
@@ -145,9 +145,9 @@ function toggleWay(): Promise<void> {
   return guarded(toggleWay, async () => {
     if (!session) return;
     const { selected } = state();
-    const { hops } = selected === null ? { hops: [] } : await queryClient.query(traceQuery(session.db, selected));
+    const trace = selected === null ? { hops: [], finding: null } : await queryClient.query(traceQuery(session.db, selected));
     const answer = await queryClient.query(answerQuery(session.db));
-    if (state().selected === selected) showWay(session, answer, hops);
+    if (state().selected === selected) showWay(session, answer, trace);
   });
 }
 
@@ -159,7 +159,7 @@ function goesBack(hops: readonly PlacedHop[]): { reader: number; step: number } 
   return reader === undefined || step == null ? null : { reader, step };
 }
 
-function showWay(session: GraphSession, { causes, threshold }: Answer, hops: readonly PlacedHop[]): void {
+function showWay(session: GraphSession, { causes, threshold }: Answer, { hops, finding }: Pick<PlacedTrace, "hops" | "finding">): void {
   const { session: shown, selected, set } = state();
   if (shown !== session) return;
   const { step, rank } = session.pair;
@@ -172,6 +172,7 @@ function showWay(session: GraphSession, { causes, threshold }: Answer, hops: rea
   if (cause == null || selected === null) set({ notice: "noWay" });
   else if (causes.some((one) => isPlaceOf(one, selected))) set({ notice: "wayBegins" });
   else if (node && agrees(node, threshold)) set({ notice: "noWayHere" });
+  else if (!back && finding === null) set({ notice: "wayUnknown" });
   else {
     session.diff.setWay({ cause, target: selected });
     if (back) set({ notice: { code: "wayEarlier", facts: { step: back.step } } });

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.results.flow_cells import NO_FLOW
+from tb_graph_ascend.view.diff.carrying import flow_links
 from tb_graph_ascend.view.diff.folds import repeated
 from tb_graph_ascend.view.diff.index import Wanted, index_of
 from tb_graph_ascend.view.diff.merge import MergedRows, merge
@@ -226,10 +227,12 @@ def test_the_way_is_what_leads_from_the_cause_to_the_target() -> None:
     flat += [Entry(f"Torch.{c}.0.forward", 0, n + 1, kind="api") for n, c in enumerate("abcdef")]
     rows, _ = listed(flat)
     flow = edges([(1, 2, True), (2, 4, True), (1, 3, True), (5, 4, True), (4, 6, True)], 7)
-    kept = np.flatnonzero(~off_the_way(rows, flow, 1, 4)).tolist()
+    everywhere = np.ones(7, dtype=bool)
+    hidden = off_the_way(rows, flow_links(flow), everywhere, [1], 4)
+    kept = np.flatnonzero(~hidden).tolist()
     assert names(rows, kept) == ["root", *(f"Torch.{c}.0.forward" for c in "abd")]
     runs = repeated(rows, words_of(rows, (), 0.25))
-    visible = visible_rows(rows, runs, Shown(hidden=off_the_way(rows, flow, 1, 4)))
+    visible = visible_rows(rows, runs, Shown(hidden=hidden))
     rails = rails_of(rows, visible, flow)
     # What leads from or to rows that are left out is left out, too.
     assert list(zip(rails.producer, rails.consumer, strict=True)) == [(1, 2), (2, 3)]

@@ -16,6 +16,7 @@ from builder.results.reading import Results
 from tb_graph_ascend.view.answer import answer
 from tb_graph_ascend.view.diff.index import diff_index
 from tb_graph_ascend.view.diff.shares import divergent_nodes, shares_of
+from tb_graph_ascend.view.diff.told_way import told_way
 from tests.builder.dumps import backward, forward, tensor, write_dump
 
 MADE, REDUCE, READ = (
@@ -96,5 +97,6 @@ def test_what_reads_the_weights_of_the_step_before_goes_back_into_it(tmp_path: P
     found = divergent_nodes(diff_index(opened, 1, 0), None, earlier=True).tolist()
     assert [opened.node(node).name for node in found][:2] == [EMBEDDING, READ]
     assert len(found) == second.earlier
-    assert all(any(hop.step == 0 for hop in opened.trace(node).hops) for node in found)
+    ways = [told_way(opened, lambda *at: diff_index(opened, *at), node) for node in found]
+    assert all(any(hop.step == 0 for hop in way.hops) for way in ways)
     opened.close()

@@ -50,11 +50,14 @@ export function SelectedHead({ details }: { details: NodeDetails }) {
   );
 }
 
-/** Its score; of a cause without a partner, which has none, that of the cause. */
+/** Its score; of a call without a partner, which has none, that of what it hands on. */
 function OwnScore({ details }: { details: NodeDetails }) {
   const { t } = useTranslation();
-  const { node } = details;
+  const { node, handed_on: handed } = details;
   const cause = causeAt(useAnswer().data?.causes ?? [], node.id);
+  if (node.score === null && handed) {
+    return <ScoreChip score={handed.score} title={t("findings.scoreHandedOn", { score: scoreText(handed.score) })} />;
+  }
   if (node.score === null && cause) return <ScoreChip score={cause.finding.score} title={causeScoreText(t, cause)} />;
   return <ScoreChip score={node.score} title={scoreTitle(t, details)} />;
 }

@@ -6,9 +6,10 @@ import { useTranslation } from "react-i18next";
 
 import { detailsQuery, flowQuery, traceQuery } from "../../api/queries";
 import type { NodeDetails, PlacedHop } from "../../api/types";
-import { calledAs } from "../../graph/called";
+import { calledAs, calledByName } from "../../graph/called";
 import { labelOfName } from "../../graph/labels";
 import { useAnswer } from "../../hooks/useAnswer";
+import { useShares } from "../../hooks/useShares";
 import { goTo, selectNode } from "../../state/actions";
 import { causeAt, causeScoreText, perhapsFrom, senderTo } from "../../state/causes";
 import { useApp } from "../../state/store";
@@ -31,7 +32,7 @@ export function TracePanel({ details: { node } }: { details: NodeDetails }) {
   return (
     <div className="scroll trace">
       {finding !== null && hops.length > 1 && (
-        <p className="muted trace-told">{t(perhaps === 1 ? "trace.unnamed" : hops.some(({ step }) => step !== null) ? "trace.toldBack" : "trace.told")}</p>
+        <p className="muted trace-told">{t(perhaps === 1 && hops[1]?.link === "cause" ? "trace.unnamed" : hops.some(({ step }) => step !== null) ? "trace.toldBack" : "trace.told")}</p>
       )}
       <ol>
         {hops.map((hop, index) => (
@@ -56,8 +57,24 @@ function OpenEnd({ node }: { node: number }) {
   const step = useApp((state) => state.step) ?? 0;
   const { data } = useQuery({ ...detailsQuery(db ?? "", node), enabled: db !== null });
   const threshold = useAnswer().data?.threshold;
+  const came = useShares()?.came;
   const sender = data && threshold !== undefined ? senderTo(data, threshold) : null;
-  if (!data || !sender) return <p className="message">{t("trace.open")}</p>;
+  if (!data || !sender) {
+    // All that differs runs behind the call by which it came in: the way goes on from there.
+    return (
+      <>
+        <p className="message">{t("trace.open")}</p>
+        {came?.before === 0 && (
+          <p className="message">
+            {t("trace.behind", { call: calledByName(came.name), rank: came.peer_rank })}{" "}
+            <button type="button" className="link" onClick={() => void goTo({ step, rank: came.peer_rank, node: came.peer_node })}>
+              {t("details.jump", { rank: came.peer_rank })}
+            </button>
+          </p>
+        )}
+      </>
+    );
+  }
   const { peer_rank: rank, peer_node: there } = sender;
   return (
     <>
@@ -132,6 +149,7 @@ function TraceHop({ hop, found, perhaps, on }: HopProps) {
           {t("trace.within", { module: hop.module })}
         </span>
       )}
+      {!hop.matched && <span className="muted">{t(hop.side === "benchmark" ? "diff.word.only_benchmark" : "diff.word.only_problem")}</span>}
       {on !== undefined ? (
         <span className="tag">{t("findings.rank", { rank: on })}</span>
       ) : (

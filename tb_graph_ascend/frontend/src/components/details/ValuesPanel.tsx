@@ -21,7 +21,7 @@ export function ValuesPanel({ details }: { details: NodeDetails }) {
   const { node } = details;
   const db = useApp((state) => state.db);
   const flow = useQuery({ ...flowQuery(db ?? "", node.id), enabled: db !== null }).data;
-  const instead = useInstead(node, data?.comparison ? flow : undefined);
+  const instead = useInstead(details, data?.comparison ? flow : undefined);
   const values = worstFirst(details.values);
   const columns = columnsFor(data?.task ?? "statistics", data?.comparison ?? true);
   return (

@@ -1,4 +1,4 @@
-/* The calls that one run alone makes and no cause names: they have no score, and may be a fault of their own. */
+/* The calls that one run alone makes and no cause names: they may be a fault of their own. */
 
 import { useTranslation } from "react-i18next";
 
@@ -18,12 +18,13 @@ export function AloneCalls({ causes }: { causes: readonly Cause[] }) {
     <section className="finding perhaps">
       <h3>{t("findings.perhaps")}</h3>
       {t("notes.alone")}{" "}
-      {calls.slice(0, NAMED).map((node) => (
+      {calls.slice(0, NAMED).map((node, index) => (
         <span key={node.id}>
+          {index > 0 && t("facts.comma")}
           <button type="button" className="link mono" onClick={() => void selectNode(node.id)}>
             {calledAs(node)}
           </button>{" "}
-          <span className="muted">{t(`diff.word.only_${node.side}`)}</span>{" "}
+          <span className="muted">{t(`diff.word.only_${node.side}`)}</span>
         </span>
       ))}
       {calls.length > NAMED && <span className="muted">{t("findings.more", { count: calls.length - NAMED })}</span>}

@@ -15,11 +15,17 @@ import { LedBack } from "./LedBack";
 export function OtherDivergent({ first }: { first: Cause | undefined }) {
   const { t } = useTranslation();
   const shares = useShares();
-  if (!shares || shares.others + shares.earlier === 0) return null;
-  const { others: count, earlier, earlier_step: before, divergent } = shares;
+  if (!shares || shares.others + shares.earlier + shares.perhaps === 0) return null;
+  const { others: count, earlier, earlier_step: before, divergent, perhaps } = shares;
   return (
     <section className="not-compared">
       <h3>{t("notes.divergentHere")}</h3>
+      {perhaps > 0 && (
+        <>
+          <p>{t("notes.guessed")}</p>
+          <LedBack to="perhaps" text={t("notes.guessedHere", { count: perhaps, divergent })} />
+        </>
+      )}
       {earlier > 0 && before !== null && (
         <>
           <p>{t("notes.earlier", { step: before })}</p>
@@ -34,8 +40,16 @@ export function OtherDivergent({ first }: { first: Cause | undefined }) {
 /** Those to which no way leads, neither from a cause here nor from the step before. */
 function Others({ shares, first }: { shares: DivergentShares; first: Cause | undefined }) {
   const { t } = useTranslation();
-  const { causes, others: count, earlier, divergent } = shares;
+  const { causes, others: count, earlier, divergent, ahead } = shares;
   const all = causes.length + earlier === 0;
+  if (causes.length > 0 && ahead === 0) {
+    return (
+      <>
+        <p>{t("notes.behind")}</p>
+        <LedBack to="none" text={t("notes.behindHere", { count, divergent })} />
+      </>
+    );
+  }
   return (
     <>
       {causes.length > 0 ? <Untraced first={first} /> : <FromElsewhere shares={shares} first={first} />}

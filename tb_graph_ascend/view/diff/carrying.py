@@ -1,0 +1,149 @@
+"""Along which links rows take a difference over from others, and which rows can carry one.
+
+Counts, lists and ways go by these links alone, so that none of them knows a way that another does
+not. A difference passes through rows where it shows in scores, and through calls that one run alone
+makes. Through calls without any values it may have passed: those are guesses, and kept apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from builder.results.flow_cells import PassageIds
+from builder.results.node_words import DIRECTIONS, NOTHING, Bools, Ints
+from builder.results.trace import Link
+from tb_graph_ascend.view.diff.merge import MergedRows
+from tb_graph_ascend.view.diff.rails import Edges
+from tb_graph_ascend.view.diff.words import RowWords, is_entry
+
+KINDS_OF_LINK: tuple[Link, ...] = ("input", "inside", "forward", "cause", "guess")
+INPUT, INSIDE, FORWARD, CAUSE, GUESS = range(len(KINDS_OF_LINK))
+_BACKWARD = re.compile(r"\.(?:backward|parameters_grad)(\.\d+)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class CarryLinks:
+    """From rows to rows that take a difference over from them, with the place in KINDS_OF_LINK."""
+
+    start: Ints
+    end: Ints
+    kind: Ints
+
+    def between(self, starts: Bools, ends: Bools) -> CarryLinks:
+        """Those that lead from some rows to some."""
+        return self._taken(starts[self.start] & ends[self.end])
+
+    def recorded(self) -> CarryLinks:
+        """Those that are no guesses."""
+        return self._taken(self.kind != GUESS)
+
+    def _taken(self, kept: Bools) -> CarryLinks:
+        return CarryLinks(self.start[kept], self.end[kept], self.kind[kept])
+
+    def joined(self, more: CarryLinks) -> CarryLinks:
+        """These and more."""
+        return CarryLinks(
+            np.concatenate((self.start, more.start)),
+            np.concatenate((self.end, more.end)),
+            np.concatenate((self.kind, more.kind)),
+        )
+
+
+def sources_of(rows: MergedRows) -> Ints:
+    """By row the row that the diagnosis lays it to."""
+    side = rows.problem
+    if not len(side):
+        return np.full(len(rows), NOTHING, dtype=np.int64)
+    ids = np.where(rows.ours >= 0, side.source[np.maximum(rows.ours, 0)], NOTHING)
+    known = np.flatnonzero(ids >= 0)
+    source = np.full(len(rows), NOTHING, dtype=np.int64)
+    source[known] = rows.rows_of(ids[known])
+    return source
+
+
+def carrying_rows(rows: MergedRows, words: RowWords, source: Ints, threshold: float) -> Bools:
+    """Rows that a difference passes through: it shows, is laid to something, or none is to tell."""
+    read = _input_score(rows) > threshold
+    return np.asarray(
+        (words.score > threshold) | read | (source != NOTHING) | words.cause | words.alone
+    )
+
+
+def silent_rows(rows: MergedRows, words: RowWords) -> Bools:
+    """Rows of both runs of which no value was compared: a difference may pass through them."""
+    unknown = np.isnan(words.score) & np.isnan(_input_score(rows))
+    return np.asarray(unknown & is_entry(rows) & ~words.alone)
+
+
+def _input_score(rows: MergedRows) -> np.typing.NDArray[np.float64]:
+    side = rows.problem
+    if not len(side):
+        return np.full(len(rows), np.nan)
+    return np.where(rows.ours >= 0, side.input_score[np.maximum(rows.ours, 0)], np.nan)
+
+
+def flow_links(edges: Edges) -> CarryLinks:
+    """All that flows, whether it differs or not."""
+    kind = np.full(len(edges.producer), INPUT, dtype=np.int64)
+    return CarryLinks(edges.producer, edges.consumer, kind)
+
+
+def carry_links(
+    rows: MergedRows, edges: Edges, source: Ints, carrying: Bools, ends: Bools
+) -> CarryLinks:
+    """The links from rows that carry a difference to some that do."""
+    below = np.flatnonzero(ends[rows.parent] & (rows.parent != NOTHING))
+    laid = np.flatnonzero(ends & (source != NOTHING))
+    flows = ends[edges.consumer]
+    forward, backward = _gradients(rows, carrying, ends)
+    parts = (
+        (edges.producer[flows], edges.consumer[flows], INPUT),
+        (below, rows.parent[below], INSIDE),
+        (forward, backward, FORWARD),
+        (source[laid], laid, CAUSE),
+    )
+    kinds = [np.full(len(start), kind, dtype=np.int64) for start, _, kind in parts]
+    starts = np.concatenate([start for start, _, _ in parts])
+    links = CarryLinks(starts, np.concatenate([end for _, end, _ in parts]), np.concatenate(kinds))
+    return links.between(carrying, ends)
+
+
+def guessed_links(rows: MergedRows, passages: Sequence[PassageIds]) -> CarryLinks:
+    """What passed through calls without values, as it was worked out from what is around them."""
+    starts, ends = [], []
+    for side, (producer, consumer, *_) in enumerate(passages):
+        start, end = rows.rows_of(producer), rows.rows_of(consumer)
+        known = (start != NOTHING) & (end != NOTHING)
+        if side == 1 and len(rows.problem):
+            alone = rows.ours < 0
+            known &= alone[start] | alone[end]
+        starts.append(start[known])
+        ends.append(end[known])
+    none = np.empty(0, dtype=np.int64)
+    start, end = np.concatenate((none, *starts)), np.concatenate((none, *ends))
+    return CarryLinks(start, end, np.full(len(start), GUESS, dtype=np.int64))
+
+
+def _gradients(rows: MergedRows, carrying: Bools, ends: Bools) -> tuple[Ints, Ints]:
+    """Forward rows that differ and the rows of their gradients, both of the problem's side."""
+    side = rows.problem
+    if not len(side):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    code = DIRECTIONS.index("backward")
+    passes = side.direction[np.maximum(rows.ours, 0)]
+    ours = carrying & (rows.ours >= 0)
+    gradients = np.flatnonzero(ours & ends & (passes == code)).tolist()
+    places = rows.ours.tolist() if gradients else []
+    names = [_BACKWARD.sub(r".forward\1", side.names[places[row]]) for row in gradients]
+    wanted = set(names)
+    forward = np.flatnonzero(ours & (passes != code)).tolist() if gradients else []
+    row_of = {name: row for row in forward if (name := side.names[places[row]]) in wanted}
+    twins = [
+        (row_of[name], row) for name, row in zip(names, gradients, strict=True) if name in row_of
+    ]
+    pairs = np.array(twins, dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
