@@ -66,7 +66,17 @@ EPSILON = ("argument_differs", "Tensor.add_", UPDATES)
         (Faults(detach=True), [DETACH]),
         (Faults(stop=True), [STOP]),
     ],
-    ids=["gate-epsilon", "mask", "scale", "decay", "slope", "dropout-epsilon", "cast", "detach", "stop"],
+    ids=[
+        "gate-epsilon",
+        "mask",
+        "scale",
+        "decay",
+        "slope",
+        "dropout-epsilon",
+        "cast",
+        "detach",
+        "stop",
+    ],
 )
 def test_one_line_is_one_cause_in_every_layer_parameter_and_step(
     tmp_path: Path, benchmark: Path, faults: Faults, causes: list[tuple[str, str, int]]
