@@ -230,8 +230,15 @@ class Naming:
     def _open_change(
         self, change: Change, node: TreeNode, score: float | None, excess: Excess
     ) -> Finding:
-        finding = self.changes.open(change, node, self.ledger, score)
+        named = self._cut_off(change.node) or change
+        finding = self.changes.open(named, node, self.ledger, score)
         return self._with_evidence(finding, excess)
+
+    def _cut_off(self, call: TreeNode) -> Change | None:
+        """Why one run alone goes back through a call of both: it wants a gradient of some value."""
+        partner = self.matching.partner
+        is_alone = call.direction == "backward" and call not in partner and call.forward in partner
+        return self.changes.of_gradient() if is_alone else None
 
     def _with_evidence(self, finding: Finding, excess: Excess) -> Finding:
         """Keep with a finding how far a value is off, and how much of that its inputs explain.

@@ -13,6 +13,7 @@ from tests.ablation.work import (
     Named,
     Said,
     Tally,
+    _left,
     compared_case,
     decide,
     judged,
@@ -82,3 +83,10 @@ def test_the_table_has_a_line_a_part_and_a_column_a_suite() -> None:
         "| nothing | 2, 1 of 2; 0 of 1 |",
         "| edges | 1, 0 of 2; 1 of 1 |",
     ]
+
+
+def test_rules_that_are_switched_off_together_are_all_off() -> None:
+    one, other = (("a", "b"), ("b", "c"))
+    assert _left(_left(("a", "b", "c"), one), other) == ("b",)
+    assert _left({"a": 1, "b": 2}, {"b": 2}) == {"b": 2}
+    assert _left(3.0, 1.0) == 1.0

@@ -115,8 +115,18 @@ def outcome_without(parts: Sequence[Part], work: Sequence[Compared]) -> list[Tal
     """How each pair fares with some parts switched off."""
     with ExitStack() as switched:
         for owner, name, stand_in in parts:
-            switched.enter_context(patch.object(owner, name, stand_in))
+            left = _left(getattr(owner, name), stand_in)
+            switched.enter_context(patch.object(owner, name, left))
         return [judged(one, said(one.pairs)) for one in work]
+
+
+def _left(own: object, stand_in: object) -> object:
+    """What stands in for a part; of rules and registries what an earlier part has left of it."""
+    if isinstance(stand_in, tuple) and isinstance(own, tuple):
+        return tuple(one for one in own if one in stand_in)
+    if isinstance(stand_in, dict) and isinstance(own, dict):
+        return {name: entry for name, entry in own.items() if name in stand_in}
+    return stand_in
 
 
 def decide(parts: Sequence[Part], work: Sequence[Compared]) -> list[set[Part]]:

@@ -26,6 +26,7 @@ class Faults:
     dropout: float = 0.1
     cast: bool = False
     detach: bool = False
+    stop: bool = False
     absolute: bool = False  # in the first block alone
     product: float | None = None  # a call more in all blocks, of this factor in the last one
     decay: bool = False
@@ -67,7 +68,7 @@ class Block(nn.Module):
         bias = torch.linspace(0, faults.slope, LENGTH)
         scores = (torch.stack(heads) + bias).masked_fill(mask, -1e9)
         weights = functional.dropout(scores.softmax(-1), faults.dropout)
-        mixed = (weights @ x).mean(0)
+        mixed = ((weights.detach() if faults.stop else weights) @ x).mean(0)
         if faults.product is not None:
             mixed = mixed * (faults.product if self.number == BLOCKS - 1 else 1.0)
         with torch.autocast("cpu", torch.bfloat16, enabled=faults.cast):

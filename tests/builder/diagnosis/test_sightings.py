@@ -48,6 +48,7 @@ SLOPE = ("input_differs", "Tensor.__add__", CALLS)
 DROPOUT = ("argument_differs", "Functional.dropout", CALLS)
 CAST = ("precision_differs", "Functional.linear", CALLS)
 DETACH = ("attribute_differs", "Functional.linear", CALLS)
+STOP = ("attribute_differs", "Tensor.__matmul__", CALLS)
 DECAY = ("extra_replaced", "Tensor.add", UPDATES)
 EPSILON = ("argument_differs", "Tensor.add_", UPDATES)
 
@@ -63,8 +64,19 @@ EPSILON = ("argument_differs", "Tensor.add_", UPDATES)
         (Faults(dropout=0.5, epsilon=1e-2), [DROPOUT, EPSILON]),
         (Faults(cast=True), [CAST]),
         (Faults(detach=True), [DETACH]),
+        (Faults(stop=True), [STOP]),
     ],
-    ids=["gate-epsilon", "mask", "scale", "decay", "slope", "dropout-epsilon", "cast", "detach"],
+    ids=[
+        "gate-epsilon",
+        "mask",
+        "scale",
+        "decay",
+        "slope",
+        "dropout-epsilon",
+        "cast",
+        "detach",
+        "stop",
+    ],
 )
 def test_one_line_is_one_cause_in_every_layer_parameter_and_step(
     tmp_path: Path, benchmark: Path, faults: Faults, causes: list[tuple[str, str, int]]

@@ -253,6 +253,8 @@ export const en = {
     causeThere: "a cause on rank {{rank}}",
     causeThereHelp: "The same call is a cause in step {{step}} on rank {{rank}}, and none here. Go there.",
     stackNone: "No stack was recorded for this node.",
+    stackAgain:
+      "No stack was recorded for this call, which left no values either. Runs recorded with this release keep the line of such calls: record again to see it.",
     copyStack: "Copy the stack",
     csv: "Table as CSV",
   },

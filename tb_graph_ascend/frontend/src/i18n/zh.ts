@@ -254,6 +254,7 @@ export const zh: Texts = {
     causeThere: "卡 {{rank}} 上的起因",
     causeThereHelp: "同一调用在第 {{step}} 步的卡 {{rank}} 上是起因，在此处不是。前往该处。",
     stackNone: "此节点没有记录调用栈。",
+    stackAgain: "此调用没有记录调用栈，也没有留下数值。用当前版本录制时会记录此类调用所在的行：重新录制即可看到。",
     copyStack: "复制调用栈",
     csv: "表格导出为 CSV",
   },

@@ -7,10 +7,14 @@ import type { NodeDetails } from "../../api/types";
 import { CopyButton } from "../parts/CopyButton";
 import { parseFrame } from "../../text/frames";
 
-export function StackPanel({ details: { stack } }: { details: NodeDetails }) {
+export function StackPanel({ details: { stack, node, values } }: { details: NodeDetails }) {
   const { t } = useTranslation();
   const sides = (["problem", "benchmark"] as const).filter((side) => stack[side]);
-  if (sides.length === 0) return <p className="message">{t("details.stackNone")}</p>;
+  if (sides.length === 0) {
+    // Earlier releases kept no line of such calls, and of them one has nothing else to go by.
+    const silent = node.kind === "api" && values.length === 0;
+    return <p className="message">{t(silent ? "details.stackAgain" : "details.stackNone")}</p>;
+  }
   return (
     <div className="scroll stacks">
       {sides.map((side) => (
