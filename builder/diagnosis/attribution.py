@@ -157,7 +157,7 @@ class _Attribution:
             self.changes.add("argument", node)
 
     def _cuts_off(self, node: TreeNode) -> bool:
-        """Whether one run alone wants a gradient of what a call holds, or of what a module puts out.
+        """Whether one run alone wants a gradient of what a call holds, or a module puts out.
 
         What a module reads its calls read as well.
         """
