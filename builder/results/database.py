@@ -68,6 +68,7 @@ from builder.results.stored_rows import (
 )
 from builder.results.trace import Trace, trace
 from builder.results.value_pairs import pair_up
+from builder.results.weight_readers import WeightReader, weight_readers
 from builder.results.whole_pairs import read_flows, read_passages, read_sides
 
 SIDES: tuple[Side, Side] = ("problem", "benchmark")
@@ -354,6 +355,14 @@ class ResultDatabase:
         with self.engine_at(at).connect() as connection:
             own = cast("sqlite3.Connection", connection.connection.driver_connection)
             return carried_weights(own, step, rank, self.threshold)
+
+    def weight_readers(self, modules: Sequence[int]) -> list[WeightReader]:
+        """What reads weights that differ of some modules of one step and rank."""
+        if not modules:
+            return []
+        with self.engine_at(max(modules)).connect() as connection:
+            own = cast("sqlite3.Connection", connection.connection.driver_connection)
+            return weight_readers(own, modules, self.threshold)
 
     def passages(self, step: int, rank: int) -> list[PassageIds]:
         """What flowed through calls without values; nothing in files of earlier releases."""

@@ -25,6 +25,7 @@ from builder.results.records import (
 )
 from builder.results.side_nodes import SideNodes
 from builder.results.trace import Trace
+from builder.results.weight_readers import WeightReader
 
 
 class Results(Protocol):
@@ -92,6 +93,9 @@ class Results(Protocol):
 
     def carried(self, step: int, rank: int) -> tuple[int | None, Sequence[Carried]]:
         """The step before, and who reads weights of it that differ, the worst first."""
+
+    def weight_readers(self, modules: Sequence[int]) -> Sequence[WeightReader]:
+        """What reads weights that differ of some modules of one step and rank."""
 
     def passages(self, step: int, rank: int) -> Sequence[PassageIds]:
         """What flowed through calls without values on each side of a pair, problem first."""

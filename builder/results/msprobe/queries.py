@@ -57,6 +57,7 @@ from builder.results.records import (
 from builder.results.side_cells import by_column
 from builder.results.side_nodes import SideNodes, from_cells
 from builder.results.trace import Trace
+from builder.results.weight_readers import WeightReader
 
 _TASKS: dict[str, Task] = {"summary": "statistics", "all": "tensor", "md5": "md5"}
 _MOST_FINDINGS = 100
@@ -143,6 +144,10 @@ class MsprobeDatabase:
     def carried(self, step: int, rank: int) -> tuple[int | None, list[Carried]]:
         """Nothing: these files hold no values to tell who wrote what is read."""
         return None, []
+
+    def weight_readers(self, modules: Sequence[int]) -> list[WeightReader]:
+        """Nothing: such files hold no values to tell who reads a weight."""
+        return []
 
     def received(self, step: int, rank: int) -> list[Received]:
         """Nothing: such files do not say which call of another rank a call belongs to."""

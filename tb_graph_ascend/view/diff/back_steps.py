@@ -9,11 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from builder.results.node_words import NOTHING, Bools, Floats, Ints
-from tb_graph_ascend.view.diff.carrying import CAUSE, FORWARD, GUESS, INPUT, INSIDE, CarryLinks
+from tb_graph_ascend.view.diff.carrying import (
+    CAUSE,
+    FORWARD,
+    GUESS,
+    INPUT,
+    INSIDE,
+    WEIGHT,
+    CarryLinks,
+)
 
 # A way over what was recorded is told before one that jumps, and the more calls on it differ, the
 # better: an input costs 2 less the score of who put it out. The numbers only order such ways.
-_COST = {INPUT: 1.0, INSIDE: 1.0, FORWARD: 3.0, GUESS: 20.0, CAUSE: 1000.0}
+_COST = {INPUT: 1.0, INSIDE: 1.0, WEIGHT: 1.0, FORWARD: 3.0, GUESS: 20.0, CAUSE: 1000.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +76,7 @@ def steps_back(land: Terrain, row: int, through: Bools, goals: Iterable[int]) ->
             return _steps(came, here)
         for at in range(int(links.heads[here]), int(links.heads[here + 1])):
             start, how = int(links.start[at]), int(links.kind[at])
-            if through[start] and start not in done:
+            if (through[start] or start in wanted) and start not in done:
                 heapq.heappush(
                     waiting, (cost + _cost(how, float(land.score[start])), start, here, how)
                 )

@@ -7,22 +7,21 @@ makes. Through calls without any values it may have passed: those are guesses, a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from builder.results.flow_cells import PassageIds
-from builder.results.node_words import DIRECTIONS, NOTHING, Bools, Ints
+from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.trace import Link
 from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.rails import Edges
+from tb_graph_ascend.view.diff.twins import forward_twins
 from tb_graph_ascend.view.diff.words import RowWords, is_entry
 
-KINDS_OF_LINK: tuple[Link, ...] = ("input", "inside", "forward", "cause", "guess")
-INPUT, INSIDE, FORWARD, CAUSE, GUESS = range(len(KINDS_OF_LINK))
-_BACKWARD = re.compile(r"\.(?:backward|parameters_grad)(\.\d+)?$")
+KINDS_OF_LINK: tuple[Link, ...] = ("input", "inside", "forward", "cause", "guess", "weight")
+INPUT, INSIDE, FORWARD, CAUSE, GUESS, WEIGHT = range(len(KINDS_OF_LINK))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def carry_links(
     below = np.flatnonzero(ends[rows.parent] & (rows.parent != NOTHING))
     laid = np.flatnonzero(ends & (source != NOTHING))
     flows = ends[edges.consumer]
-    forward, backward = _gradients(rows, carrying, ends)
+    forward, backward = forward_twins(rows, carrying, carrying & ends)
     parts = (
         (edges.producer[flows], edges.consumer[flows], INPUT),
         (below, rows.parent[below], INSIDE),
@@ -126,24 +125,3 @@ def guessed_links(rows: MergedRows, passages: Sequence[PassageIds]) -> CarryLink
     none = np.empty(0, dtype=np.int64)
     start, end = np.concatenate((none, *starts)), np.concatenate((none, *ends))
     return CarryLinks(start, end, np.full(len(start), GUESS, dtype=np.int64))
-
-
-def _gradients(rows: MergedRows, carrying: Bools, ends: Bools) -> tuple[Ints, Ints]:
-    """Forward rows that differ and the rows of their gradients, both of the problem's side."""
-    side = rows.problem
-    if not len(side):
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    code = DIRECTIONS.index("backward")
-    passes = side.direction[np.maximum(rows.ours, 0)]
-    ours = carrying & (rows.ours >= 0)
-    gradients = np.flatnonzero(ours & ends & (passes == code)).tolist()
-    places = rows.ours.tolist() if gradients else []
-    names = [_BACKWARD.sub(r".forward\1", side.names[places[row]]) for row in gradients]
-    wanted = set(names)
-    forward = np.flatnonzero(ours & (passes != code)).tolist() if gradients else []
-    row_of = {name: row for row in forward if (name := side.names[places[row]]) in wanted}
-    twins = [
-        (row_of[name], row) for name, row in zip(names, gradients, strict=True) if name in row_of
-    ]
-    pairs = np.array(twins, dtype=np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]

@@ -16,14 +16,24 @@ from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.reading import Results
 from builder.results.received import Received
 from builder.results.side_nodes import SideNodes
+from builder.results.weight_readers import WeightReader
 from tb_graph_ascend.view.diff.back_steps import BackStep, Terrain, incoming, steps_back
-from tb_graph_ascend.view.diff.carrying import CarryLinks, carrying_rows, flow_links, sources_of
+from tb_graph_ascend.view.diff.carrying import CarryLinks, flow_links
 from tb_graph_ascend.view.diff.drawn import DrawnEdges, drawn_edges
 from tb_graph_ascend.view.diff.first_divergent import first_divergent
 from tb_graph_ascend.view.diff.folds import Runs, repeated
-from tb_graph_ascend.view.diff.led_back import EARLIER, Carriers, LedBack, led_back, links_among
+from tb_graph_ascend.view.diff.led_back import (
+    EARLIER,
+    Carriers,
+    LedBack,
+    laid_rows,
+    led_back,
+    links_among,
+)
 from tb_graph_ascend.view.diff.merge import MergedRows, merge
 from tb_graph_ascend.view.diff.modules import ModuleTree, module_tree
+from tb_graph_ascend.view.diff.named_causes import NamedCause, named_causes
+from tb_graph_ascend.view.diff.nearest_places import CauseRows
 from tb_graph_ascend.view.diff.openness import parse_openness
 from tb_graph_ascend.view.diff.profile import Profile, edges_of, profile_of
 from tb_graph_ascend.view.diff.rails import Edges, Rails, rails_of
@@ -76,6 +86,8 @@ class DiffIndex:
     read_passages: PassageReader = tuple
     read_carried: Callable[[], tuple[int | None, Sequence[Carried]]] = lambda: (None, ())
     read_received: Callable[[], Sequence[Received]] = tuple
+    named: Sequence[NamedCause] = ()
+    read_readers: Callable[[Sequence[int]], Sequence[WeightReader]] = lambda modules: ()
     _lists: OrderedDict[Wanted, OpenList] = field(default_factory=OrderedDict)
 
     @cached_property
@@ -113,18 +125,30 @@ class DiffIndex:
         """By row the row of the cause here that it goes back to; NOTHING for none."""
         return led_back(self._carriers)
 
-    @property
+    @cached_property
     def _carriers(self) -> Carriers:
         # Of what is not compared nothing is above a threshold.
         threshold = np.inf if self.threshold is None else self.threshold
         parts = self.rows, self.words, self.edges, threshold
-        return Carriers(*parts, lambda: self.carried, self.read_passages)
+        causes = [self._cause_rows(one) for one in self.named]
+        source = laid_rows(self.rows, causes)
+        reads = (lambda: self.carried), self.read_passages, (lambda: self._weight_readers)
+        return Carriers(*parts, source, causes, *reads)
+
+    def _cause_rows(self, cause: NamedCause) -> CauseRows:
+        rows = np.unique(self.rows.rows_of(np.array(cause.nodes, dtype=np.int64)))
+        rows = rows[rows != NOTHING]
+        return CauseRows(rows[self.words.cause[rows]], cause.of_gradients, cause.of_weights)
+
+    @cached_property
+    def _weight_readers(self) -> Sequence[WeightReader]:
+        nodes = (node for cause in self.named if cause.of_weights for node in cause.nodes)
+        return self.read_readers(list(nodes))
 
     @cached_property
     def carrying(self) -> Bools:
         """The rows that a difference passes through, as far as it is recorded."""
-        own = self._carriers
-        return carrying_rows(self.rows, self.words, sources_of(self.rows), own.threshold)
+        return self._carriers.carrying()
 
     @cached_property
     def carry_links(self) -> CarryLinks:
@@ -291,4 +315,6 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
         lambda: results.passages(step, rank),
         lambda: results.carried(step, rank),
         lambda: results.received(step, rank),
+        named_causes(results, step, rank) if causes else (),
+        results.weight_readers,
     )

@@ -2,19 +2,21 @@
 
 A row goes back to a cause where a way leads from it to that cause over rows that differ: from an
 input to the call that put it out, from a module to what is in it, from a gradient to the forward
-call that it belongs to, or by the diagnosis' own word. Where such a way leads through a call
-without values, it goes back to it perhaps.
+call that it belongs to, from what reads a weight to the module that is named for it, or by the
+diagnosis' own word. Where such a way leads through a call without values, it goes back to it
+perhaps. To a cause about gradients nothing of the forward pass goes back: no value there shows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from builder.results.flow_cells import PassageIds
 from builder.results.node_words import NOTHING, Bools, Ints
+from builder.results.weight_readers import WeightReader
 from tb_graph_ascend.view.diff.carrying import (
     CarryLinks,
     carry_links,
@@ -24,8 +26,11 @@ from tb_graph_ascend.view.diff.carrying import (
     sources_of,
 )
 from tb_graph_ascend.view.diff.merge import MergedRows
+from tb_graph_ascend.view.diff.nearest_places import CauseRows, nearest_places
 from tb_graph_ascend.view.diff.rails import Edges
-from tb_graph_ascend.view.diff.reach import links_of, reached
+from tb_graph_ascend.view.diff.reach import Links, links_of, reached
+from tb_graph_ascend.view.diff.twins import forward_pass
+from tb_graph_ascend.view.diff.weight_links import weight_links
 from tb_graph_ascend.view.diff.words import RowWords
 
 # What reads a weight that differs since the step before, and what follows from it.
@@ -52,70 +57,123 @@ class Carriers:
     words: RowWords
     edges: Edges
     threshold: float
+    source: Ints
+    causes: Sequence[CauseRows]
     read_carried: Callable[[], Ints]
     read_passages: Callable[[], Sequence[PassageIds]]
+    read_readers: Callable[[], Sequence[WeightReader]]
+
+    def carrying(self) -> Bools:
+        """The rows that a difference passes through, as far as it is recorded."""
+        return carrying_rows(self.rows, self.words, self.source, self.threshold)
+
+    def of_gradients(self) -> Bools:
+        """The rows of causes about gradients."""
+        return self._rows_of(one.rows for one in self.causes if one.of_gradients)
+
+    def links(self, passing: Bools, ends: Bools) -> CarryLinks:
+        """The recorded links from rows that carry a difference to some that do."""
+        found = carry_links(self.rows, self.edges, self.source, passing, ends)
+        of_weights = self._rows_of(one.rows for one in self.causes if one.of_weights)
+        holders = np.flatnonzero(of_weights & self.words.cause).tolist()
+        if not holders:
+            return found
+        read = weight_links(self.rows, self.edges, holders, self.read_readers(), passing)
+        return found.joined(read.between(passing, ends))
+
+    def _rows_of(self, parts: Iterable[Ints]) -> Bools:
+        flags = np.zeros(len(self.rows), dtype=bool)
+        for part in parts:
+            flags[part] = True
+        return flags
+
+
+def laid_rows(rows: MergedRows, causes: Sequence[CauseRows]) -> Ints:
+    """By row the row that it is laid to: of the places of a cause the one that it belongs to.
+
+    Of the forward pass nothing is laid to a cause about gradients but the cause itself.
+    """
+    source = nearest_places(rows, sources_of(rows), causes)
+    of_gradients = [one.rows for one in causes if one.of_gradients]
+    if of_gradients:
+        named = np.concatenate(of_gradients)
+        wrong = np.isin(source, named) & forward_pass(rows)
+        wrong[named] = False
+        source = np.where(wrong, NOTHING, source)
+    return source
 
 
 def led_back(here: Carriers) -> LedBack:
     """Where every row goes back to; what the diagnosis lays to a cause goes back to that one."""
-    rows, words = here.rows, here.words
+    rows, words, source = here.rows, here.words, here.source
     cause = np.full(len(rows), NOTHING, dtype=np.int64)
     perhaps = np.zeros(len(rows), dtype=bool)
     if not len(rows):
         return LedBack(cause, perhaps)
-    source = sources_of(rows)
     laid = (source != NOTHING) & words.cause[np.maximum(source, 0)]
     cause[laid] = source[laid]
     causes = np.flatnonzero(words.cause)
     cause[causes] = causes
-    carrying = carrying_rows(rows, words, source, here.threshold)
-    _follow(here, cause, source, carrying)
+    # A forward call that is a cause about gradients hands on values of which it is no cause.
+    passed = here.of_gradients() & words.cause & forward_pass(rows)
+    passed &= words.score > here.threshold
+    cause[passed] = NOTHING
+    _lead(here, cause, guesses=False)
     before = cause.copy()
     left = cause == NOTHING
     if (left & words.divergent).any():
-        _guess(here, cause, source, carrying)
+        _lead(here, cause, guesses=True)
         perhaps = left & (cause != before)
+    own = np.flatnonzero(passed & (cause == NOTHING))
+    cause[own] = own
     return LedBack(cause, perhaps)
 
 
 def links_among(here: Carriers) -> CarryLinks:
     """All links along which a difference is carried here, or may be."""
-    rows = here.rows
-    source = sources_of(rows)
-    passing = carrying_rows(rows, here.words, source, here.threshold) | silent_rows(
-        rows, here.words
-    )
-    found = carry_links(rows, here.edges, source, passing, passing)
-    return found.joined(guessed_links(rows, here.read_passages()).between(passing, passing))
+    passing = here.carrying() | silent_rows(here.rows, here.words)
+    found = here.links(passing, passing)
+    guessed = guessed_links(here.rows, here.read_passages())
+    return found.joined(guessed.between(passing, passing))
 
 
-def _follow(here: Carriers, cause: Ints, source: Ints, carrying: Bools) -> None:
-    """Lead back what recorded flow leads back."""
+def _lead(here: Carriers, cause: Ints, guesses: bool) -> None:
+    """Lead back what recorded flow leads back, or, by guesses, calls without values do."""
+    passing = here.carrying()
+    if guesses:
+        passing = passing | silent_rows(here.rows, here.words)
     # Most rows are laid to a cause: only ways to the others are looked for.
-    free = carrying & (cause == NOTHING)
-    found = carry_links(here.rows, here.edges, source, carrying, free)
-    links, first = links_of(found.start, found.end, len(cause)), np.unique(found.start)
-    through = free.tolist()
-    for one in np.flatnonzero(here.words.cause).tolist():
-        led = list(reached(links, first[cause[first] == one].tolist(), through))
-        cause[led] = one
-        for row in led:
-            through[row] = False
-    if any(through):
-        carried = [row for row in here.read_carried().tolist() if through[row]]
-        cause[list(reached(links, carried, through))] = EARLIER
-
-
-def _guess(here: Carriers, cause: Ints, source: Ints, carrying: Bools) -> None:
-    """Lead back what is left through calls without values."""
-    passing = carrying | silent_rows(here.rows, here.words)
     free = passing & (cause == NOTHING)
-    found = carry_links(here.rows, here.edges, source, passing, free)
-    found = found.joined(guessed_links(here.rows, here.read_passages()).between(passing, free))
-    links, through = links_of(found.start, found.end, len(cause)), free.tolist()
-    first = np.unique(found.start)
-    for one in (*np.flatnonzero(here.words.cause).tolist(), EARLIER):
-        led = list(reached(links, first[cause[first] == one].tolist(), through))
-        cause[led] = one
-        for row in led:
-            through[row] = False
+    found = here.links(passing, free)
+    if guesses:
+        guessed = guessed_links(here.rows, here.read_passages())
+        found = found.joined(guessed.between(passing, free))
+    first, through = np.unique(found.start), free.tolist()
+    links = links_of(found.start, found.end, len(cause))
+    backward = _of_gradients(here, found)
+    of_gradients = here.of_gradients()
+    for one in np.flatnonzero(here.words.cause).tolist():
+        starts = {one, *first[cause[first] == one].tolist()}
+        led = reached(backward if of_gradients[one] else links, starts, through) - {one}
+        _settle(cause, through, led, one)
+    if any(through):
+        carried = here.read_carried().tolist()
+        starts = set(first[cause[first] == EARLIER].tolist())
+        starts |= {row for row in carried if through[row]}
+        _settle(cause, through, reached(links, starts, through), EARLIER)
+
+
+def _of_gradients(here: Carriers, found: CarryLinks) -> Links:
+    """The links that lead to nothing of the forward pass."""
+    everywhere = np.ones(len(here.rows), dtype=bool)
+    kept = found
+    if here.of_gradients().any():
+        kept = found.between(everywhere, ~forward_pass(here.rows))
+    return links_of(kept.start, kept.end, len(here.rows))
+
+
+def _settle(cause: Ints, through: list[bool], led: set[int], one: int) -> None:
+    rows = list(led)
+    cause[rows] = one
+    for row in rows:
+        through[row] = False

@@ -7,7 +7,7 @@ diagnosis would name beside it, or instead of it, a rebuild tells.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from builder.results.node_words import NOTHING
 from builder.results.reading import Results
 from builder.results.records import Finding
 from tb_graph_ascend.view.diff.merge import MergedRows
+from tb_graph_ascend.view.diff.named_causes import nodes_of
 
 
 def without_pairs(results: Results) -> Results | None:
@@ -54,17 +55,10 @@ def standing(
         node
         for one in built.findings().findings
         if not is_touched(one, changed)
-        for node in _nodes_of(one, step, rank)
+        for node in nodes_of(one, step, rank)
     }
     named = built.beginnings(step, rank).items()
     scores = {node: score for node, score in named if node in untouched}
     ids = np.array([*differs, *scores], dtype=np.int64)
     first, *ahead = (row for row in rows.rows_of(ids).tolist() if row != NOTHING)
     return scores if ahead and min(ahead) <= first else {}
-
-
-def _nodes_of(finding: Finding, step: int, rank: int) -> Iterator[int]:
-    """Where a finding and its repeats are in a step and rank."""
-    if (finding.step, finding.rank) == (step, rank):
-        yield finding.node.id
-    yield from (one.node for one in finding.places if (one.step, one.rank) == (step, rank))

@@ -37,8 +37,7 @@ def told_way(results: Results, read_index: ReadIndex, node: int) -> Trace:
     if key != node:
         hops.append(_hop(results.node(key), "partner", None))
     hops += _within(results, index, row, None)
-    at = row if len(hops) == 1 else index.row_of(hops[-1].node)
-    cause = int(index.led_back.cause[at])
+    cause = int(index.led_back.cause[_first(index, row)])
     for _ in range(_MOST_STEPS):
         before, writer = _written_before(results, index, hops[-1].node)
         if cause != EARLIER or before is None or writer is None:
@@ -47,17 +46,15 @@ def told_way(results: Results, read_index: ReadIndex, node: int) -> Trace:
         hops.append(writer)
         at = index.row_of(writer.node)
         hops += _within(results, index, at, before)
-        cause = int(index.led_back.cause[at])
+        cause = int(index.led_back.cause[_first(index, at)])
     finding = _finding(results, hops[-1].node) if cause >= 0 else None
     return Trace(step, rank, finding, bool(index.carrying[row]) or cause != NOTHING, hops)
 
 
 def _within(results: ResultDatabase, index: DiffIndex, row: int, step: int | None) -> Iterator[Hop]:
     """The hops behind a row; of one that does not differ those of what is in it."""
-    steps: list[BackStep] = []
-    here = row
-    if not index.carrying[row] and (inner := index.first_inside(row)) != NOTHING:
-        steps, here = [BackStep(inner, INSIDE)], inner
+    here = _first(index, row)
+    steps = [BackStep(here, INSIDE)] if here != row else []
     if index.carrying[here]:
         steps += index.steps_back(here)
     keys = index.rows.key
@@ -67,6 +64,12 @@ def _within(results: ResultDatabase, index: DiffIndex, row: int, step: int | Non
         if made is not None:
             ends = index.ids_of(reader), index.ids_of(one.row)
             yield replace(_through(results, ends, one.kind, made), step=step)
+
+
+def _first(index: DiffIndex, row: int) -> int:
+    """Where a way from a row starts: of one that does not differ in what differs inside it."""
+    inner = NOTHING if index.carrying[row] else index.first_inside(row)
+    return row if inner == NOTHING else inner
 
 
 def _through(

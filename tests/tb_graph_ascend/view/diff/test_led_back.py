@@ -1,0 +1,138 @@
+"""Which cause a row goes back to: the module whose weight it reads, the place in its own module."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import builder
+from builder import BuildOptions
+from builder.results.flow_cells import FlowIds
+from builder.results.node_words import NOTHING
+from builder.results.open_results import open_results
+from builder.results.weight_readers import WeightReader
+from tb_graph_ascend.view.diff.folds import repeated
+from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
+from tb_graph_ascend.view.diff.led_back import EARLIER
+from tb_graph_ascend.view.diff.merge import merge
+from tb_graph_ascend.view.diff.named_causes import NamedCause
+from tb_graph_ascend.view.diff.shares import divergent_nodes, shares_of
+from tb_graph_ascend.view.diff.told_way import told_way
+from tb_graph_ascend.view.diff.words import words_of
+from tests.builder.dumps import forward, tensor, write_dump
+from tests.tb_graph_ascend.view.diff.sides import Entry, both
+
+OUTER, Q = "Module.attn.Attention.forward.0", "Module.attn.q.Linear.forward.0"
+BEFORE, READS, AFTER = (
+    "Torch.relu.0.forward",
+    "Functional.linear.0.forward",
+    "Torch.add.0.forward",
+)
+
+
+@pytest.mark.parametrize("holder", [Q, OUTER])
+def test_what_reads_the_weight_of_a_cause_goes_back_to_it(tmp_path: Path, holder: str) -> None:
+    for side, weight in (("problem", 9.0), ("benchmark", 5.0)):
+        held = {"parameters": {"weight": tensor(weight)}}
+        data = {
+            BEFORE: forward([tensor(1)], [tensor(2)]),
+            READS: forward([tensor(2), tensor(weight)], [tensor(3 * weight)]),
+            Q: forward([tensor(2)], [tensor(3 * weight)], **(held if holder == Q else {})),
+            AFTER: forward([tensor(3 * weight)], [tensor(4 * weight)]),
+            OUTER: forward([tensor(1)], [tensor(4 * weight)], **(held if holder == OUTER else {})),
+        }
+        above = {BEFORE: OUTER, READS: Q, Q: OUTER, AFTER: OUTER, OUTER: None}
+        write_dump(tmp_path / side / "step0" / "rank0", data, above)
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    opened = open_results(builder.build(*sides, tmp_path / "o", BuildOptions(workers=1)).path)
+    index = diff_index(opened, 0, 0)
+    (finding,) = opened.findings().findings
+    assert (finding.kind, finding.node.name) == ("parameter_differs", holder)
+    assert shares_of(index).others == 0
+    found = divergent_nodes(index, [finding.node.id]).tolist()
+    assert {opened.node(node).name for node in found} == {READS, Q, AFTER, OUTER}
+    after = next(node for node in found if opened.node(node).name == AFTER)
+    way = told_way(opened, lambda *at: diff_index(opened, *at), after)
+    names = [opened.node(hop.node).name for hop in way.hops]
+    assert (names, way.finding) == ([AFTER, READS, holder], finding.id)
+    assert way.hops[-1].link == "weight"
+    opened.close()
+
+
+def layers(count: int) -> list[Entry]:
+    """Layers of one call each, forward and then backward, the last layer first."""
+    entries = [Entry("root", match=0)]
+    for layer in range(count):
+        top = len(entries)
+        entries.append(Entry(f"Module.layers.{layer}.Layer.forward.0", 0, top, 0.0))
+        entries.append(Entry(f"Torch.matmul.{layer}.forward", top, top + 1, 0.0, "api"))
+    for layer in reversed(range(count)):
+        top = len(entries)
+        back = Entry(f"Module.layers.{layer}.Layer.backward.0", 0, top, 0.9, direction="backward")
+        call = f"Torch.matmul.{layer}.backward"
+        entries += [back, Entry(call, top, top + 1, 0.9, "api", "backward")]
+    return entries
+
+
+def gradients_lost(
+    scores: dict[int, float], flow: list[tuple[int, int]], carried: list[int]
+) -> DiffIndex:
+    """Four layers; the calls of the first and third are places of one cause about gradients.
+
+    The diagnosis lays all that differs to the first.
+    """
+    entries = layers(4)
+    for at, score in scores.items():
+        entries[at] = entries[at]._replace(score=score)
+    problem, benchmark = both(entries, [e._replace(match=None) for e in entries])
+    problem = replace(problem, source=np.where(problem.score > 0, 3, NOTHING))
+    rows = merge(problem, benchmark)
+    causes = [3, 7]
+    words = words_of(rows, causes, 0.25)
+    start, end = (np.array(side, dtype=np.int64) for side in zip(*[(0, 0), *flow], strict=True))
+    flows: list[FlowIds] = [(start[1:], end[1:], np.ones(len(flow), dtype=bool))] * 2
+    index = DiffIndex(rows, words, repeated(rows, words), lambda: flows, 0.25)
+    index.named = (NamedCause((3, 7), of_gradients=True),)
+    index.__dict__["carried"] = np.array(carried, dtype=np.int64)
+    return index
+
+
+def test_of_several_places_a_row_goes_back_to_that_in_its_own_module() -> None:
+    index = gradients_lost({}, [], [])
+    names, cause = index.rows.problem.names, index.led_back.cause
+    led = {names[row]: names[cause[row]] for row in range(9, len(names))}
+    assert led["Module.layers.2.Layer.backward.0"] == "Torch.matmul.2.forward"
+    assert led["Torch.matmul.2.backward"] == "Torch.matmul.2.forward"
+    assert led["Torch.matmul.0.backward"] == "Torch.matmul.0.forward"
+    # No place is in it: its gradient comes from the layers behind.
+    assert led["Torch.matmul.1.backward"] == "Torch.matmul.2.forward"
+
+
+def test_no_forward_value_goes_back_to_a_cause_about_gradients() -> None:
+    # What the first layer reads differs since the step before, and goes on through its call.
+    index = gradients_lost(dict.fromkeys(range(1, 9), 0.9), [(3, 5)], [1, 2])
+    cause = index.led_back.cause
+    assert cause[[2, 4]].tolist() == [EARLIER, EARLIER]
+    names = index.rows.problem.names
+    backward = names.index("Torch.matmul.0.backward")
+    assert cause[backward] == 2
+    assert [step.row for step in index.steps_back(backward)] == [2]
+
+
+def test_inside_a_cause_differs_what_nothing_that_differs_feeds() -> None:
+    entries = [
+        Entry("root", match=0),
+        Entry("Module.q.Linear.forward.0", 0, 1, 0.9),
+        Entry("Functional.linear.0.forward", 1, 2, 0.9, "api"),
+    ]
+    rows = merge(*both(entries, [e._replace(match=None) for e in entries]))
+    words = words_of(rows, [2], 0.25)
+    none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
+    for readers in ([], [WeightReader(2, 3, "input.1", "parameters.weight")]):
+        index = DiffIndex(rows, words, repeated(rows, words), lambda: [none, none], 0.25)
+        index.named = (NamedCause((2,), of_weights=True),)
+        index.read_readers = lambda modules, found=readers: found
+        assert index.led_back.cause[2] == 1
