@@ -33,9 +33,6 @@ def _nothing(*_: object, **__: object) -> None:
     return None
 
 
-def _none_of_them(*_: object) -> list[int]:
-    return []
-
 
 def _no_excess(*_: object) -> excess.Excess:
     return excess.NO_EXCESS
@@ -154,13 +151,9 @@ BY_SCORES: dict[str, list[Part]] = {
     "the same in another form": [(_FACTS, "is_written_otherwise", _never)],
     "elements that rounding picked": [(_FACTS, "is_selection", _never)],
     "gradients of picked elements": [(_FACTS, "_picks_back", _never)],
-    "sums over a module's parts": [(_FACTS, "are_sums", _never)],
-    "what a module hands on": [(_SCORES, "_is_let_off", _never)],
+    "what a module hands on": [(ledger.Ledger, "are_let_pass", _never)],
     "inputs judged where they were made": [(_SCORES, "_is_tolerated", _never)],
-    "scaled gradients": [(_SCORES, "_scaled_gradients", _none_of_them)],
     "other integers": [(_SCORES, "_open_other_integers", _nothing)],
-    "what is told at once": [(_SCORES, "_cause_at_once", _nothing)],
-    "another argument behind a tie": [(by_scores, "has_another_argument_behind_a_tie", _nothing)],
     "clear differences": [(_FACTS, "is_clear", _always)],
     "the usual strain": [(_FOUND, "usual_strain", _zero)],
     "candidates that made a value": [
@@ -170,7 +163,6 @@ BY_SCORES: dict[str, list[Part]] = {
     "candidates that a dump names": [(changed_calls, "_candidate_ahead", _nothing)],
     "candidates before a difference": [(_FOUND, "behind", _nothing)],
     "candidates inside a module": [(_FOUND, "inside", _nothing)],
-    "candidates of the forward call": [(rules, "candidate_in_forward", _nothing)],
     "values followed upstream": [
         (rules, "may_follow_a_finding", _always),
         (by_scores, "may_follow_a_finding", _always),

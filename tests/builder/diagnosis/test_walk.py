@@ -137,18 +137,6 @@ def test_the_module_around_a_call_carries_its_finding(tmp_path: Path) -> None:
     assert [node.name for node in found.carriers] == [module]
 
 
-def test_behind_infinities_the_call_that_made_them_is_named(tmp_path: Path) -> None:
-    mask, soft = "Tensor.masked_fill.0.forward", "Functional.softmax.0.forward"
-    masked = tensor(2.0, Min="-inf", Mean="-inf", Norm="inf")
-
-    def entries(out: float) -> Entries:
-        return {mask: forward([tensor(2)], [masked]), soft: forward([masked], [tensor(out)])}
-
-    (found,) = findings(tmp_path, entries(4), entries(3))
-    assert found.node.name == mask
-    assert found.reasons[0]["code"] == "hidden_by_infinity"
-
-
 def test_calls_that_read_what_other_calls_made_are_found(tmp_path: Path) -> None:
     def entries(read: float) -> Entries:
         return {
@@ -272,24 +260,6 @@ def test_rounding_that_picks_other_elements_is_no_finding(tmp_path: Path) -> Non
 
     assert findings(tmp_path, run(2.01, 7), run(2.0, 3)) == []
     assert names(findings(tmp_path / "equal", run(2.0, 7), run(2.0, 3))) == ["Torch.topk.0.forward"]
-
-
-def test_an_optimizer_may_read_a_rounded_gradient_that_was_clipped(tmp_path: Path) -> None:
-    def run(gradient: float, clipped: float, share: float = 0.75) -> Entries:
-        module = "Module.key.Linear"
-        flowing = tensor(1.0, shape=[64, 2])
-        return {
-            f"{module}.forward.0": forward([tensor(1)], [tensor(2)]),
-            f"{module}.backward.0": backward([flowing], [flowing]),
-            f"{module}.parameters_grad.0": {"bias": [tensor(gradient, shape=[2])]},
-            "Tensor.add_.0.forward": forward(
-                [tensor(clipped, shape=[2], Max=clipped * share)], [tensor(1, shape=[2])]
-            ),
-        }
-
-    assert findings(tmp_path, run(2e-8, 1e-8), run(5e-8, 2.5e-8)) == []
-    other = findings(tmp_path / "other", run(2e-8, 1e-8, share=0.9), run(5e-8, 1.0))
-    assert names(other) == ["Tensor.add_.0.forward"]
 
 
 def test_a_cause_says_where_the_first_nan_behind_it_is(tmp_path: Path) -> None:
