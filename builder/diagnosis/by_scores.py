@@ -117,16 +117,19 @@ class _Walk:
 
     def _visit_divergent_input(self, case: Case) -> None:
         rows, ledger = case.rows, self.ledger
+        scaled = self._scaled_gradients(case.node, rows.inputs)
         known = all(
-            self._is_tolerated(row) or (ledger.reselected and self.facts.is_reshaped(row))
+            row in scaled
+            or self._is_tolerated(row)
+            or (ledger.reselected and self.facts.is_reshaped(row))
             for row in rows.inputs
         )
         outputs = self.facts.problem_values(rows.outputs)
         if self.facts.is_written_otherwise(case.node, rows.inputs):
             return
         if known and candidate_that_made(case) is None:
-            read = self.facts.problem_values(rows.inputs)
-            ledger.tolerate(outputs, ledger.fingerprints(read) <= ledger.rounding)
+            others = self.facts.problem_values([r for r in rows.inputs if r not in scaled])
+            ledger.tolerate(outputs, ledger.fingerprints(others) <= ledger.rounding)
             return
         cause = first_answer(RULES_FOR_INPUTS, case)
         if cause is not None:
@@ -166,6 +169,11 @@ class _Walk:
         if producer is None or producer in self.ledger.source:
             return False
         return self.ledger.is_made_by_partners(row) and self.ledger.moved_from(row) is None
+
+    def _scaled_gradients(self, node: TreeNode, rows: list[int]) -> list[int]:
+        if phase_of(node) != "after":
+            return []
+        return [row for row in rows if self.ledger.scaled.knows(self.facts.ours[row])]
 
     def _maker(self, row: int) -> TreeNode | None:
         """The problem's call that put out the problem's value of a row."""

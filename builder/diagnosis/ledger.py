@@ -12,6 +12,7 @@ from typing import Literal
 from builder.compare.told_apart import told_by_elements
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding, FindingKind
+from builder.diagnosis.scaling import ScaledGradients
 from builder.diagnosis.walked import Walked
 from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT, Producers
@@ -38,6 +39,7 @@ class Ledger:
         self.source: dict[TreeNode, Finding] = {}
         self.tolerated: set[int] = set()
         self.rounding: set[int] = set()
+        self.scaled = ScaledGradients()
         self.reselected_at: int | None = None
         self.ties: list[TreeNode] = []
         self.compared = False
@@ -100,6 +102,9 @@ class Ledger:
         self.tolerated |= keys
         if rounding:
             self.rounding |= keys
+        for index in indices:
+            if index != SURPLUS and self._values.keys[index].startswith("parameters_grad"):
+                self.scaled.add(self._values.records[index])
 
     def are_let_pass(self, rows: list[int]) -> bool:
         """Whether the problem side's values of rows were let pass where they were made."""

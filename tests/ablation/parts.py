@@ -33,6 +33,9 @@ def _nothing(*_: object, **__: object) -> None:
     return None
 
 
+def _none_of_them(*_: object) -> list[int]:
+    return []
+
 
 def _no_excess(*_: object) -> excess.Excess:
     return excess.NO_EXCESS
@@ -153,6 +156,7 @@ BY_SCORES: dict[str, list[Part]] = {
     "gradients of picked elements": [(_FACTS, "_picks_back", _never)],
     "what a module hands on": [(ledger.Ledger, "are_let_pass", _never)],
     "inputs judged where they were made": [(_SCORES, "_is_tolerated", _never)],
+    "scaled gradients": [(_SCORES, "_scaled_gradients", _none_of_them)],
     "other integers": [(_SCORES, "_open_other_integers", _nothing)],
     "clear differences": [(_FACTS, "is_clear", _always)],
     "the usual strain": [(_FOUND, "usual_strain", _zero)],

@@ -67,6 +67,7 @@ THRESHOLDS = (
     Threshold("the first of equal runs", "facts", "_CLEAR_FIRST", of_scores=True),
     Threshold("nodes after a candidate", "candidates", "_SOON", of_scores=True),
     Threshold("calls followed upstream", "rules", "_UPSTREAM", of_scores=True),
+    Threshold("roundings of a scaled gradient", "scaling", "_ROUNDINGS", of_scores=True),
 )
 
 

@@ -262,6 +262,24 @@ def test_rounding_that_picks_other_elements_is_no_finding(tmp_path: Path) -> Non
     assert names(findings(tmp_path / "equal", run(2.0, 7), run(2.0, 3))) == ["Torch.topk.0.forward"]
 
 
+def test_an_optimizer_may_read_a_rounded_gradient_that_was_clipped(tmp_path: Path) -> None:
+    def run(gradient: float, clipped: float, share: float = 0.75) -> Entries:
+        module = "Module.key.Linear"
+        flowing = tensor(1.0, shape=[64, 2])
+        return {
+            f"{module}.forward.0": forward([tensor(1)], [tensor(2)]),
+            f"{module}.backward.0": backward([flowing], [flowing]),
+            f"{module}.parameters_grad.0": {"bias": [tensor(gradient, shape=[2])]},
+            "Tensor.add_.0.forward": forward(
+                [tensor(clipped, shape=[2], Max=clipped * share)], [tensor(1, shape=[2])]
+            ),
+        }
+
+    assert findings(tmp_path, run(2e-8, 1e-8), run(5e-8, 2.5e-8)) == []
+    other = findings(tmp_path / "other", run(2e-8, 1e-8, share=0.9), run(5e-8, 1.0))
+    assert names(other) == ["Tensor.add_.0.forward"]
+
+
 def test_a_cause_says_where_the_first_nan_behind_it_is(tmp_path: Path) -> None:
     nan = tensor(Max="nan", Min="nan", Mean="nan", Norm="nan")
     ours = {A: forward([tensor(1)], [tensor(9)]), B: forward([tensor(9)], [nan])}
