@@ -233,15 +233,12 @@ class Facts(Divergence):
         outputs = [row for row in self.rows(node) if self.comparison.is_output[row]]
         agree = bool(outputs) and not self.divergent(node).outputs
         compared = any(self.comparison.score[row] >= 0 for row in outputs)
-        return agree and compared and all(map(self._has_another_form, inputs))
+        return agree and compared and all(map(self.is_of_another_form, inputs))
 
-    def _has_another_form(self, row: int) -> bool:
-        return self.is_reshaped(row) or self.is_of_another_kind(row)
-
-    def is_of_another_kind(self, row: int) -> bool:
-        """Whether one side of a row compares integers and the other does not."""
+    def is_of_another_form(self, row: int) -> bool:
+        """Whether the sides of a value have another shape, or one of them is of integers."""
         kinds = (is_integer_dtype(side[row].dtype or "") for side in (self.ours, self.theirs))
-        return len(set(kinds)) > 1
+        return self.is_reshaped(row) or len(set(kinds)) > 1
 
 
 def _are_masked(comparison: Comparison) -> Bools:
