@@ -149,12 +149,21 @@ class _Attribution:
             self._let_pass(node)
 
     def _note_changes(self, node: TreeNode) -> None:
-        if node.kind == "api" and self.changes.requires_grad(node):
+        if self._cuts_off(node):
             self.changes.add("gradient", node)
         if self.facts.changes_precision(node) and not self.facts.reads_precision(node, self._maker):
             self.changes.add("precision", node)
         if self.changes.arguments(node):
             self.changes.add("argument", node)
+
+    def _cuts_off(self, node: TreeNode) -> bool:
+        """Whether one run alone wants a gradient of what a call holds, or a module puts out.
+
+        What a module reads its calls read as well.
+        """
+        rows = self.changes.requires_grad(node)
+        is_output = self.comparison.is_output
+        return bool(rows) and (node.kind == "api" or all(is_output[row] for row in rows))
 
     def _maker(self, row: int) -> TreeNode | None:
         """The problem's call that put out the problem's value of a row."""

@@ -73,7 +73,7 @@ test("a leap of the loss leads to the call that makes it, with no dump at hand",
   const command = page.locator(".trend-cell pre");
   await expect.poll(() => command.innerText()).toContain('"step"');
   const config = JSON.parse(await command.innerText()) as { step: number[]; statistics: { list: string[] } };
-  expect(config.step).toEqual([120]);
+  expect(config.step).toEqual([119, 120]);
   expect(config.statistics.list).toEqual([".layers.2."]);
   writeFileSync(join(work, "config.json"), JSON.stringify(config));
 

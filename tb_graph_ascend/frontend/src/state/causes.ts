@@ -157,7 +157,7 @@ export function senderTo({ node, communication }: NodeDetails, threshold: number
 }
 
 /** That a cause is another way to the same result: all that its step puts out agrees. */
-function healing({ finding }: Cause): Reason | undefined {
+export function healing({ finding }: Cause): Reason | undefined {
   return finding.reasons.find(({ code }) => code === "heals");
 }
 

@@ -11,7 +11,7 @@ import { useShares } from "../../hooks/useShares";
 import { useUnnamedCalls } from "../../hooks/useUnnamedCalls";
 import { openPlace, selectNode } from "../../state/actions";
 import { calledAs } from "../../graph/called";
-import { beginsText, callText, causeScoreText, causeSentence, isElsewhere, isPlaceOf, ledBackTo, ranksText, sideOfName } from "../../state/causes";
+import { beginsText, callText, causeScoreText, causeSentence, healing, isElsewhere, isPlaceOf, ledBackTo, ranksText, sideOfName } from "../../state/causes";
 import { standingCause } from "../../state/former";
 import { placeOf } from "../../state/places";
 import { useApp } from "../../state/store";
@@ -81,7 +81,7 @@ function Causes({ answer }: { answer: Answer }) {
         </div>
         <p className="muted" title={t("notes.ledBackHelp", { threshold: answer.threshold })}>
           {t("answer.causes", { count })}
-          <PerhapsMore causes={causes} />
+          {!healing(cause) && <PerhapsMore causes={causes} />}
           {ledBack && <span className="wide-only"> · {ledBack.text}</span>}
           {isElsewhere(cause, rank) && <span> · {t("answer.notHere", { rank })}</span>}
         </p>
