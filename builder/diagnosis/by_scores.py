@@ -25,7 +25,6 @@ from builder.diagnosis.rules import (
     finding_in_forward,
     finding_inside,
     first_answer,
-    has_another_argument_behind_a_tie,
     may_follow_a_finding,
 )
 from builder.diagnosis.sightings import Sightings
@@ -90,29 +89,12 @@ class _Walk:
             self.candidates.add("extra", node)
 
     def _visit_noteworthy(self, node: TreeNode) -> None:
-        cause = self._cause_at_once(node)
-        if cause is not None:
-            self.ledger.carry(cause, node)
-        else:
-            findings = len(self.ledger.findings)
-            self._visit_matched(node)
-            if len(self.ledger.findings) > findings:
-                # One of the candidates was named, or another cause was.
-                self.candidates.clear()
+        findings = len(self.ledger.findings)
+        self._visit_matched(node)
+        if len(self.ledger.findings) > findings:
+            # One of the candidates was named, or another cause was.
+            self.candidates.clear()
         self.ledger.tolerate(self.facts.forgiven(node), rounding=True)
-
-    def _cause_at_once(self, node: TreeNode) -> Finding | None:
-        """What the rules would say of most nodes behind a divergence."""
-        row = self.facts.plain_input(node)
-        if row is None or phase_of(node) == "after":
-            return None
-        ours, _ = self.facts.value_pair(row)
-        reshaped = self.ledger.reselected and self.facts.is_reshaped(row)
-        producers = self.ledger.producers
-        if reshaped or producers.prints.numbers[ours] in self.ledger.tolerated:
-            return None
-        producer = producers.of(ours)
-        return self.ledger.source.get(producer) if producer is not None else None
 
     def _visit_matched(self, node: TreeNode) -> None:
         rows = self.facts.divergent(node)
@@ -146,8 +128,6 @@ class _Walk:
         if self.facts.is_written_otherwise(case.node, rows.inputs):
             return
         if known and candidate_that_made(case) is None:
-            if has_another_argument_behind_a_tie(case) is not None:
-                return
             others = self.facts.problem_values([r for r in rows.inputs if r not in scaled])
             ledger.tolerate(outputs, ledger.fingerprints(others) <= ledger.rounding)
             return
@@ -160,7 +140,8 @@ class _Walk:
     def _visit_divergent_output(self, case: Case) -> None:
         ledger, node = self.ledger, case.node
         outputs = self.facts.problem_values(case.rows.outputs)
-        if node.children and self._is_let_off(case) and contains_a_finding(case) is None:
+        is_let_off = ledger.are_let_pass(case.rows.outputs)
+        if node.children and is_let_off and contains_a_finding(case) is None:
             ledger.tolerate(outputs)
             return  # a module hands on what a call inside it was let off with
         cause = first_answer(RULES_FOR_OUTPUTS, case)
@@ -173,16 +154,6 @@ class _Walk:
             if selection and not ledger.reselected:
                 ledger.reselected_at = node.exec_order
             ledger.tolerate(outputs, rounding=selection)
-
-    def _is_let_off(self, case: Case) -> bool:
-        """Whether a module puts out what calls inside it made, or the sum of it, and they may."""
-        if self.ledger.are_let_pass(case.rows.outputs):
-            return True
-        # Gradients of what several modules read add up outside of every call that is recorded.
-        # Parts that agree count as well: a module's own tolerance may be a hair's breadth less.
-        parts = [child for child in case.node.children if child.kind == "module"]
-        differing = [row for part in parts for row in self.facts.divergent(part).outputs]
-        return self.ledger.are_let_pass(differing) and self.facts.are_sums(case.rows.outputs, parts)
 
     def _is_tolerated(self, row: int) -> bool:
         """Whether an input is known to differ for no reason that would be a finding.

@@ -9,7 +9,7 @@ from bisect import bisect_left
 
 from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.facts import Facts
-from builder.diagnosis.structure import Change, ChangeKind, Changes, is_in, scope_of
+from builder.diagnosis.structure import Change, Changes, is_in, scope_of
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
 
@@ -78,10 +78,9 @@ class Candidates(Changes):
         within = [one for one in self._listed if is_in(one.scope, module)]
         return min(reversed(within), key=lambda one: _PLAINEST.get(one.kind, 2), default=None)
 
-    def listed(self, node: TreeNode, *kinds: ChangeKind) -> Change | None:
-        """The candidate that is this very node, of one of the kinds if any are given."""
-        own = (one for one in self._listed if one.node is node)
-        return next((one for one in own if not kinds or one.kind in kinds), None)
+    def listed(self, node: TreeNode) -> Change | None:
+        """The candidate that is this very node."""
+        return next((one for one in self._listed if one.node is node), None)
 
     def _begins_after(self, candidate: Change, node: TreeNode) -> bool:
         place = bisect_left(self._compared, candidate.order, key=lambda other: other.exec_order)

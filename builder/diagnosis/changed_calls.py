@@ -37,9 +37,3 @@ def _candidate_ahead(case: Case, row: int) -> Change | None:
         if named is not None and named[0].exec_order > reader.exec_order:
             return case.candidates.ahead(named[0], case.node)
     return None
-
-
-def candidate_in_forward(case: Case) -> Change | None:
-    """A forward twin with another argument or precision that only its gradient shows."""
-    forward = case.node.forward
-    return case.candidates.listed(forward, "argument", "precision") if forward else None

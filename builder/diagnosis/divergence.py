@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import isnan
 
 import numpy as np
@@ -118,21 +117,6 @@ class Divergence(PairedValues):
             else:
                 classes.inputs.append(row)
         return classes
-
-    @cached_property
-    def _plain_inputs(self) -> dict[int, int]:
-        comparison, divergent = self.comparison, self._is_divergent
-        parameters = self.whose(lambda form: form.is_parameter)
-        ours, theirs = self.tensors
-        inputs = np.flatnonzero(divergent & ours & theirs & ~parameters & ~comparison.is_output)
-        nodes, first = np.unique(comparison.pairs.node[inputs], return_index=True)
-        others = set(comparison.pairs.node[divergent & parameters].tolist())
-        firsts = zip(nodes.tolist(), inputs[first].tolist())
-        return {node: row for node, row in firsts if node not in others}
-
-    def plain_input(self, node: TreeNode) -> int | None:
-        """The first divergent input of a node whose own parameters agree."""
-        return self._plain_inputs.get(node.exec_order)
 
     def worst(self, rows: list[int]) -> int:
         """The row with the highest score."""

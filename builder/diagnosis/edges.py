@@ -101,7 +101,7 @@ class Edges:
         known = self._known
         if known.hidden[row] or known.is_rounded(row):
             return NO_EXCESS
-        if self.is_of_another_form(row) and not self._shows(node):
+        if self._facts.is_of_another_form(row) and not self._shows(node):
             return NO_EXCESS
         if self._are_exchanged(node):
             return NO_EXCESS
@@ -191,14 +191,10 @@ class Edges:
             self._inside[up] = max(self._inside[up], share)
             up = up.parent
 
-    def is_of_another_form(self, row: int) -> bool:
-        """Whether the sides of a value have another shape, or one of them is of integers."""
-        return self._facts.is_reshaped(row) or self._facts.is_of_another_kind(row)
-
     def _shows(self, node: TreeNode) -> bool:
         """Whether a call computes something else from inputs in another form."""
         known = self._known
-        read = [r for r in known.operands(node) if not self.is_of_another_form(r)]
+        read = [r for r in known.operands(node) if not self._facts.is_of_another_form(r)]
         share, outputs = known.most(read), known.outputs(node)
         return not outputs or any(
             known.distance[r] > FORMS * known.noise[r] + ESTIMATED * UNKNOWN * known.norm[r] * share

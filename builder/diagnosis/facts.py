@@ -10,7 +10,6 @@ import numpy as np
 
 from builder.compare.comparison import Comparison
 from builder.compare.statistics import Bools
-from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.divergence import Divergence
 from builder.diagnosis.element_calls import gates_elements, picks_elements
 from builder.diagnosis.excess import PLAIN, Expected
@@ -38,12 +37,6 @@ class Facts(Divergence):
         self._making_nonfinite = set(nodes[ours & ~theirs].tolist())
         self._hidden: list[bool] = (_are_masked(comparison) | (ours & theirs)).tolist()
         self._rare_precision = self._precision_is_rare()
-
-    def plain_input(self, node: TreeNode) -> int | None:
-        """The first divergent input of a node about which there is nothing else to ask."""
-        if self._rare_precision or node.exec_order in self._making_nonfinite:
-            return None
-        return super().plain_input(node)
 
     def strain(self, node: TreeNode) -> float:
         """How near a node's values are to their tolerance: the largest error over tolerance."""
@@ -130,17 +123,6 @@ class Facts(Divergence):
         if known.seen[row]:
             return expected.told and distance <= PLAIN * expected.distance
         return node.direction == "forward" and expected.told and distance <= expected.distance < inf
-
-    def are_sums(self, rows: list[int], parts: list[TreeNode]) -> bool:
-        """Whether rows are no further apart than what some nodes put out is together.
-
-        ‖ΣΔ‖ ≤ Σ‖Δ‖, and twice that, since the distances are estimates.
-        """
-        put_out = [
-            row for part in parts for row in self.rows(part) if self.comparison.is_output[row]
-        ]
-        together = np.nan_to_num(self.comparison.distance[put_out]).sum()
-        return bool((self.comparison.distance[rows] <= ESTIMATED * together).all())
 
     def _read(self, node: TreeNode) -> list[int]:
         """The rows of what a node read."""
@@ -251,15 +233,12 @@ class Facts(Divergence):
         outputs = [row for row in self.rows(node) if self.comparison.is_output[row]]
         agree = bool(outputs) and not self.divergent(node).outputs
         compared = any(self.comparison.score[row] >= 0 for row in outputs)
-        return agree and compared and all(map(self._has_another_form, inputs))
+        return agree and compared and all(map(self.is_of_another_form, inputs))
 
-    def _has_another_form(self, row: int) -> bool:
-        return self.is_reshaped(row) or self.is_of_another_kind(row)
-
-    def is_of_another_kind(self, row: int) -> bool:
-        """Whether one side of a row compares integers and the other does not."""
+    def is_of_another_form(self, row: int) -> bool:
+        """Whether the sides of a value have another shape, or one of them is of integers."""
         kinds = (is_integer_dtype(side[row].dtype or "") for side in (self.ours, self.theirs))
-        return len(set(kinds)) > 1
+        return self.is_reshaped(row) or len(set(kinds)) > 1
 
 
 def _are_masked(comparison: Comparison) -> Bools:

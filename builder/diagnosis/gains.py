@@ -238,6 +238,15 @@ def _named(names: str, fewest: int, gain: Gain) -> dict[str, tuple[int, Gain]]:
     return dict.fromkeys(names.split(), (fewest, gain))
 
 
+# The names of calls, without the underscore of their in-place form.
+SUMS = "add sub subtract __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ rsub"
+PRODUCTS = "mul multiply __mul__ __rmul__ __imul__"
+QUOTIENTS = "div __truediv__ true_divide divide __itruediv__"
+MATRIX_PRODUCTS = "matmul __matmul__ mm bmm mv dot"
+LAYERS = "linear conv1d conv2d conv3d"
+ADDED_PRODUCTS = "addmm baddbmm addmv"
+NORMS_OF_ROWS, NORMS_OF_BATCHES = "layer_norm rms_norm group_norm", "batch_norm instance_norm"
+LOSSES = "cross_entropy nll_loss"
 # Their outputs are no further apart than their inputs: ‖f(x) − f(y)‖ ≤ ‖x − y‖, copies apart.
 MOVING = frozenset(
     "masked_fill masked_select masked_scatter where __getitem__ __setitem__ index_select "
@@ -253,9 +262,9 @@ MOVING = frozenset(
 # By the name of a call without the underscore of its in-place form: its operands and its gain.
 REGISTRY: dict[str, tuple[int, Gain]] = {
     **dict.fromkeys(MOVING, (1, _moved)),
-    **_named("add sub subtract __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ rsub", 2, _sum),
-    **_named("mul multiply __mul__ __rmul__ __imul__", 2, _product),
-    **_named("div __truediv__ true_divide divide __itruediv__ _foreach_div", 2, _quotient),
+    **_named(SUMS, 2, _sum),
+    **_named(PRODUCTS, 2, _product),
+    **_named(f"{QUOTIENTS} _foreach_div", 2, _quotient),
     **_named("reciprocal", 1, _reciprocal),
     **_named("rsqrt", 1, _inverse_root),
     **_named("sqrt _foreach_sqrt", 1, _root),
@@ -270,21 +279,21 @@ REGISTRY: dict[str, tuple[int, Gain]] = {
     **_named("leaky_relu elu", 1, _lipschitz(1.0)),
     **_named("softmax", 1, _lipschitz(0.5)),
     **_named("log_softmax", 1, _lipschitz(2.0)),
-    **_named("matmul __matmul__ mm bmm mv dot", 2, _matrix_product),
-    **_named("linear conv1d conv2d conv3d", 2, _layer),
-    **_named("layer_norm rms_norm group_norm batch_norm instance_norm", 1, _normalised),
-    **_named("cross_entropy nll_loss", 1, _loss),
+    **_named(MATRIX_PRODUCTS, 2, _matrix_product),
+    **_named(LAYERS, 2, _layer),
+    **_named(f"{NORMS_OF_ROWS} {NORMS_OF_BATCHES}", 1, _normalised),
+    **_named(LOSSES, 1, _loss),
     **_named("addcmul _foreach_addcmul", 3, _onto(_product, "value")),
     **_named("addcdiv _foreach_addcdiv", 3, _onto(_quotient, "value")),
     **_named("lerp", 3, _interpolated),
-    **_named("addmm baddbmm addmv", 3, _onto(_matrix_product, "alpha")),
+    **_named(ADDED_PRODUCTS, 3, _onto(_matrix_product, "alpha")),
 }
 """The calls whose gains are known."""
 
 # Calls that sum: what their terms round to may be more than a rounding of what is left.
 REDUCING = frozenset(
-    "sum mean matmul __matmul__ mm bmm mv dot linear conv1d conv2d conv3d addmm baddbmm addmv "
-    "layer_norm rms_norm group_norm batch_norm instance_norm cross_entropy nll_loss".split()
+    f"sum mean {MATRIX_PRODUCTS} {LAYERS} {ADDED_PRODUCTS} "
+    f"{NORMS_OF_ROWS} {NORMS_OF_BATCHES} {LOSSES}".split()
 )
 # Calls that compare and pick: no distance bounds what follows from another choice.
 CHOOSING = frozenset(

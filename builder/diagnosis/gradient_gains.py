@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, inf, sqrt
 
+from builder.diagnosis import gains
 from builder.diagnosis.gains import MOVING, Factors, Operand, Operands, Result
 
 
@@ -218,12 +219,12 @@ def _added_product(of: Backward) -> GradientGains | None:
     if of.of == 0:
         return GradientGains(of.added * _factor(of, "beta"), {})
     inner = Backward(of.operands[1:], of.factors, of.result, of.flowing, of.of - 1, of.out)
-    gains = _MATRICES(inner)
-    if gains is None:
+    product = _MATRICES(inner)
+    if product is None:
         return None
     alpha = _factor(of, "alpha")
     return GradientGains(
-        alpha * gains.flowing, {i + 1: alpha * g for i, g in gains.operands.items()}
+        alpha * product.flowing, {i + 1: alpha * g for i, g in product.operands.items()}
     )
 
 
@@ -272,9 +273,9 @@ _LAYERS = _contraction(lambda x, w: w.size / max(1, w.shape[0] if w.shape else 1
 # By the name of a call without the underscore of its in-place form: its operands and its gradient.
 REGISTRY: dict[str, tuple[int, Gradient]] = {
     **dict.fromkeys(MOVING, (1, _moved)),
-    **_named("add sub subtract __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ rsub", 2, _sum),
-    **_named("mul multiply __mul__ __rmul__ __imul__", 2, _product),
-    **_named("div __truediv__ true_divide divide __itruediv__", 2, _quotient),
+    **_named(gains.SUMS, 2, _sum),
+    **_named(gains.PRODUCTS, 2, _product),
+    **_named(gains.QUOTIENTS, 2, _quotient),
     **_named("reciprocal", 1, _reciprocal),
     **_named("rsqrt", 1, _inverse_root),
     **_named("sqrt", 1, _root),
@@ -294,11 +295,11 @@ REGISTRY: dict[str, tuple[int, Gradient]] = {
     **_named("leaky_relu", 1, _element(1.0, 0.0)),
     **_named("softmax", 1, _softmax),
     **_named("log_softmax", 1, _log_softmax),
-    **_named("matmul __matmul__ mm bmm mv dot", 2, _MATRICES),
-    **_named("linear conv1d conv2d conv3d", 2, _LAYERS),
+    **_named(gains.MATRIX_PRODUCTS, 2, _MATRICES),
+    **_named(gains.LAYERS, 2, _LAYERS),
     **_named("addmm baddbmm", 3, _added_product),
-    **_named("layer_norm rms_norm group_norm", 1, _normalised(0)),
-    **_named("batch_norm instance_norm", 1, _normalised(2)),
-    **_named("cross_entropy nll_loss", 1, _loss),
+    **_named(gains.NORMS_OF_ROWS, 1, _normalised(0)),
+    **_named(gains.NORMS_OF_BATCHES, 1, _normalised(2)),
+    **_named(gains.LOSSES, 1, _loss),
 }
 """The calls whose gradients have known gains."""

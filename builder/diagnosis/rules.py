@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.case import Case
-from builder.diagnosis.changed_calls import candidate_in_forward, candidate_that_made
+from builder.diagnosis.changed_calls import candidate_that_made
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
@@ -29,11 +29,6 @@ Rule = Callable[[Case], Finding | None]
 def reads_what_a_finding_made(case: Case) -> Finding | None:
     """An input is a value that a node of an earlier finding put out."""
     return value_of_a_finding(case, case.facts.problem_values(case.rows.inputs))
-
-
-def hands_on_what_a_finding_made(case: Case) -> Finding | None:
-    """An output is a value that a node of an earlier finding put out."""
-    return value_of_a_finding(case, case.facts.problem_values(case.rows.outputs))
 
 
 def contains_a_finding(case: Case) -> Finding | None:
@@ -66,26 +61,12 @@ def has_another_argument(case: Case) -> Finding | None:
     return case.ledger.open(case.node, "argument_differs", reason)
 
 
-def has_another_argument_behind_a_tie(case: Case) -> Finding | None:
-    """A call reads what rounding picked otherwise, and was itself given another argument.
-
-    Whole numbers are left out: they may be counts of what was picked.
-    """
-    if not case.ledger.ties or not case.rows.outputs or not case.rows.arguments:
-        return None
-    reason = case.facts.argument_reason(case.rows.arguments[0])
-    if all(str(reason[side]).lstrip("-").isdigit() for side in ("problem", "benchmark")):
-        return None
-    return case.ledger.open(case.node, "argument_differs", reason)
-
-
 def follows_a_changed_call(case: Case) -> Finding | None:
     """A call that one side alone makes, or made otherwise, and differences begin right after it."""
     candidate = (
         candidate_that_made(case)
         or (case.candidates.inside(case.node) if not case.rows.inputs else None)
         or case.candidates.behind(case.node)
-        or candidate_in_forward(case)
     )
     if candidate is None:
         return None
@@ -167,21 +148,6 @@ def grew_out_of_a_finding(case: Case) -> Finding | None:
     return None
 
 
-def hides_behind_infinities(case: Case) -> Finding | None:
-    """Infinities hide whether an input agrees: the call that made them is named."""
-    if not begins_here(case):
-        return None
-    for index in case.facts.hidden_inputs(case.node):
-        maker = case.ledger.producers.of(index)
-        if maker is None or maker in case.ledger.source:
-            continue
-        key = case.facts.values.keys[index]
-        reason: Reason = {"code": "hidden_by_infinity", "value": key, "reader": case.node.name}
-        score = case.score_of_worst(case.rows.outputs)
-        return case.ledger.open(maker, "introduced", reason, score)
-    return None
-
-
 def begins_within_the_tolerance(case: Case) -> Finding | None:
     """All before a call upstream agrees to the last digit, its output plainly does not."""
     reached = case.node
@@ -224,13 +190,11 @@ RULES_FOR_INPUTS: tuple[Rule, ...] = (
 
 RULES_FOR_OUTPUTS: tuple[Rule, ...] = (
     contains_a_finding,
-    hands_on_what_a_finding_made,
     comes_from_a_wrong_forward,
     has_another_argument,
     reads_behind_a_mask,
     grew_out_of_a_finding,
     follows_a_changed_call,
-    hides_behind_infinities,
     begins_within_the_tolerance,
     introduces_a_difference,
 )

@@ -13,12 +13,12 @@ import numpy as np
 
 from builder.diagnosis.element_calls import api_name
 from builder.diagnosis.excess import FORMS, Excess, Expected, excess_over
+from builder.diagnosis.gains import SUMS
 from builder.match.tree import TreeNode
 
 # Calls, and the gradients of calls, that add up what they read or hand it on in its order.
 _LINEAR = frozenset(
-    "add sub subtract __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ rsub neg __neg__ "
-    "view reshape flatten unflatten squeeze unsqueeze contiguous clone".split()
+    f"{SUMS} neg __neg__ view reshape flatten unflatten squeeze unsqueeze contiguous clone".split()
 )
 _MOST_TERMS = 2
 

@@ -66,16 +66,15 @@ def _not_in_step(self: call_operands.CallOperands, rows: list[int | None], outpu
     return 0.0
 
 
-_SUMS = "add sub subtract __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ rsub"
-_PRODUCTS = "mul multiply __mul__ __rmul__ __imul__ addcmul _foreach_addcmul pow __pow__"
-_QUOTIENTS = "div __truediv__ true_divide divide addcdiv _foreach_addcdiv rsqrt reciprocal sqrt"
-_CONTRACTIONS = "matmul __matmul__ mm bmm mv dot linear conv1d conv2d conv3d addmm baddbmm addmv"
+_PRODUCTS = f"{gains.PRODUCTS} addcmul _foreach_addcmul pow __pow__"
+_QUOTIENTS = f"{gains.QUOTIENTS} addcdiv _foreach_addcdiv rsqrt reciprocal sqrt"
+_CONTRACTIONS = f"{gains.MATRIX_PRODUCTS} {gains.LAYERS} {gains.ADDED_PRODUCTS}"
 _WALK, _CHANGES, _NAMING = attribution._Attribution, structure.Changes, naming.Naming
 NOTHING = "nothing"
 GAINS: dict[str, list[Part]] = {
     "the registry of gains": [(gains, "REGISTRY", {})],
     "gains of calls that move elements": [(gains, "REGISTRY", _without(" ".join(gains.MOVING)))],
-    "gains of sums": [(gains, "REGISTRY", _without(_SUMS))],
+    "gains of sums": [(gains, "REGISTRY", _without(gains.SUMS))],
     "gains of products": [(gains, "REGISTRY", _without(_PRODUCTS))],
     "gains of quotients and roots": [(gains, "REGISTRY", _without(_QUOTIENTS))],
     "gains of contractions": [(gains, "REGISTRY", _without(_CONTRACTIONS))],
@@ -119,7 +118,7 @@ BY_EXCESS: dict[str, list[Part]] = {
     "shares around a value that nobody made": [(edges.Edges, "around", _zero)],
     "shares of a module's forward pass": [(edges.Edges, "_kept", _zero)],
     "gradients of one size before the optimizer": [(edges.GradientShares, "of_size", _nothing)],
-    "the same in another form": [(edges.Edges, "is_of_another_form", _never)],
+    "the same in another form": [(facts.Facts, "is_of_another_form", _never)],
     "operands in another order": [(edges.Edges, "_are_exchanged", _never)],
     "integers that rounding may have reached": [(edges.Edges, "_come_of_floats", _never)],
     "an edge is said once": [(_NAMING, "said_already", _nothing)],
@@ -154,13 +153,10 @@ BY_SCORES: dict[str, list[Part]] = {
     "the same in another form": [(_FACTS, "is_written_otherwise", _never)],
     "elements that rounding picked": [(_FACTS, "is_selection", _never)],
     "gradients of picked elements": [(_FACTS, "_picks_back", _never)],
-    "sums over a module's parts": [(_FACTS, "are_sums", _never)],
-    "what a module hands on": [(_SCORES, "_is_let_off", _never)],
+    "what a module hands on": [(ledger.Ledger, "are_let_pass", _never)],
     "inputs judged where they were made": [(_SCORES, "_is_tolerated", _never)],
     "scaled gradients": [(_SCORES, "_scaled_gradients", _none_of_them)],
     "other integers": [(_SCORES, "_open_other_integers", _nothing)],
-    "what is told at once": [(_SCORES, "_cause_at_once", _nothing)],
-    "another argument behind a tie": [(by_scores, "has_another_argument_behind_a_tie", _nothing)],
     "clear differences": [(_FACTS, "is_clear", _always)],
     "the usual strain": [(_FOUND, "usual_strain", _zero)],
     "candidates that made a value": [
@@ -170,7 +166,6 @@ BY_SCORES: dict[str, list[Part]] = {
     "candidates that a dump names": [(changed_calls, "_candidate_ahead", _nothing)],
     "candidates before a difference": [(_FOUND, "behind", _nothing)],
     "candidates inside a module": [(_FOUND, "inside", _nothing)],
-    "candidates of the forward call": [(rules, "candidate_in_forward", _nothing)],
     "values followed upstream": [
         (rules, "may_follow_a_finding", _always),
         (by_scores, "may_follow_a_finding", _always),

@@ -75,38 +75,3 @@ def test_a_gate_that_turns_one_element_turns_the_whole_of_it(tmp_path: Path) -> 
 def test_a_gate_of_equal_values_turns_nothing(tmp_path: Path) -> None:
     ours, theirs = gated("Functional.relu", 10.0, 0.9), gated("Functional.relu", 10.0, 0.7)
     assert names(findings(tmp_path, ours, theirs)) == ["Functional.relu.0.backward"]
-
-
-PART, WHOLE = "Module.expert.Expert.backward.0", "Module.moe.Experts.backward.0"
-
-
-def experts(read: float, gradient: float, total: float) -> Entries:
-    return {
-        **gated("Functional.relu", read, gradient),
-        PART: backward([half(1.0)], [half(gradient)]),
-        WHOLE: backward([half(1.0)], [half(total)]),
-    }
-
-
-@pytest.mark.parametrize(("total", "named"), [(0.62, False), (0.9, True)])
-def test_a_sum_of_what_was_let_off_is_let_off(tmp_path: Path, total: float, named: bool) -> None:
-    parents = {PART: WHOLE, "Functional.relu.0.backward": PART}
-    ours, theirs = experts(10.1, 0.82, total), experts(10.0, 0.7, 0.5)
-    found = findings(tmp_path, ours, theirs, **parents)
-    assert names(found) == ([WHOLE] if named else [])
-
-
-@pytest.mark.parametrize(("total", "named"), [(0.065, False), (0.095, True)])
-def test_a_sum_is_no_further_apart_than_parts_that_agree(
-    tmp_path: Path, total: float, named: bool
-) -> None:
-    """Where parts nearly cancel, what rounding left of them is a large share of the sum."""
-
-    def sums(part: float, whole: float) -> Entries:
-        return {
-            PART: backward([half(1.0)], [half(part)]),
-            WHOLE: backward([half(1.0)], [half(whole)]),
-        }
-
-    found = findings(tmp_path, sums(10.01, total), sums(10.0, 0.05), **{PART: WHOLE})
-    assert names(found) == ([WHOLE] if named else [])

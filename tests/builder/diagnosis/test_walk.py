@@ -137,18 +137,6 @@ def test_the_module_around_a_call_carries_its_finding(tmp_path: Path) -> None:
     assert [node.name for node in found.carriers] == [module]
 
 
-def test_behind_infinities_the_call_that_made_them_is_named(tmp_path: Path) -> None:
-    mask, soft = "Tensor.masked_fill.0.forward", "Functional.softmax.0.forward"
-    masked = tensor(2.0, Min="-inf", Mean="-inf", Norm="inf")
-
-    def entries(out: float) -> Entries:
-        return {mask: forward([tensor(2)], [masked]), soft: forward([masked], [tensor(out)])}
-
-    (found,) = findings(tmp_path, entries(4), entries(3))
-    assert found.node.name == mask
-    assert found.reasons[0]["code"] == "hidden_by_infinity"
-
-
 def test_calls_that_read_what_other_calls_made_are_found(tmp_path: Path) -> None:
     def entries(read: float) -> Entries:
         return {
