@@ -8,6 +8,7 @@ from typing import Protocol
 
 from builder.results.carried_weights import Carried
 from builder.results.flow_cells import FlowIds, PassageIds
+from builder.results.gradient_readers import GradientReader
 from builder.results.manual.patches import Patches
 from builder.results.received import Received
 from builder.results.records import (
@@ -96,6 +97,9 @@ class Results(Protocol):
 
     def weight_readers(self, modules: Sequence[int]) -> Sequence[WeightReader]:
         """What reads weights that differ of some modules of one step and rank."""
+
+    def gradient_readers(self, step: int, rank: int) -> Sequence[GradientReader]:
+        """Which calls of the optimizer read gradients of weights that differ."""
 
     def passages(self, step: int, rank: int) -> Sequence[PassageIds]:
         """What flowed through calls without values on each side of a pair, problem first."""

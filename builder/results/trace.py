@@ -19,13 +19,22 @@ from builder.results.shown_values import LARGEST
 from msprobe_core.format import NameSyntaxError, parse_entry
 
 Link: TypeAlias = Literal[
-    "start", "partner", "input", "inside", "forward", "before", "cause", "guess", "weight"
+    "start",
+    "partner",
+    "input",
+    "inside",
+    "forward",
+    "before",
+    "cause",
+    "guess",
+    "weight",
+    "returned",
 ]
 # How a trace gets from one hop to the next: from a node of the benchmark to its partner, by the
 # value that was read, into a module, from a gradient to the call it belongs to, to what wrote the
 # value in the step before, or, where no value tells, to what the diagnosis names; a guess is what
 # was worked out from the values around calls that left none; a weight is that of the module which
-# the diagnosis names for it.
+# the diagnosis names for it, and a gradient is returned by the backward call of a reader.
 
 
 class Hop(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from sqlalchemy import text
 
 from builder.results.carried_weights import Carried
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
+from builder.results.gradient_readers import GradientReader
 from builder.results.manual.patches import Patches
 from builder.results.msprobe.file import MOST_PAIRS_OPEN, SOURCES, MsprobeFile
 from builder.results.msprobe.flow import passed_in
@@ -147,6 +148,10 @@ class MsprobeDatabase:
 
     def weight_readers(self, modules: Sequence[int]) -> list[WeightReader]:
         """Nothing: such files hold no values to tell who reads a weight."""
+        return []
+
+    def gradient_readers(self, step: int, rank: int) -> list[GradientReader]:
+        """Nothing: such files hold no values to tell who reads a gradient."""
         return []
 
     def received(self, step: int, rank: int) -> list[Received]:

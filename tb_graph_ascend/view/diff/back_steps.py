@@ -15,13 +15,22 @@ from tb_graph_ascend.view.diff.carrying import (
     GUESS,
     INPUT,
     INSIDE,
+    RETURNED,
     WEIGHT,
     CarryLinks,
 )
 
 # A way over what was recorded is told before one that jumps, and the more calls on it differ, the
 # better: an input costs 2 less the score of who put it out. The numbers only order such ways.
-_COST = {INPUT: 1.0, INSIDE: 1.0, WEIGHT: 1.0, FORWARD: 3.0, GUESS: 20.0, CAUSE: 1000.0}
+_COST = {
+    INPUT: 1.0,
+    INSIDE: 1.0,
+    WEIGHT: 1.0,
+    FORWARD: 3.0,
+    RETURNED: 3.0,
+    GUESS: 20.0,
+    CAUSE: 1000.0,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,16 @@ from tb_graph_ascend.view.diff.rails import Edges
 from tb_graph_ascend.view.diff.twins import forward_twins
 from tb_graph_ascend.view.diff.words import RowWords, is_entry
 
-KINDS_OF_LINK: tuple[Link, ...] = ("input", "inside", "forward", "cause", "guess", "weight")
-INPUT, INSIDE, FORWARD, CAUSE, GUESS, WEIGHT = range(len(KINDS_OF_LINK))
+KINDS_OF_LINK: tuple[Link, ...] = (
+    "input",
+    "inside",
+    "forward",
+    "cause",
+    "guess",
+    "weight",
+    "returned",
+)
+INPUT, INSIDE, FORWARD, CAUSE, GUESS, WEIGHT, RETURNED = range(len(KINDS_OF_LINK))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import numpy as np
 from builder.results.carried_weights import Carried
 from builder.results.certainty import names_beginnings
 from builder.results.flow_cells import FlowIds, PassageIds
+from builder.results.gradient_readers import GradientReader
 from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.reading import Results
 from builder.results.received import Received
@@ -88,6 +89,7 @@ class DiffIndex:
     read_received: Callable[[], Sequence[Received]] = tuple
     named: Sequence[NamedCause] = ()
     read_readers: Callable[[Sequence[int]], Sequence[WeightReader]] = lambda modules: ()
+    read_gradients: Callable[[], Sequence[GradientReader]] = tuple
     _lists: OrderedDict[Wanted, OpenList] = field(default_factory=OrderedDict)
 
     @cached_property
@@ -132,13 +134,25 @@ class DiffIndex:
         parts = self.rows, self.words, self.edges, threshold
         causes = [self._cause_rows(one) for one in self.named]
         source = laid_rows(self.rows, causes)
-        reads = (lambda: self.carried), self.read_passages, (lambda: self._weight_readers)
-        return Carriers(*parts, source, causes, *reads)
+        return Carriers(
+            *parts,
+            source,
+            causes,
+            read_carried=lambda: self.carried,
+            read_passages=self.read_passages,
+            read_readers=lambda: self._weight_readers,
+            read_gradients=lambda: self.gradient_readers,
+        )
 
     def _cause_rows(self, cause: NamedCause) -> CauseRows:
         rows = np.unique(self.rows.rows_of(np.array(cause.nodes, dtype=np.int64)))
         rows = rows[rows != NOTHING]
         return CauseRows(rows[self.words.cause[rows]], cause.of_gradients, cause.of_weights)
+
+    @cached_property
+    def gradient_readers(self) -> Sequence[GradientReader]:
+        """Which calls of the optimizer read gradients of weights that differ."""
+        return self.read_gradients() if self.threshold is not None else ()
 
     @cached_property
     def _weight_readers(self) -> Sequence[WeightReader]:
@@ -317,4 +331,5 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
         lambda: results.received(step, rank),
         named_causes(results, step, rank) if causes else (),
         results.weight_readers,
+        lambda: results.gradient_readers(step, rank),
     )

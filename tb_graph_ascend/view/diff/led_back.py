@@ -15,9 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from builder.results.flow_cells import PassageIds
+from builder.results.gradient_readers import GradientReader
 from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.weight_readers import WeightReader
 from tb_graph_ascend.view.diff.carrying import (
+    INPUT,
     CarryLinks,
     carry_links,
     carrying_rows,
@@ -29,6 +31,7 @@ from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.nearest_places import CauseRows, nearest_places
 from tb_graph_ascend.view.diff.rails import Edges
 from tb_graph_ascend.view.diff.reach import Links, links_of, reached
+from tb_graph_ascend.view.diff.returned_links import returned_links
 from tb_graph_ascend.view.diff.twins import forward_pass
 from tb_graph_ascend.view.diff.weight_links import weight_links
 from tb_graph_ascend.view.diff.words import RowWords
@@ -62,6 +65,7 @@ class Carriers:
     read_carried: Callable[[], Ints]
     read_passages: Callable[[], Sequence[PassageIds]]
     read_readers: Callable[[], Sequence[WeightReader]]
+    read_gradients: Callable[[], Sequence[GradientReader]]
 
     def carrying(self) -> Bools:
         """The rows that a difference passes through, as far as it is recorded."""
@@ -74,12 +78,22 @@ class Carriers:
     def links(self, passing: Bools, ends: Bools) -> CarryLinks:
         """The recorded links from rows that carry a difference to some that do."""
         found = carry_links(self.rows, self.edges, self.source, passing, ends)
+        found = found.joined(self._gradients(passing).between(passing, ends))
         of_weights = self._rows_of(one.rows for one in self.causes if one.of_weights)
         holders = np.flatnonzero(of_weights & self.words.cause).tolist()
         if not holders:
             return found
         read = weight_links(self.rows, self.edges, holders, self.read_readers(), passing)
         return found.joined(read.between(passing, ends))
+
+    def _gradients(self, passing: Bools) -> CarryLinks:
+        read = self.read_gradients()
+        start = self.rows.rows_of(np.array([one.holder for one in read], dtype=np.int64))
+        end = self.rows.rows_of(np.array([one.reader for one in read], dtype=np.int64))
+        known = (start != NOTHING) & (end != NOTHING)
+        kind = np.full(int(known.sum()), INPUT, dtype=np.int64)
+        returned = returned_links(self.rows, self.edges, passing)
+        return returned.joined(CarryLinks(start[known], end[known], kind))
 
     def _rows_of(self, parts: Iterable[Ints]) -> Bools:
         flags = np.zeros(len(self.rows), dtype=bool)

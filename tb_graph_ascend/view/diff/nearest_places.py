@@ -26,7 +26,8 @@ def nearest_places(rows: MergedRows, source: Ints, causes: Sequence[CauseRows]) 
     several = [cause for cause in causes if len(cause.rows) > 1]
     if not several:
         return source
-    found, at = source.copy(), _forward_places(rows)
+    at = _forward_places(rows)
+    found = np.array(source)
     for cause in several:
         laid = np.flatnonzero(
             np.isin(source, cause.rows) & ~np.isin(np.arange(len(rows)), cause.rows)

@@ -63,7 +63,7 @@ def _within(results: ResultDatabase, index: DiffIndex, row: int, step: int | Non
         made = nodes.get(int(keys[one.row]))
         if made is not None:
             ends = index.ids_of(reader), index.ids_of(one.row)
-            yield replace(_through(results, ends, one.kind, made), step=step)
+            yield replace(_through(results, index, ends, one.kind, made), step=step)
 
 
 def _first(index: DiffIndex, row: int) -> int:
@@ -73,10 +73,18 @@ def _first(index: DiffIndex, row: int) -> int:
 
 
 def _through(
-    results: ResultDatabase, ends: tuple[list[int], list[int]], kind: int, made: Node
+    results: ResultDatabase,
+    index: DiffIndex,
+    ends: tuple[list[int], list[int]],
+    kind: int,
+    made: Node,
 ) -> Hop:
     """The hop to what made something, from readers to makers."""
     passed = results.passed(*ends) if kind == INPUT else None
+    if passed is None and kind == INPUT:
+        for one in index.gradient_readers:
+            if one.reader in ends[0] and one.holder in ends[1]:
+                return _hop(made, "input", None, one.value, one.parameter)
     if passed is None:
         return _hop(made, KINDS_OF_LINK[kind], None)
     return _hop(made, "input", None, passed.value, passed.output, passed.exact)

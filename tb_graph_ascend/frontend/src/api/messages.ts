@@ -982,7 +982,7 @@ export interface components {
             score: number | null;
             input_score: number | null;
             /** @enum {unknown} */
-            link: "before" | "cause" | "forward" | "guess" | "input" | "inside" | "partner" | "start" | "weight";
+            link: "before" | "cause" | "forward" | "guess" | "input" | "inside" | "partner" | "returned" | "start" | "weight";
             /** @default null */
             value: string | null;
             /** @default null */

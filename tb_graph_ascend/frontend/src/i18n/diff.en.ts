@@ -72,6 +72,7 @@ export const diff = {
     input: "its {{value}} was made by",
     inputGuess: "its {{value}} has the values of what came out of",
     inside: "inside it",
+    returned: "gets its gradient from what was returned by",
     weight: "reads a weight that differs, which is held by",
     before: "its {{value}} was written by the optimizer of step {{step}}, by",
     inStep: "step {{step}}",

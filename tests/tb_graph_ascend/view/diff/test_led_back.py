@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from tb_graph_ascend.view.diff.named_causes import NamedCause
 from tb_graph_ascend.view.diff.shares import divergent_nodes, shares_of
 from tb_graph_ascend.view.diff.told_way import told_way
 from tb_graph_ascend.view.diff.words import words_of
-from tests.builder.dumps import forward, tensor, write_dump
+from tests.builder.dumps import backward, forward, tensor, write_dump
 from tests.tb_graph_ascend.view.diff.sides import Entry, both
 
 OUTER, Q = "Module.attn.Attention.forward.0", "Module.attn.q.Linear.forward.0"
@@ -59,6 +61,46 @@ def test_what_reads_the_weight_of_a_cause_goes_back_to_it(tmp_path: Path, holder
     names = [opened.node(hop.node).name for hop in way.hops]
     assert (names, way.finding) == ([AFTER, READS, holder], finding.id)
     assert way.hops[-1].link == "weight"
+    opened.close()
+
+
+LINEAR, GRADIENT, UPDATE = (
+    "Module.q.Linear.forward.0",
+    "Module.q.Linear.parameters_grad.0",
+    "Tensor.addcmul_.0.forward",
+)
+
+
+def test_what_an_optimizer_makes_of_a_gradient_goes_back_to_what_returned_it(
+    tmp_path: Path,
+) -> None:
+    for side, made in (("problem", 9.0), ("benchmark", 5.0)):
+        data = {
+            LINEAR: forward([tensor(1)], [tensor(2)], parameters={"weight": tensor(7)}),
+            READS: forward([tensor(2)], [tensor(made)]),
+            READS.replace("forward", "backward"): backward([tensor(6)], [tensor(3 * made)]),
+            LINEAR.replace("forward", "backward"): backward([tensor(3 * made)], [tensor(made / 2)]),
+            GRADIENT: {"weight": [tensor(5 * made)]},
+            UPDATE: forward([tensor(1), tensor(5 * made)], [tensor(4 * made)]),
+        }
+        write_dump(tmp_path / side / "step0" / "rank0", data, dict.fromkeys(data))
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    file = builder.build(*sides, tmp_path / "o", BuildOptions(workers=1)).path
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE node SET source = NULL")  # the flow alone is to lead back
+        connection.commit()
+    opened = open_results(file)
+    index = diff_index(opened, 0, 0)
+    (named,) = (one.node.id for one in opened.findings().findings)
+    assert opened.node(named).name == READS
+    found = divergent_nodes(index, [named]).tolist()
+    update = next(node for node in found if opened.node(node).name == UPDATE)
+    way = told_way(opened, lambda *at: diff_index(opened, *at), update)
+    assert [opened.node(hop.node).name for hop in way.hops][:2] == [UPDATE, GRADIENT]
+    assert (way.hops[1].value, way.hops[1].output) == ("input.1", "parameters_grad.weight")
+    assert way.hops[2].link == "returned"
+    assert way.finding is not None
+    assert shares_of(index).others == 0
     opened.close()
 
 
@@ -131,8 +173,9 @@ def test_inside_a_cause_differs_what_nothing_that_differs_feeds() -> None:
     rows = merge(*both(entries, [e._replace(match=None) for e in entries]))
     words = words_of(rows, [2], 0.25)
     none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
-    for readers in ([], [WeightReader(2, 3, "input.1", "parameters.weight")]):
+    told = WeightReader(2, 3, "input.1", "parameters.weight")
+    for read_readers in (lambda _: (), lambda _: (told,)):
         index = DiffIndex(rows, words, repeated(rows, words), lambda: [none, none], 0.25)
         index.named = (NamedCause((2,), of_weights=True),)
-        index.read_readers = lambda modules, found=readers: found
+        index.read_readers = read_readers
         assert index.led_back.cause[2] == 1
