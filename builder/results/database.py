@@ -22,7 +22,6 @@ from builder.results.across import find_everywhere
 from builder.results.carried_weights import Carried, carried_weights
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
 from builder.results.flow_links import flow_of, passed_between
-from builder.results.gradient_readers import GradientReader, gradient_readers
 from builder.results.handed_on import handed_on
 from builder.results.manual.patches import NodeSource, Patches
 from builder.results.received import Received, received
@@ -69,7 +68,6 @@ from builder.results.stored_rows import (
 )
 from builder.results.trace import Trace, trace
 from builder.results.value_pairs import pair_up
-from builder.results.weight_readers import WeightReader, weight_readers
 from builder.results.whole_pairs import read_flows, read_passages, read_sides
 
 SIDES: tuple[Side, Side] = ("problem", "benchmark")
@@ -356,21 +354,6 @@ class ResultDatabase:
         with self.engine_at(at).connect() as connection:
             own = cast("sqlite3.Connection", connection.connection.driver_connection)
             return carried_weights(own, step, rank, self.threshold)
-
-    def weight_readers(self, modules: Sequence[int]) -> list[WeightReader]:
-        """What reads weights that differ of some modules of one step and rank."""
-        if not modules:
-            return []
-        with self.engine_at(max(modules)).connect() as connection:
-            own = cast("sqlite3.Connection", connection.connection.driver_connection)
-            return weight_readers(own, modules, self.threshold)
-
-    def gradient_readers(self, step: int, rank: int) -> list[GradientReader]:
-        """Which calls of the optimizer read gradients of weights that differ."""
-        at = max(row.root or 0 for row in self._pair_rows(step, rank))
-        with self.engine_at(at).connect() as connection:
-            own = cast("sqlite3.Connection", connection.connection.driver_connection)
-            return gradient_readers(own, step, rank, self.threshold)
 
     def passages(self, step: int, rank: int) -> list[PassageIds]:
         """What flowed through calls without values; nothing in files of earlier releases."""

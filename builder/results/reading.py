@@ -8,7 +8,6 @@ from typing import Protocol
 
 from builder.results.carried_weights import Carried
 from builder.results.flow_cells import FlowIds, PassageIds
-from builder.results.gradient_readers import GradientReader
 from builder.results.manual.patches import Patches
 from builder.results.received import Received
 from builder.results.records import (
@@ -26,7 +25,6 @@ from builder.results.records import (
 )
 from builder.results.side_nodes import SideNodes
 from builder.results.trace import Trace
-from builder.results.weight_readers import WeightReader
 
 
 class Results(Protocol):
@@ -94,12 +92,6 @@ class Results(Protocol):
 
     def carried(self, step: int, rank: int) -> tuple[int | None, Sequence[Carried]]:
         """The step before, and who reads weights of it that differ, the worst first."""
-
-    def weight_readers(self, modules: Sequence[int]) -> Sequence[WeightReader]:
-        """What reads weights that differ of some modules of one step and rank."""
-
-    def gradient_readers(self, step: int, rank: int) -> Sequence[GradientReader]:
-        """Which calls of the optimizer read gradients of weights that differ."""
 
     def passages(self, step: int, rank: int) -> Sequence[PassageIds]:
         """What flowed through calls without values on each side of a pair, problem first."""

@@ -16,7 +16,6 @@ from sqlalchemy import text
 
 from builder.results.carried_weights import Carried
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
-from builder.results.gradient_readers import GradientReader
 from builder.results.manual.patches import Patches
 from builder.results.msprobe.file import MOST_PAIRS_OPEN, SOURCES, MsprobeFile
 from builder.results.msprobe.flow import passed_in
@@ -58,7 +57,6 @@ from builder.results.records import (
 from builder.results.side_cells import by_column
 from builder.results.side_nodes import SideNodes, from_cells
 from builder.results.trace import Trace
-from builder.results.weight_readers import WeightReader
 
 _TASKS: dict[str, Task] = {"summary": "statistics", "all": "tensor", "md5": "md5"}
 _MOST_FINDINGS = 100
@@ -145,14 +143,6 @@ class MsprobeDatabase:
     def carried(self, step: int, rank: int) -> tuple[int | None, list[Carried]]:
         """Nothing: these files hold no values to tell who wrote what is read."""
         return None, []
-
-    def weight_readers(self, modules: Sequence[int]) -> list[WeightReader]:
-        """Nothing: such files hold no values to tell who reads a weight."""
-        return []
-
-    def gradient_readers(self, step: int, rank: int) -> list[GradientReader]:
-        """Nothing: such files hold no values to tell who reads a gradient."""
-        return []
 
     def received(self, step: int, rank: int) -> list[Received]:
         """Nothing: such files do not say which call of another rank a call belongs to."""

@@ -39,6 +39,7 @@ from tb_graph_ascend.view.diff.openness import parse_openness
 from tb_graph_ascend.view.diff.profile import Profile, edges_of, profile_of
 from tb_graph_ascend.view.diff.rails import Edges, Rails, rails_of
 from tb_graph_ascend.view.diff.standing import standing
+from tb_graph_ascend.view.diff.value_readers import readers_of_gradients, readers_of_weights
 from tb_graph_ascend.view.diff.visible import Shown, VisibleRows, visible_rows
 from tb_graph_ascend.view.diff.way import off_the_way
 from tb_graph_ascend.view.diff.words import RowWords, words_of
@@ -330,6 +331,6 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
         lambda: results.carried(step, rank),
         lambda: results.received(step, rank),
         named_causes(results, step, rank) if causes else (),
-        results.weight_readers,
-        lambda: results.gradient_readers(step, rank),
+        lambda modules: readers_of_weights(results, modules),
+        lambda: readers_of_gradients(results, step, rank, int(rows.key[0])),
     )
