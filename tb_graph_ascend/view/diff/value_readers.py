@@ -22,7 +22,7 @@ def readers_of_weights(results: Results, modules: Sequence[int]) -> list[WeightR
 
 
 def readers_of_gradients(results: Results, step: int, rank: int, node: int) -> list[GradientReader]:
-    """Which calls of the optimizer read gradients that differ; `node` is one of the step and rank."""
+    """Which calls of an optimizer read gradients that differ; `node` is one of step and rank."""
     if not isinstance(results, ResultDatabase):
         return []
     with results.engine_at(node).connect() as connection:
