@@ -100,9 +100,6 @@ BY_EXCESS: dict[str, list[Part]] = {
         (returned_gradients.ReturnedGradients, "silent_maker", _nothing)
     ],
     "gradients that a finding returned": [(_WALK, "_returned_by_a_finding", _nothing)],
-    "the backward call in place of its parameters": [
-        (_WALK, "_whole", lambda self, node, worst: (node, worst))
-    ],
     "sums that sketches tell": [(sketched_sums, "of_sum", _nothing)],
     "sums of one call that sketches tell": [(sketched_sums, "of_call", _nothing)],
     "values that nobody recorded moving": [(moved_values.MovedValues, "maker", _nothing)],
