@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isfinite, sqrt
 from typing import Literal
 
 from builder.diagnosis.call_operands import ESTIMATED
@@ -126,9 +126,13 @@ class Expected(Gradients):
                 rows += [] if call is node.forward else self.tensor_rows(call)
         return rows + (self.tensor_rows(node.forward) if node.forward is not None else [])
 
-    def _guessed(self, floats: list[int], row: int) -> float:
-        """A multiple of the shares by which all that was read is apart."""
-        return UNKNOWN * ESTIMATED * self.together(floats) * self.norm[row]
+    def _guessed(self, floats: list[int], row: int, uncancelled: float = 0.0) -> float:
+        """A multiple of the shares by which all that was read is apart.
+
+        Of a sum whose terms cancel, what they are apart does not: its norm counts as `uncancelled`.
+        """
+        share = sqrt(sum(self.share[r] ** 2 for r in floats if self.norm[r]))
+        return UNKNOWN * ESTIMATED * share * max(self.norm[row], uncancelled)
 
     def of_call(self, node: TreeNode, row: int) -> float | None:
         """What came with the inputs of a call that is known."""
@@ -159,12 +163,31 @@ class Expected(Gradients):
             return Expectation(known, self.noise[row])
         forward = set(self.rows(node.forward)) if node.forward is not None else set()
         flowing = [r for r in floats if r not in forward]
-        came = self._guessed(floats, row) + self.gated(node, list(forward), flowing)
-        return Expectation(came, self._cancelled(row, flowing), told=False)
+        walked = self._random_walk(node, row, flowing)
+        came = self._guessed(floats, row, walked if node.holds_gradients else 0.0)
+        came += self.gated(node, list(forward), flowing)
+        return Expectation(came, self._cancelled(row, flowing, walked), told=False)
 
-    def _cancelled(self, row: int, flowing: list[int]) -> float:
-        """The rounding of a gradient, which sums what may cancel."""
+    def _cancelled(self, row: int, flowing: list[int], walked: float) -> float:
+        """The rounding of a gradient, which sums what may cancel, `walked` at random."""
         reaching = max((self.norm[r] for r in flowing), default=0.0)
         size = max((self.size[r] for r in flowing), default=0.0)
         terms = SUMMED if self.size[row] < size else 1.0
-        return max(self.noise[row], self.unit[row] * terms * reaching)
+        return max(self.noise[row], self.unit[row] * max(terms * reaching, SUMMED * walked))
+
+    def _random_walk(self, node: TreeNode, row: int, flowing: list[int]) -> float:
+        """The norm that a parameter's gradient would have, were its terms of random signs."""
+        shape = self.theirs[row].shape or ()
+        if not shape or node.forward is None or not flowing:
+            return 0.0
+        dy = max(flowing, key=self.size.__getitem__)
+        if self.size[dy] == self.size[row]:
+            return 0.0  # no parameter's
+        if len(shape) == 1:
+            return self.norm[dy]  # a bias: the flow itself, added up over all positions
+        read = [r for r in self.inputs(node.forward) if not self.is_integer(r)]
+        if not read or not self.size[dy] or not self.size[read[0]]:
+            return 0.0
+        positions = self.size[dy] / max(1, shape[0])
+        rms = [self.norm[r] / sqrt(self.size[r]) for r in (dy, read[0])]
+        return sqrt(self.size[row] * positions) * rms[0] * rms[1]

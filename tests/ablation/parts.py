@@ -58,7 +58,7 @@ def _without(names: str) -> dict[str, tuple[int, gains.Gain]]:
     return {name: entry for name, entry in gains.REGISTRY.items() if name not in left_out}
 
 
-def _rounding(self: excess.Expected, row: int, flowing: list[int]) -> float:
+def _rounding(self: excess.Expected, row: int, flowing: list[int], walked: float) -> float:
     return self.noise[row]
 
 
@@ -86,6 +86,7 @@ GAINS: dict[str, list[Part]] = {
         (call_operands.CallOperands, "in_step", _not_in_step)
     ],
     "rounding of what cancels in gradients": [(excess.Expected, "_cancelled", _rounding)],
+    "rounding of weight gradients as a random walk": [(excess.Expected, "_random_walk", _zero)],
     "gates": [(gradients.Gradients, "gated", _zero)],
     "choices": [(call_operands.CallOperands, "has_chosen", _never)],
 }
