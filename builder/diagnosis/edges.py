@@ -25,6 +25,7 @@ from builder.diagnosis.structure import scope_of
 from builder.flow.feeding import NOWHERE, Flow
 from builder.match.step_phases import StepPhase, phase_of
 from builder.match.tree import TreeNode
+from msprobe_core.format import is_integer_dtype
 
 
 class GradientShares:
@@ -109,7 +110,8 @@ class Edges:
             return self._moved(node, row, makers)
         share = self.around(node, known.size[row])
         if known.is_integer(row):
-            return Excess(inf, row, "outside", makers)
+            blind = share > 0 and self._come_of_floats(makers)
+            return NO_EXCESS if blind else Excess(inf, row, "outside", makers)
         if node.direction == "backward":
             added = self.returned.of_output(node.forward, row)
             if added is not None:
@@ -219,6 +221,11 @@ class Edges:
             return "changed"
         return "outside" if makers.ours is None and makers.theirs is None else "rewired"
 
+    def _come_of_floats(self, makers: Makers) -> bool:
+        """Whether rounding can have reached an integer: floats lie upstream of a maker of it."""
+        made = zip(self._made, self._flows, (makers.ours, makers.theirs))
+        return any(node is not None and _reads_floats(node, at, flow) for at, flow, node in made)
+
     def _moved(self, node: TreeNode, row: int, makers: Makers) -> Excess:
         """Moved or copied: ‖Δ‖ ≤ ‖Δ as it was put out‖·√copies."""
         known = self._known
@@ -282,3 +289,20 @@ class Edges:
         pairs = self._facts.comparison.pairs
         ours, theirs = pairs.problem.tolist(), pairs.benchmark.tolist()
         return {v: r for r, v in enumerate(ours)}, {v: r for r, v in enumerate(theirs)}
+
+
+def _reads_floats(maker: TreeNode, made: dict[int, tuple[int, int]], flow: Flow) -> bool:
+    """Whether a call reads floats, or what calls before it made of some; `made` tells by whom."""
+    values, seen, pending = flow.tree.dump.values, {maker}, [maker]
+    while pending:
+        for index in range(*pending.pop().values):
+            dtype = values.records[index].dtype
+            if dtype is None or values.keys[index].startswith("output"):
+                continue
+            if not is_integer_dtype(dtype):
+                return True
+            before = flow.tree.in_order[made[index][0]] if index in made else None
+            if before is not None and before not in seen:
+                seen.add(before)
+                pending.append(before)
+    return False

@@ -112,6 +112,7 @@ BY_EXCESS: dict[str, list[Part]] = {
     "gradients of one size before the optimizer": [(edges.GradientShares, "of_size", _nothing)],
     "the same in another form": [(facts.Facts, "is_of_another_form", _never)],
     "operands in another order": [(edges.Edges, "_are_exchanged", _never)],
+    "integers that rounding may have reached": [(edges.Edges, "_come_of_floats", _never)],
     "an edge is said once": [(_NAMING, "said_already", _nothing)],
     "a gradient over an edge that was named": [(_NAMING, "_moved_forward", _nothing)],
     "the run's own input by scores": [(_WALK, "_is_other_data", _always)],
