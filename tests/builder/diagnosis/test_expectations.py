@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from builder.diagnosis.call_operands import CallOperands
+from builder.diagnosis.edges import Edges
 from builder.diagnosis.excess import Expected
 from tests.builder.diagnosis.recorded_programs import Change, found, names, same
 
@@ -95,3 +96,43 @@ def test_another_choice_among_the_same_numbers_is_named_by_its_argument(tmp_path
     (finding,) = found(tmp_path, Choice, largest=False)
     assert finding.name == "Torch.topk.0.forward"
     assert finding.reasons[0]["code"] == "argument_differs"
+
+
+def tilted(x: Tensor) -> Tensor:
+    """The second column a rounding larger."""
+    with torch._C.DisableTorchFunction():
+        return torch.cat((x[:, :1], x[:, 1:2] * (1 + 1e-6), x[:, 2:]), dim=-1)
+
+
+class Experts(nn.Module):
+    """Weighs by two of the same size, picked by one call or by another."""
+
+    def __init__(self, early: Change, sorts: bool) -> None:
+        super().__init__()
+        self.gate, self.early, self.sorts = nn.Linear(16, 8), early, sorts
+        self.experts = nn.Parameter(torch.randn(8, 16))
+        with torch.no_grad():
+            self.gate.weight[1], self.gate.bias[1] = self.gate.weight[0], self.gate.bias[0]
+
+    def forward(self, x: Tensor) -> Tensor:
+        gates = F.softmax(self.early(self.gate(x)), dim=-1)
+        ranked = torch.argsort(gates, dim=-1, descending=True) if self.sorts else None
+        picked = torch.topk(gates, 2, dim=-1)[1] if ranked is None else ranked[..., :2]
+        return (torch.gather(gates, -1, picked)[..., None] * self.experts[picked]).sum(-2)
+
+
+class Mixture(nn.Module):
+    def __init__(self, early: Change = same, sorts: bool = False) -> None:
+        super().__init__()
+        self.experts = Experts(early, sorts)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.sin(x + self.experts(torch.sin(x)))
+
+
+def test_integers_that_rounding_may_have_reached_by_other_calls_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert names(found(tmp_path, Mixture, early=tilted, sorts=True)) == []
+    monkeypatch.setattr(Edges, "_come_of_floats", lambda *_: False)
+    assert names(found(tmp_path / "without", Mixture, early=tilted, sorts=True)) != []
