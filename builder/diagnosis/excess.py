@@ -111,6 +111,10 @@ class Expected(Gradients):
             return Expectation(known, self.noise[row])
         return Expectation(self._guessed(floats, row), self.noise[row], told=False)
 
+    def stands_out(self, node: TreeNode, row: int) -> bool:
+        """Whether an output of a call is further apart than expected at all."""
+        return self.distance[row] > self.expected(node, row).distance
+
     def operands(self, node: TreeNode) -> list[int]:
         """The rows of all that a call computes from, for a gradient those of its forward call too.
 

@@ -46,6 +46,13 @@ class Gradients(CallOperands):
         entry = module.entry
         return [module] if entry is None else self._calls.get((entry.path, module.direction), [])
 
+    def of_reader(self, reader: TreeNode, row: int) -> float | None:
+        """What came with the inputs of the gradient that a call gives a value that it read."""
+        back = reader.backward
+        if back is None or back not in self.comparison.matching.partner:
+            return None
+        return self._of_part(reader, self.inputs(back), row)
+
     def _differentiated(self, node: TreeNode) -> list[tuple[TreeNode, list[int]]]:
         """The forward calls whose gradient a node is, each with the rows of what flows in.
 

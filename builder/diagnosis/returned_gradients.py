@@ -11,9 +11,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice, product
+from math import sqrt
 
 from builder.diagnosis import sketched_sums
-from builder.diagnosis.excess import Excess, Expected
+from builder.diagnosis.element_calls import api_name
+from builder.diagnosis.excess import Excess, Expected, excess_over
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.moved_values import stand_beside
 from builder.diagnosis.structure import is_in
@@ -21,6 +23,8 @@ from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import TreeNode
 
+# Calls that record the gradient of the last of their calls alone.
+_OF_SEVERAL = frozenset(("cross_entropy",))
 # Ways to take one gradient of each reader that are tried: two operands of four readers.
 _TRIED = 16
 
@@ -66,7 +70,8 @@ class ReturnedGradients:
             excess = self._of_sum(row, parts) or stand_beside(self._known, row, parts)
             if excess is not None:
                 return excess
-        return None
+        came = self._of_composite([reader for reader, _ in readers], row)
+        return None if came is None else self._over(row, came)
 
     # --- parts of a sum ---------------------------------------------------------------------------
 
@@ -75,6 +80,27 @@ class ReturnedGradients:
         known = self._known
         rounding = sum(known.noise[r] + known.uncertain(r) for r in (row, *parts))
         return sketched_sums.of_sum(known, row, parts, rounding)
+
+    def _over(self, row: int, came: float) -> Excess:
+        expected = came + self._known.noise[row]
+        return excess_over(self._known.distance[row], expected, row, came=came, told=True)
+
+    def _of_composite(self, readers: list[TreeNode], row: int) -> float | None:
+        """What came by the one reader of a value, where it consists of several calls."""
+        known = self._known
+        (first, *others) = readers
+        if others or api_name(first) not in _OF_SEVERAL:
+            return None
+        if known.has_chosen(first, known.inputs(first)):
+            return None  # other labels make another gradient of the same numbers
+        whole = known.of_reader(first, row)
+        if whole is None or any(known.stands_out(first, r) for r in known.outputs(first)):
+            return None  # what it keeps for its gradient may be as wrong as what it puts out
+        recorded = known.outputs(first.backward) if first.backward is not None else []
+        same = (r for r in recorded if known.size[r] == known.size[row])
+        part = max(map(known.reach, same), default=0.0)
+        # Of g − p·Σg behind it, with p of norm 1 at most.
+        return whole + (1 + sqrt((known.theirs[row].shape or (1,))[-1])) * part
 
     # --- readers ----------------------------------------------------------------------------------
 

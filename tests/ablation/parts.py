@@ -94,6 +94,9 @@ GAINS: dict[str, list[Part]] = {
 
 BY_EXCESS: dict[str, list[Part]] = {
     "gradients that are added up": [(returned_gradients.ReturnedGradients, "_least", _nothing)],
+    "gradients of a call of several": [
+        (returned_gradients.ReturnedGradients, "_of_composite", _nothing)
+    ],
     "a gradient that its call did not record": [
         (returned_gradients.ReturnedGradients, "silent_maker", _nothing)
     ],
