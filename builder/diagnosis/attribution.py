@@ -263,6 +263,10 @@ class _Attribution:
             return None
         if not self.naming.has_read and not self._is_other_data(worst):
             return None
+        returned = self._returned_by_a_finding(node, worst)
+        if returned is not None:
+            self.ledger.carry(returned, node)
+            return returned
         said = self.naming.said_already(node, worst)
         if said is not None or cause is not None:
             # Behind NaN there is no distance to tell a second fault by.
@@ -274,6 +278,17 @@ class _Attribution:
                 self.ledger.carry(cause or said, node)
             return said
         return self.naming.open_edge(node, worst)
+
+    def _returned_by_a_finding(self, node: TreeNode, worst: Excess) -> Finding | None:
+        """The finding whose own call returned a gradient of which no record tells.
+
+        A loss of several calls records the gradient of its last; the rest is that call's as well.
+        """
+        if worst.way != "outside":
+            return None
+        calls = self.edges.returned.returned_by(node, worst.row)
+        named = ((call, self.ledger.source.get(call)) for call in calls)
+        return next((one for call, one in named if one is not None and one.node is call), None)
 
     def _is_other_data(self, excess: Excess) -> bool:
         """Whether the run's own input is outside the tolerance: what was done to it is unknown."""

@@ -100,6 +100,7 @@ BY_EXCESS: dict[str, list[Part]] = {
     "a gradient that its call did not record": [
         (returned_gradients.ReturnedGradients, "silent_maker", _nothing)
     ],
+    "gradients that a finding returned": [(_WALK, "_returned_by_a_finding", _nothing)],
     "sums that sketches tell": [(sketched_sums, "of_sum", _nothing)],
     "sums of one call that sketches tell": [(sketched_sums, "of_call", _nothing)],
     "values that nobody recorded moving": [(moved_values.MovedValues, "maker", _nothing)],
