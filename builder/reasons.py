@@ -72,6 +72,8 @@ SENTENCES = {
     "optimizer": "all gradients of step {step} agree, so the optimizer's update is what differs",
     "drift": "{value} differs (score {score:.2f}); the difference grows over many calls, most of "
     "all here",
+    "hidden_by_infinity": "infinities in its output hide whether it agrees; {reader} reads it as "
+    "{value}, and there the outputs differ",
     "handed_on": "{reader} receives {value} from here, and it differs; what this call receives "
     "agrees, and what it hands on is not recorded",
     "first_inexact": "everything before agrees to the last digit, {value} is the first that does "

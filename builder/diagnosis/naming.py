@@ -201,7 +201,22 @@ class Naming:
             change = self.changes.inside(node)
         if change is not None:
             return self._open_change(change, node, None, excess)
-        return self._open_introduced(node, excess)
+        return self._behind_infinity(node, excess) or self._open_introduced(node, excess)
+
+    def _behind_infinity(self, node: TreeNode, excess: Excess) -> Finding | None:
+        """The call that made the infinities in which nothing behind could be compared."""
+        hidden = (r for r in self.known.inputs(node) if self.known.hidden[r])
+        row = next((r for r in hidden if self.edges.makers(r).ours is not None), None)
+        if row is None:
+            return None
+        maker = self.edges.makers(row).ours
+        assert maker is not None
+        if maker in self.ledger.source:
+            return self.ledger.source[maker]
+        key = self.comparison.keys[row]
+        reason: Reason = {"code": "hidden_by_infinity", "value": key, "reader": node.name}
+        score = float(np.nan_to_num(self.comparison.score[excess.row]))
+        return self.ledger.open(maker, "introduced", reason, score)
 
     def _open_introduced(self, node: TreeNode, excess: Excess) -> Finding:
         before = self.facts.reads(node)

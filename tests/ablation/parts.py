@@ -119,6 +119,7 @@ BY_EXCESS: dict[str, list[Part]] = {
     "integers that rounding may have reached": [(edges.Edges, "_come_of_floats", _never)],
     "an edge is said once": [(_NAMING, "said_already", _nothing)],
     "a gradient over an edge that was named": [(_NAMING, "_moved_forward", _nothing)],
+    "calls that infinities hide": [(_NAMING, "_behind_infinity", _nothing)],
     "the run's own input by scores": [(_WALK, "_is_other_data", _always)],
     "another choice of the same": [(_WALK, "_chose_otherwise", _never)],
     "a lower limit for changed calls": [(attribution, "_CHANGED", attribution.PLAIN)],

@@ -41,6 +41,7 @@ export const reasonsEn: Record<string, string> = {
   fused: "{{value}}: a compiler has fused it away, so it has no numbers to compare",
   handed_on:
     "{{reader}} receives {{value}} from here, and it differs; what this call receives agrees, and what it hands on is not recorded",
+  hidden_by_infinity: "infinities in its output hide whether it agrees; {{reader}} reads it as {{value}}, and there the outputs differ",
   explained: "{{value}} is off by {{apart, apart}}{{before}}",
   explained_sketch: "{{value}} is off by about {{apart, apart}}{{before}}",
   explained_norm: "the norm of {{value}} is off by {{apart, apart}}{{before}}",

@@ -36,6 +36,7 @@ export const reasonsZh: Record<string, string> = {
   fused: "{{value}}：已被编译器融合，没有可比较的数值",
   handed_on:
     "{{reader}} 从此处接收的 {{value}} 不同；此调用所接收的值一致，而其传出的值未被记录",
+  hidden_by_infinity: "其输出中的无穷大使其无法判断是否一致；{{reader}} 将其作为 {{value}} 读取，而后者的输出不同",
   explained: "{{value}} 相差{{apart, apart}}{{before}}",
   explained_sketch: "{{value}} 相差约{{apart, apart}}{{before}}",
   explained_norm: "{{value}} 的范数相差{{apart, apart}}{{before}}",
