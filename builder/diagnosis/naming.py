@@ -100,6 +100,9 @@ class Naming:
             return self.open_parameter(owner, [row])
         change = self.changes.around(node)
         if change is None and node.direction == "backward":
+            known = self.changes.finding_of(node.forward)
+            if known is not None:
+                return known
             change = self._returned_otherwise(node, row) or self.changes.of_gradient()
             change = change or self.changes.of(node.forward)
         if change is not None:
@@ -186,8 +189,13 @@ class Naming:
         if arguments:
             reason = self.facts.argument_reason(arguments[0])
             finding = self.ledger.open(node, "argument_differs", reason)
+            if change is not None:
+                change.named, change.finding = True, finding
             return self._with_evidence(finding, excess)
         if change is None and node.direction == "backward":
+            known = self.changes.finding_of(node.forward)
+            if known is not None:
+                return known
             change = self.changes.of(node.forward) or self.changes.of_gradient()
         if change is None and node.kind == "module":
             change = self.changes.inside(node)
@@ -231,7 +239,7 @@ class Naming:
         self, change: Change, node: TreeNode, score: float | None, excess: Excess
     ) -> Finding:
         named = self._cut_off(change.node) or change
-        finding = self.changes.open(named, node, self.ledger, score)
+        finding = named.finding = self.changes.open(named, node, self.ledger, score)
         return self._with_evidence(finding, excess)
 
     def _cut_off(self, call: TreeNode) -> Change | None:

@@ -119,6 +119,11 @@ class Changes:
         own = (c for c in self._listed if c.node is node and c.kind != "gradient")
         return next((change for change in own if not change.named), None)
 
+    def finding_of(self, node: TreeNode | None) -> Finding | None:
+        """The finding that named the change that is this very call; requires_grad apart."""
+        own = (c for c in self._listed if c.node is node and c.kind != "gradient")
+        return next((change.finding for change in own if change.finding is not None), None)
+
     def made_by(self, node: TreeNode, reader: TreeNode) -> Change:
         """The change that is an unmatched maker of what a node of the problem reads."""
         known = next((c for c in self._listed if c.node is node), None)

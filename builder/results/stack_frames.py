@@ -17,10 +17,16 @@ _INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame: `place` as `model.py:14 in forward`, and its line of code."""
+    """One frame: `line` as `model.py:14`, the function it is in, and its line of code."""
 
-    place: str
+    line: str
+    function: str
     code: str
+
+    @property
+    def place(self) -> str:
+        """As `model.py:14 in forward`."""
+        return f"{self.line} in {self.function}"
 
 
 def model_frame(stack: Sequence[str]) -> Frame | None:
@@ -29,7 +35,7 @@ def model_frame(stack: Sequence[str]) -> Frame | None:
     if match is None:
         return None
     name = re.split(r"[\\/]", match[1])[-1]
-    return Frame(f"{name}:{match[2]} in {match[3].strip()}", match[4].strip())
+    return Frame(f"{name}:{match[2]}", match[3].strip(), match[4].strip())
 
 
 def place_lines(stack: Sequence[str]) -> list[str]:

@@ -103,7 +103,9 @@ class _Seen:
 
     def places(self, group: Sequence[StoredFinding]) -> tuple[Place, ...]:
         """The places of a cause beside that of its first finding."""
-        spots = [_spot_of(finding) for finding in group[1:]]
+        others = {(finding.graph, finding.node): finding for finding in group}
+        del others[group[0].graph, group[0].node]
+        spots = [_spot_of(finding) for finding in others.values()]
         kinds = dict.fromkeys(kind for finding in group for kind in finding.kinds)
         for spot in (spot for kind in kinds for spot in self._by_kind.get(kind, ())):
             if (node := (spot.graph, spot.place.node)) not in self._taken:

@@ -14,12 +14,14 @@ from builder.match.manual_file import MappedPair
 from builder.reasons import sentence
 from builder.results.records import AcrossCell, Finding, Pair, ValuePair
 from builder.tables.cells import is_formula
+from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.findings import FindingQuery
 from tb_graph_ascend.server.messages import NodeRow
 from tb_graph_ascend.server.node_table import FILE_SECONDS, TableQuery, find_hits, table
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workbook import WORKBOOK, workbook
 from tb_graph_ascend.server.workplace import Workplace
+from tb_graph_ascend.view.answer import Answer, Cause
 from tb_graph_ascend.view.html import html_report
 from tb_graph_ascend.view.slide import slide
 from tb_graph_ascend.view.slide_words import Language
@@ -29,10 +31,16 @@ Row = Mapping[str, Any]
 
 
 class SlideQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The language of the slide; `reason` says in it what differs at the first cause."""
+    """The language of the slide; `reason` says in it what differs at its cause.
+
+    `cause` is the node of the finding of that cause, the first without it. `also` says what may
+    be a further one.
+    """
 
     lang: Language = "en"
     reason: Annotated[str, msgspec.Meta(max_length=600)] = ""
+    cause: int | None = None
+    also: Annotated[str, msgspec.Meta(max_length=200)] = ""
 
 
 def resource(place: Workplace) -> Resource:
@@ -113,10 +121,27 @@ def resource(place: Workplace) -> Resource:
         """The answer as one picture of 1920 × 1080, to be shown to others."""
         opened = place.open(db)
         said = place.library.answer(opened)
-        picture = slide(opened.database, said, query.lang, query.reason or None, said.since)
+        picture = slide(
+            opened.database,
+            said,
+            query.lang,
+            query.reason or None,
+            said.since,
+            cause=_cause_at(said, query.cause),
+            also=query.also or None,
+        )
         return _as_file(Response(picture, mimetype="image/svg+xml"), "slide.svg")
 
     return routes
+
+
+def _cause_at(said: Answer, node: int | None) -> Cause | None:
+    if node is None:
+        return None
+    found = next((cause for cause in said.causes if cause.finding.node.id == node), None)
+    if found is None:
+        raise NotFoundError(f"no cause is node {node}", "take the node of a cause from the answer")
+    return found
 
 
 _ANY_FORM = "text/csv"

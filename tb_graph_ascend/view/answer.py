@@ -22,7 +22,8 @@ from tb_graph_ascend.view.diff.standing import changed_names, is_touched
 from tb_graph_ascend.view.module_path import call_number, modules_of
 
 MOST_CAUSES = 200
-MOST_PLACES = 100
+MOST_PLACES = 2_000  # of one cause, and of all together, some 120 bytes each
+LEAST_PLACES = 100  # of every cause, whatever those before it have
 MOST_NODES = 10_000
 
 
@@ -142,7 +143,7 @@ def answer(database: Results, built: Results | None = None) -> Answer:
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings.findings if names_beginnings(diagnosed) else ():
         groups.setdefault((finding.node.name, finding.kind), []).append(finding)
-    shown = [_Group(group) for group in list(groups.values())[:MOST_CAUSES]]
+    shown = _with_places(list(groups.values())[:MOST_CAUSES])
     modules = modules_of(diagnosed, [group.first.node for group in shown])
     modules |= _modules_of_places(diagnosed, shown)
     changed = changed_names(database)
@@ -182,22 +183,33 @@ def since_mapping(database: Results, index: DiffIndex, step: int, rank: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The findings of one cause, and all places they name."""
+    """The findings of one cause, all places they name, and those of them that are sent."""
 
     findings: Sequence[Finding]
+    places: Sequence[FindingPlace]
+    shown: Sequence[FindingPlace]
 
     @property
     def first(self) -> Finding:
         return self.findings[0]
 
-    @property
-    def places(self) -> list[FindingPlace]:
-        return [place for finding in self.findings for place in _places(finding)]
 
-    @property
-    def shown(self) -> list[FindingPlace]:
-        """The places that are sent."""
-        return fair_places(self.places, MOST_PLACES)
+def sent_places(counts: Sequence[int]) -> list[int]:
+    """How many places of each cause are sent: of the first all, as far as there is room."""
+    sent, room = [], MOST_PLACES
+    for count in counts:
+        sent.append(min(count, max(room, LEAST_PLACES)))
+        room -= sent[-1]
+    return sent
+
+
+def _with_places(causes: Sequence[Sequence[Finding]]) -> list[_Group]:
+    named = [[place for finding in cause for place in _places(finding)] for cause in causes]
+    sent = sent_places([len(places) for places in named])
+    return [
+        _Group(findings, places, fair_places(places, most))
+        for findings, places, most in zip(causes, named, sent, strict=True)
+    ]
 
 
 def fair_places(places: Sequence[FindingPlace], most: int) -> list[FindingPlace]:

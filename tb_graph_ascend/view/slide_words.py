@@ -31,6 +31,8 @@ class SlideWords(msgspec.Struct, frozen=True):
     seen: str
     seen_on_one: str
     led_back: str
+    led_back_all: str
+    source: str
     agrees: str
     nothing: str
     formats: str
@@ -75,6 +77,8 @@ WORDS: dict[Language, SlideWords] = {
         seen="in {places} places on {ranks} ranks, from step {step}",
         seen_on_one="in {places} places on this rank, from step {step}",
         led_back="{count} of {divergent} divergent nodes there go back to it",
+        led_back_all="all {count} divergent nodes there go back to it",
+        source="{line} in {function}",
         agrees="Both runs agree",
         nothing="Nothing diverges in what was compared",
         formats=(
@@ -129,6 +133,8 @@ WORDS: dict[Language, SlideWords] = {
         seen="{ranks} 张卡上共 {places} 处，自第 {step} 步起",
         seen_on_one="本卡上 {places} 处，自第 {step} 步起",
         led_back="该处 {divergent} 个有差异的节点中 {count} 个可追溯到它",
+        led_back_all="该处全部 {count} 个有差异的节点都可追溯到它",
+        source="{line}，在 {function} 中",
         agrees="两次运行一致",
         nothing="已比对的部分没有差异",
         formats=(

@@ -27,6 +27,7 @@ class Faults:
     cast: bool = False
     detach: bool = False
     stop: bool = False
+    factor: float = 0.35
     absolute: bool = False  # in the first block alone
     product: float | None = None  # a call more in all blocks, of this factor in the last one
     decay: bool = False
@@ -63,7 +64,7 @@ class Block(nn.Module):
         heads = []
         for query, key in zip(queries, keys):
             scores = query @ key.transpose(-2, -1)
-            heads.append(scores if faults.scale else scores * 0.35)
+            heads.append(scores if faults.scale else scores * faults.factor)
         mask = torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(faults.mask)
         bias = torch.linspace(0, faults.slope, LENGTH)
         scores = (torch.stack(heads) + bias).masked_fill(mask, -1e9)

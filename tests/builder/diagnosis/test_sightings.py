@@ -48,6 +48,7 @@ SLOPE = ("input_differs", "Tensor.__add__", CALLS)
 DROPOUT = ("argument_differs", "Functional.dropout", CALLS)
 CAST = ("precision_differs", "Functional.linear", CALLS)
 DETACH = ("attribute_differs", "Functional.linear", CALLS)
+FACTOR = ("argument_differs", "Tensor.__mul__", CALLS * HEADS)
 STOP = ("attribute_differs", "Tensor.__matmul__", CALLS)
 DECAY = ("extra_replaced", "Tensor.add", UPDATES)
 EPSILON = ("argument_differs", "Tensor.add_", UPDATES)
@@ -65,6 +66,7 @@ EPSILON = ("argument_differs", "Tensor.add_", UPDATES)
         (Faults(cast=True), [CAST]),
         (Faults(detach=True), [DETACH]),
         (Faults(stop=True), [STOP]),
+        (Faults(factor=0.05), [FACTOR]),
     ],
     ids=[
         "gate-epsilon",
@@ -76,6 +78,7 @@ EPSILON = ("argument_differs", "Tensor.add_", UPDATES)
         "cast",
         "detach",
         "stop",
+        "factor",
     ],
 )
 def test_one_line_is_one_cause_in_every_layer_parameter_and_step(

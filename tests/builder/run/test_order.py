@@ -64,3 +64,10 @@ def test_what_grows_out_of_such_a_weight_counts_with_it(before: float, steps: li
     grown = replace(FIRST, step=1, name="VF.lstm.0.forward", input_score=before)
     found = order_findings([outcome(0, FIRST), outcome(1, grown)], [])
     assert [f.step for f in found] == steps
+
+
+def test_a_node_that_is_named_twice_is_one_place() -> None:
+    first = replace(FIRST, line="model.py", reasons=[{"code": "argument_differs"}])
+    again, other = replace(first, sort_key=(0, 4)), replace(first, node=2, sort_key=(0, 5))
+    (cause,) = order_findings([outcome(0, first, again, other, other)], [])
+    assert [place.node for place in cause.places] == [2]

@@ -106,3 +106,16 @@ def test_infinities_are_numbers_and_formulas_are_text(statistics: Site) -> None:
     rows = table(statistics, f"/nodes/{node}/export/values.csv")
     assert "-inf" in [row["problem min"] for row in rows]
     assert {row["problem dtype"] for row in rows} == {"'-2+3"}
+
+
+def test_a_slide_is_of_the_cause_that_is_asked_for(statistics: Site) -> None:
+    (cause,) = statistics.get("/answer")["causes"]
+    url = f"/api/databases/{statistics.db}/export/slide.svg"
+    node = cause["finding"]["node"]["id"]
+    asked = {"cause": node, "reason": "read above", "also": "perhaps pow #1"}
+    drawn = statistics.client.get(url, query_string=asked)
+    assert drawn.status_code == 200
+    assert "read above" in drawn.text
+    assert "perhaps pow #1" in drawn.text
+    refused = statistics.client.get(url, query_string={"cause": node + 1})
+    assert refused.status_code == 404

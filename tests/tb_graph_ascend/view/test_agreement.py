@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,11 @@ from builder.results.node_words import NOTHING
 from builder.results.open_results import open_results
 from builder.results.reading import Results
 from builder.results.records import Finding, FlowLink, Pair
-from tb_graph_ascend.view.answer import Answer, answer
+from tb_graph_ascend.view.answer import Answer, Cause, answer
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted, diff_index
 from tb_graph_ascend.view.diff.shares import DivergentShares, divergent_nodes, shares_of
 from tb_graph_ascend.view.diff.told_way import told_way
-from tb_graph_ascend.view.diff.window import window_of, with_handed_on
+from tb_graph_ascend.view.diff.window import DiffRow, window_of, with_handed_on
 from tb_graph_ascend.view.diff.words import WORDS
 from tb_graph_ascend.view.html import html_report
 from tb_graph_ascend.view.module_path import modules_of
@@ -311,8 +312,36 @@ def _slide_and_report(database: Results, said: Answer, report: str) -> None:
     assert ("It begins" in drawn) == bool(said.causes)
     assert ("BEGINS" in drawn) <= bool(said.causes)
     assert ("<article>" in report) == bool(said.causes)
+    for cause in said.causes[:4]:
+        _slide_of(database, said, cause)
     if not said.causes:
         assert headline(said, SLIDE["en"]) in drawn
         assert ("Nothing diverges" in drawn) <= (said.divergent == 0 and said.certain)
         assert ("Both runs agree" in drawn) == (said.extent is not None and said.coverage.is_whole)
         assert ("No difference found" in report) <= (said.divergent == 0 and said.certain)
+
+
+def _slide_of(database: Results, said: Answer, cause: Cause) -> None:
+    """The picture of any cause is of its own call, and shares out what the page does."""
+    drawn = slide(database, said, reason="its own words", cause=cause)
+    finding = cause.finding
+    call = f" #{cause.call}" if finding.node.kind == "api" and cause.call is not None else ""
+    back = " ↩ backward" if finding.node.direction == "backward" else ""
+    assert f"{escape(finding.node.label + call + back)}: its own words" in drawn
+    assert f"step {finding.step} · rank {finding.rank}" in drawn
+    index = diff_index(database, finding.step, finding.rank)
+    share = shares_of(index)
+    count = sum(one.count for one in share.causes if one.node in cause.nodes)
+    if share.divergent:
+        told = f"{count} of {share.divergent} divergent", f"all {count} divergent"
+        assert told[count == share.divergent > 1] in drawn
+    for row in window_rows(database, index, finding.node.id):
+        assert row.score is None or f">{row.score:.2f}</text>" in drawn
+
+
+def window_rows(database: Results, index: DiffIndex, node: int) -> list[DiffRow]:
+    """The rows of the page next to a node."""
+    page = window_of(index, Wanted("", (node,), None), 0, 100, node)
+    rows = with_handed_on(page, database).rows
+    at = next(place for place, row in enumerate(rows) if row.key == node)
+    return rows[at : at + 2]

@@ -17,7 +17,13 @@ from builder.results.msprobe.queries import MsprobeDatabase
 from builder.results.records import FindingPlace, Pair
 from builder.results.report import diagnose
 from builder.results.stack_frames import model_frame
-from tb_graph_ascend.view.answer import answer, fair_places
+from tb_graph_ascend.view.answer import (
+    LEAST_PLACES,
+    MOST_PLACES,
+    answer,
+    fair_places,
+    sent_places,
+)
 from tb_graph_ascend.view.rank_strip import rank_strip
 from tb_graph_ascend.view.slide import slide
 
@@ -64,6 +70,11 @@ def test_every_step_and_rank_has_places_before_one_has_many(
     # Nobody has two places more than one of whom some are left out.
     short = [sum((p.step, p.rank) == cell for p in fair) for cell in set(left)]
     assert not short or max(counts) <= min(short) + 1
+
+
+def test_the_first_causes_send_all_their_places_and_every_one_some() -> None:
+    assert sent_places([1500, 5, 1500, 600, 40]) == [1500, 5, 495, 100, 40]
+    assert sent_places([5000, 5000]) == [MOST_PLACES, LEAST_PLACES]
 
 
 def test_nothing_divergent_says_what_was_and_was_not_compared(

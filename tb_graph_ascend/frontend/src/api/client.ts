@@ -185,8 +185,8 @@ export const files = {
     requestFile(address(`${database(db)}/nodes/${node}/export/values.${form}`)),
   compare: (db: string, step: number, rank: number, form: string) =>
     requestFile(address(`${pair(db, step, rank)}/export/compare.${form}`)),
-  slide: (db: string, lang: string, reason: string) =>
-    requestFile(address(`${database(db)}/export/slide.svg`, { lang, reason: reason.slice(0, 600) })),
+  slide: (db: string, lang: string, reason: string, cause?: number, also = "") =>
+    requestFile(address(`${database(db)}/export/slide.svg`, { lang, reason: reason.slice(0, 600), cause, also: also.slice(0, 200) })),
   across: (db: string, node: number, form: string) =>
     requestFile(address(`${database(db)}/nodes/${node}/export/across.${form}`)),
 };

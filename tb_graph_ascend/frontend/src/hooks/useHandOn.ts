@@ -3,7 +3,7 @@
 import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
-import type { Answer } from "../api/types";
+import type { Answer, Cause } from "../api/types";
 import { files } from "../api/client";
 import { answerQuery, queryClient } from "../api/queries";
 import { copyText } from "../text/clipboard";
@@ -12,8 +12,9 @@ import { guarded } from "../state/actions";
 import { shareableAddress } from "../state/addressbar";
 import { causeText } from "../state/causes";
 import { download } from "../state/export";
-import { beginningOf, standingCause } from "../state/former";
+import { slideOf } from "../state/former";
 import { usePreferences } from "../state/preferences";
+import { useShownCause } from "../state/showncause";
 import { slideAsPng } from "../state/slide";
 import { useApp } from "../state/store";
 import { flushAddress } from "./useAddressBar";
@@ -30,11 +31,12 @@ export function useHandOn() {
     if (!data) return;
     const take = async (): Promise<void> => {
       const answer = await queryClient.query(answerQuery(data.id));
-      const beginning = beginningOf(answer);
+      const { cause: read, also } = useShownCause.getState();
+      const { cause, place } = slideOf(answer, read);
       const { language } = usePreferences.getState();
-      const svg = await files.slide(data.id, language, slideReason(t, answer));
+      const svg = await files.slide(data.id, language, slideReason(t, answer, cause), cause?.finding.node.id, also);
       const [content, type] = form === "svg" ? [svg, "image/svg+xml"] : [await slideAsPng(svg), "image/png"];
-      const name = `${stemOf(data.path)}${beginning ? placed(beginning) : ""}-slide.${form}`;
+      const name = `${stemOf(data.path)}${place ? placed(place) : ""}-slide.${form}`;
       download(name, content, type);
       useApp.getState().set({ notice: { code: "saved", facts: { name } } });
     };
@@ -44,9 +46,7 @@ export function useHandOn() {
 }
 
 /** What a slide says of the call that it shows: of a cause found before pairs were made, only where it stands. */
-function slideReason(t: TFunction, answer: Answer): string {
-  const { since } = answer;
-  const cause = since ? standingCause(answer) : answer.causes[0];
+function slideReason(t: TFunction, { since }: Answer, cause: Cause | undefined): string {
   if (cause) return causeText(t, cause);
   return since?.node ? t("certainty.sinceSlide", { score: scoreText(since.node.score) }) : "";
 }

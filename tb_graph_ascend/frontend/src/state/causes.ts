@@ -4,6 +4,7 @@ import type { TFunction } from "i18next";
 
 import type { AcrossCell, Cause, CausePlace, CommunicationLink, DivergentShares, Node, NodeDetails, PlacedHop, Reason, Side } from "../api/types";
 import { calledAs, marked } from "../graph/called";
+import { labelOfName } from "../graph/labels";
 import { toldBriefly } from "../graph/named";
 import { type Frame, parseFrame } from "../text/frames";
 import { kindText, reasonSentence } from "../i18n/reason";
@@ -190,8 +191,9 @@ export function placesText(t: TFunction, { places, place_count: count }: Cause, 
 
 /** A place of a cause: its module and call, then step and rank, for these alone may be those of many. */
 export function placeText(t: TFunction, { finding: { node } }: Cause, { name, module, step, rank }: CausePlace): string {
-  const call = node.kind === "api" ? calledAs({ kind: "api", name, label: node.label }) : null;
-  const stands = [module, call ?? (module === null ? calledAs({ ...node, name }) : null)].filter((part) => part !== null);
+  // A place may be of another call than the cause: the optimizer's step is a place of each of its updates.
+  const own = name === node.name ? node : { name, ...labelOfName(name) };
+  const stands = [module, own.kind === "api" || module === null ? calledAs(own) : null].filter((part) => part !== null);
   return `${stands.join(" › ")} · ${t("findings.place", { step, rank })}`;
 }
 

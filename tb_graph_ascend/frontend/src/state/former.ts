@@ -8,7 +8,7 @@ import { type Cell, type NodePlace, placeOf } from "./places";
 /** The cause that stands: the one at which it begins with the pairs too, and that they did not touch. */
 export function standingCause({ causes, since }: Pick<Answer, "causes" | "since">): Cause | undefined {
   const node = since?.node?.id;
-  return causes.find(({ touched, places }) => !touched && places.some((place) => place.node === node));
+  return node === undefined ? undefined : causes.find(({ touched, nodes }) => !touched && nodes.includes(node));
 }
 
 /** Where it begins: at the first cause, or where it does since pairs were made; undefined where nowhere. */
@@ -16,6 +16,16 @@ export function beginningOf({ causes, since }: Pick<Answer, "causes" | "since">)
   if (!since) return causes[0] && placeOf(causes[0]);
   const { step, rank, node } = since;
   return node ? { step, rank, node: node.id } : undefined;
+}
+
+/** What a slide is of: the cause that is read above it, else the first, or where it begins since pairs were made. */
+export function slideOf(
+  answer: Pick<Answer, "causes" | "since">,
+  read: Pick<Cause, "finding"> | null,
+): { cause: Cause | undefined; place: NodePlace | undefined } {
+  const standing = standingCause(answer);
+  const cause = answer.causes.find(({ finding }) => finding.node.id === read?.finding.node.id) ?? (answer.since ? standing : answer.causes[0]);
+  return { cause, place: cause && cause !== standing ? placeOf(cause) : beginningOf(answer) };
 }
 
 /** Where it begins, or where something does in one step and rank. */

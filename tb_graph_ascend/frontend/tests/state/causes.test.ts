@@ -198,6 +198,12 @@ describe("the places of a cause", () => {
     const backward = { ...place, name: "Torch.cos.3.backward" };
     expect(placeText(t, call, backward)).toBe("layers.3.attn › cos #3 ↩ · step 1 · rank 0");
   });
+  it("have each its own name, whatever call the cause is", () => {
+    const call = cause("api", "Tensor.mul_.1.forward", "mul_");
+    const place = { ...at, name: "Tensor.addcdiv_.38.forward", module: "optimizer" };
+    expect(placeText(t, call, place)).toBe("optimizer › addcdiv_ #38 · step 1 · rank 0");
+    expect(placeText(t, call, { ...place, name: "Module.layers.3.Block.forward.0", module: "layers.3" })).toBe("layers.3 · step 1 · rank 0");
+  });
   it("are modules themselves", () => {
     const module = cause("module", "Module.layers.0.Block.forward.0", "layers.0");
     const place = { ...at, name: "Module.layers.3.Block.forward.0", module: "layers.3" };

@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 
 import type { Answer, Cause, Node, Since } from "../../src/api/types";
 import { changeLanguage, createI18n } from "../../src/i18n/setup";
-import { beginningOf, firstPlace, formerText, standingCause } from "../../src/state/former";
+import { beginningOf, firstPlace, formerText, slideOf, standingCause } from "../../src/state/former";
 
 const cause = (id: number, touched: boolean) =>
-  ({ touched, finding: { step: 0, rank: 0, node: { id } }, places: [{ step: 0, rank: 0, node: id }, { step: 1, rank: 0, node: id + 10 }] }) as unknown as Cause;
+  ({ touched, finding: { step: 0, rank: 0, node: { id } }, nodes: [id, id + 10], places: [{ step: 0, rank: 0, node: id }, { step: 1, rank: 0, node: id + 10 }] }) as unknown as Cause;
 const since = (id: number | null) => ({ step: 2, rank: 3, node: id === null ? null : ({ id } as Node) }) as Since;
 const said = (now: Since | null, ...causes: Cause[]): Pick<Answer, "causes" | "since"> => ({ causes, since: now });
 
@@ -22,6 +22,16 @@ describe("causes that were found before pairs were made", () => {
     expect(beginningOf(said(since(9), cause(7, true)))).toEqual({ step: 2, rank: 3, node: 9 });
     expect(beginningOf(said(since(null), cause(7, true)))).toBeUndefined();
     expect(firstPlace(said(since(9), cause(7, true)), { step: 1, rank: 0 })?.node).toBe(17);
+  });
+  it("are what a slide is of: the one that is read above it, else the first or that which stands", () => {
+    const [first, second] = [cause(5, false), cause(7, false)];
+    const of = (answer: ReturnType<typeof said>, read: Cause | null) => [slideOf(answer, read).cause?.finding.node.id, slideOf(answer, read).place?.node];
+    expect(of(said(null, first, second), null)).toEqual([5, 5]);
+    expect(of(said(null, first, second), second)).toEqual([7, 7]);
+    expect(of(said(since(17), first, second), null)).toEqual([7, 17]);
+    expect(of(said(since(17), first, second), first)).toEqual([5, 5]);
+    expect(of(said(since(9), first), null)).toEqual([undefined, 9]);
+    expect(of(said(null, first), second)).toEqual([5, 5]);
   });
   it("say of themselves what the pairs did to them, in both languages", async () => {
     const i18n = createI18n();

@@ -1,7 +1,7 @@
 /* The answer to "where does it begin?" in the first sentence, with the line of code it stands on. */
 
 import { ChevronLeft, ChevronRight, CornerDownRight } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { Answer, Cause } from "../../api/types";
@@ -14,6 +14,7 @@ import { calledAs } from "../../graph/called";
 import { beginsText, callText, causeScoreText, causeSentence, healing, isElsewhere, isPlaceOf, ledBackTo, ranksText, sideOfName } from "../../state/causes";
 import { standingCause } from "../../state/former";
 import { placeOf } from "../../state/places";
+import { useShownCause } from "../../state/showncause";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
 import { ScoreChip } from "../parts/ScoreChip";
@@ -55,6 +56,10 @@ function Causes({ answer }: { answer: Answer }) {
     if (at >= 0) setNumber(at);
   }
   const cause = causes[Math.min(number, causes.length - 1)];
+  useEffect(() => {
+    useShownCause.setState({ cause: cause ?? null });
+    return () => useShownCause.setState({ cause: null });
+  }, [cause]);
   if (!cause) return null;
   const ledBack = ledBackTo(t, cause, shares);
   return (
@@ -110,10 +115,17 @@ function Headline({ cause }: { cause: Cause }) {
 function PerhapsMore({ causes }: { causes: readonly Cause[] }) {
   const { t } = useTranslation();
   const [call] = useUnnamedCalls(causes);
+  const told = t("answer.perhapsMore", { count: causes.length });
+  const also = call ? told + calledAs(call) : "";
+  useEffect(() => {
+    useShownCause.setState({ also });
+    return () => useShownCause.setState({ also: "" });
+  }, [also]);
   if (!call) return null;
   return (
     <>
-      {t("answer.perhapsMore", { count: causes.length })}
+      {t("answer.comma")}
+      {told}
       <button type="button" className="link mono" title={t("notes.alone")} onClick={() => void selectNode(call.id)}>
         {calledAs(call)}
       </button>

@@ -44,6 +44,7 @@ export function FewShared({ answer: { coverage } }: { answer: Answer }) {
 
 function Patterns() {
   const { t } = useTranslation();
+  const set = useApp((state) => state.set);
   const working = useMappingWork(({ pending }) => pending > 0);
   const asked = useProposals();
   if (!asked.data) return asked.isPending ? <p className="muted">{t("loading")}</p> : null;
@@ -57,7 +58,11 @@ function Patterns() {
         {proposals.slice(0, NAMED).map(({ names: [problem, benchmark], places }) => (
           <code key={`${problem} ${benchmark}`}>{t("certainty.pattern", { problem, benchmark, count: places })}</code>
         ))}
-        {more > 0 && <span className="muted">{t("findings.more", { count: more })}</span>}
+        {more > 0 && (
+          <button type="button" className="link" onClick={() => set({ leftTab: "mapping" })}>
+            {t("findings.more", { count: more })}
+          </button>
+        )}
       </p>
       <p>
         <button

@@ -18,6 +18,9 @@ import { ScoreChip } from "../parts/ScoreChip";
 import { SourceLine } from "../parts/SourceLine";
 import { LedBack } from "./LedBack";
 
+/** Places listed before "more" is asked for. */
+const FIRST_PLACES = 100;
+
 interface Props {
   cause: Cause;
   number: number;
@@ -86,7 +89,8 @@ function Places({ cause }: { cause: Cause }) {
   const [open, setOpen] = useState(false);
   const step = useApp((state) => state.step);
   const rank = useApp((state) => state.rank);
-  const hidden = cause.place_count - cause.places.length;
+  const [limit, setLimit] = useState(FIRST_PLACES);
+  const hidden = cause.place_count - Math.min(limit, cause.places.length);
   return (
     <div className="propagated">
       <button type="button" className="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -95,14 +99,24 @@ function Places({ cause }: { cause: Cause }) {
       </button>
       {open && (
         <ul className="places">
-          {cause.places.map((place) => (
-            <li key={place.node}>
+          {cause.places.slice(0, limit).map((place, index) => (
+            <li key={index}>
               <button type="button" className="row-button" onClick={() => void openPlace(place)}>
                 {placeText(t, cause, place)}
               </button>
             </li>
           ))}
-          {hidden > 0 && <li className="muted">{t("findings.more", { count: hidden })}</li>}
+          {hidden > 0 && (
+            <li className="rest">
+              {limit < cause.places.length ? (
+                <button type="button" className="link" onClick={() => setLimit(cause.places.length)}>
+                  {t("findings.more", { count: hidden })}
+                </button>
+              ) : (
+                <span className="muted">{t("findings.more", { count: hidden })}</span>
+              )}
+            </li>
+          )}
         </ul>
       )}
     </div>

@@ -40,7 +40,7 @@ export function CauseList() {
           </div>
         )}
         {causes.length > 0 ? (
-          <Cards answer={answer.data} />
+          <Cards key={`${database.id} ${database.created}`} answer={answer.data} />
         ) : (
           <p className="message">{noCauseText(t, answer.data)}</p>
         )}
