@@ -255,7 +255,7 @@ class _Search:
             self._lead(sources, run, reader, told)
 
     def _was_had(self, one: Tensor, tensor: Tensor) -> bool:
-        """Whether what a tensor is told by alone was there for it: a module makes its output inside.
+        """Whether what tells a tensor alone was there for it: a module makes its output inside.
 
         Several pieces that add up are no chance, and a skip comes from outside.
         """
