@@ -29,11 +29,14 @@ export function FewShared({ answer: { coverage } }: { answer: Answer }) {
           {t("certainty.why", { unmatched, over: coverage.pairs > 1 ? t("answer.over", { pairs: coverage.pairs }) : "" })}{" "}
           <button type="button" className="link" onClick={() => listNodes("unmatched", "all")}>
             {t("answer.list")}
-          </button>{" "}
+          </button>
           {data?.writable && (
-            <button type="button" className="link" onClick={() => set({ leftTab: "mapping" })}>
-              {t("certainty.byHand")}
-            </button>
+            <>
+              {" · "}
+              <button type="button" className="link" onClick={() => set({ leftTab: "mapping" })}>
+                {t("certainty.byHand")}
+              </button>
+            </>
           )}
         </p>
         {data?.writable && <Patterns />}
@@ -44,6 +47,7 @@ export function FewShared({ answer: { coverage } }: { answer: Answer }) {
 
 function Patterns() {
   const { t } = useTranslation();
+  const set = useApp((state) => state.set);
   const working = useMappingWork(({ pending }) => pending > 0);
   const asked = useProposals();
   if (!asked.data) return asked.isPending ? <p className="muted">{t("loading")}</p> : null;
@@ -57,7 +61,11 @@ function Patterns() {
         {proposals.slice(0, NAMED).map(({ names: [problem, benchmark], places }) => (
           <code key={`${problem} ${benchmark}`}>{t("certainty.pattern", { problem, benchmark, count: places })}</code>
         ))}
-        {more > 0 && <span className="muted">{t("findings.more", { count: more })}</span>}
+        {more > 0 && (
+          <button type="button" className="link" onClick={() => set({ leftTab: "mapping" })}>
+            {t("findings.more", { count: more })}
+          </button>
+        )}
       </p>
       <p>
         <button
