@@ -325,26 +325,9 @@ class _Attribution:
         change = self.changes.of(node)
         if worst.times <= (PLAIN if change is None or cause is not None else _CHANGED):
             return None
-        named, worst = self._whole(node, worst) if cause is None else (node, worst)
-        finding = self.naming.open_output(named, worst, arguments, change)
+        finding = self.naming.open_output(node, worst, arguments, change)
         self.ledger.carry(finding, node)
         return finding
-
-    def _whole(self, node: TreeNode, worst: Excess) -> tuple[TreeNode, Excess]:
-        """Of gradients of parameters the backward call that made them, where all of it is off.
-
-        Only where no call inside the module, which would have been named before, is recorded.
-        """
-        whole = node.backward
-        if not node.holds_gradients or whole not in self.matching.partner:
-            return node, worst
-        if any(child in self.ledger.source for child in whole.children):
-            return node, worst
-        excess = self.edges.of_module_output
-        most = max(
-            (excess(whole, r) for r in self.known.outputs(whole)), key=_times, default=NO_EXCESS
-        )
-        return (whole, most) if most.times > PLAIN else (node, worst)
 
     def _excess(self, node: TreeNode, row: int) -> Excess:
         """How many times further apart an output is than what its call read explains."""

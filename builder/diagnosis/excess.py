@@ -135,7 +135,7 @@ class Expected(Gradients):
 
         Of a sum whose terms cancel, what they are apart does not: its norm counts as `uncancelled`.
         """
-        share = sqrt(sum(self.share[r] ** 2 for r in floats if self.norm[r]))
+        share = self.together(floats)
         return UNKNOWN * ESTIMATED * share * max(self.norm[row], uncancelled)
 
     def of_call(self, node: TreeNode, row: int) -> float | None:

@@ -12,6 +12,7 @@ from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.flow.passage_edges import PassageEdges, Reading, Way
 from builder.flow.silent_calls import Calls
+from builder.match.tree import TreeNode
 
 
 def lead_back(flow: Flow, calls: Calls, edges: PassageEdges) -> None:
@@ -42,16 +43,40 @@ def lead_back(flow: Flow, calls: Calls, edges: PassageEdges) -> None:
 def _gradients(flow: Flow, edges: PassageEdges) -> None:
     """The gradients of parameters, from the backward calls that put them out."""
     prints, keys = flow.prints.numbers, flow.tree.dump.values.keys
-    made: dict[int, int] = {}
+    made: defaultdict[int, set[int]] = defaultdict(set)
     for node in flow.tree.in_order:
         if node.direction == "backward" and node.kind == "api":
-            outputs = (at for at in range(*node.values) if keys[at].startswith("output"))
-            made |= {prints[at]: node.exec_order for at in outputs if prints[at] != NO_PRINT}
+            for at in range(*node.values):
+                if prints[at] != NO_PRINT and keys[at].startswith("output"):
+                    made[prints[at]].add(node.exec_order)
     for node in flow.tree.in_order:
         if node.holds_gradients:
-            told = {made[prints[at]] for at in range(*node.values) if prints[at] in made}
-            for maker in told:
+            told = [made[prints[at]] for at in range(*node.values) if prints[at] in made]
+            for maker in _makers_for(node, told, flow.tree.in_order):
                 edges.add(maker, Reading(node.exec_order), True)
+
+
+def _makers_for(holder: TreeNode, told: list[set[int]], nodes: list[TreeNode]) -> set[int]:
+    """Who made gradients, of all calls that put out the like of each.
+
+    Biases that read one gradient have equal ones: the module's own call comes first, then one that
+    another gradient of the module tells alone, then the latest before.
+    """
+    sure = {maker for makers in told for maker in makers if _runs_in(nodes[maker], holder.owner)}
+    sure = sure or {maker for makers in told if len(makers) == 1 for maker in makers}
+    found: set[int] = set()
+    for makers in told:
+        before = {maker for maker in makers if maker < holder.exec_order}
+        found |= makers & sure or {max(before or makers)}
+    return found
+
+
+def _runs_in(call: TreeNode, owner: str) -> bool:
+    """Whether the forward call of a backward one ran in a module of this name."""
+    above = call.forward.parent if call.forward is not None else None
+    while above is not None and above.owner != owner:
+        above = above.parent
+    return above is not None
 
 
 def _lead_through(

@@ -233,9 +233,8 @@ class _Search:
         told: bool,
     ) -> None:
         """Draw a tensor from what it was made of, through the silent call that made it."""
-        sources = sorted({node for one in made for node in self._origins(one)})
-        if self._is_output(tensor):
-            sources = [node for node in sources if node >= self.begins[tensor.node]]
+        used = [one for one in made if len(made) > 1 or self._was_had(one, tensor)]
+        sources = sorted({node for one in used for node in self._origins(one)})
         first = max((one.node for one in made), default=NOWHERE)
         stop = self.calls.before(tensor.node)
         key = ("of", *(one.print for one in made)) if work == "part" else ("to", tensor.print)
@@ -254,6 +253,13 @@ class _Search:
         self._found(tensor, (self.calls.order[run[-1]],) if run else sources, first)
         for reader in readers:
             self._lead(sources, run, reader, told)
+
+    def _was_had(self, one: Tensor, tensor: Tensor) -> bool:
+        """Whether what tells a tensor alone was there for it: a module makes its output inside.
+
+        Several pieces that add up are no chance, and a skip comes from outside.
+        """
+        return not self._is_output(tensor) or one.node >= self.begins[tensor.node]
 
     def _silent(self, work: Work, after: int, stop: int, key: object) -> int | None:
         """The latest silent call of a kind behind a node and before a place that nobody claims."""

@@ -29,9 +29,9 @@ class TreeNode:
     entry: EntryName | None
     owner: str = ""
     direction: Direction | None = None
-    parent: TreeNode | None = None
-    forward: TreeNode | None = None
-    backward: TreeNode | None = None
+    parent: TreeNode | None = field(default=None, repr=False)
+    forward: TreeNode | None = field(default=None, repr=False)
+    backward: TreeNode | None = field(default=None, repr=False)
     children: list[TreeNode] = field(default_factory=list)
     values: tuple[int, int] = (0, 0)
     stack: int | None = None

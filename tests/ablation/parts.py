@@ -101,9 +101,6 @@ BY_EXCESS: dict[str, list[Part]] = {
         (returned_gradients.ReturnedGradients, "silent_maker", _nothing)
     ],
     "gradients that a finding returned": [(_WALK, "_returned_by_a_finding", _nothing)],
-    "the backward call in place of its parameters": [
-        (_WALK, "_whole", lambda self, node, worst: (node, worst))
-    ],
     "sums that sketches tell": [(sketched_sums, "of_sum", _nothing)],
     "sums of one call that sketches tell": [(sketched_sums, "of_call", _nothing)],
     "values that nobody recorded moving": [(moved_values.MovedValues, "maker", _nothing)],
@@ -116,7 +113,6 @@ BY_EXCESS: dict[str, list[Part]] = {
     "outputs of calls": [(_WALK, "_excess", _no_excess)],
     "parameters": [(_WALK, "_open_parameters", _nothing)],
     "shares around a value that nobody made": [(edges.Edges, "around", _zero)],
-    "shares of a module's forward pass": [(edges.Edges, "_kept", _zero)],
     "gradients of one size before the optimizer": [(edges.GradientShares, "of_size", _nothing)],
     "the same in another form": [(facts.Facts, "is_of_another_form", _never)],
     "operands in another order": [(edges.Edges, "_are_exchanged", _never)],

@@ -222,6 +222,62 @@ class Targets(nn.Module):
         return F.cross_entropy(logits, ids[:, 1:].flatten())
 
 
+class Grow(nn.Module):
+    """Joins what was given to what a convolution makes of it; at the end of the module itself."""
+
+    def __init__(self, before: int) -> None:
+        super().__init__()
+        self.norm, self.conv = nn.GroupNorm(1, before), nn.Conv1d(before, 3, 3, padding=1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cat([x, self.conv(torch.relu(self.norm(x)))], dim=1)
+
+
+class Growing(nn.Module):
+    """Blocks that grow in a row, and two heads, of which one reads the middle.
+
+    Both heads have biases of one length, whose gradients are equal: one sum leads to both.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv1d(2, 4, 3, padding=1)
+        self.blocks = nn.ModuleList(nn.Sequential(Grow(n), Grow(n + 3)) for n in (4, 10))
+        self.small, self.out = nn.Linear(10, 3), nn.Linear(16, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = middle = self.blocks[0](self.stem(x))
+        x = self.blocks[1](x)
+        return torch.as_tensor(self.out(x.mean(2)) + self.small(middle.mean(2)))
+
+
+class Three(nn.Module):
+    """What was given and two functions of it, joined or stacked."""
+
+    def __init__(self, how: Callable[..., torch.Tensor], axis: int) -> None:
+        super().__init__()
+        self.how, self.axis = how, axis
+        self.one, self.other = nn.Linear(5, 5), nn.Linear(5, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.how([x, self.one(x), torch.tanh(self.other(x))], dim=self.axis)
+
+
+class Shared(nn.Module):
+    """A part of a product read by two modules, and both outputs of a recurrent one joined."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.put, self.read = nn.Linear(5, 8), nn.GRU(4, 4, batch_first=True)
+        self.gate, self.out = nn.Linear(4, 4), nn.Linear(8, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        one, other = self.put(x).chunk(2, dim=-1)
+        steps, last = self.read(one)
+        ends = torch.cat([steps.mean(1), last[-1]], dim=-1)
+        return torch.as_tensor(self.out(ends)) + torch.sigmoid(self.gate(other)).mean()
+
+
 def _rows(*shape: int) -> Callable[[], Sequence[torch.Tensor]]:
     return lambda: [torch.randn(*shape)]
 
@@ -240,6 +296,8 @@ BUILT_WITH = {
     "targets": Model(lambda: Targets(both=True), _ids),
     "labels": Model(lambda: Targets(both=False), _ids),
     "casts": Model(Layers, _rows(2, 3, 5), autocast=True),
+    "growing": Model(Growing, _rows(2, 2, 8)),
+    "three": Model(lambda: nn.Sequential(nn.Linear(5, 5), Three(torch.cat, -1)), _rows(4, 5)),
 }
 """What the rules were found with."""
 
@@ -249,6 +307,10 @@ HELD_BACK = {
     "patches": Model(Patches, _rows(2, 2, 8)),
     "steps": Model(Steps, _rows(2, 3, 3)),
     "masked": Model(Masked, _rows(2, 6, 6)),
+    "stacked": Model(
+        lambda: nn.Sequential(nn.Linear(5, 5), Three(torch.stack, 1), nn.Linear(5, 2)), _rows(4, 5)
+    ),
+    "shared": Model(Shared, _rows(2, 3, 5)),
 }
 """What they were judged by, once."""
 

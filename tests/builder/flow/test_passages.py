@@ -112,6 +112,40 @@ def test_a_skip_ends_in_the_call_that_joins_it(sides: dict[str, Side]) -> None:
     assert ("Torch.cat.0.backward", "Torch.tanh.1.backward") in told
 
 
+@pytest.mark.parametrize("name", ["skips", "growing", "three", "stacked"])
+def test_all_that_is_joined_leads_to_the_call_that_joins(
+    sides: dict[str, Side], name: str, tmp_path: Path
+) -> None:
+    whole = side_of(record(MODELS[name], tmp_path, risk_level="ALL")).flow
+    joins = (".cat.", ".stack.")
+    true = {edge for edge in whole if any(one in edge[1] for one in joins)}
+    true = {edge for edge in true if edge[1].endswith(".forward")}
+    side = sides[name]
+    read = {producer for producer, _ in side.flow | side.told | side.ordered}
+    # What nobody reads at the default was not looked for: the output of the whole model.
+    true = {edge for edge in true if edge[1] in read}
+    drawn = {edge for edge in side.told | side.ordered if edge[1] in {join for _, join in true}}
+    assert drawn == true != set()
+
+
+def test_a_skip_into_the_end_of_a_module_comes_from_outside_of_it(sides: dict[str, Side]) -> None:
+    joined = {edge for edge in sides["growing"].told if edge[1].startswith("Torch.cat.")}
+    forward = {edge for edge in joined if edge[1].endswith(".forward")}
+    # By the program: conv2d 0 is the stem, and each block has one more; nobody reads the last two.
+    convs = [f"Functional.conv1d.{at}.forward" for at in range(5)]
+    cats = [f"Torch.cat.{at}.forward" for at in range(4)]
+    skips = zip([convs[0], *cats[:3]], cats, strict=True)
+    assert forward == {*skips, *zip(convs[1:], cats, strict=True)}
+
+
+def test_gradients_of_parameters_come_from_their_own_module(sides: dict[str, Side]) -> None:
+    heads = {edge for edge in sides["growing"].told if "Linear.parameters_grad" in edge[1]}
+    assert heads == {
+        ("Functional.linear.0.backward", "Module.out.Linear.parameters_grad.0"),
+        ("Functional.linear.1.backward", "Module.small.Linear.parameters_grad.0"),
+    }
+
+
 def test_a_sum_that_nobody_recorded_reads_both_its_terms(sides: dict[str, Side]) -> None:
     read = "Module.layers.0.norm2.LayerNorm.forward.0"
     assert {p for p, c in sides["residuals"].told if c == read} == {
