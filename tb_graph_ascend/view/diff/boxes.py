@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
@@ -68,12 +69,23 @@ class GraphBox(msgspec.Struct, frozen=True, gc=False):
     repeats: Repeats | None
 
 
+class Leaves(msgspec.Struct, frozen=True, gc=False):
+    """The one of several repeats that an edge leaves, by its module's path, and what passes."""
+
+    name: str
+    output: FirstOutput | None
+
+
 class GraphEdge(msgspec.Struct, frozen=True, gc=False):
-    """What one box put out and another read, by their places, and how that is known."""
+    """What one box put out and another read, by their places, and how that is known.
+
+    `leaves` is null but for an edge from repeats that only another than the last of them feeds.
+    """
 
     producer: Count
     consumer: Count
     known: Known
+    leaves: Leaves | None
 
 
 class ModuleGraph(msgspec.Struct, frozen=True):
@@ -123,6 +135,7 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
     of_last = results.first_outputs(list(spoken.values()))
     outputs = {key: of_last[last] for key, last in spoken.items() if last in of_last}
     outputs |= _seen(results, arrows, boxes, shown)
+    leaves = _leaves(results, index, visible, arrows)
     key_of = dict(zip(shown, (box.key for box in boxes), strict=True))
     weights = _weights(results, boxes)
     unfed = unfed_places(shown, parents, lanes, fed) if len(above) == 1 else []
@@ -143,7 +156,7 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
             for place, parent, lane, box in zip(shown, parents, lanes, boxes, strict=True)
         ],
         edges=[
-            GraphEdge(one.producer, one.consumer, one.known)
+            GraphEdge(one.producer, one.consumer, one.known, leaves.get(one))
             for one in (*arrows, *next_arrows(shown, parents, lanes, fed))
         ],
         left_out=len(placed) - len(shown),
@@ -152,6 +165,29 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
         gradient_names=[_module_at(rows, int(visible.row[at])) for at in lone[:_MOST_NAMES]],
         inputs=inputs_of(results, [(at, key_of[at]) for at in unfed]),
     )
+
+
+def _leaves(
+    results: Results, index: DiffIndex, visible: VisibleRows, arrows: list[Arrow]
+) -> dict[Arrow, Leaves]:
+    """Of edges from repeats that leave one of them, and not the last, which one."""
+    rows = index.rows
+    left: dict[Arrow, int] = {}
+    for one in arrows:
+        count = int(visible.fold[one.producer])
+        if count <= 0:
+            continue
+        run = index.runs.of(int(visible.row[one.producer]))
+        start = run.index(int(visible.row[one.producer]))
+        members = run[start : start + count]
+        first, last = (bisect_right(members, row) - 1 for row in (one.first, one.last))
+        if first == last < count - 1:
+            left[one] = members[first]
+    outputs = results.first_outputs([int(rows.key[one.source]) for one in left])
+    return {
+        one: Leaves(_module_at(rows, member), outputs.get(int(rows.key[one.source])))
+        for one, member in left.items()
+    }
 
 
 def _weights(results: Results, boxes: list[DiffRow]) -> dict[int, list[list[int]]]:

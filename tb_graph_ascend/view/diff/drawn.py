@@ -74,12 +74,19 @@ def _own(
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """An edge between two places of a list."""
+    """An edge between two places of a list.
+
+    It stands for edges from the rows `first` to `last` at its producer; NOTHING where it only ran
+    before. `value` is of the best known, which leads from `source`.
+    """
 
     producer: int
     consumer: int
     known: Known
     value: int
+    first: int = NOTHING
+    last: int = NOTHING
+    source: int = NOTHING
 
 
 def arrows_of(rows: MergedRows, visible: VisibleRows, edges: DrawnEdges) -> list[Arrow]:
@@ -94,13 +101,18 @@ def arrows_of(rows: MergedRows, visible: VisibleRows, edges: DrawnEdges) -> list
     order = np.lexsort((-known[between], keys))
     _, first = np.unique(keys[order], return_index=True)
     best = np.flatnonzero(between)[order[first]]
+    sources = edges.producer[ends]
+    listed = sources[between][order]
     return [
-        Arrow(start, stop, KNOWN[how], passed)
-        for start, stop, how, passed in zip(
+        Arrow(start, stop, KNOWN[how], passed, *of_rows)
+        for start, stop, how, passed, *of_rows in zip(
             producer[best].tolist(),
             consumer[best].tolist(),
             known[best].tolist(),
             value[best].tolist(),
+            np.minimum.reduceat(listed, first).tolist(),
+            np.maximum.reduceat(listed, first).tolist(),
+            sources[best].tolist(),
             strict=True,
         )
     ]

@@ -563,12 +563,23 @@ export interface components {
         /**
          * GraphEdge
          * @description What one box put out and another read, by their places, and how that is known.
+         *
+         *         `leaves` is null but for an edge from repeats that only another than the last of them feeds.
          */
         GraphEdge: {
             producer: number;
             consumer: number;
             /** @enum {unknown} */
             known: "next" | "numbers" | "order" | "recorded" | "values";
+            leaves: components["schemas"]["Leaves"] | null;
+        };
+        /**
+         * Leaves
+         * @description The one of several repeats that an edge leaves, by its module's path, and what passes.
+         */
+        Leaves: {
+            name: string;
+            output: components["schemas"]["FirstOutput"] | null;
         };
         /**
          * GraphInput
@@ -1534,6 +1545,7 @@ export type FirstOutput = components['schemas']['FirstOutput'];
 export type GraphBox = components['schemas']['GraphBox'];
 export type Repeats = components['schemas']['Repeats'];
 export type GraphEdge = components['schemas']['GraphEdge'];
+export type Leaves = components['schemas']['Leaves'];
 export type GraphInput = components['schemas']['GraphInput'];
 export type NodeDetails = components['schemas']['NodeDetails'];
 export type ValuePair = components['schemas']['ValuePair'];

@@ -126,6 +126,19 @@ def test_repeats_show_what_the_last_of_them_puts_out(
     assert any(row.fold == 3 and row.problem and row.problem.output == box.output for row in shown)
 
 
+def test_an_edge_says_which_of_several_repeats_it_leaves(tmp_path: Path) -> None:
+    drawn = graph(tmp_path, "growing")
+    (fold,) = (b.place for b in drawn.boxes if b.row.fold == 2 and b.lane == "forward")
+    named = titles(drawn)
+    left = {named[e.consumer]: e.leaves for e in drawn.edges if e.producer == fold}
+    # By the program: one head reads the last block, which the box speaks of, the other the first.
+    assert left["mean #0"] is None
+    middle = left["mean #1"]
+    assert middle is not None and middle.output is not None
+    assert (middle.name, middle.output.shape) == ("blocks.0", [2, 10, 8])
+    assert all(e.leaves is None for e in drawn.edges if e.producer != fold and e.known == "next")
+
+
 def test_gradients_that_no_backward_call_holds_are_counted(
     repeats: tuple[Results, DiffIndex],
 ) -> None:

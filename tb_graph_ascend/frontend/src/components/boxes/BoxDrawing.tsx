@@ -3,7 +3,7 @@
 import { memo } from "react";
 import { useTranslation } from "react-i18next";
 
-import type { GraphBox, GraphInput } from "../../api/types";
+import type { GraphBox, GraphEdge, GraphInput } from "../../api/types";
 import { BOX_FONT, LANES, LINE, LINE_FONT, boxColours, boxText, fitted, fittedType, inputText, shapeText } from "../../graph/boxlook";
 import { EDGE_LOOKS, type Known } from "../../graph/edgelook";
 import type { Recolour } from "../../graph/appearance";
@@ -24,7 +24,7 @@ interface Props {
 export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, recolour, selected }: Props) {
   const { t } = useTranslation();
   const { graph, layout } = laid;
-  const known = new Map(graph.edges.map((edge) => [`${edge.producer} ${edge.consumer}`, edge.known]));
+  const known = new Map(graph.edges.map((edge) => [`${edge.producer} ${edge.consumer}`, edge]));
   const shaped = new Set<number>();
   const byPlace = new Map(graph.boxes.map((box) => [box.place, box]));
   const holds = new Set(graph.boxes.map(({ parent }) => parent));
@@ -59,9 +59,10 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
           </g>
         ))}
       {layout.routes.map((route) => {
-        const how = known.get(`${route.from} ${route.to}`) ?? "recorded";
+        const edge = known.get(`${route.from} ${route.to}`);
+        const [how, leaves] = [edge?.known ?? "recorded", edge?.leaves ?? null];
         // All that read an output read one shape: it stands once, where the edges begin.
-        const from = how === "next" || shaped.has(route.from) ? undefined : byPlace.get(route.from);
+        const from = how === "next" || leaves !== null || shaped.has(route.from) ? undefined : byPlace.get(route.from);
         if (from) shaped.add(route.from);
         return (
           <Edge
@@ -69,6 +70,7 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
             route={route}
             how={how}
             from={from}
+            leaves={leaves}
             start={layout.places.get(route.from)}
             palette={palette}
             lit={ends.has(route.from) ? "out" : ends.has(route.to) ? "in" : null}
@@ -193,12 +195,14 @@ interface EdgeProps {
   how: Known;
   /** Whose shape stands at the edge; none where it stands already. */
   from: GraphBox | undefined;
+  /** The one of several repeats that it leaves, where that is not the last. */
+  leaves: GraphEdge["leaves"];
   start: Place | undefined;
   palette: DiffPalette;
   lit: "in" | "out" | null;
 }
 
-function Edge({ route, how, from, start, palette, lit }: EdgeProps) {
+function Edge({ route, how, from, leaves, start, palette, lit }: EdgeProps) {
   const { t } = useTranslation();
   const colour = lit === "in" ? palette.flowIn : lit === "out" ? palette.flowOut : palette.muted;
   const look = EDGE_LOOKS[how];
@@ -219,6 +223,18 @@ function Edge({ route, how, from, start, palette, lit }: EdgeProps) {
         strokeLinecap={look.dash === null ? undefined : "round"}
         markerEnd={look.arrow ? "url(#box-arrow)" : undefined}
       />
+      {leaves && start && (
+        <text
+          x={start.x + start.width / 2 - 6}
+          y={start.y + start.height + 16}
+          textAnchor="end"
+          fontSize={LINE_FONT}
+          fill={palette.muted}
+          fontFamily={palette.font}
+        >
+          {[leaves.name, shapeText(leaves.output)].filter(Boolean).join(" ")}
+        </text>
+      )}
       {shape !== "" && start && (
         <text x={start.x + start.width / 2 + 6} y={start.y + start.height + 16} fontSize={LINE_FONT} fill={palette.muted} fontFamily={palette.font}>
           {shape}

@@ -1,7 +1,8 @@
 /* The open module as boxes and edges: pan, zoom, select, open in place, save as a picture. */
 
 import { ArrowUp, Download, Info, Maximize, Rows3, ZoomIn, ZoomOut } from "lucide-react";
-import { type KeyboardEvent, useEffect, useRef } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { useTranslation } from "react-i18next";
 
 import { useBoxView } from "../../hooks/useBoxView";
@@ -57,6 +58,13 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
   const palette = useDiffPalette();
   const stem = stemOf(useDatabase().data?.path ?? "graph");
   const recolour = useApp((state) => state.recolour);
+  const [saving, setSaving] = useState(false);
+  /** A picture is of the graph, not of what somebody has selected in it. */
+  const unselected = (save: (drawn: SVGSVGElement) => void): void => {
+    flushSync(() => setSaving(true));
+    if (svg.current) save(svg.current);
+    setSaving(false);
+  };
   const frame = useRef<HTMLDivElement>(null);
   const svg = useRef<SVGSVGElement>(null);
   const { moved, zoom, fit, pan } = useBoxView(frame, svg, laid, selected);
@@ -112,10 +120,10 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
         <Tool label={t("boxes.smaller")} icon={ZoomOut} run={() => zoom(1 / ZOOM)} />
         <Tool label={t("boxes.larger")} icon={ZoomIn} run={() => zoom(ZOOM)} />
         <Tool label={t("boxes.fit")} icon={Maximize} run={fit} />
-        <button type="button" className="button small" onClick={() => svg.current && saveSvg(svg.current, laid, palette.canvas, stem)}>
+        <button type="button" className="button small" onClick={() => unselected((drawn) => saveSvg(drawn, laid, palette.canvas, stem))}>
           <Download aria-hidden size={14} /> SVG
         </button>
-        <button type="button" className="button small" onClick={() => svg.current && void savePng(svg.current, laid, palette.canvas, stem)}>
+        <button type="button" className="button small" onClick={() => unselected((drawn) => void savePng(drawn, laid, palette.canvas, stem))}>
           <Download aria-hidden size={14} /> PNG
         </button>
       </div>
@@ -134,7 +142,7 @@ function Canvas({ laid, busy, session, selected }: CanvasProps) {
       >
         <svg ref={svg} role="presentation">
           <g ref={moved}>
-            <BoxDrawing laid={laid} comparison={session.comparison} palette={palette} recolour={recolour} selected={selected} />
+            <BoxDrawing laid={laid} comparison={session.comparison} palette={palette} recolour={recolour} selected={saving ? null : selected} />
           </g>
         </svg>
       </div>
