@@ -164,7 +164,14 @@ class Edges:
         read = self._known.inputs(scope) if scope in self._matching.partner else []
         if not read:
             return max(self._inside[scope], self._in_pass[phase])
-        return max(self._inside[scope], *(self._known.share[r] for r in read))
+        return max(self._inside[scope], self._kept(scope), *(self._known.share[r] for r in read))
+
+    def _kept(self, scope: TreeNode) -> float:
+        """The largest share in the forward pass of a module, which its gradients read unseen."""
+        forward = scope.forward if scope.direction == "backward" else None
+        if forward is None or forward not in self._matching.partner:
+            return 0.0
+        return max(self._inside[forward], self._known.most(self._known.tensor_rows(forward)))
 
     def note(self, node: TreeNode, rows: list[int]) -> None:
         """Remember by how much rows of a node are apart, for what runs beside and behind it."""

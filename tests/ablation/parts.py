@@ -113,6 +113,7 @@ BY_EXCESS: dict[str, list[Part]] = {
     "outputs of calls": [(_WALK, "_excess", _no_excess)],
     "parameters": [(_WALK, "_open_parameters", _nothing)],
     "shares around a value that nobody made": [(edges.Edges, "around", _zero)],
+    "shares of a module's forward pass": [(edges.Edges, "_kept", _zero)],
     "gradients of one size before the optimizer": [(edges.GradientShares, "of_size", _nothing)],
     "the same in another form": [(facts.Facts, "is_of_another_form", _never)],
     "operands in another order": [(edges.Edges, "_are_exchanged", _never)],

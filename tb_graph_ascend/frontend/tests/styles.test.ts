@@ -35,6 +35,7 @@ const PAIRS: [ink: string, ground: string, least: number][] = [
   ["hit", "canvas", PART],
   ["accent", "hover", PART],
   ["page", "ink", TEXT],
+  ...["violet", "cyan", "pink"].map((line): [string, string, number] => [line, "page", PART]),
 ];
 
 /** Lines and fillings that tell nothing by themselves; they are to be seen, not to be read. */

@@ -2,7 +2,7 @@
 
 import { QueryClient, infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
-import { RequestError, api, type NodeQuery } from "./client";
+import { RequestError, api, type NodeQuery, type Scope } from "./client";
 import type { NodeDetails } from "./types";
 
 /** Nodes that a card unfolds to. */
@@ -76,10 +76,10 @@ export const nodesQuery = (db: string, step: number, rank: number, query: NodeQu
   });
 
 /** How many nodes of a step and rank fit a query. */
-export const countQuery = (db: string, step: number, rank: number, q: string) =>
+export const countQuery = (db: string, step: number, rank: number, q: string, scope: Scope = "pair") =>
   queryOptions({
-    queryKey: ["db", db, "count", step, rank, q],
-    queryFn: () => api.table(db, { step, rank, q, scope: "pair", sort: "order", descending: false }, 0, 1),
+    queryKey: ["db", db, "count", step, rank, q, scope],
+    queryFn: () => api.table(db, { step, rank, q, scope, sort: "order", descending: false }, 0, 1),
   });
 
 /** Forward calls of a step and rank that one run alone makes, the first of them in execution order. */

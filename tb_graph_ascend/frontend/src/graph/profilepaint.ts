@@ -220,12 +220,13 @@ function keptOf(list: string, group: readonly Named[], wide: (text: string) => n
   return 0;
 }
 
-/** `down.0`, `dow.0` or `d.0`; of a name without number `atten…`; null where nothing of it is left. */
+/** `down.0`, `do….0` or `d.0`; of a name without number `atten…`; null where nothing of it is left. */
 function keptName(title: string, kept: number): string | null {
   const list = listOf(title);
   if (kept >= list.length) return title;
   if (kept === 0) return null;
-  return `${list.slice(0, kept)}${title === list ? "…" : title.slice(list.length)}`;
+  // A mark for what is left out: `layer.0` would be another module's name, where `l.0` is read as short.
+  return `${list.slice(0, kept)}${title === list || kept > 1 ? "…" : ""}${title.slice(list.length)}`;
 }
 
 /** The first place between two for a text so wide that no flag stands over; null where all are taken. */

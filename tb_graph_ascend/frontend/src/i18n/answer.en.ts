@@ -43,6 +43,8 @@ export const answerEn = {
     compared_one: "{{count}} node was compared{{over}}; no score exceeds {{threshold}}.",
     compared_other: "{{count}} nodes were compared{{over}}; no score exceeds {{threshold}}.",
     over: " over {{pairs}} steps and ranks",
+    withoutValues_one: "{{count}} of them has a partner, but no value that could be compared{{over}}.",
+    withoutValues_other: "{{count}} of them have partners, but no values that could be compared{{over}}.",
     unmatched_one: "{{count}} node was not compared: it has no partner{{over}}.",
     unmatched_other: "{{count}} nodes were not compared: they have no partner{{over}}.",
     list: "List them",

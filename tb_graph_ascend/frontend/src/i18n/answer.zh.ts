@@ -45,6 +45,8 @@ export const answerZh: typeof answerEn = {
     compared_one: "比对了{{over}} {{count}} 个节点；没有分数超过 {{threshold}}。",
     compared_other: "比对了{{over}} {{count}} 个节点；没有分数超过 {{threshold}}。",
     over: " {{pairs}} 组步与卡的",
+    withoutValues_one: "{{over}}其中 {{count}} 个调用有对应节点，但没有可比对的数值。",
+    withoutValues_other: "{{over}}其中 {{count}} 个调用有对应节点，但没有可比对的数值。",
     unmatched_one: "{{over}} {{count}} 个节点未比对：没有对应节点。",
     unmatched_other: "{{over}} {{count}} 个节点未比对：没有对应节点。",
     list: "列出",

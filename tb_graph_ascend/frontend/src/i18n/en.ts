@@ -238,6 +238,7 @@ export const en = {
     madeBy: "Made by {{name}}: go there",
     readBy: "Read by {{name}}: go there",
     equalValues: "equal values",
+    equalLinked: "linked by",
     flowGuess: "Told by equal values: the dump does not say it",
     insteadBenchmark: "What the benchmark passes on in its place, to",
     insteadProblem: "What the problem run passes on in its place, to",

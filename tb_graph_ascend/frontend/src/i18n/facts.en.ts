@@ -2,6 +2,7 @@
 
 export const factsEn = {
   comma: ", ",
+  attribute: { value: "value", shape: "shape" },
   none: "none",
   oneRank: "one rank",
   untold: "NaN or Inf",

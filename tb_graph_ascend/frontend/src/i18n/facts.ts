@@ -36,6 +36,7 @@ export function wordedFacts<Fact>(t: TFunction, code: string, facts: Record<stri
   if (typeof facts.at === "string") worded.value = t("facts.valueOf", { value: String(facts.value), at: facts.at });
   for (const name of MEASURES) if (facts[name] === null) worded[name] = t("facts.untold");
   for (const name of NAMED) if (typeof facts[name] === "string") worded[name] = facts[name].replaceAll(", ", t("facts.comma"));
+  if (code === "attribute_differs") worded.attribute = t(`facts.attribute.${String(facts.attribute)}`, { defaultValue: String(facts.attribute) });
   if (code === "explained") worded.before = before(t, Number(facts.explained), Number(facts.apart));
   if (code === "unrecorded_differs") worded.perhaps = perhaps(t, facts.maker);
   if (!isWorded(code)) return worded;

@@ -4,6 +4,7 @@ import type { factsEn } from "./facts.en";
 
 export const factsZh: typeof factsEn = {
   comma: "、",
+  attribute: { value: "数值", shape: "形状" },
   none: "无",
   oneRank: "单张卡",
   untold: "NaN 或 Inf",

@@ -22,7 +22,7 @@ export const legendZh: typeof legendEn = {
   rails: {
     "flow-in": "输入所选行",
     "flow-out": "由所选行输出",
-    "rail-bad": "携带差异",
+    "rail-bad": "延续差异",
     rail: "一致，或未知",
     dashed: "虚线：由相等的值推断，转储中没有记录",
     hatched: "只有一侧运行的调用",

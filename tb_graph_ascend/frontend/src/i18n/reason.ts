@@ -29,17 +29,27 @@ function sentenceOf(code: string, { of }: Record<string, unknown>): string {
   return own in reasonsEn ? own : code;
 }
 
-/** Numbers of four digits, unless two that differ would read alike then. */
+/** Long numbers with four digits, or with as many as tell those of the two runs apart. */
 function shortened<Fact>(facts: Record<string, Fact>): Record<string, Fact | string> {
-  const short = Object.fromEntries(Object.entries(facts).map(([key, fact]) => [key, shortFact(fact)]));
-  const alike = short.problem === short.benchmark && facts.problem !== facts.benchmark;
-  return alike ? facts : short;
+  const rounded = (digits: number) => Object.fromEntries(Object.entries(facts).map(([key, fact]) => [key, shortFact(fact, digits)]));
+  const alike = ({ problem, benchmark }: Record<string, unknown>): boolean =>
+    problem === benchmark || (typeof problem === "string" && typeof benchmark === "string" && Number(problem) === Number(benchmark));
+  for (let digits = FEWEST; digits <= MOST_DIGITS; digits += 1) {
+    const short = rounded(digits);
+    if (alike(facts) || !alike(short)) return short;
+  }
+  return facts;
 }
 
+const FEWEST = 4;
+/** That many tell any two doubles apart. */
+const MOST_DIGITS = 17;
+/** Arguments of so many characters are as long as their four digits would be: they are told as they were given. */
+const BRIEF = 7;
 const LONG = /^-?\d*\.\d{5,}(?:e[-+]?\d+)?$/i;
 
-function shortFact<Fact>(fact: Fact): Fact | string {
-  return typeof fact === "string" && LONG.test(fact) ? shortNumber(Number(fact)) : fact;
+function shortFact<Fact>(fact: Fact, digits: number): Fact | string {
+  return typeof fact === "string" && fact.length > BRIEF && LONG.test(fact) ? shortNumber(Number(fact), digits) : fact;
 }
 
 /** The sentence with every digit, for those who point at it. */

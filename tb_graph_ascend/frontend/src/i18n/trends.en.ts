@@ -49,6 +49,8 @@ export const trendsEn = {
   usual: "about {{factor}} times its usual value",
   usualOrLess: "{{factor}} times its usual value or less",
   usualOrMore: "{{factor}} times its usual value or more",
+  zeroHere: "is 0 in this run",
+  zeroThere: "is 0 in the other run",
   apart: "{{factor}} octaves apart",
   apartAbout: "about {{factor}} octaves apart",
   apartOrMore: "{{factor}} octaves apart or more",

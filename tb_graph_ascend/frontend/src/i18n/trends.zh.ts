@@ -51,6 +51,8 @@ export const trendsZh: typeof trendsEn = {
   usual: "约为通常值的 {{factor}} 倍",
   usualOrLess: "通常值的 {{factor}} 倍或更小",
   usualOrMore: "通常值的 {{factor}} 倍或更大",
+  zeroHere: "在本次运行中为 0",
+  zeroThere: "在另一次运行中为 0",
   apart: "相差 {{factor}} 个倍频程",
   apartAbout: "相差约 {{factor}} 个倍频程",
   apartOrMore: "相差 {{factor}} 个倍频程或更多",

@@ -239,6 +239,7 @@ export const zh: Texts = {
     madeBy: "由 {{name}} 产生：前往",
     readBy: "由 {{name}} 读取：前往",
     equalValues: "按数值推断",
+    equalLinked: "关联：",
     flowGuess: "由相等的值推断：转储中没有记录",
     insteadBenchmark: "标杆侧在此处的值，传给",
     insteadProblem: "问题侧在此处的值，传给",

@@ -186,8 +186,10 @@ async function show(ticket: number, place: Place, options: OpenOptions): Promise
   const fresh = previous ? {} : { picks: { problem: null, benchmark: null } };
   // What was looked for in another file says nothing in this one; a link brings its own.
   const asked = before && before.db !== db && !options.linked ? { query: "" } : {};
+  // Nor does what was said of it.
+  const unsaid = before && before.db !== db ? { notice: null } : {};
   const microStep = options.linked?.microStep ?? null;
-  state().set({ ...place, ...fresh, ...asked, microStep, session, selected: null, gone: null, failure: null });
+  state().set({ ...place, ...fresh, ...asked, ...unsaid, microStep, session, selected: null, gone: null, failure: null });
   if (failed) state().set({ notice: "selectionLost" });
   graphFollows(session, { fresh: !previous, select, linked: options.linked });
   prepareSearchSoon(session);

@@ -4,15 +4,15 @@ import type { Measure } from "../api/types";
 
 const DIGITS = 4;
 
-/** Four significant digits; exponents where the number is very large or small. */
-export function shortNumber(value: Measure | undefined): string {
+/** Four significant digits, or as many as are asked for; exponents where the number is very large or small. */
+export function shortNumber(value: Measure | undefined, digits = DIGITS): string {
   if (value === null || value === undefined) return "–";
   if (typeof value === "string") return NON_FINITE[value];
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-3) return value.toExponential(DIGITS - 1).replace("e+", "e");
+  if (size >= 1e6 || size < 1e-3) return value.toExponential(digits - 1).replace("e+", "e");
   if (Number.isInteger(value)) return String(value);
-  return value.toPrecision(DIGITS).replace("e+", "e");
+  return value.toPrecision(digits).replace("e+", "e");
 }
 
 /** Every digit that the file holds. */

@@ -39,3 +39,18 @@ describe("evidence", () => {
     expect(reasonText(i18n.t, made)).toContain("可能由紧邻其前、未留下数值的 triu #0 产生");
   });
 });
+
+describe("arguments of two runs", () => {
+  const told = (problem: string, benchmark: string): string =>
+    reasonText(createI18n().t, { code: "attribute_differs", value: "input.1", attribute: "value", problem, benchmark });
+
+  it.each([
+    ["0.99998", "1", "0.99998 here and 1 in"],
+    ["0.123456789", "0.5", "0.1235 here and 0.5 in"],
+    ["1.0000012345678", "1.0000019345678", "1.000001 here and 1.000002 in"],
+    ["0.999999999", "1", "0.999999999 here and 1 in"],
+    ["0.30000000000000004", "0.3", "0.30000000000000004 here and 0.3 in"],
+  ])("%s and %s are told apart", (problem, benchmark, said) => {
+    expect(told(problem, benchmark)).toContain(said);
+  });
+});

@@ -29,11 +29,14 @@ export function FewShared({ answer: { coverage } }: { answer: Answer }) {
           {t("certainty.why", { unmatched, over: coverage.pairs > 1 ? t("answer.over", { pairs: coverage.pairs }) : "" })}{" "}
           <button type="button" className="link" onClick={() => listNodes("unmatched", "all")}>
             {t("answer.list")}
-          </button>{" "}
+          </button>
           {data?.writable && (
-            <button type="button" className="link" onClick={() => set({ leftTab: "mapping" })}>
-              {t("certainty.byHand")}
-            </button>
+            <>
+              {" · "}
+              <button type="button" className="link" onClick={() => set({ leftTab: "mapping" })}>
+                {t("certainty.byHand")}
+              </button>
+            </>
           )}
         </p>
         {data?.writable && <Patterns />}

@@ -6,11 +6,13 @@ import { useTranslation } from "react-i18next";
 
 import type { Answer, Formats, LargestError } from "../../api/types";
 import { toldBriefly } from "../../graph/named";
+import { useWithoutValues } from "../../hooks/useWithoutValues";
 import { openPlace } from "../../state/actions";
-import { listNodes } from "../../state/listing";
+import { listNodes, WITHOUT_VALUES } from "../../state/listing";
 import { scoreText } from "../../text/numbers";
 import { useApp } from "../../state/store";
 import { AnswerNotes } from "./AnswerNotes";
+import { AnswerTools } from "./AnswerTools";
 
 export function NothingDiverges({ answer }: { answer: Answer }) {
   const { t } = useTranslation();
@@ -18,6 +20,7 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
   const set = useApp((state) => state.set);
   const { pairs, matched, one_sided: oneSided, failed } = coverage;
   const unmatched = coverage.unmatched_problem + coverage.unmatched_benchmark;
+  const silent = useWithoutValues("all");
   if (divergent > 0) return <NotNamed answer={answer} />;
   const whole = unmatched + oneSided + failed.length === 0 && worst !== null;
   const over = pairs > 1 ? t("answer.over", { pairs }) : "";
@@ -36,7 +39,7 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
           {t(worst === null ? "certainty.noValues" : "answer.compared", { count: matched, over, threshold })}
           {worst !== null && extent?.largest && <Largest largest={extent.largest} />}
         </p>
-        {!whole && (
+        {(!whole || silent > 0) && (
           <ul className="answer-gaps">
             {unmatched > 0 && (
               <li>
@@ -47,9 +50,18 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
                   onClick={() => listNodes("unmatched", "all")}
                 >
                   {t("answer.list")}
-                </button>{" "}
+                </button>
+                {" · "}
                 <button type="button" className="link" onClick={() => set({ leftTab: "mapping" })}>
                   {t("answer.map")}
+                </button>
+              </li>
+            )}
+            {silent > 0 && (
+              <li className="muted">
+                {t("answer.withoutValues", { count: silent, over })}{" "}
+                <button type="button" className="link" onClick={() => listNodes(WITHOUT_VALUES, "all")}>
+                  {t("answer.list")}
                 </button>
               </li>
             )}
@@ -63,7 +75,19 @@ export function NothingDiverges({ answer }: { answer: Answer }) {
         )}
         <AnswerNotes answer={answer} unmatchedTold />
       </div>
+      <HandOn />
     </section>
+  );
+}
+
+/** The slide and the link, as beside a cause. */
+function HandOn() {
+  return (
+    <div className="answer-side">
+      <div className="answer-tools">
+        <AnswerTools place={undefined} first={false} />
+      </div>
+    </div>
   );
 }
 
@@ -113,6 +137,7 @@ function NotNamed({ answer }: { answer: Answer }) {
         </p>
         <AnswerNotes answer={answer} />
       </div>
+      <HandOn />
     </section>
   );
 }

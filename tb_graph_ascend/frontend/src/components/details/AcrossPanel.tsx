@@ -11,6 +11,7 @@ import { useAnswer } from "../../hooks/useAnswer";
 import { useDatabase } from "../../hooks/useDatabase";
 import { goTo } from "../../state/actions";
 import { noSeriesText, scoreWith } from "../../state/causes";
+import { colourName } from "../../graph/linecolours";
 import { ranksOf, stepsOf } from "../../state/pairs";
 import { useApp } from "../../state/store";
 import { FailureNotice } from "../parts/FailureNotice";
@@ -21,7 +22,6 @@ import { StepRankTable } from "../ranks/StepRankTable";
 const Plot = lazy(() => import(/* webpackChunkName: "plot" */ "./Plot"));
 /** Lines of a chart that can still be told apart. */
 const MOST_RANKS = 8;
-const LINE_COLOURS = ["accent", "problem", "benchmark", "warning", "hit", "muted"];
 const SCORES: [number, number] = [0, 1];
 
 export function AcrossPanel({ details }: { details: NodeDetails }) {
@@ -78,11 +78,11 @@ function ScoreOverSteps({ across, steps }: { across: Across; steps: number[] }) 
       ranksOf(across.cells)
         .slice(0, MOST_RANKS)
         .map((rank, index) => ({
-          label: `rank ${rank}`,
-          colour: LINE_COLOURS[index % LINE_COLOURS.length] ?? "accent",
+          label: t("findings.rank", { rank }),
+          colour: colourName(index),
           values: steps.map((step) => scoreAt(across, step, rank)),
         })),
-    [across, steps],
+    [across, steps, t],
   );
   return (
     <Suspense fallback={<p className="message">{t("loading")}</p>}>

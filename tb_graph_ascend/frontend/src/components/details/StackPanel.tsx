@@ -4,11 +4,13 @@
 import { useTranslation } from "react-i18next";
 
 import type { NodeDetails } from "../../api/types";
+import { useDatabase } from "../../hooks/useDatabase";
 import { CopyButton } from "../parts/CopyButton";
 import { parseFrame } from "../../text/frames";
 
 export function StackPanel({ details: { stack, node, values } }: { details: NodeDetails }) {
   const { t } = useTranslation();
+  const single = useDatabase().data?.comparison === false;
   const sides = (["problem", "benchmark"] as const).filter((side) => stack[side]);
   if (sides.length === 0) {
     // Earlier releases kept no line of such calls, and of them one has nothing else to go by.
@@ -20,7 +22,7 @@ export function StackPanel({ details: { stack, node, values } }: { details: Node
       {sides.map((side) => (
         <section key={side}>
           <header>
-            <h3 className={`side-tag ${side}`}>{t(`side.${side}`)}</h3>
+            <h3 className={`side-tag ${side}`}>{t(single ? "side.single" : `side.${side}`)}</h3>
             <CopyButton text={(stack[side] ?? []).join("\n")} label={t("details.copyStack")} />
           </header>
           <ol>

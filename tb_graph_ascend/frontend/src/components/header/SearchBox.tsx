@@ -8,7 +8,7 @@ import { useTranslation } from "react-i18next";
 import { useDatabase } from "../../hooks/useDatabase";
 import { useNodeTable } from "../../hooks/useNodeTable";
 import { prepareSearch } from "../../state/prepare";
-import { chooseRow, nextRow, rowIndex, useRowCursor } from "../../state/rowcursor";
+import { chooseRow, nextRow, rowIndex, stepFrom, useRowCursor } from "../../state/rowcursor";
 import { useApp } from "../../state/store";
 
 export function SearchBox() {
@@ -19,12 +19,13 @@ export function SearchBox() {
   const comparison = useDatabase().data?.comparison !== false;
   const session = useApp((state) => state.session);
   const { answer, rows, total, asked, current } = useNodeTable(query !== "");
-  const active = rowIndex(useRowCursor(), asked);
+  const cursor = useRowCursor();
+  const active = rowIndex(cursor, asked, rows);
   const eager = useRef<0 | 1 | -1>(0);
 
   const go = (shift: 1 | -1): void => {
     eager.current = !current && answer.isFetching ? shift : 0;
-    const next = current ? nextRow(active, shift, rows.length) : null;
+    const next = current ? nextRow(stepFrom(cursor, asked, rows, shift), shift, rows.length) : null;
     const row = next === null ? undefined : rows[next];
     if (next === null || !row) return;
     chooseRow(asked, next, row);

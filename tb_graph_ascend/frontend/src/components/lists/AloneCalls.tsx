@@ -1,5 +1,6 @@
 /* The calls that one run alone makes and no cause names: they may be a fault of their own. */
 
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { Cause } from "../../api/types";
@@ -7,18 +8,19 @@ import { calledAs } from "../../graph/called";
 import { selectNode } from "../../state/actions";
 import { useUnnamedCalls } from "../../hooks/useUnnamedCalls";
 
-/** Calls that are named; the table has all. */
+/** Calls that are named before "more" is asked for. */
 const NAMED = 6;
 
 export function AloneCalls({ causes }: { causes: readonly Cause[] }) {
   const { t } = useTranslation();
   const calls = useUnnamedCalls(causes);
+  const [limit, setLimit] = useState(NAMED);
   if (calls.length === 0) return null;
   return (
     <section className="finding perhaps">
       <h3>{t("findings.perhaps")}</h3>
       {t("notes.alone")}{" "}
-      {calls.slice(0, NAMED).map((node, index) => (
+      {calls.slice(0, limit).map((node, index) => (
         <span key={node.id}>
           {index > 0 && t("facts.comma")}
           <button type="button" className="link mono" onClick={() => void selectNode(node.id)}>
@@ -27,7 +29,14 @@ export function AloneCalls({ causes }: { causes: readonly Cause[] }) {
           <span className="muted">{t(`diff.word.only_${node.side}`)}</span>
         </span>
       ))}
-      {calls.length > NAMED && <span className="muted">{t("findings.more", { count: calls.length - NAMED })}</span>}
+      {calls.length > limit && (
+        <>
+          {t("facts.comma")}
+          <button type="button" className="link" onClick={() => setLimit(calls.length)}>
+            {t("findings.more", { count: calls.length - limit })}
+          </button>
+        </>
+      )}
     </section>
   );
 }

@@ -44,7 +44,7 @@ export function CauseList() {
         ) : (
           <p className="message">{noCauseText(t, answer.data)}</p>
         )}
-        {causes.length > 0 && <AloneCalls causes={causes} />}
+        {causes.length > 0 && <AloneCalls key={database.id} causes={causes} />}
         {causes.length > 0 && <OtherDivergent first={causes[0]} />}
         {causes.length > 0 && <NotCompared coverage={answer.data.coverage} />}
       </div>

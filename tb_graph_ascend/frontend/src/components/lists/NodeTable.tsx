@@ -51,7 +51,7 @@ function Rows({ table }: { table: ReturnType<typeof useNodeTable> }) {
   const { answer, rows, total, asked } = table;
   const scope = useApp((state) => state.table.scope);
   const comparison = useDatabase().data?.comparison === true;
-  const active = rowIndex(useRowCursor(), asked);
+  const active = rowIndex(useRowCursor(), asked, rows);
   const scroll = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,

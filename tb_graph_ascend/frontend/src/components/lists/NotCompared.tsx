@@ -1,11 +1,10 @@
 /* What of the step and rank on screen was not compared, each with the way to it, and what failed. */
 
-import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
 import type { Coverage } from "../../api/types";
-import { countQuery } from "../../api/queries";
 import { useCurrentPair, useDatabase } from "../../hooks/useDatabase";
+import { useWithoutValues } from "../../hooks/useWithoutValues";
 import { listNodes, WITHOUT_VALUES } from "../../state/listing";
 import { useApp } from "../../state/store";
 
@@ -19,7 +18,7 @@ export function NotCompared({ coverage: { failed, one_sided: oneSided } }: Props
   const { data } = useDatabase();
   const pair = useCurrentPair();
   const unmatched = (pair?.unmatched_problem ?? 0) + (pair?.unmatched_benchmark ?? 0);
-  const silent = useWithoutValues();
+  const silent = useWithoutValues("pair");
   if (unmatched + silent + oneSided + failed.length === 0) return null;
   return (
     <section className="not-compared">
@@ -27,11 +26,14 @@ export function NotCompared({ coverage: { failed, one_sided: oneSided } }: Props
       <ul>
         {unmatched > 0 && (
           <li>
-            {t("notes.unmatched", { count: unmatched })} <Listing query="unmatched" />{" "}
+            {t("notes.unmatched", { count: unmatched })} <Listing query="unmatched" />
             {data?.writable && (
-              <button type="button" className="link" onClick={() => set({ leftTab: "mapping" })}>
-                {t("answer.map")}
-              </button>
+              <>
+                {" · "}
+                <button type="button" className="link" onClick={() => set({ leftTab: "mapping" })}>
+                  {t("answer.map")}
+                </button>
+              </>
             )}
           </li>
         )}
@@ -56,16 +58,4 @@ function Listing({ query }: { query: string }) {
       {t("answer.list")}
     </button>
   );
-}
-
-/** Calls of the step and rank on screen that have a partner and no score. */
-function useWithoutValues(): number {
-  const db = useApp((state) => state.db);
-  const step = useApp((state) => state.step);
-  const rank = useApp((state) => state.rank);
-  const { data } = useQuery({
-    ...countQuery(db ?? "", step ?? 0, rank ?? 0, WITHOUT_VALUES),
-    enabled: db !== null && step !== null && rank !== null,
-  });
-  return data?.total ?? 0;
 }

@@ -105,7 +105,7 @@ function OutlineTools({ outline, comparison }: { outline: OutlineView; compariso
     <div className="outline-tools">
       <span className="count">
         {t("outline.modules", { count: outline.modules })}
-        {comparison && ` · ${t("outline.divergent", { count: outline.divergent })}`}
+        {comparison && outline.divergent + Number(outline.outside === 0) > 0 && ` · ${t("outline.divergent", { count: outline.divergent })}`}
         {comparison && outline.outside > 0 && ` · ${t("outline.outside", { count: outline.outside })}`}
       </span>
       {comparison && (

@@ -7,7 +7,7 @@ import "uplot/dist/uPlot.min.css";
 
 import type { TrendLine } from "../../api/trends";
 import { usePreferences } from "../../state/preferences";
-import { colourName } from "./linecolours";
+import { colourName } from "../../graph/linecolours";
 
 /** uPlot declares its scale kinds as an ambient enum, whose members have no value at run time. */
 const LOGARITHMIC = JSON.parse('{"distr": 3}') as Pick<uPlot.Scale, "distr">;

@@ -16,7 +16,7 @@ import { Multiples } from "./Multiples";
 import { Parting } from "./Parting";
 import { RunKey } from "./RunKey";
 import { TrendTools } from "./TrendTools";
-import { colourName } from "./linecolours";
+import { colourName } from "../../graph/linecolours";
 
 const TrendPlot = lazy(() => import(/* webpackChunkName: "trendplot" */ "./TrendPlot"));
 

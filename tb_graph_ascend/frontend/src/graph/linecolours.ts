@@ -1,6 +1,6 @@
 /* The colours of lines, by the names that the theme has for them. */
 
-const COLOURS = ["accent", "cause", "benchmark", "hit", "problem", "warning", "muted", "ink"] as const;
+const COLOURS = ["accent", "cause", "benchmark", "hit", "violet", "cyan", "pink", "muted"] as const;
 
 export function colourName(index: number): string {
   return COLOURS[index % COLOURS.length] ?? "ink";
