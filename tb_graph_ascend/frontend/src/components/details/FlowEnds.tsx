@@ -73,7 +73,7 @@ function FlowEnd({ link, direction }: { link: FlowLink; direction: Props["direct
       </button>
       {!link.exact && (
         <span className="tag guess" title={t("details.flowGuess")}>
-          <span className="wide-only">{t("details.equalLinked")} </span>
+          <span className="guess-long">{t("details.equalLinked")} </span>
           {t("details.equalValues")}
         </span>
       )}
