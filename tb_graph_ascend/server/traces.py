@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
@@ -12,6 +13,8 @@ from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 from tb_graph_ascend.view.diff.told_way import told_way
 from tb_graph_ascend.view.module_path import modules_of
+
+SHOWN = 0.005  # what is less is shown as 0.00
 
 
 class PlacedHop(Hop, frozen=True):
@@ -42,7 +45,14 @@ def placed(database: Results, trace: Trace) -> PlacedTrace:
     scores = {node: one.score for node, one in handed.items()}
     told = [msgspec.structs.replace(h, score=scores.get(h.node, h.score)) for h in trace.hops]
     hops = [PlacedHop(**msgspec.structs.asdict(hop), module=modules.get(hop.node)) for hop in told]
+    if trace.finding is None and nothing_differs(hops):
+        return PlacedTrace(trace.step, trace.rank, hops[:1], None, differs=False)
     return PlacedTrace(trace.step, trace.rank, hops, trace.finding, trace.differs)
+
+
+def nothing_differs(hops: Sequence[Hop]) -> bool:
+    """Whether a way without a cause is of calls without partners that hand on what agrees."""
+    return all(hop.score is not None and hop.score < SHOWN for hop in hops)
 
 
 def resource(place: Workplace) -> Resource:
