@@ -4,7 +4,7 @@ import { useQueries, useQuery } from "@tanstack/react-query";
 
 import { aloneQuery, detailsQuery } from "../api/queries";
 import type { Cause, Node } from "../api/types";
-import { sameLine, unnamedCalls } from "../state/causes";
+import { isUpdateWithoutGradient, sameLine, unnamedCalls } from "../state/causes";
 import { useApp } from "../state/store";
 
 /** Calls whose lines are looked at; more than are named. */
@@ -18,7 +18,8 @@ export function useUnnamedCalls(causes: readonly Cause[]): readonly Node[] {
     ...aloneQuery(db ?? "", step ?? 0, rank ?? 0),
     enabled: db !== null && step !== null && rank !== null,
   });
-  const calls = unnamedCalls(causes, data?.rows.map(({ node }) => node) ?? []);
+  const rows = data?.rows.filter(({ module }) => !isUpdateWithoutGradient(causes, module)) ?? [];
+  const calls = unnamedCalls(causes, rows.map(({ node }) => node));
   const looked = calls.slice(0, LOOKED_AT);
   const details = useQueries({ queries: looked.map(({ id }) => detailsQuery(db ?? "", id)) });
   // What is not known yet is not said: a suspicion that goes away again would be worse than a late one.

@@ -125,6 +125,12 @@ export function unnamedCalls<Call extends { name: string; side: string }>(causes
   return alone.filter(({ name }) => !named.has(kindOfCall(name)) && !renamed(kindOfCall(name)));
 }
 
+/** Whether a call of one run alone is the optimizer's where a cause cut gradients off: what has none is not updated. */
+export function isUpdateWithoutGradient(causes: readonly Cause[], module: string | null): boolean {
+  if (module !== OPTIMIZER) return false;
+  return causes.some(({ finding: { reasons } }) => reasons[0]?.code === "attribute_differs" && reasons[0].attribute === "requires_grad");
+}
+
 /** Whether a call stands on the line of code that a cause stands on: then it is a part of that fault, not another. */
 export function sameLine(causes: readonly Cause[], details: Pick<NodeDetails, "stack"> | undefined): boolean {
   const lineOf = (stack: readonly string[] | null | undefined): string | null => {

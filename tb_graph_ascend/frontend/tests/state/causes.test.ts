@@ -13,6 +13,7 @@ import {
   causeScoreText,
   causeText,
   isElsewhere,
+  isUpdateWithoutGradient,
   ledBackTo,
   modelFrame,
   noSeriesText,
@@ -91,6 +92,16 @@ describe("calls that one run alone makes", () => {
   it("are none that both runs make equally often: those were renamed", () => {
     const both = [call("Tensor.lerp_.7.forward"), call("Tensor.lerp_.7.forward", "benchmark"), call("Tensor.tanh.0.forward")];
     expect(unnamedCalls([], both).map(({ name }) => name)).toEqual(["Tensor.tanh.0.forward"]);
+  });
+});
+
+describe("an update that one run alone makes", () => {
+  const cutting = (attribute: string) => [{ finding: { reasons: [{ code: "attribute_differs", attribute }] } }] as unknown as Cause[];
+  it("follows from a gradient that was cut off, and from nothing else", () => {
+    expect(isUpdateWithoutGradient(cutting("requires_grad"), "optimizer")).toBe(true);
+    expect(isUpdateWithoutGradient(cutting("requires_grad"), "layers.0")).toBe(false);
+    expect(isUpdateWithoutGradient(cutting("shape"), "optimizer")).toBe(false);
+    expect(isUpdateWithoutGradient([], "optimizer")).toBe(false);
   });
 });
 
