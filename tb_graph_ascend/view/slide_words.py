@@ -109,6 +109,7 @@ WORDS: dict[Language, SlideWords] = {
         built="compared {date}, version {version}",
         rows={
             "agrees": "agrees",
+            "close": "close",
             "carries": "carries",
             "begins": "BEGINS",
             "cannot_tell": "cannot tell",
@@ -162,6 +163,7 @@ WORDS: dict[Language, SlideWords] = {
         built="比对于 {date}，版本 {version}",
         rows={
             "agrees": "一致",
+            "close": "接近",
             "carries": "延续",
             "begins": "始于此处",
             "cannot_tell": "无法判断",

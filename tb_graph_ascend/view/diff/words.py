@@ -1,4 +1,7 @@
-"""The word of each row: a difference begins there, is carried on, or both sides agree."""
+"""The word of each row: a difference begins there, is carried on, or both sides agree.
+
+What is below the threshold and shown above 0.00 is close: it does not diverge, and does not agree.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,19 @@ from builder.results.node_words import KINDS, Bools, Floats, Ints
 from tb_graph_ascend.view.diff.merge import MergedRows, deepest_first
 
 Word = Literal[
-    "none", "agrees", "carries", "begins", "cannot_tell", "only_problem", "only_benchmark"
+    "none", "agrees", "close", "carries", "begins", "cannot_tell", "only_problem", "only_benchmark"
 ]
 WORDS: tuple[Word, ...] = (
     "none",
     "agrees",
+    "close",
     "carries",
     "begins",
     "cannot_tell",
     "only_problem",
     "only_benchmark",
 )
+SHOWN = 0.005  # scores have two digits
 _CODE = {word: code for code, word in enumerate(WORDS)}
 
 
@@ -55,6 +60,8 @@ def words_of(rows: MergedRows, causes: Sequence[int], threshold: float | None) -
     causes_below = rows.below(cause.astype(np.int64))
     known = ~np.isnan(score)
     agreeing = known | (rows.below(known.astype(np.int64)) > 0)
+    worst_below = _worst_below(rows, score)
+    close = np.fmax(score, worst_below) >= SHOWN
     word = np.select(
         [
             np.full(len(rows), threshold is None),
@@ -62,11 +69,20 @@ def words_of(rows: MergedRows, causes: Sequence[int], threshold: float | None) -
             alone & (rows.ours >= 0),
             alone,
             divergent | (divergent_below > 0),
+            close,
             agreeing,
         ],
         [
             _CODE[w]
-            for w in ("none", "begins", "only_problem", "only_benchmark", "carries", "agrees")
+            for w in (
+                "none",
+                "begins",
+                "only_problem",
+                "only_benchmark",
+                "carries",
+                "close",
+                "agrees",
+            )
         ],
         default=_CODE["cannot_tell"],
     )
@@ -75,7 +91,7 @@ def words_of(rows: MergedRows, causes: Sequence[int], threshold: float | None) -
         score=score,
         divergent=divergent,
         alone=alone,
-        worst_below=_worst_below(rows, score),
+        worst_below=worst_below,
         divergent_below=divergent_below,
         alone_below=rows.below(alone.astype(np.int64)),
         cause=cause,

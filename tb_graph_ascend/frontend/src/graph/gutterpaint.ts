@@ -93,11 +93,12 @@ function fitting(context: CanvasRenderingContext2D, family: string, weight: numb
   return fits ?? fonts[fonts.length - 1] ?? "";
 }
 
-/** What the word of a row reads; where both sides agree but do not both have all, it says so. */
+/** What the word of a row reads; where both sides agree, or nearly so, but do not both have all, it says so. */
 export function wordOf(row: DiffRow, texts: DiffTexts): string {
   if (row.word === "begins" && row.inside) return texts.inside;
   const count = row.alone_below * Math.max(1, Math.abs(row.fold));
-  return row.word === "agrees" && count > 0 ? texts.unmatched(count) : texts.word[row.word];
+  const alike = row.word === "agrees" || row.word === "close";
+  return alike && count > 0 ? texts.unmatched(count) : texts.word[row.word];
 }
 
 /** A single graph has no gutter; what there is to say stands at the right end. */

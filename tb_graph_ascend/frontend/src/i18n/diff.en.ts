@@ -30,6 +30,7 @@ export const diff = {
     calls_other: "{{count}} calls",
     word: {
       agrees: "agrees",
+      close: "close",
       carries: "carries",
       differs: "differs",
       begins: "BEGINS",

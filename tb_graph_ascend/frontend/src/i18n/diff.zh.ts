@@ -30,6 +30,7 @@ export const diff = {
     calls_other: "{{count}} 个调用",
     word: {
       agrees: "一致",
+      close: "接近",
       carries: "延续",
       differs: "不同",
       begins: "始于此处",

@@ -11,6 +11,7 @@ export function textsOf(t: TFunction, begins: boolean): DiffTexts {
     word: {
       none: "",
       agrees: t("diff.word.agrees"),
+      close: t("diff.word.close"),
       carries: t(begins ? "diff.word.carries" : "diff.word.differs"),
       begins: t("diff.word.begins"),
       cannot_tell: t("diff.word.cannot_tell"),

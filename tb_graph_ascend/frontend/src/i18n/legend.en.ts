@@ -2,7 +2,7 @@
 
 export const legendEn = {
   score: "Score",
-  scoreHelp: "0: within the rounding of the number formats. 1: 100 % error or more. In between every tenfold error adds the same.",
+  scoreHelp: "0: within the rounding of the number formats. 1: 100 % error or more. In between every tenfold error adds the same. A row that shows 0.00 agrees; above that and up to the threshold it is close.",
   unmatchedCount: "{{count}} unmatched",
   divergent: "{{count}} divergent",
   divergentHelp: "Matched nodes of this step and rank whose score exceeds {{threshold}}. A click lists them.",

@@ -4,7 +4,7 @@ import type { legendEn } from "./legend.en";
 
 export const legendZh: typeof legendEn = {
   score: "分数",
-  scoreHelp: "0：在数值格式的舍入误差之内。1：误差 100% 及以上。两者之间误差每增大十倍，分数增加相同。",
+  scoreHelp: "0：在数值格式的舍入误差之内。1：误差 100% 及以上。两者之间误差每增大十倍，分数增加相同。显示 0.00 的行为一致；高于 0.00 且不超过阈值的为接近。",
   unmatchedCount: "{{count}} 个未匹配",
   divergent: "{{count}} 个有差异",
   divergentHelp: "当前步与卡中分数超过 {{threshold}} 的已匹配节点。点击列出。",

@@ -243,6 +243,8 @@ def test_the_way_is_what_leads_from_the_cause_to_the_target() -> None:
     [
         (0.9, 1, "carries"),
         (0.0, 1, "agrees"),
+        (0.004, 1, "agrees"),
+        (0.2, 1, "close"),
         (None, 1, "cannot_tell"),
         (None, None, "only_problem"),
     ],

@@ -26,7 +26,7 @@ export function TracePanel({ details: { node } }: { details: NodeDetails }) {
   if (!answer.data) return <p className="message">{t("loading")}</p>;
   const { hops, finding, differs } = answer.data;
   if (finding === null && hops.length < 2 && !differs) {
-    return <p className="message">{t(hops[0]?.matched === false ? "trace.alone" : "trace.none")}</p>;
+    return <p className="message">{t(hops[0]?.matched === false && hops[0].score === null ? "trace.alone" : "trace.none")}</p>;
   }
   const perhaps = causes ? perhapsFrom(causes, hops) : -1;
   return (
@@ -45,19 +45,21 @@ export function TracePanel({ details: { node } }: { details: NodeDetails }) {
         ))}
       </ol>
       {finding !== null && hops.length === 1 && <Readers node={node.id} />}
-      {finding === null && <OpenEnd node={hops[hops.length - 1]?.node ?? node.id} />}
+      {finding === null && <OpenEnd node={hops[hops.length - 1]?.node ?? node.id} before={hops[hops.length - 1]?.step ?? null} />}
     </div>
   );
 }
 
-/** Where a way ends without a cause: at a call that got the difference from another rank, or nobody knows why. */
-function OpenEnd({ node }: { node: number }) {
+/** Where a way ends without a cause: at a call that got the difference from another rank, or nobody knows why.
+ * `before` is the step in which it ends, where that is an earlier one. */
+function OpenEnd({ node, before }: { node: number; before: number | null }) {
   const { t } = useTranslation();
   const db = useApp((state) => state.db);
-  const step = useApp((state) => state.step) ?? 0;
+  const shown = useApp((state) => state.step) ?? 0;
+  const step = before ?? shown;
   const { data } = useQuery({ ...detailsQuery(db ?? "", node), enabled: db !== null });
   const threshold = useAnswer().data?.threshold;
-  const came = useShares()?.came;
+  const came = useShares(step)?.came;
   const sender = data && threshold !== undefined ? senderTo(data, threshold) : null;
   if (!data || !sender) {
     // All that differs runs behind the call by which it came in: the way goes on from there.
