@@ -26,6 +26,9 @@ _LINKS = {
     "inside": "contains",
     "forward": "is the gradient of",
     "before": "its {value} was written in step {step} by",
+    "guess": "comes perhaps, through calls without values, from",
+    "weight": "reads the weight of",
+    "returned": "was returned by",
     "cause": "is explained by",
 }
 _PLACES = 3  # repeats of a finding that are listed as text; JSON has all
