@@ -8,10 +8,12 @@ back through its outermost modules, and the gradients of parameters.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from builder.diagnosis.excess import PLAIN
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
+from builder.diagnosis.structure import scope_of
 from builder.flow.feeding import NOWHERE, Flow
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
@@ -28,7 +30,12 @@ class Healing:
         self._stated = facts.comparison.stated
         self._tree = facts.comparison.matching.problem
         self._partner = facts.comparison.matching.partner
-        self._read = set(flow.output[flow.output != NOWHERE].tolist())
+        self._flow = flow
+
+    @cached_property
+    def _read(self) -> set[int]:
+        """The values that recorded calls read; most steps have no finding to ask for."""
+        return set(self._flow.output[self._flow.output != NOWHERE].tolist())
 
     def heals(self, findings: Iterable[Finding]) -> bool:
         """Whether all that the step puts out agrees, and each finding is about a way to it."""
@@ -53,7 +60,7 @@ class Healing:
     def _is_result(self, node: TreeNode) -> bool:
         if node.holds_gradients:
             return True
-        if phase_of(node) == "after" or not _is_outermost(node):
+        if phase_of(node) == "after" or scope_of(node) is not None:
             return False
         # A module's gradients were made inside it, and nobody outside it may have read them.
         return node.kind == "module" or bool(self._unread(node))
@@ -73,7 +80,7 @@ class Healing:
         """
         if node.kind == "module" or node.direction == "backward":
             return False
-        if _is_outermost(node) and phase_of(node) == "forward":
+        if scope_of(node) is None and phase_of(node) == "forward":
             return False
         unread = self._unread(node)
         if node not in self._partner:
@@ -86,10 +93,3 @@ class Healing:
         keys = self._tree.dump.values.keys
         made = (value for value in range(*node.values) if keys[value].startswith("output"))
         return [value for value in made if value not in self._read]
-
-
-def _is_outermost(node: TreeNode) -> bool:
-    up = node.parent
-    while up is not None and up.kind == "collection":
-        up = up.parent
-    return up is None or up.kind == "root"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from builder.results.opening import limit_time
+from builder.results.equal_numbers import key_of
 
 _Numbers: TypeAlias = tuple[Any, ...]
 # What runs after the last gradient of a step is its optimizer.
@@ -61,7 +61,6 @@ def carried_weights(
 
     NaN looks the same everywhere: there the benchmark's value tells who wrote it.
     """
-    limit_time(connection)
     here = connection.execute(_HERE, (step, rank)).fetchone()
     ours, theirs = (
         connection.execute(_BEFORE, (step, rank, side)).fetchone()
@@ -79,7 +78,7 @@ def carried_weights(
         if known is None and partner is not None and partner.partner is not None:
             known = partner._replace(node=partner.partner)
         if known is not None and known.node in differ:
-            found.append(Carried(node, _key(role, path), known.node, known.key))
+            found.append(Carried(node, key_of(role, path), known.node, known.key))
     return ours[1], found
 
 
@@ -89,15 +88,11 @@ class _Writer(NamedTuple):
     key: str
 
 
-def _key(role: str, path: str) -> str:
-    return f"{role}.{path}" if path else role
-
-
 def _written(connection: sqlite3.Connection, graph: int) -> dict[_Numbers, _Writer]:
     """By its numbers who wrote a value last."""
     rows = connection.execute(f"{_WRITTEN} ORDER BY node.exec_order", (graph, graph))
     return {
-        tuple(numbers): _Writer(node, partner, _key(role, path))
+        tuple(numbers): _Writer(node, partner, key_of(role, path))
         for node, partner, role, path, *numbers in rows
         if all(isinstance(number, float) and isfinite(number) for number in numbers)
     }

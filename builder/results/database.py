@@ -7,11 +7,10 @@ A reader sees the file through patches, which lie over it without being in it.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, select
 
@@ -20,6 +19,7 @@ from builder.errors import UnknownNodeError
 from builder.match.manual_file import MappedPair
 from builder.results.across import find_everywhere
 from builder.results.carried_weights import Carried, carried_weights
+from builder.results.engine import driver_of
 from builder.results.flow_cells import NO_FLOW, NO_PASSAGES, FlowIds, PassageIds
 from builder.results.flow_links import flow_of, passed_between
 from builder.results.handed_on import handed_on
@@ -45,15 +45,13 @@ from builder.results.records import (
 )
 from builder.results.schema import finding, graph, node, value
 from builder.results.shown_values import (
-    LARGEST,
-    MOST_PARAMETERS,
     first_outputs,
     parameter_shapes,
     seen_values,
     without_values,
 )
 from builder.results.side_nodes import SideNodes
-from builder.results.stored_file import StoredFile
+from builder.results.stored_file import LARGEST, MOST_PARAMETERS, StoredFile
 from builder.results.stored_rows import (
     cell_of,
     finding_of,
@@ -199,12 +197,10 @@ class ResultDatabase:
     def names_by_id(self, ids: Iterable[int]) -> dict[int, str]:
         """The names of nodes alone, by their ids; unknown ones are left out."""
         names: dict[int, str] = {}
-        for engine, part in self._stored.by_volume([id_ for id_ in ids if id_ <= LARGEST]):
+        for engine, part in self._stored.in_parts(ids):
             with engine.connect() as connection:
-                for start in range(0, len(part), MOST_PARAMETERS):
-                    wanted = node.c.id.in_(part[start : start + MOST_PARAMETERS])
-                    rows = connection.execute(select(node.c.id, node.c.name).where(wanted))
-                    names |= {row.id: row.name for row in rows}
+                query = select(node.c.id, node.c.name).where(node.c.id.in_(part))
+                names |= {row.id: row.name for row in connection.execute(query)}
         return names
 
     def children(self, id_: int, offset: int, limit: int) -> Children:
@@ -310,7 +306,7 @@ class ResultDatabase:
     def trace(self, id_: int) -> Trace:
         """The way from a node back to its cause, as the file has it."""
         with self.engine_at(id_).connect() as connection:
-            return trace(cast("sqlite3.Connection", connection.connection.driver_connection), id_)
+            return trace(driver_of(connection), id_)
 
     def dump_folder(self, graph_id: int) -> Path | None:
         """The folder that a graph was read from; None when it is not known."""
@@ -352,8 +348,7 @@ class ResultDatabase:
         """The step before, and which nodes read weights of it that differ."""
         at = max(row.root or 0 for row in self._pair_rows(step, rank))
         with self.engine_at(at).connect() as connection:
-            own = cast("sqlite3.Connection", connection.connection.driver_connection)
-            return carried_weights(own, step, rank, self.threshold)
+            return carried_weights(driver_of(connection), step, rank, self.threshold)
 
     def passages(self, step: int, rank: int) -> list[PassageIds]:
         """What flowed through calls without values; nothing in files of earlier releases."""

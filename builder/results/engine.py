@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
+from typing import cast
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
 from builder.results.opening import connect, limit_time
@@ -28,3 +30,8 @@ def open_engine(path: Path, volume: Volume | None = None) -> Engine:
     )
     event.listen(engine, "checkout", lambda connection, *_: limit_time(connection))
     return engine
+
+
+def driver_of(connection: Connection) -> sqlite3.Connection:
+    """The driver's own connection, whose cursors read text and numbers instead of records."""
+    return cast("sqlite3.Connection", connection.connection.driver_connection)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sqlalchemy import ColumnElement, Engine, select
 
+from builder.results.equal_numbers import key_of
 from builder.results.records import FlowLink, Node, NodeFlow, Passed
 from builder.results.schema import flow, form, record
 
@@ -38,12 +39,8 @@ def passed_between(
         row = connection.execute(query.order_by(record.c.score.desc(), flow.c.value)).first()
     if row is None:
         return None
-    output_key = None if row.made is None else _key(row.made, row.made_path)
-    return Passed(_key(row.role, row.path), output_key, bool(row.exact))
-
-
-def _key(role: str, path: str) -> str:
-    return f"{role}.{path}" if path else role
+    output_key = None if row.made is None else key_of(row.made, row.made_path)
+    return Passed(key_of(row.role, row.path), output_key, bool(row.exact))
 
 
 def _links(

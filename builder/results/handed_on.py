@@ -13,7 +13,6 @@ from sqlalchemy import ColumnElement, Engine, Join, Select, and_, select
 
 from builder.results.records import HandedOn
 from builder.results.schema import flow, node, record
-from builder.results.shown_values import LARGEST, MOST_PARAMETERS
 from builder.results.stored_file import StoredFile
 
 _reader, _partner, _scored = node.alias(), node.alias(), record.alias()
@@ -28,9 +27,8 @@ def handed_on(stored: StoredFile, ids: Sequence[int]) -> dict[int, HandedOn]:
     found: dict[int, HandedOn] = {}
     if not stored.has_flow:
         return found
-    for engine, part in stored.by_volume([id_ for id_ in ids if id_ <= LARGEST]):
-        for start in range(0, len(part), MOST_PARAMETERS):
-            found |= _handed(engine, flow.c.producer.in_(part[start : start + MOST_PARAMETERS]))
+    for engine, part in stored.in_parts(ids):
+        found |= _handed(engine, flow.c.producer.in_(part))
     return found
 
 

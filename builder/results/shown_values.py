@@ -8,13 +8,9 @@ from sqlalchemy import select
 
 from builder.results.records import FirstOutput
 from builder.results.schema import node, value
-from builder.results.stored_file import StoredFile
+from builder.results.stored_file import LARGEST, MOST_PARAMETERS, StoredFile
 from builder.results.value_measures import measure_of
 from builder.results.value_pairs import shape_of
-
-LARGEST = 2**63 - 1  # of SQLite; a request may ask for more
-# SQLite before 3.32 takes no more in one statement.
-MOST_PARAMETERS = 900
 
 
 def first_outputs(stored: StoredFile, ids: Sequence[int]) -> dict[int, FirstOutput]:
@@ -49,13 +45,11 @@ def parameter_shapes(
 ) -> dict[int, tuple[tuple[int, ...], ...]]:
     """The shapes of the parameters that modules have themselves, sorted; none left out."""
     found: dict[int, list[tuple[int, ...]]] = {}
-    for engine, part in stored.by_volume(ids):
-        for start in range(0, len(part), MOST_PARAMETERS):
-            own = value.c.node.in_(part[start : start + MOST_PARAMETERS])
-            query = select(value.c.node, value.c.shape).where(own, value.c.role == "parameters")
-            with engine.connect() as connection:
-                for row in connection.execute(query):
-                    found.setdefault(row.node, []).append(tuple(shape_of(row.shape) or ()))
+    columns, is_own = (value.c.node, value.c.shape), value.c.role == "parameters"
+    for engine, part in stored.in_parts(ids):
+        with engine.connect() as connection:
+            for row in connection.execute(select(*columns).where(value.c.node.in_(part), is_own)):
+                found.setdefault(row.node, []).append(tuple(shape_of(row.shape) or ()))
     return {id_: tuple(sorted(shapes)) for id_, shapes in found.items()}
 
 

@@ -22,6 +22,9 @@ from builder.results.stored_rows import object_of
 from builder.results.volumes import Volume, Volumes
 
 _MOST_PAIRS = 2  # per file: rows are asked for first, then what lists and searches read
+LARGEST = 2**63 - 1  # of SQLite; a request may ask for more
+# SQLite before 3.32 takes no more in one statement.
+MOST_PARAMETERS = 900
 _MOST_VOLUMES = 16  # open at a time; each is a few files and some memory
 # Made at once: msgspec crashes when two threads are the first to use a type.
 _decode_pairs = msgspec.json.Decoder(list[MappedPair]).decode
@@ -54,6 +57,12 @@ class StoredFile:
         for id_ in ids:
             own.setdefault(self.volumes.of(id_), []).append(id_)
         yield from ((self._of(volume), part) for volume, part in own.items())
+
+    def in_parts(self, ids: Iterable[int]) -> Iterator[tuple[Engine, list[int]]]:
+        """The same, as many at a time as one statement takes; what is no id is left out."""
+        for engine, part in self.by_volume(id_ for id_ in ids if id_ <= LARGEST):
+            for start in range(0, len(part), MOST_PARAMETERS):
+                yield engine, part[start : start + MOST_PARAMETERS]
 
     def everywhere(self) -> Iterator[tuple[Engine, tuple[int, int]]]:
         """All engines with the range of ids that each sees; a volume that is missing is none."""

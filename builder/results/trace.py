@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from builder.compare.score import THRESHOLD
 from builder.errors import UnknownNodeError
+from builder.results.equal_numbers import key_of
 from builder.results.records import Node
-from builder.results.shown_values import LARGEST
+from builder.results.stored_file import LARGEST
 from msprobe_core.format import NameSyntaxError, parse_entry
 
 Link: TypeAlias = Literal[
@@ -243,7 +244,7 @@ class _Tracer:
                 found = self._partner_of_writer(there[0], partner, role, path)
             if found is not None:
                 writer, output = found
-                yield writer, _hop(writer, "before", _key(role, path), output)
+                yield writer, _hop(writer, "before", key_of(role, path), output)
 
     def _writer(
         self, graph: int, numbers: Sequence[object], sketch: object
@@ -256,7 +257,7 @@ class _Tracer:
         if made is None or end is None:
             return None
         writer = self._node(made[0])
-        return (writer, _key(*made[1:])) if writer.order > end else None
+        return (writer, key_of(*made[1:])) if writer.order > end else None
 
     def _partner_of_writer(
         self, graph: int, partner: _Node, role: str, path: str
@@ -281,7 +282,7 @@ class _Tracer:
         for record, role, path, *numbers, sketch in self._connection.execute(
             _INPUTS, (here.first_value, last, self._threshold)
         ).fetchall():
-            value = _key(role, path)
+            value = key_of(role, path)
             if (told := self._recorded_maker(record)) is not None:
                 maker = self._node(told[0])
                 yield maker, _hop(maker, "input", value, told[1], exact=True)
@@ -291,14 +292,14 @@ class _Tracer:
                 made = self._connection.execute(_MAKERS, wanted).fetchone()
                 if made is not None:
                     maker = self._node(made[0])
-                    yield maker, _hop(maker, "input", value, _key(*made[1:]))
+                    yield maker, _hop(maker, "input", value, key_of(*made[1:]))
 
     def _recorded_maker(self, record: int) -> tuple[int, str | None] | None:
         """The node that the dump names, and the key of what it put out, where that was recorded."""
         if not self._has_flow:
             return None
         row = self._connection.execute(_FLOW, (record,)).fetchone()
-        return (int(row[0]), _key(*row[1:]) if row[1] else None) if row is not None else None
+        return (int(row[0]), key_of(*row[1:]) if row[1] else None) if row is not None else None
 
     def _inside(self, here: _Node) -> Iterator[_Node]:
         """The nodes directly inside a module that differ, the first to run first."""
@@ -346,10 +347,6 @@ def _hop(
 ) -> Hop:
     own = (node.id, node.name, node.side, node.order, node.score, node.input_score)
     return Hop(*own, link, value, output, exact, node.partner is not None, node.step)
-
-
-def _key(role: str, path: str) -> str:
-    return f"{role}.{path}" if path else role
 
 
 def _threshold(options: str) -> float:

@@ -12,9 +12,8 @@ from builder.results.trace import Hop, Trace
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 from tb_graph_ascend.view.diff.told_way import told_way
+from tb_graph_ascend.view.diff.words import SHOWN
 from tb_graph_ascend.view.module_path import modules_of
-
-SHOWN = 0.005  # what is less is shown as 0.00
 
 
 class PlacedHop(Hop, frozen=True):

@@ -5,15 +5,14 @@ One cause that is on many ranks and steps is one record, however many findings n
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from typing import cast
 
 import msgspec
 
 from builder.results.certainty import is_certain, names_beginnings, share_of
 from builder.results.database import ResultDatabase
+from builder.results.engine import driver_of
 from builder.results.extent import Extent, extent_of
 from builder.results.reading import Results
 from builder.results.records import Count, Finding, FindingPlace, Node, Pair
@@ -167,8 +166,7 @@ def _extent(database: Results) -> Extent | None:
     if not database.comparison:
         return None
     with database.engine.connect() as connection:
-        own = cast("sqlite3.Connection", connection.connection.driver_connection)
-        return extent_of(own, database.summary().summary)
+        return extent_of(driver_of(connection), database.summary().summary)
 
 
 def since_mapping(database: Results, index: DiffIndex, step: int, rank: int) -> Since:

@@ -93,6 +93,13 @@ def _input_score(rows: MergedRows) -> np.typing.NDArray[np.float64]:
     return np.where(rows.ours >= 0, side.input_score[np.maximum(rows.ours, 0)], np.nan)
 
 
+def fed_rows(edges: Edges, carrying: Bools) -> Bools:
+    """Rows that read what rows that carry a difference put out."""
+    fed = np.zeros(len(carrying), dtype=bool)
+    fed[edges.consumer[carrying[edges.producer]]] = True
+    return fed
+
+
 def flow_links(edges: Edges) -> CarryLinks:
     """All that flows, whether it differs or not."""
     kind = np.full(len(edges.producer), INPUT, dtype=np.int64)

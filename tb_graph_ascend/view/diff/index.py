@@ -11,13 +11,12 @@ import numpy as np
 
 from builder.results.carried_weights import Carried
 from builder.results.certainty import names_beginnings
+from builder.results.equal_numbers import ValueReader
 from builder.results.flow_cells import FlowIds, PassageIds
-from builder.results.gradient_readers import GradientReader
 from builder.results.node_words import NOTHING, Bools, Ints
 from builder.results.reading import Results
 from builder.results.received import Received
 from builder.results.side_nodes import SideNodes
-from builder.results.weight_readers import WeightReader
 from tb_graph_ascend.view.diff.back_steps import BackStep, Terrain, incoming, steps_back
 from tb_graph_ascend.view.diff.carrying import CarryLinks, flow_links
 from tb_graph_ascend.view.diff.drawn import DrawnEdges, drawn_edges
@@ -89,8 +88,8 @@ class DiffIndex:
     read_carried: Callable[[], tuple[int | None, Sequence[Carried]]] = lambda: (None, ())
     read_received: Callable[[], Sequence[Received]] = tuple
     named: Sequence[NamedCause] = ()
-    read_readers: Callable[[Sequence[int]], Sequence[WeightReader]] = lambda modules: ()
-    read_gradients: Callable[[], Sequence[GradientReader]] = tuple
+    read_readers: Callable[[Sequence[int]], Sequence[ValueReader]] = lambda modules: ()
+    read_gradients: Callable[[], Sequence[ValueReader]] = tuple
     _lists: OrderedDict[Wanted, OpenList] = field(default_factory=OrderedDict)
 
     @cached_property
@@ -151,12 +150,12 @@ class DiffIndex:
         return CauseRows(rows[self.words.cause[rows]], cause.of_gradients, cause.of_weights)
 
     @cached_property
-    def gradient_readers(self) -> Sequence[GradientReader]:
+    def gradient_readers(self) -> Sequence[ValueReader]:
         """Which calls of the optimizer read gradients of weights that differ."""
         return self.read_gradients() if self.threshold is not None else ()
 
     @cached_property
-    def _weight_readers(self) -> Sequence[WeightReader]:
+    def _weight_readers(self) -> Sequence[ValueReader]:
         nodes = (node for cause in self.named if cause.of_weights for node in cause.nodes)
         return self.read_readers(list(nodes))
 
@@ -211,6 +210,11 @@ class DiffIndex:
         ours, theirs = int(self.rows.ours[row]), int(self.rows.theirs[row])
         sides = (self.rows.problem, ours), (self.rows.benchmark, theirs)
         return [int(side.id[at]) for side, at in sides if at >= 0]
+
+    def start_of(self, row: int) -> int:
+        """Where a way from a row starts: of one that does not differ in what differs inside it."""
+        inner = NOTHING if self.carrying[row] else self.first_inside(row)
+        return row if inner == NOTHING else inner
 
     def first_inside(self, row: int) -> int:
         """Of the rows below one that differ the first that goes back to something, or the first."""
@@ -279,8 +283,7 @@ class DiffIndex:
 
         Of a target that goes back to none it is what is on no way from the cause asked for.
         """
-        inner = NOTHING if self.carrying[target] else self.first_inside(target)
-        start = target if inner == NOTHING else inner
+        start = self.start_of(target)
         if self.led_back.cause[start] == NOTHING:
             everywhere = np.ones(len(self.rows), dtype=bool)
             return off_the_way(self.rows, flow_links(self.edges), everywhere, [cause], target)

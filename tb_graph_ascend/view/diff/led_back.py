@@ -14,10 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from builder.results.equal_numbers import ValueReader
 from builder.results.flow_cells import PassageIds
-from builder.results.gradient_readers import GradientReader
 from builder.results.node_words import NOTHING, Bools, Ints
-from builder.results.weight_readers import WeightReader
 from tb_graph_ascend.view.diff.carrying import (
     INPUT,
     CarryLinks,
@@ -64,8 +63,8 @@ class Carriers:
     causes: Sequence[CauseRows]
     read_carried: Callable[[], Ints]
     read_passages: Callable[[], Sequence[PassageIds]]
-    read_readers: Callable[[], Sequence[WeightReader]]
-    read_gradients: Callable[[], Sequence[GradientReader]]
+    read_readers: Callable[[], Sequence[ValueReader]]
+    read_gradients: Callable[[], Sequence[ValueReader]]
 
     def carrying(self) -> Bools:
         """The rows that a difference passes through, as far as it is recorded."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from builder.results.node_words import NOTHING, Bools, Ints
-from tb_graph_ascend.view.diff.carrying import RETURNED, CarryLinks
+from tb_graph_ascend.view.diff.carrying import RETURNED, CarryLinks, fed_rows
 from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.rails import Edges
 from tb_graph_ascend.view.diff.twins import forward_twins
@@ -25,8 +25,7 @@ def returned_links(rows: MergedRows, edges: Edges, carrying: Bools) -> CarryLink
     gradient = np.full(len(rows), NOTHING, dtype=np.int64)
     gradient[forward[~of_weights]] = backward[~of_weights]
     held = gradient[forward[of_weights]]
-    fed = np.zeros(len(rows), dtype=bool)
-    fed[edges.consumer[carrying[edges.producer]]] = True
+    fed = fed_rows(edges, carrying)
     start, end = gradient[edges.consumer], gradient[edges.producer]
     free = (start != NOTHING) & (end != NOTHING) & (start != end)
     free &= ~fed[np.maximum(end, 0)]

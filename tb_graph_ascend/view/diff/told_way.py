@@ -37,7 +37,7 @@ def told_way(results: Results, read_index: ReadIndex, node: int) -> Trace:
     if key != node:
         hops.append(_hop(results.node(key), "partner", None))
     hops += _within(results, index, row, None)
-    cause = int(index.led_back.cause[_first(index, row)])
+    cause = int(index.led_back.cause[index.start_of(row)])
     for _ in range(_MOST_STEPS):
         before, writer = _written_before(results, index, hops[-1].node)
         if cause != EARLIER or before is None or writer is None:
@@ -46,14 +46,14 @@ def told_way(results: Results, read_index: ReadIndex, node: int) -> Trace:
         hops.append(writer)
         at = index.row_of(writer.node)
         hops += _within(results, index, at, before)
-        cause = int(index.led_back.cause[_first(index, at)])
+        cause = int(index.led_back.cause[index.start_of(at)])
     finding = _finding(results, hops[-1].node) if cause >= 0 else None
     return Trace(step, rank, finding, bool(index.carrying[row]) or cause != NOTHING, hops)
 
 
 def _within(results: ResultDatabase, index: DiffIndex, row: int, step: int | None) -> Iterator[Hop]:
     """The hops behind a row; of one that does not differ those of what is in it."""
-    here = _first(index, row)
+    here = index.start_of(row)
     steps = [BackStep(here, INSIDE)] if here != row else []
     if index.carrying[here]:
         steps += index.steps_back(here)
@@ -64,12 +64,6 @@ def _within(results: ResultDatabase, index: DiffIndex, row: int, step: int | Non
         if made is not None:
             ends = index.ids_of(reader), index.ids_of(one.row)
             yield replace(_through(results, index, ends, one.kind, made), step=step)
-
-
-def _first(index: DiffIndex, row: int) -> int:
-    """Where a way from a row starts: of one that does not differ in what differs inside it."""
-    inner = NOTHING if index.carrying[row] else index.first_inside(row)
-    return row if inner == NOTHING else inner
 
 
 def _through(

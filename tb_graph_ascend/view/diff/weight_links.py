@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from builder.results.equal_numbers import ValueReader
 from builder.results.node_words import NOTHING, Bools, Ints
-from builder.results.weight_readers import WeightReader
-from tb_graph_ascend.view.diff.carrying import WEIGHT, CarryLinks
+from tb_graph_ascend.view.diff.carrying import WEIGHT, CarryLinks, fed_rows
 from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.rails import Edges
 
@@ -17,14 +17,14 @@ def weight_links(
     rows: MergedRows,
     edges: Edges,
     holders: Sequence[int],
-    readers: Sequence[WeightReader],
+    readers: Sequence[ValueReader],
     carrying: Bools,
 ) -> CarryLinks:
     """From rows of modules to those that read their weight, as equal numbers tell.
 
     Where no numbers tell any, it is what differs inside and is fed by nothing that does.
     """
-    start = rows.rows_of(np.array([one.module for one in readers], dtype=np.int64))
+    start = rows.rows_of(np.array([one.holder for one in readers], dtype=np.int64))
     end = rows.rows_of(np.array([one.reader for one in readers], dtype=np.int64))
     known = (start != NOTHING) & (end != NOTHING)
     parts = [(start[known], end[known])]
@@ -34,8 +34,7 @@ def weight_links(
 
 
 def _inside(rows: MergedRows, edges: Edges, holder: int, carrying: Bools) -> tuple[Ints, Ints]:
-    fed = np.zeros(len(rows), dtype=bool)
-    fed[edges.consumer[carrying[edges.producer]]] = True
+    fed = fed_rows(edges, carrying)
     inside = slice(holder + 1, int(rows.last[holder]) + 1)
     ends = np.flatnonzero(carrying[inside] & ~fed[inside]) + holder + 1
     return np.full(len(ends), holder, dtype=np.int64), ends

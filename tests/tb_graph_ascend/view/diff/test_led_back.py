@@ -12,10 +12,10 @@ import pytest
 
 import builder
 from builder import BuildOptions
+from builder.results.equal_numbers import ValueReader
 from builder.results.flow_cells import FlowIds
 from builder.results.node_words import NOTHING
 from builder.results.open_results import open_results
-from builder.results.weight_readers import WeightReader
 from tb_graph_ascend.view.diff.folds import repeated
 from tb_graph_ascend.view.diff.index import DiffIndex, diff_index
 from tb_graph_ascend.view.diff.led_back import EARLIER
@@ -173,7 +173,7 @@ def test_inside_a_cause_differs_what_nothing_that_differs_feeds() -> None:
     rows = merge(*both(entries, [e._replace(match=None) for e in entries]))
     words = words_of(rows, [2], 0.25)
     none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
-    told = WeightReader(2, 3, "input.1", "parameters.weight")
+    told = ValueReader(2, 3, "input.1", "parameters.weight")
     for read_readers in (lambda _: (), lambda _: (told,)):
         index = DiffIndex(rows, words, repeated(rows, words), lambda: [none, none], 0.25)
         index.named = (NamedCause((2,), of_weights=True),)
