@@ -98,7 +98,7 @@ def _headline_and_rows(said: Answer, rows: dict[tuple[int, int], DiffIndex]) -> 
     assert begins == named
     assert said.certain or not said.causes
     words = {WORDS[word] for index in rows.values() for word in index.words.word.tolist()}
-    differs = {"begins", "carries"} & words
+    differs = {"begins", "carries", "differs"} & words
     if said.divergent == 0 and not said.causes:
         assert not differs
     if said.divergent:
