@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,23 +27,47 @@ from tb_graph_ascend.view.search.query import (
     Term,
     Word,
 )
+from tb_graph_ascend.view.search.scores_alone import scores_alone
 from tb_graph_ascend.view.search.shown_modules import ShownModules
 
 
 @dataclass
 class PairIndex:
-    """The columns and names of the nodes of a pair, row by row."""
+    """The columns and names of the nodes of a pair, row by row.
+
+    `read_alone` gives the scores that nodes without a partner are shown with, by their ids.
+    """
 
     columns: PairColumns
     names: NameIndex
     sides: tuple[SideNodes, SideNodes]
+    read_alone: Callable[[Sequence[int]], Mapping[int, float]] = lambda ids: {}
     _seen: tuple[Patches, Listed] | None = field(default=None, init=False)
 
     @classmethod
-    def of(cls, problem: SideNodes, benchmark: SideNodes) -> PairIndex:
+    def of(
+        cls,
+        problem: SideNodes,
+        benchmark: SideNodes,
+        read_alone: Callable[[Sequence[int]], Mapping[int, float]] = lambda ids: {},
+    ) -> PairIndex:
         """An index of both sides."""
         names = NameIndex(problem.names, benchmark.names)
-        return cls(_columns(problem, benchmark), names, (problem, benchmark))
+        return cls(_columns(problem, benchmark), names, (problem, benchmark), read_alone)
+
+    @cached_property
+    def _alone(self) -> Floats:
+        """For each node without a partner the score of what it hands on; read when first asked."""
+        scores = np.full(len(self.columns.id), np.nan)
+        places = np.flatnonzero(~self.columns.matched)
+        ids = self.columns.id[places].tolist()
+        known = self.read_alone(ids)
+        scores[places] = [known.get(id_, np.nan) for id_ in ids]
+        return scores
+
+    def _scored(self, columns: PairColumns) -> PairColumns:
+        """The columns with the scores of nodes without a partner."""
+        return replace(columns, score=np.where(columns.matched, columns.score, self._alone))
 
     @cached_property
     def modules(self) -> ShownModules:
@@ -69,6 +93,8 @@ class PairIndex:
         the numbers that rise along that order. Raises ExpressionError.
         """
         listed = self._listed_through(patches)
+        if wanted.sort == "score" or any(map(_is_of_scores, terms)):
+            listed = replace(listed, columns=self._scored(listed.columns))
         asked = any(isinstance(term, Field) and term.name == "kind" for term in terms)
         chosen = np.ones(len(listed.rows), dtype=bool) if asked else ~listed.views
         for term in terms:
@@ -120,6 +146,10 @@ class PairIndex:
         if side is not None:
             hit = hit & (self.columns.problem == (side == "problem"))
         return np.asarray(self.columns.id[hit])
+
+
+def _is_of_scores(term: Term) -> bool:
+    return isinstance(term, Bound) and term.column == "score"
 
 
 def _columns(problem: SideNodes, benchmark: SideNodes) -> PairColumns:
@@ -234,4 +264,5 @@ def pair_index(results: Results, step: int, rank: int) -> PairIndex:
 
     Raises UnknownNodeError where the file has no such step and rank.
     """
-    return PairIndex.of(*results.side_nodes(step, rank))
+    problem, benchmark = results.side_nodes(step, rank)
+    return PairIndex.of(problem, benchmark, lambda ids: scores_alone(results, ids))
