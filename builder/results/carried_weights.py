@@ -14,12 +14,13 @@ import msgspec
 from builder.results.equal_numbers import key_of
 
 _Numbers: TypeAlias = tuple[Any, ...]
-# What runs after the last gradient of a step is its optimizer.
+# What runs after the last gradient of a step is its optimizer. A CROSS JOIN keeps SQLite from going
+# over all values first.
 _WRITTEN = (
     "SELECT node.id, node.match, form.role, form.path, "
     "record.max, record.min, record.mean, record.norm "
-    "FROM node JOIN record ON record.id BETWEEN node.first_value "
-    "AND node.first_value + node.value_count - 1 JOIN form ON form.id = record.form "
+    "FROM node CROSS JOIN record ON record.id BETWEEN node.first_value "
+    "AND node.first_value + node.value_count - 1 CROSS JOIN form ON form.id = record.form "
     "WHERE node.graph = ? AND form.role IN ('output', 'parameters_grad') AND node.exec_order > "
     "(SELECT MAX(exec_order) FROM node WHERE graph = ? AND direction = 'backward')"
 )
@@ -27,8 +28,8 @@ _READ = (
     "SELECT node.id, form.role, form.path, "
     "record.max, record.min, record.mean, record.norm, "
     "other.max, other.min, other.mean, other.norm "
-    "FROM node JOIN record ON record.id BETWEEN node.first_value "
-    "AND node.first_value + node.value_count - 1 JOIN form ON form.id = record.form "
+    "FROM node CROSS JOIN record ON record.id BETWEEN node.first_value "
+    "AND node.first_value + node.value_count - 1 CROSS JOIN form ON form.id = record.form "
     "LEFT JOIN record AS other ON other.id = record.partner "
     "WHERE node.graph = ? AND form.role NOT IN ('output', 'parameters_grad') "
     "AND record.score > ? ORDER BY record.score DESC, record.id"

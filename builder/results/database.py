@@ -64,7 +64,7 @@ from builder.results.stored_rows import (
     state_of,
     with_measures,
 )
-from builder.results.trace import Trace, trace
+from builder.results.trace import Trace, start_of
 from builder.results.value_pairs import pair_up
 from builder.results.whole_pairs import read_flows, read_passages, read_sides
 
@@ -303,10 +303,16 @@ class ResultDatabase:
         findings = [finding_of(row, nodes[row.node]) for row in rows if row.node in nodes]
         return Findings(findings, self.threshold)
 
-    def trace(self, id_: int) -> Trace:
-        """The way from a node back to its cause, as the file has it."""
-        with self.engine_at(id_).connect() as connection:
-            return trace(driver_of(connection), id_)
+    def own_way(self, id_: int) -> Trace | None:
+        """Nothing for a comparison: the rows of its pair tell ways. One graph alone has none."""
+        if self.comparison:
+            return None
+        return Trace(*self.place_of(id_), None, False, [start_of(self.node(id_))])
+
+    def place_of(self, id_: int) -> tuple[int, int]:
+        """The step and rank of a node."""
+        of = self.node(id_).graph
+        return next((graph.step, graph.rank) for graph in self.graphs if graph.id == of)
 
     def dump_folder(self, graph_id: int) -> Path | None:
         """The folder that a graph was read from; None when it is not known."""

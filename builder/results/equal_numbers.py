@@ -14,11 +14,12 @@ from typing import Any
 
 import msgspec
 
+# A CROSS JOIN keeps SQLite from going over all values first, and over all nodes for each of them.
 _VALUES = (
     "SELECT node.id, form.role, form.path, record.max, record.min, record.mean, record.norm "
-    "FROM node JOIN graph ON graph.id = node.graph JOIN record ON record.id "
+    "FROM graph CROSS JOIN node ON node.graph = graph.id CROSS JOIN record ON record.id "
     "BETWEEN node.first_value AND node.first_value + node.value_count - 1 "
-    "JOIN form ON form.id = record.form WHERE record.score > ? AND "
+    "CROSS JOIN form ON form.id = record.form WHERE record.score > ? AND "
 )
 _IS_READ = "form.role NOT IN ('output', 'parameters_grad')"
 _WEIGHTS = f"{_VALUES} node.id = ? AND form.role = 'parameters'"

@@ -27,14 +27,16 @@ _HOLDER = """
     FROM node JOIN graph ON graph.id = node.graph
     WHERE ? BETWEEN node.first_value AND node.first_value + node.value_count - 1
 """
-# Calls by the formats of what they put out on either side; a call may put out several.
+# Calls by the formats of what they put out on either side; a call may put out several. A CROSS JOIN
+# keeps SQLite from going over all values first, and over all nodes for each of them.
 _FORMATS = """
     SELECT DISTINCT node.id, form.dtype, other.dtype
-    FROM node JOIN graph ON graph.id = node.graph AND graph.side = 'problem'
-    JOIN record ON record.id BETWEEN node.first_value AND node.first_value + node.value_count - 1
-    JOIN form ON form.id = record.form
-    JOIN record AS theirs ON theirs.id = record.partner
-    JOIN form AS other ON other.id = theirs.form
+    FROM graph CROSS JOIN node ON graph.id = node.graph AND graph.side = 'problem'
+    CROSS JOIN record
+        ON record.id BETWEEN node.first_value AND node.first_value + node.value_count - 1
+    CROSS JOIN form ON form.id = record.form
+    CROSS JOIN record AS theirs ON theirs.id = record.partner
+    CROSS JOIN form AS other ON other.id = theirs.form
     WHERE node.kind = 'api' AND form.role = 'output'
 """
 

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Engine, Join, Select, and_, select
 
 from builder.results.records import HandedOn
 from builder.results.schema import flow, node, record
-from builder.results.stored_file import StoredFile
+from builder.results.stored_file import LARGEST, MOST_PARAMETERS, StoredFile
 
 _reader, _partner, _scored = node.alias(), node.alias(), record.alias()
 _COLUMNS = flow.c.producer, flow.c.value, _scored.c.score
@@ -27,8 +27,14 @@ def handed_on(stored: StoredFile, ids: Sequence[int]) -> dict[int, HandedOn]:
     found: dict[int, HandedOn] = {}
     if not stored.has_flow:
         return found
-    for engine, part in stored.in_parts(ids):
-        found |= _handed(engine, flow.c.producer.in_(part))
+    for engine, part in stored.by_volume(id_ for id_ in ids if id_ <= LARGEST):
+        if len(part) <= MOST_PARAMETERS:
+            found |= _handed(engine, flow.c.producer.in_(part))
+            continue
+        # So many are all of a pair: one statement over what lies between them takes a tenth.
+        wanted = set(part)
+        among = _handed(engine, flow.c.producer.between(min(part), max(part)))
+        found |= {id_: one for id_, one in among.items() if id_ in wanted}
     return found
 
 

@@ -69,8 +69,11 @@ class Results(Protocol):
     def path(self, id_: int) -> NodePath:
         """The nodes from the root to one."""
 
-    def trace(self, id_: int) -> Trace:
-        """The way from a node back to its cause."""
+    def place_of(self, id_: int) -> tuple[int, int]:
+        """The step and rank of a node."""
+
+    def own_way(self, id_: int) -> Trace | None:
+        """The way from a node back to its cause, if the file tells ways by itself."""
 
     def details(self, id_: int) -> NodeDetails:
         """A node with its partner, values, stacks and communication partners."""

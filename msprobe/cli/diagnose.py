@@ -76,9 +76,9 @@ def run(options: argparse.Namespace) -> Exit:
 def _explain(options: argparse.Namespace) -> Exit:
     import msgspec
 
-    from builder.results.explain import explain
+    from tb_graph_ascend.view.explained_way import explained_way
 
-    trace = explain(options.database, options.explain, options.step, options.rank)
+    trace = explained_way(options.database, options.explain, options.step, options.rank)
     if options.json:
         shown = {"version": 1, "database": str(options.database), **msgspec.to_builtins(trace)}
         print(json.dumps(shown, indent=1, ensure_ascii=False))
@@ -118,7 +118,8 @@ def _way(trace: Trace, reasons: list[str]) -> list[str]:
 def _compared(hop: Hop) -> str:
     """How far apart the two runs are at a node, as scores."""
     if not hop.matched:
-        return f"only in the {hop.side} run"
+        alone = f"only in the {hop.side} run"
+        return alone if hop.score is None else f"{alone}; what it hands on: {hop.score:.2f}"
     if hop.score is None and hop.input_score is None:
         return "no values compared"
     score = "–" if hop.score is None else f"{hop.score:.2f}"
@@ -128,14 +129,21 @@ def _compared(hop: Hop) -> str:
 
 def _open_end(trace: Trace) -> str:
     """Why a way ends at no finding."""
-    if trace.differs or len(trace.hops) > 1:
+    start = trace.hops[0]
+    alone = len(trace.hops) == 1 and not start.matched
+    if not alone and (trace.differs or len(trace.hops) > 1):
         return "nothing that was recorded leads further back"
-    (start,) = trace.hops
-    if not start.matched:
-        return "the other run has no such call: nothing was compared here"
+    if alone:
+        return f"the other run has no such call: {_handed_on(start, trace.differs)}"
     if start.score is None and start.input_score is None:
         return "neither run recorded values here that could be compared"
     return "it agrees with the other run: there is nothing to explain"
+
+
+def _handed_on(start: Hop, differs: bool) -> str:
+    if start.score is None:
+        return "nothing was compared here"
+    return "what it hands on differs" if differs else "what it hands on agrees"
 
 
 def _top(options: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from builder.results.node_words import Ints
 from builder.results.records import Node
@@ -20,6 +21,7 @@ from tb_graph_ascend.server.messages import NodeRow, NodeTable, UnknownWord
 from tb_graph_ascend.view.module_path import modules_of
 from tb_graph_ascend.view.search.node_filter import NodeFilter, Sort
 from tb_graph_ascend.view.search.query import Word, parse_query
+from tb_graph_ascend.view.search.scores_alone import scores_alone
 
 Scope = Literal["pair", "rank", "all"]
 # A page of the interface waits no longer; a download may.
@@ -98,10 +100,13 @@ def unknown_words(library: Library, opened: OpenDatabase, query: TableQuery) -> 
 
 
 def table(opened: OpenDatabase, hits: TableHits, offset: int, limit: int) -> NodeTable:
-    """A page of the rows."""
+    """A page of the rows; a node without a partner has the score of what it hands on."""
     window = slice(offset, offset + limit)
     places = [hits.places[number] for number in hits.place[window].tolist()]
     nodes = opened.database.nodes_by_id(hits.ids[window].tolist())
+    lone = [node.id for node in nodes if node.match is None]
+    scores = scores_alone(opened.database, lone)
+    nodes = [replace(n, score=scores[n.id]) if n.id in scores else n for n in nodes]
     modules = modules_of(opened.database, nodes)
     partners = opened.database.names_by_id([n.match for n in nodes if n.match is not None])
     rows = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import msgspec
@@ -12,7 +11,6 @@ from builder.results.trace import Hop, Trace
 from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 from tb_graph_ascend.view.diff.told_way import told_way
-from tb_graph_ascend.view.diff.words import SHOWN
 from tb_graph_ascend.view.module_path import modules_of
 
 
@@ -33,25 +31,12 @@ class PlacedTrace(msgspec.Struct, frozen=True):
 
 
 def placed(database: Results, trace: Trace) -> PlacedTrace:
-    """A trace with the modules of its nodes: calls of one name are told apart by them.
-
-    Calls without a partner have the score of what they hand on.
-    """
-    nodes = database.nodes_by_id([hop.node for hop in trace.hops])
-    modules = modules_of(database, nodes)
-    alone = [hop.node for hop in trace.hops if hop.score is None and not hop.matched]
-    handed = database.handed_on(alone) if alone else {}
-    scores = {node: one.score for node, one in handed.items()}
-    told = [msgspec.structs.replace(h, score=scores.get(h.node, h.score)) for h in trace.hops]
-    hops = [PlacedHop(**msgspec.structs.asdict(hop), module=modules.get(hop.node)) for hop in told]
-    if trace.finding is None and nothing_differs(hops):
-        return PlacedTrace(trace.step, trace.rank, hops[:1], None, differs=False)
+    """A trace with the modules of its nodes: calls of one name are told apart by them."""
+    modules = modules_of(database, database.nodes_by_id([hop.node for hop in trace.hops]))
+    hops = [
+        PlacedHop(**msgspec.structs.asdict(hop), module=modules.get(hop.node)) for hop in trace.hops
+    ]
     return PlacedTrace(trace.step, trace.rank, hops, trace.finding, trace.differs)
-
-
-def nothing_differs(hops: Sequence[Hop]) -> bool:
-    """Whether a way without a cause is of calls without partners that hand on what agrees."""
-    return all(hop.score is not None and hop.score < SHOWN for hop in hops)
 
 
 def resource(place: Workplace) -> Resource:

@@ -64,6 +64,7 @@ def _said(*names: str) -> list[Said]:
 def test_all_faults_count_and_nothing_else_may_be_said() -> None:
     two = Compared("two", [], (lambda node: node.name == "a", lambda node: node.name == "b"))
     assert judged(two, _said("a", "b")) == Tally(faults=1, first=1, alone=1)
+    assert judged(Compared("", []), [Said(_is("a"), (), heals=True)]) == Tally(controls=1)
     assert judged(two, [Said(_is("a"), (_is("b"),))]) == Tally(faults=1, first=1, alone=1)
     assert judged(two, _said("a", "b", "c")) == Tally(faults=1, first=1)
     assert judged(two, _said("c", "a", "b")) == Tally(faults=1)

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from re import compile as expression
@@ -23,6 +23,7 @@ from builder.match.tree import Tree, TreeNode
 from builder.run.order import link_ranks, order_findings
 from builder.work.mapping_rules import match_rules
 from builder.work.merge_plan import plan_comparison
+from builder.work.outcome import StoredFinding
 from builder.work.pair import (
     ComparedPair,
     Instructions,
@@ -39,7 +40,7 @@ from tests.parallel.strip import Dumps, strip
 from tests.upstream.cases import BUGS, SOUND, Release
 from tests.upstream.releases import folders_of
 from tests.upstream.releases import recorded as recorded_releases
-from tests.upstream.truth import is_where_they_differ
+from tests.upstream.truth import is_right
 from tests.zoo.culprit import Found, right_answers
 from tests.zoo.kernels import suite as kernels
 from tests.zoo.suite import Case, cases, recorded
@@ -47,16 +48,21 @@ from tests.zoo.suite import Case, cases, recorded
 Kind = Literal["bug", "two", "sound"]
 _NODES = 1 << 32
 _TASK = ("statistics",)
+_CALLS_OF_ONE_RUN = ("extra_calls", "missing_calls")
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A node that a finding names: where it ran, the module around it, the stack of its call."""
+    """A node that a finding names: where it ran, the module around it, the stack of its call.
+
+    It `is_alone` where the finding is that one run makes the call and the other does not.
+    """
 
     step: int
     name: str
     inside: str = ""
     stack: str | None = None
+    is_alone: bool = False
 
 
 Right = Callable[[Named], bool]
@@ -64,10 +70,11 @@ Right = Callable[[Named], bool]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A finding, and where else its cause showed."""
+    """A finding, and where else its cause showed; one that heals is no alarm."""
 
     first: Named
     places: tuple[Named, ...]
+    heals: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +175,7 @@ def tally_without(parts: Sequence[Part], work: Sequence[Compared]) -> Tally:
 def judged(one: Compared, findings: Sequence[Said]) -> Tally:
     """The tally of one pair."""
     if not one.faults:
-        return Tally(controls=1, alarms=bool(findings))
+        return Tally(controls=1, alarms=any(not finding.heals for finding in findings))
     named = [node for finding in findings for node in (finding.first, *finding.places)]
     rights = [any(right(finding.first) for right in one.faults) for finding in findings]
     every = all(any(map(right, named)) for right in one.faults)
@@ -188,10 +195,17 @@ def said(pairs: Sequence[ComparedPair]) -> list[Said]:
         outcomes.append(outcome_of(result, *sides, instructions))
     links, discords = link_ranks(outcomes)
     ordered = order_findings(outcomes, discords, links)
-    return [
-        Said(_named(trees, f.step, f.node), tuple(_named(trees, p.step, p.node) for p in f.places))
-        for f in ordered
-    ]
+    return [_said(trees, finding) for finding in ordered]
+
+
+def _said(trees: dict[int, Tree], finding: StoredFinding) -> Said:
+    codes = [reason["code"] for reason in finding.reasons]
+    first = _named(trees, finding.step, finding.node)
+    return Said(
+        replace(first, is_alone=codes[0] in _CALLS_OF_ONE_RUN),
+        tuple(_named(trees, place.step, place.node) for place in finding.places),
+        heals="heals" in codes,
+    )
 
 
 def _named(trees: dict[int, Tree], step: int, number: int) -> Named:
@@ -287,5 +301,5 @@ def _fits(culprits: Sequence[str]) -> Right:
 
 def _of_release(case: Release, root: Path) -> Right:
     folders = folders_of(case, root)
-    holds = cache(lambda stack: is_where_they_differ(stack, case.package, folders))
-    return lambda named: bool(holds(named.stack))
+    holds = cache(lambda stack, is_alone: is_right(stack, is_alone, case, folders))
+    return lambda named: bool(holds(named.stack, named.is_alone))

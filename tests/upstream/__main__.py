@@ -13,7 +13,7 @@ from builder import BuildOptions, build, diagnose
 from builder.results.report import Suspect
 from tests.upstream.cases import BUGS, SOUND, Release
 from tests.upstream.releases import RecordingError, folders_of, install, recorded
-from tests.upstream.truth import is_where_they_differ
+from tests.upstream.truth import is_right
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,8 @@ def judge(case: Release, root: Path, kept: Path | None = None) -> Judged:
 
 
 def _is_right(finding: Suspect, case: Release, folders: tuple[Path, Path]) -> bool:
-    if case.shows:
-        innermost = (finding.stack or "").partition("\n")[0]
-        return case.shows in innermost
     alone = finding.reasons[0].startswith(("only the problem", "only the benchmark"))
-    return is_where_they_differ(finding.stack, case.package, folders, alone)
+    return is_right(finding.stack, alone, case, folders)
 
 
 def table(judged: Sequence[Judged]) -> str:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.upstream.cases import Release
+
 _FRAME = re.compile(r"File (?P<file>\S+), line (?P<line>\d+), in (?P<function>\S+?),? ")
 
 
@@ -31,6 +33,13 @@ def is_where_they_differ(
                 if is_changed or not is_alone:
                     return is_changed
     return False
+
+
+def is_right(stack: str | None, is_alone: bool, case: Release, folders: tuple[Path, Path]) -> bool:
+    """Whether what was mended between the two releases of a case is where a stack leads."""
+    if case.shows:
+        return case.shows in (stack or "").partition("\n")[0]
+    return is_where_they_differ(stack, case.package, folders, is_alone)
 
 
 def changed(path: Path, other: Path, line: int) -> bool:

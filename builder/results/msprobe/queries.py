@@ -163,7 +163,12 @@ class MsprobeDatabase:
             path.append(nodes[path[-1].parent])
         return NodePath(path[::-1])
 
-    def trace(self, id_: int) -> Trace:
+    def place_of(self, id_: int) -> tuple[int, int]:
+        """The step and rank of a node."""
+        pair = self._stored.pair_of(id_)
+        return pair.step, pair.rank
+
+    def own_way(self, id_: int) -> Trace:
         """The way from a node back to where it began to differ, told by equal values.
 
         Its finding is the number among those of the step and rank.

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from builder.results.msprobe.graph import THRESHOLD, MsprobePair, Passed
 from builder.results.records import Node, Side
-from builder.results.trace import Hop, Link, Trace, forward_name
+from builder.results.trace import Hop, Link, Trace
+from msprobe_core.format import NameSyntaxError, parse_entry
 
 Reached = tuple[Node, Link, str | None]
 
@@ -73,13 +74,23 @@ class _Way:
 
     def _forward(self, here: Node) -> Node | None:
         """The call that a gradient belongs to."""
-        name = forward_name(here)
+        name = _forward_name(here)
         if name is None:
             return None
         if not self._ids:
             self._ids = {(node.side, node.name): id_ for id_, node in self._pair.nodes.items()}
         id_ = self._ids.get((here.side, name))
         return None if id_ is None else self._pair.nodes[id_]
+
+
+def _forward_name(node: Node) -> str | None:
+    """The name of the call that a gradient belongs to; None of what is no backward call."""
+    if node.direction != "backward":
+        return None
+    try:
+        return parse_entry(node.name).twin("forward")
+    except NameSyntaxError:
+        return None
 
 
 def _differs(node: Node) -> bool:

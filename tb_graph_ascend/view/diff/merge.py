@@ -6,13 +6,16 @@ have run: behind the row of the sibling before it, or first below its parent.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from builder.results.node_words import NOTHING, Ints
+from builder.results.node_words import DIRECTIONS, NOTHING, Ints
 from builder.results.side_nodes import SideNodes
+
+_GRADIENT = re.compile(r"\.(?:backward|parameters_grad)(\.\d+)?$")
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,22 @@ class MergedRows:
     def children(self) -> Ints:
         """How many children each row has."""
         return np.bincount(self.parent[self.parent >= 0], minlength=len(self))
+
+    @cached_property
+    def forward_call(self) -> Ints:
+        """By row of the problem's gradients that of the call they belong to; NOTHING for others."""
+        found = np.full(len(self), NOTHING, dtype=np.int64)
+        rows, side = np.flatnonzero(self.ours >= 0), self.problem
+        if not len(rows):
+            return found
+        back = side.direction[self.ours[rows]] == DIRECTIONS.index("backward")
+        gradients, names = rows[back].tolist(), side.names
+        places = self.ours.tolist()
+        calls = [_GRADIENT.sub(r".forward\1", names[places[row]]) for row in gradients]
+        wanted = set(calls)
+        row_of = {n: row for row in rows[~back].tolist() if (n := names[places[row]]) in wanted}
+        found[gradients] = [row_of.get(call, NOTHING) for call in calls]
+        return found
 
     def rows_of(self, ids: Ints) -> Ints:
         """The rows of nodes of either side; NOTHING for those of other pairs."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from builder.results.database import ResultDatabase
 from builder.results.node_words import NOTHING
 from builder.results.reading import Results
-from builder.results.records import Node
-from builder.results.trace import Hop, Link, Trace
+from builder.results.records import Node, Passed
+from builder.results.trace import Hop, Link, Trace, start_of
 from tb_graph_ascend.view.diff.back_steps import BackStep
 from tb_graph_ascend.view.diff.carrying import INPUT, INSIDE, KINDS_OF_LINK
 from tb_graph_ascend.view.diff.index import DiffIndex
 from tb_graph_ascend.view.diff.led_back import EARLIER
+from tb_graph_ascend.view.diff.words import SHOWN
 
 ReadIndex = Callable[[int, int], DiffIndex]
 # A difference that weights carry from step to step is followed so far back.
@@ -24,15 +25,20 @@ _MOST_STEPS = 8
 def told_way(results: Results, read_index: ReadIndex, node: int) -> Trace:
     """The way from a node to the cause that it goes back to, or as far as one leads.
 
-    What the step before wrote is followed there. Raises UnknownNodeError.
+    What the step before wrote is followed there. Calls that one run alone makes have the score of
+    what they hand on. Raises UnknownNodeError.
     """
-    if not isinstance(results, ResultDatabase) or not results.comparison:
-        return results.trace(node)  # msprobe's own files tell ways by themselves
+    own = results.own_way(node)
+    way = _way(results, read_index, node) if own is None else own
+    return _scored(results, way)
+
+
+def _way(results: Results, read_index: ReadIndex, node: int) -> Trace:
     start = results.node(node)
-    step, rank = next((g.step, g.rank) for g in results.graphs if g.id == start.graph)
+    step, rank = results.place_of(node)
     index = read_index(step, rank)
     row = index.row_of(node)
-    hops = [_hop(start, "start", None)]
+    hops = [start_of(start)]
     key = int(index.rows.key[row])
     if key != node:
         hops.append(_hop(results.node(key), "partner", None))
@@ -51,7 +57,23 @@ def told_way(results: Results, read_index: ReadIndex, node: int) -> Trace:
     return Trace(step, rank, finding, bool(index.carrying[row]) or cause != NOTHING, hops)
 
 
-def _within(results: ResultDatabase, index: DiffIndex, row: int, step: int | None) -> Iterator[Hop]:
+def _scored(results: Results, way: Trace) -> Trace:
+    """The way with the scores of what is handed on; its start alone where nothing differs."""
+    alone = [hop.node for hop in way.hops if hop.score is None and not hop.matched]
+    handed = results.handed_on(alone) if alone else {}
+    scores = {node: one.score for node, one in handed.items()}
+    hops = [replace(hop, score=scores.get(hop.node, hop.score)) for hop in way.hops]
+    if way.finding is None and nothing_differs(hops):
+        return replace(way, hops=hops[:1], differs=False)
+    return replace(way, hops=hops)
+
+
+def nothing_differs(hops: Sequence[Hop]) -> bool:
+    """Whether a way without a cause is of calls without partners that hand on what agrees."""
+    return all(hop.score is not None and hop.score < SHOWN for hop in hops)
+
+
+def _within(results: Results, index: DiffIndex, row: int, step: int | None) -> Iterator[Hop]:
     """The hops behind a row; of one that does not differ those of what is in it."""
     here = index.start_of(row)
     steps = [BackStep(here, INSIDE)] if here != row else []
@@ -67,14 +89,14 @@ def _within(results: ResultDatabase, index: DiffIndex, row: int, step: int | Non
 
 
 def _through(
-    results: ResultDatabase,
+    results: Results,
     index: DiffIndex,
     ends: tuple[list[int], list[int]],
     kind: int,
     made: Node,
 ) -> Hop:
     """The hop to what made something, from readers to makers."""
-    passed = results.passed(*ends) if kind == INPUT else None
+    passed = _passed(results, *ends) if kind == INPUT else None
     if passed is None and kind == INPUT:
         for one in index.gradient_readers:
             if one.reader in ends[0] and one.holder in ends[1]:
@@ -84,9 +106,12 @@ def _through(
     return _hop(made, "input", None, passed.value, passed.output, passed.exact)
 
 
-def _written_before(
-    results: ResultDatabase, index: DiffIndex, node: int
-) -> tuple[int | None, Hop | None]:
+def _passed(results: Results, readers: list[int], makers: list[int]) -> Passed | None:
+    """The worst value that passed between rows; msprobe's own files say it in their own ways."""
+    return results.passed(readers, makers) if isinstance(results, ResultDatabase) else None
+
+
+def _written_before(results: Results, index: DiffIndex, node: int) -> tuple[int | None, Hop | None]:
     """What wrote, in the step before, the worst value that a node reads of it."""
     before, read = index.step_before
     found = next((one for one in read if one.node == node), None)
@@ -95,7 +120,7 @@ def _written_before(
     return before, _hop(results.node(found.writer), "before", before, found.value, found.output)
 
 
-def _finding(results: ResultDatabase, node: int) -> int:
+def _finding(results: Results, node: int) -> int:
     """The number of the finding that names a node; 0 where measures alone show it first."""
     for one in results.findings().findings:
         if one.node.id == node or any(place.node == node for place in one.places):

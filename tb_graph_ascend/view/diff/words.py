@@ -1,5 +1,7 @@
 """The word of each row: a difference begins there, is carried on, or both sides agree.
 
+What differs though nothing that differs comes into it, and is named as no beginning, only differs.
+
 What is below the threshold and shown above 0.00 is close: it does not diverge, and does not agree.
 """
 
@@ -12,10 +14,19 @@ from typing import Literal
 import numpy as np
 
 from builder.results.node_words import KINDS, Bools, Floats, Ints
+from tb_graph_ascend.view.diff.incoming_differences import differing_inputs
 from tb_graph_ascend.view.diff.merge import MergedRows, deepest_first
 
 Word = Literal[
-    "none", "agrees", "close", "carries", "begins", "cannot_tell", "only_problem", "only_benchmark"
+    "none",
+    "agrees",
+    "close",
+    "carries",
+    "begins",
+    "cannot_tell",
+    "only_problem",
+    "only_benchmark",
+    "differs",
 ]
 WORDS: tuple[Word, ...] = (
     "none",
@@ -26,6 +37,7 @@ WORDS: tuple[Word, ...] = (
     "cannot_tell",
     "only_problem",
     "only_benchmark",
+    "differs",
 )
 SHOWN = 0.005  # scores have two digits
 _CODE = {word: code for code, word in enumerate(WORDS)}
@@ -62,13 +74,19 @@ def words_of(rows: MergedRows, causes: Sequence[int], threshold: float | None) -
     agreeing = known | (rows.below(known.astype(np.int64)) > 0)
     worst_below = _worst_below(rows, score)
     close = np.fmax(score, worst_below) >= SHOWN
+    reads = _of_problem(rows, rows.problem.input_score)
+    carries = differing_inputs(
+        rows, reads >= SHOWN, ~np.isnan(reads), divergent | cause, divergent_below
+    )
+    differs = divergent | (divergent_below > 0)
     word = np.select(
         [
             np.full(len(rows), threshold is None),
             cause | ((causes_below > 0) & ~alone),
             alone & (rows.ours >= 0),
             alone,
-            divergent | (divergent_below > 0),
+            differs & carries,
+            differs,
             close,
             agreeing,
         ],
@@ -80,6 +98,7 @@ def words_of(rows: MergedRows, causes: Sequence[int], threshold: float | None) -
                 "only_problem",
                 "only_benchmark",
                 "carries",
+                "differs",
                 "close",
                 "agrees",
             )

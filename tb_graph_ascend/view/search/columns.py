@@ -131,6 +131,7 @@ class PairColumns:
         if threshold is None:
             return np.zeros(len(self.id), dtype=bool)
         if show == "divergent":
-            return np.asarray(self.score > threshold)
+            # What one run alone makes may have a score, that of what it hands on; it has no match.
+            return np.asarray(self.matched & (self.score > threshold))
         views = (self.kind == KINDS.index("root")) | (self.kind == KINDS.index("collection"))
         return np.asarray(~self.matched & ~views)

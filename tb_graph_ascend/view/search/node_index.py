@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from builder.results.node_words import DIRECTIONS, KINDS, LEVELS, Bools, Floats,
 from builder.results.reading import Results
 from builder.results.records import Side
 from builder.results.side_nodes import SideNodes
+from tb_graph_ascend.view.diff.merge import MergedRows, merge
 from tb_graph_ascend.view.search.columns import FIELD_CODES, PairColumns
 from tb_graph_ascend.view.search.names import NameIndex
 from tb_graph_ascend.view.search.node_filter import NodeFilter
@@ -27,23 +28,47 @@ from tb_graph_ascend.view.search.query import (
     Term,
     Word,
 )
+from tb_graph_ascend.view.search.scores_alone import scores_alone
 from tb_graph_ascend.view.search.shown_modules import ShownModules
 
 
 @dataclass
 class PairIndex:
-    """The columns and names of the nodes of a pair, row by row."""
+    """The columns and names of the nodes of a pair, row by row.
+
+    `read_alone` gives the scores that nodes without a partner are shown with, by their ids.
+    """
 
     columns: PairColumns
     names: NameIndex
     sides: tuple[SideNodes, SideNodes]
+    read_alone: Callable[[Sequence[int]], Mapping[int, float]] = lambda ids: {}
     _seen: tuple[Patches, Listed] | None = field(default=None, init=False)
 
     @classmethod
-    def of(cls, problem: SideNodes, benchmark: SideNodes) -> PairIndex:
+    def of(
+        cls,
+        problem: SideNodes,
+        benchmark: SideNodes,
+        read_alone: Callable[[Sequence[int]], Mapping[int, float]] = lambda ids: {},
+    ) -> PairIndex:
         """An index of both sides."""
         names = NameIndex(problem.names, benchmark.names)
-        return cls(_columns(problem, benchmark), names, (problem, benchmark))
+        return cls(_columns(problem, benchmark), names, (problem, benchmark), read_alone)
+
+    @cached_property
+    def _alone(self) -> Floats:
+        """For each node without a partner the score of what it hands on; read when first asked."""
+        scores = np.full(len(self.columns.id), np.nan)
+        places = np.flatnonzero(~self.columns.matched)
+        ids = self.columns.id[places].tolist()
+        known = self.read_alone(ids)
+        scores[places] = [known.get(id_, np.nan) for id_ in ids]
+        return scores
+
+    def _scored(self, columns: PairColumns) -> PairColumns:
+        """The columns with the scores of nodes without a partner."""
+        return replace(columns, score=np.where(columns.matched, columns.score, self._alone))
 
     @cached_property
     def modules(self) -> ShownModules:
@@ -69,6 +94,8 @@ class PairIndex:
         the numbers that rise along that order. Raises ExpressionError.
         """
         listed = self._listed_through(patches)
+        if wanted.sort == "score" or any(map(_is_of_scores, terms)):
+            listed = replace(listed, columns=self._scored(listed.columns))
         asked = any(isinstance(term, Field) and term.name == "kind" for term in terms)
         chosen = np.ones(len(listed.rows), dtype=bool) if asked else ~listed.views
         for term in terms:
@@ -79,15 +106,17 @@ class PairIndex:
             chosen &= ~fits if term.negated else fits
         rows = listed.rows[chosen]
         columns = listed.columns
-        if wanted.sort == "order" and not wanted.descending:
+        if wanted.sort == "order":
             # They stand so already, be there a million of them.
-            return columns.id[rows], columns.order[rows].astype(np.float64)
+            keys = np.flatnonzero(chosen).astype(np.float64)
+            turned = slice(None, None, -1 if wanted.descending else 1)
+            return columns.id[rows][turned], (-keys if wanted.descending else keys)[turned]
         rank = self.names.rank if wanted.sort == "name" else None
         return columns.ordered_with_keys(rows, wanted, rank)
 
     @cached_property
     def _listed(self) -> Listed:
-        return Listed.of(self.columns, self.names)
+        return Listed.of(self.columns, self.names, merge(*self.sides))
 
     def _listed_through(self, patches: Patches) -> Listed:
         """The rows as patches have them; those of the last ones are kept while one types."""
@@ -95,7 +124,8 @@ class PairIndex:
             return self._listed
         seen = self._seen
         if seen is None or seen[0] is not patches:
-            seen = patches, Listed.of(self.columns.patched(patches.nodes), self.names)
+            rows = merge(*(side.patched(patches.nodes) for side in self.sides))
+            seen = patches, Listed.of(self.columns.patched(patches.nodes), self.names, rows)
             self._seen = seen
         return seen[1]
 
@@ -122,6 +152,10 @@ class PairIndex:
         return np.asarray(self.columns.id[hit])
 
 
+def _is_of_scores(term: Term) -> bool:
+    return isinstance(term, Bound) and term.column == "score"
+
+
 def _columns(problem: SideNodes, benchmark: SideNodes) -> PairColumns:
     def both(name: str) -> Any:  # noqa: ANN401 - of whichever kind the column is
         return np.concatenate((getattr(problem, name), getattr(benchmark, name)))
@@ -146,7 +180,7 @@ def _columns(problem: SideNodes, benchmark: SideNodes) -> PairColumns:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What a list has a row for, in order of execution: matched pairs and nodes without a partner.
+    """What a list has a row for, as the page's rows stand: matched pairs, nodes without a partner.
 
     `rows` are their places in the columns, `partner` those of their partners, -1 where there is
     none; `name` and `other` are the places of both names.
@@ -161,11 +195,14 @@ class Listed:
     renamed: bool
 
     @classmethod
-    def of(cls, columns: PairColumns, names: NameIndex) -> Listed:
-        """The rows of all nodes of a pair."""
+    def of(cls, columns: PairColumns, names: NameIndex, merged: MergedRows) -> Listed:
+        """The rows of all nodes of a pair, in the order of both sides merged.
+
+        The numbers of execution of two runs say nothing of each other.
+        """
         partner = columns.partner_places()
         rows = np.flatnonzero(columns.problem | (partner < 0))
-        rows = rows[np.argsort(columns.order[rows], kind="stable")]
+        rows = rows[np.argsort(merged.rows_of(columns.id[rows]), kind="stable")]
         partner = partner[rows]
         name = names.place[rows]
         other = np.where(partner >= 0, names.place[partner], name)
@@ -234,4 +271,5 @@ def pair_index(results: Results, step: int, rank: int) -> PairIndex:
 
     Raises UnknownNodeError where the file has no such step and rank.
     """
-    return PairIndex.of(*results.side_nodes(step, rank))
+    problem, benchmark = results.side_nodes(step, rank)
+    return PairIndex.of(problem, benchmark, lambda ids: scores_alone(results, ids))

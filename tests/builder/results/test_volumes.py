@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 
 import builder
 from builder import BuildOptions, DatabaseError, UnknownNodeError
-from builder.results.explain import explain
 from builder.results.manual.patches import Patches
+from builder.results.named_nodes import node_named
 from builder.results.reading import Results
 from builder.results.shards import node_shards
 from builder.run.executor import LocalProcesses
@@ -22,6 +23,7 @@ from builder.run.units.running import join_build, plan_build, run_units
 from builder.write.volume_files import volumes_of
 from tb_graph_ascend.view.answer import answer
 from tb_graph_ascend.view.diff.index import diff_index
+from tb_graph_ascend.view.diff.told_way import told_way
 from tb_graph_ascend.view.search.node_filter import NodeFilter
 from tb_graph_ascend.view.search.node_index import pair_index
 from tests.builder.run.units.runs import GELU, LINEAR, REDUCE, layout, ranks
@@ -93,7 +95,7 @@ QUESTIONS: dict[str, Callable[[Results], object]] = {
     "findings of a step": lambda r: r.findings(1, 1),
     "children": lambda r: [r.node(_node(r, name)) for name in (LINEAR, GELU, REDUCE)],
     "path": lambda r: r.path(_node(r, GELU)),
-    "trace": lambda r: r.trace(_node(r, GELU)),
+    "way": lambda r: told_way(r, partial(diff_index, r), _node(r, GELU)),
     "details": lambda r: r.details(_node(r, GELU, 1)),
     "partners": lambda r: r.details(_node(r, REDUCE)),
     "flow": lambda r: r.flow(_node(r, GELU)),
@@ -137,13 +139,17 @@ def test_the_index_is_small_and_says_what_a_diagnosis_says(files: tuple[Path, Pa
 
 
 @pytest.mark.parametrize(("step", "rank"), [(None, None), (1, 1)])
-def test_a_node_is_explained_by_its_name(
-    files: tuple[Path, Path], step: int | None, rank: int | None
+def test_a_node_is_found_by_its_name(
+    files: tuple[Path, Path], both: Both, step: int | None, rank: int | None
 ) -> None:
-    one, split = (explain(file, GELU, step, rank) for file in files)
+    one, split = (
+        results.node(node_named(file, GELU, step, rank))
+        for file, results in zip(files, both, strict=True)
+    )
     assert _plain(split) == _plain(one)
+    assert one.name == GELU
     with pytest.raises(UnknownNodeError, match="Torch"):
-        explain(files[1], "Torch.none.0.forward")
+        node_named(files[1], "Torch.none.0.forward")
 
 
 def test_joined_values_keep_their_shards(tmp_path: Path) -> None:

@@ -46,6 +46,28 @@ def test_nodes_are_those_of_the_table_in_all_forms(statistics: Site) -> None:
     ]
 
 
+def test_call_of_one_run_alone_has_the_score_of_its_row(statistics: Site) -> None:
+    """In the table, its count and every file; and everywhere as in its own step and rank."""
+    node = statistics.named("Tensor.__mul__.0.forward")["id"]
+    score = statistics.get(f"/nodes/{node}")["handed_on"]["score"]
+    assert score > 0.2
+    for scope in ("pair", "all"):
+        wanted = {"step": 0, "rank": 0, "scope": scope}
+        above, below = (
+            statistics.get("/nodes", q=f"__mul__ unmatched score{bound}", **wanted)
+            for bound in (f">={score}", f"<{score}")
+        )
+        assert above["rows"][0]["node"]["score"] == score
+        assert node not in [row["node"]["id"] for row in below["rows"]]
+        assert above["total"] == len(above["rows"])
+        for form in ("csv", "json"):
+            path, query = f"/export/nodes.{form}", f"__mul__ unmatched score>={score}"
+            get = statistics.get if form == "json" else lambda *a, **k: table(statistics, *a, **k)
+            rows = get(path, q=query, **wanted)
+            told = [float(row["score"]) for row in rows]
+            assert told == [row["node"]["score"] for row in above["rows"]]
+
+
 def test_findings_have_their_reasons_in_words(statistics: Site) -> None:
     row = table(statistics, "/export/findings.csv")[0]
     assert row["node"] == "Tensor.__mul__.0.forward"

@@ -29,7 +29,7 @@ from tb_graph_ascend.view.module_path import modules_of
 from tb_graph_ascend.view.rank_strip import rank_strip
 from tb_graph_ascend.view.search.node_filter import NodeFilter
 from tb_graph_ascend.view.search.node_index import PairIndex, pair_index
-from tb_graph_ascend.view.search.query import Word
+from tb_graph_ascend.view.search.query import Bound, InState, Word
 from tb_graph_ascend.view.slide import headline, slide
 from tb_graph_ascend.view.slide_words import WORDS as SLIDE
 from tests.tb_graph_ascend.view.ports import LAYERS, port
@@ -98,7 +98,7 @@ def _headline_and_rows(said: Answer, rows: dict[tuple[int, int], DiffIndex]) -> 
     assert begins == named
     assert said.certain or not said.causes
     words = {WORDS[word] for index in rows.values() for word in index.words.word.tolist()}
-    differs = {"begins", "carries"} & words
+    differs = {"begins", "carries", "differs"} & words
     if said.divergent == 0 and not said.causes:
         assert not differs
     if said.divergent:
@@ -116,7 +116,18 @@ def _list_and_rows(database: Results, rows: dict[tuple[int, int], DiffIndex]) ->
         listed = pair_index(database, pair.step, pair.rank)
         every, _ = listed.query((), NodeFilter(), Patches(), database.threshold)
         assert len(every) == pair.matched + pair.unmatched_problem + pair.unmatched_benchmark
+        _in_one_order(database, listed, rows[pair.step, pair.rank])
         _listed_by_module(database, listed)
+
+
+def _in_one_order(database: Results, listed: PairIndex, index: DiffIndex) -> None:
+    """Lists in order of execution stand as the rows do, what either run makes alone as well."""
+    for terms in ((), (InState("unmatched"),), (InState("divergent"),)):
+        for descending in (False, True):
+            wanted = NodeFilter(descending=descending)
+            found, keys = listed.query(terms, wanted, Patches(), database.threshold)
+            assert (np.diff(index.rows.rows_of(found)) * (-1 if descending else 1) > 0).all()
+            assert (np.diff(keys) > 0).all()
 
 
 def _listed_by_module(database: Results, listed: PairIndex) -> None:
@@ -229,9 +240,14 @@ def _scores_of_causes(
 def _scores_without_partner(
     database: Results, said: Answer, rows: dict[tuple[int, int], DiffIndex]
 ) -> None:
-    """What a call of one run alone hands on has one score: in its values, row, title and steps."""
+    """What a call of one run alone hands on has one score: in its values, row, title and steps.
+
+    A query by score finds it by that, sorts it so, and calls it divergent by no score.
+    """
     causes = {cause.finding.node.id: cause.finding.score for cause in said.causes}
     for (step, rank), index in rows.items():
+        listed = pair_index(database, step, rank)
+        _divergent_is_matched(database, listed, index)
         for node in index.rows.key[index.words.alone].tolist()[:LONE]:
             links = [link for link in database.flow(node).consumers if link.node.match is not None]
             told = [_score_read(database, link) for link in links]
@@ -251,6 +267,27 @@ def _scores_without_partner(
                 shown = with_handed_on(window, database).rows[0].score
                 own = causes.get(node) if worst is None else worst
                 assert shown == (None if own is None else pytest.approx(own, abs=1e-6))
+                _found_by_score(database, listed, node, own)
+
+
+def _divergent_is_matched(database: Results, listed: PairIndex, index: DiffIndex) -> None:
+    """The query `divergent` lists what the header counts, in whatever order."""
+    divergent = set(index.rows.key[index.words.divergent].tolist())
+    for sort in ("order", "score"):
+        wanted = NodeFilter(sort=sort)  # type: ignore[arg-type]
+        found, _ = listed.query((InState("divergent"),), wanted, Patches(), database.threshold)
+        assert set(found.tolist()) == divergent
+
+
+def _found_by_score(database: Results, listed: PairIndex, node: int, score: float | None) -> None:
+    """A node is found by the score that its row shows, and by none where it shows none."""
+    every, keys = listed.query((), NodeFilter(sort="score"), Patches(), database.threshold)
+    key = keys[every.tolist().index(node)]
+    assert key == (np.inf if score is None else score)
+    for operator in (">=", "<="):
+        bound = Bound("score", operator, 0.0 if score is None else score)  # type: ignore[arg-type]
+        found, _ = listed.query((bound,), NodeFilter(), Patches(), database.threshold)
+        assert (node in found.tolist()) == (score is not None)
 
 
 def _score_read(database: Results, link: FlowLink) -> float | None:

@@ -22,9 +22,9 @@ export function scoreText(score: number | null): string {
   return score === null ? "" : score.toFixed(2);
 }
 
-/** Whether a difference shows in a row: it begins there, or is carried on. */
+/** Whether a difference shows in a row: it begins there, is carried on, or stands there though nothing brings it. */
 export function differs({ word }: DiffRow): boolean {
-  return word === "begins" || word === "carries";
+  return word === "begins" || word === "carries" || word === "differs";
 }
 
 /** What is worst inside a closed row: it may be worse than what comes out of it. */

@@ -13,6 +13,7 @@ export function textsOf(t: TFunction, begins: boolean): DiffTexts {
       agrees: t("diff.word.agrees"),
       close: t("diff.word.close"),
       carries: t(begins ? "diff.word.carries" : "diff.word.differs"),
+      differs: t("diff.word.differs"),
       begins: t("diff.word.begins"),
       cannot_tell: t("diff.word.cannot_tell"),
       only_problem: t("diff.word.only_problem"),

@@ -130,6 +130,6 @@ def test_a_pair_that_was_let_go_still_tells_its_way_back(
     monkeypatch.setattr(MsprobeFile, "pair_of", find_then_others_read)
     root = database.pair(0, 0).problem
     assert root is not None
-    way = database.trace(root.root.id)
+    way = database.own_way(root.root.id)
     assert (way.step, way.rank) == (0, 0)
     database.close()

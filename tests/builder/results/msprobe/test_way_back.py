@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from builder.errors import UnknownNodeError
-from builder.results.explain import explain
 from builder.results.msprobe.graph import MsprobePair, Passed
 from builder.results.msprobe.way_back import way_back
 from builder.results.records import Node
 from builder.results.trace import Trace
+from tb_graph_ascend.view.explained_way import explained_way as explain
 
 MLP = "Module.layers.1.mlp.MLP.forward.0"
 

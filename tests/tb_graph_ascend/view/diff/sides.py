@@ -12,7 +12,10 @@ from tb_graph_ascend.view.diff.merge import MergedRows
 
 
 class Entry(NamedTuple):
-    """A node of a side: `parent` and `match` are places in lists, None for none."""
+    """A node of a side: `parent` and `match` are places in lists, None for none.
+
+    `reads` is the score of its inputs.
+    """
 
     name: str
     parent: int | None = None
@@ -20,6 +23,7 @@ class Entry(NamedTuple):
     score: float | None = None
     kind: str = "module"
     direction: str = "forward"
+    reads: float | None = None
 
 
 def side(entries: Sequence[Entry], first: int, other: int) -> SideNodes:
@@ -39,7 +43,7 @@ def side(entries: Sequence[Entry], first: int, other: int) -> SideNodes:
                 }
             ),
             entry.score,
-            None,
+            entry.reads,
             -1,
             index,
             None,

@@ -241,7 +241,7 @@ def test_the_way_is_what_leads_from_the_cause_to_the_target() -> None:
 @pytest.mark.parametrize(
     ("score", "match", "word"),
     [
-        (0.9, 1, "carries"),
+        (0.9, 1, "differs"),
         (0.0, 1, "agrees"),
         (0.004, 1, "agrees"),
         (0.2, 1, "close"),
@@ -257,3 +257,68 @@ def test_words_of_calls(score: float | None, match: int | None, word: str) -> No
     assert WORDS[words_of(rows, (), 0.25).word[row]] == word
     assert WORDS[words_of(rows, (2,), 0.25).word[row]] == "begins"
     assert WORDS[words_of(rows, (), None).word[row]] == "none"
+
+
+def words_by_name(entries: list[Entry], causes: tuple[int, ...] = ()) -> dict[str, str]:
+    """What each row of two alike sides says, by the name of its node."""
+    rows = merge(*both(entries, [e._replace(match=None) for e in entries]))
+    words = words_of(rows, causes, 0.25).word
+    said = [WORDS[word] for word in words.tolist()]
+    return dict(zip(names(rows, range(len(rows))), said, strict=True))
+
+
+def matched(*entries: Entry) -> list[Entry]:
+    """Entries below a root, each matched with its like; their parents count from the root."""
+    every = Entry("root"), *entries
+    return [entry._replace(match=place) for place, entry in enumerate(every)]
+
+
+@pytest.mark.parametrize(
+    ("reads", "word"),
+    [(None, "differs"), (0.0, "differs"), (0.004, "differs"), (0.2, "carries"), (0.9, "carries")],
+)
+@pytest.mark.parametrize("name", ["Torch.rand.0.forward", "Optimizer.adam.0.forward"])
+def test_a_call_carries_what_it_reads(name: str, reads: float | None, word: str) -> None:
+    said = words_by_name(matched(Entry(name, 0, score=0.9, kind="api", reads=reads)))
+    assert said[name] == word
+    # What holds it has no inputs of its own: it says what comes into the first that differs.
+    assert said["root"] == word
+
+
+def test_a_gradient_carries_what_its_forward_call_differs_by() -> None:
+    def back(forward: Entry, reads: float) -> str:
+        gradient = Entry("Torch.a.0.backward", 0, None, 0.9, "api", "backward", reads)
+        return words_by_name(matched(forward, gradient))["Torch.a.0.backward"]
+
+    call = Entry("Torch.a.0.forward", 0, score=0.0, kind="api", reads=0.0)
+    assert back(call, 0.0) == "differs"
+    assert back(call, 0.5) == "carries"
+    assert back(call._replace(score=0.9), 0.0) == "carries"
+    assert back(call._replace(reads=0.9), 0.0) == "carries"
+
+
+def test_a_module_carries_what_comes_into_it_not_what_is_made_inside() -> None:
+    def around(reads: float | None, score: float) -> dict[str, str]:
+        return words_by_name(
+            matched(
+                Entry("Module.m.Block.forward.0", 0, score=score, reads=reads),
+                Entry("Torch.rand.0.forward", 1, score=0.9, kind="api"),
+                Entry("Torch.add.0.forward", 1, score=0.9, kind="api", reads=0.9),
+            )
+        )
+
+    for score in (0.0, 0.9):
+        said = around(0.0, score)
+        assert said["Module.m.Block.forward.0"] == "differs"
+        assert said["Torch.rand.0.forward"] == "differs"
+        assert said["Torch.add.0.forward"] == "carries"
+        assert around(0.9, score)["Module.m.Block.forward.0"] == "carries"
+        assert around(None, score)["Module.m.Block.forward.0"] == "differs"
+
+
+def test_a_cause_begins_and_its_gradient_carries() -> None:
+    call = Entry("Torch.a.0.forward", 0, score=0.0, kind="api", reads=0.0)
+    gradient = Entry("Torch.a.0.backward", 0, None, 0.9, "api", "backward", 0.0)
+    said = words_by_name(matched(call, gradient), causes=(2,))
+    assert said["Torch.a.0.forward"] == "begins"
+    assert said["Torch.a.0.backward"] == "carries"

@@ -76,7 +76,7 @@ function callNumber(name: string): string {
   return number === undefined ? "" : ` #${number}`;
 }
 
-/** The score; for a node without a partner why it has none, and the button that maps it. */
+/** The score; for a node without a partner that of what it hands on, why it has none, and the button that maps it. */
 function RowState({ row: { node } }: { row: NodeRow }) {
   const { t } = useTranslation();
   const { data } = useDatabase();
@@ -88,6 +88,7 @@ function RowState({ row: { node } }: { row: NodeRow }) {
       <span className="tag brief" title={why}>
         {why}
       </span>
+      {node.score !== null && <ScoreChip score={node.score} title={t("findings.scoreHandedOn", { score: node.score })} />}
       {data.writable && (
         <button
           type="button"

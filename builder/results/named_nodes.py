@@ -1,4 +1,4 @@
-"""Explains a node of a result file by its name: the way from it back to its cause."""
+"""Nodes of a result file by their full names."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from pathlib import Path
 
 from builder.errors import DatabaseError, UnknownNodeError
 from builder.results.opening import format_of
-from builder.results.trace import Trace, trace
 from builder.results.volumes import each_connection
 
 _SHOWN = 5  # names that contain what was asked for
 
 
-def explain(path: Path, name: str, step: int | None = None, rank: int | None = None) -> Trace:
-    """The trace of a node by its name, in the first step and rank that has it.
+def node_named(path: Path, name: str, step: int | None = None, rank: int | None = None) -> int:
+    """The id of a node by its name, in the first step and rank that has it.
 
     Raises DatabaseError for a file that cannot be read and UnknownNodeError for a name that the
     step and rank does not have.
@@ -24,20 +23,20 @@ def explain(path: Path, name: str, step: int | None = None, rank: int | None = N
     if not path.is_file():
         raise DatabaseError(f"{path}: no such file", "`msprobe graph_visualize` makes one")
     if format_of(path) == "msprobe":
-        return _explain_inferred(path, name, step, rank)
+        return _named_by_msprobe(path, name, step, rank)
     alike: dict[str, None] = {}
     try:
         for connection in each_connection(path):
             node = _find(connection, name, step, rank)
             if node is not None:
-                return trace(connection, node)
+                return node
             alike |= dict.fromkeys(_names_like(connection, name))
     except sqlite3.Error as error:
         raise DatabaseError(f"{path}: is damaged ({error})", "build it again") from None
     raise UnknownNodeError(f"{name}: no node of that name", _what_instead(alike))
 
 
-def _explain_inferred(path: Path, name: str, step: int | None, rank: int | None) -> Trace:
+def _named_by_msprobe(path: Path, name: str, step: int | None, rank: int | None) -> int:
     """The same in a file of msprobe's own builder."""
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -47,7 +46,7 @@ def _explain_inferred(path: Path, name: str, step: int | None, rank: int | None)
         with closing(MsprobeDatabase(path)) as database:
             node = database.find(name, step, rank)
             if node is not None:
-                return database.trace(node)
+                return node
             alike = database.names_like(name, _SHOWN + 1)
     except SQLAlchemyError as error:
         raise DatabaseError(f"{path}: is damaged ({error})", "copy it again") from None

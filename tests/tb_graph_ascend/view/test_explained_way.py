@@ -5,15 +5,18 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from builder import build
 from builder.errors import DatabaseError, UnknownNodeError
-from builder.results.explain import explain
+from builder.results.open_results import open_results
 from builder.results.trace import Trace
-from builder.results.trace import trace as by_id
+from tb_graph_ascend.view.diff.index import diff_index
+from tb_graph_ascend.view.diff.told_way import told_way
+from tb_graph_ascend.view.explained_way import explained_way as explain
 from tests.builder.dumps import Json, backward, forward, tensor, write_dump
 
 A, B, C, D = (f"Torch.op{x}.0.forward" for x in "abcd")
@@ -44,6 +47,11 @@ def hops(trace: Trace) -> list[tuple[str, str]]:
     return [(hop.link, hop.name) for hop in trace.hops]
 
 
+def way_of(file: Path, node: int) -> Trace:
+    with closing(open_results(file)) as results:
+        return told_way(results, partial(diff_index, results), node)
+
+
 def test_values_lead_from_call_to_call(file: Path) -> None:
     trace = explain(file, D)
     assert hops(trace) == [("start", D), ("input", C), ("input", B), ("input", A)]
@@ -54,12 +62,12 @@ def test_values_lead_from_call_to_call(file: Path) -> None:
 
 
 def test_what_the_dump_says_comes_before_equal_numbers(tmp_path: Path) -> None:
-    # B makes the same numbers later; the dump says that C read those of A.
+    # B passes the same numbers on later; the dump says that C read those of A.
     def run(first: float, read: float) -> dict[str, object]:
         told = tensor(read, source=f"{A}.output.0")
         return {
             A: forward([tensor(1)], [tensor(first)]),
-            B: forward([tensor(1)], [tensor(first)]),
+            B: forward([tensor(first, source=f"{A}.output.0")], [tensor(first)]),
             C: forward([told], [tensor(read * 3)]),
         }
 
@@ -73,7 +81,7 @@ def test_a_node_of_the_benchmark_leads_to_its_partner(file: Path) -> None:
     query = "SELECT node.id FROM node JOIN graph ON graph.id = node.graph WHERE node.name = ? "
     with closing(sqlite3.connect(file)) as connection:
         (theirs,) = connection.execute(query + "AND graph.side = 'benchmark'", (D,)).fetchone()
-        found = by_id(connection, theirs)
+    found = way_of(file, theirs)
     assert hops(found)[:3] == [("start", D), ("partner", D), ("input", C)]
     assert [hop.side for hop in found.hops[:2]] == ["benchmark", "problem"]
     assert found.finding == 1
@@ -153,7 +161,8 @@ def test_a_way_goes_on_to_the_optimizer_of_the_step_before(
             query + "AND graph.side = 'problem' AND graph.step = 1", (EMBEDDING,)
         ).fetchone()
         connection.execute("DELETE FROM finding")  # a finding in this step would end the way
-        found = by_id(connection, here[0])
+        connection.commit()
+    found = way_of(result, here[0])
     assert hops(found)[:2] == [("start", EMBEDDING), ("before", UPDATE)]
     assert [(hop.step, hop.value, hop.output) for hop in found.hops[:2]] == [
         (None, None, None),

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from builder.results.trace import Hop
-from tb_graph_ascend.server.traces import nothing_differs
+from tb_graph_ascend.view.diff.told_way import nothing_differs
 
 
 def hop(score: float | None, link: Literal["start", "inside"] = "start") -> Hop:

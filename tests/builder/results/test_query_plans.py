@@ -1,0 +1,41 @@
+"""No query goes over the values of a whole file, or over all nodes for each value of one."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from builder import build
+from builder.results import carried_weights, equal_numbers, extent
+from tests.builder.dumps import forward, tensor, write_dump
+
+QUERIES = {
+    "weights": equal_numbers._WEIGHTS,
+    "what reads weights": equal_numbers._OF_WEIGHTS,
+    "gradients": equal_numbers._GRADIENTS,
+    "what reads gradients": equal_numbers._OF_GRADIENTS,
+    "what an optimizer wrote": carried_weights._WRITTEN,
+    "what a step read": carried_weights._READ,
+    "formats": extent._FORMATS,
+}
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plans")
+    for side, norm in (("p", 2.0), ("b", 3.0)):
+        write_dump(folder / side, {"Torch.op.0.forward": forward([tensor(1.0)], [tensor(norm)])})
+    return build(folder / "p", folder / "b", folder / "out").path
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_values_are_reached_from_their_nodes(result: Path, name: str) -> None:
+    query = QUERIES[name]
+    with closing(sqlite3.connect(result)) as connection:
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {query}", (0,) * query.count("?")).fetchall()
+    steps = [step[-1] for step in plan]
+    assert any("SEARCH record USING INTEGER PRIMARY KEY" in step for step in steps), steps
+    assert not any(step.startswith(("SCAN record", "SCAN form")) for step in steps), steps
