@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from builder.flow.constants import Constants
+from builder.flow.constant_tensors import Constants
 from builder.flow.cuts import Cuts
 from builder.flow.feeding import NOWHERE
 from builder.flow.made_of import Available, Tensor, is_cut_along_one

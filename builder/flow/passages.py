@@ -15,8 +15,8 @@ import numpy as np
 
 from builder.compare.columns import Columns
 from builder.dump.forms import Form
+from builder.flow.constant_tensors import Constants, constants_of
 from builder.flow.constant_ways import lead_constants
-from builder.flow.constants import Constants, constants_of
 from builder.flow.cuts import Cuts
 from builder.flow.feeding import NOWHERE, Bools, Flow, Ints
 from builder.flow.gradient_ways import lead_back

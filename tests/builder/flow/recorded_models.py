@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -280,104 +279,7 @@ class Shared(nn.Module):
         return torch.as_tensor(self.out(ends)) + torch.sigmoid(self.gate(other)).mean()
 
 
-class Listing(nn.Module):
-    """Layers that are given the list of all before them, and join it; begins with one alone."""
-
-    class Layer(nn.Module):
-        def __init__(self, before: int, made: int) -> None:
-            super().__init__()
-            self.norm, self.conv = nn.BatchNorm1d(before), nn.Conv1d(before, made, 3, padding=1)
-
-        def forward(self, features: list[torch.Tensor]) -> torch.Tensor:
-            return torch.as_tensor(self.conv(torch.tanh(self.norm(torch.cat(features, 1)))))
-
-    def __init__(self, made: int, layers: int) -> None:
-        super().__init__()
-        self.stem = nn.Conv1d(2, 4, 3, padding=1)
-        self.layers = nn.ModuleList(Listing.Layer(4 + made * at, made) for at in range(layers))
-        self.out = nn.Linear(4 + made * layers, 2)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        features = [self.stem(x)]
-        for layer in self.layers:
-            features.append(layer(features))
-        return torch.as_tensor(self.out(torch.cat(features, 1).mean(2)))
-
-
-class Heads(nn.Module):
-    """Queries and keys of one shape, joined from halves or repeated by calls that leave no values.
-
-    `apart`: the halves of both are made before either is joined; `scaled`: queries are read first.
-    """
-
-    def __init__(self, how: str) -> None:
-        super().__init__()
-        self.how = how
-        self.q, self.k, self.v = (nn.Linear(8, 8) for _ in range(3))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        q, k, v = (f(x).unflatten(-1, (2, -1)).transpose(1, 2) for f in (self.q, self.k, self.v))
-        if self.how == "repeat":
-            k, v = (one.repeat_interleave(2, dim=1) for one in (k[:, :1] * 0.9, v[:, :1] * 0.9))
-        elif self.how in ("apart", "scaled"):
-            halves = [(one[..., :2] * 0.9, one[..., 2:] * 0.4) for one in (q, k)]
-            q, k = (torch.cat(pair, -1) for pair in halves)
-        else:
-            join = torch.stack if self.how == "stack" else torch.cat
-            q, k = (join([one[..., :2] * 0.9, one[..., 2:] * 0.4], -1).flatten(3) for one in (q, k))
-        q = q * 0.5 if self.how == "scaled" else q
-        return F.scaled_dot_product_attention(q, k, v)
-
-
-HEADS = ("stack", "cat", "apart", "scaled", "repeat")
-
-
-class Gated(nn.Module):
-    """Blocks whose modulation starts at zero, and a cut whose parts are all zeros."""
-
-    class Block(nn.Module):
-        def __init__(self, width: int) -> None:
-            super().__init__()
-            self.norm, self.mod = nn.LayerNorm(width), nn.Linear(width, 3 * width)
-            self.one, self.other = nn.Linear(width, width), nn.Linear(width, width)
-            nn.init.zeros_(self.mod.weight)
-            nn.init.zeros_(self.mod.bias)
-
-        def forward(self, x: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
-            shift, scale, gate = self.mod(F.silu(given)).chunk(3, -1)
-            h = self.norm(x) * (1 + scale) + shift
-            return x + gate * torch.as_tensor(self.other(torch.tanh(self.one(h))))
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.put, self.given = nn.Linear(5, 8), nn.Linear(2, 8)
-        self.blocks = nn.ModuleList(Gated.Block(8) for _ in range(2))
-        self.zero = nn.Linear(8, 4)
-        nn.init.zeros_(self.zero.weight)
-        nn.init.zeros_(self.zero.bias)
-
-    def forward(self, x: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
-        x, given = self.put(x), self.given(given)
-        for block in self.blocks:
-            x = block(x, given)
-        one, other = self.zero(x).chunk(2, -1)
-        return torch.as_tensor(x.sum(-1, keepdim=True) + torch.relu(one) * torch.sigmoid(other))
-
-
-class Filled(nn.Module):
-    """What was given joined to what lets nothing through."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.one, self.out = nn.Linear(4, 3), nn.Linear(7, 2)
-        nn.init.constant_(self.one.bias, -9.0)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = torch.tanh(x)
-        return torch.as_tensor(self.out(torch.cat([x, torch.relu(self.one(x))], dim=-1)))
-
-
-def _rows(*shape: int) -> Callable[[], Sequence[torch.Tensor]]:
+def rows(*shape: int) -> Callable[[], Sequence[torch.Tensor]]:
     return lambda: [torch.randn(*shape)]
 
 
@@ -385,48 +287,33 @@ def _ids() -> Sequence[torch.Tensor]:
     return [torch.randint(0, 7, (2, 5))]
 
 
-def _conditioned() -> Sequence[torch.Tensor]:
-    return [torch.randn(3, 5), torch.randn(3, 2)]
-
-
 BUILT_WITH = {
-    "skips": Model(Skips, _rows(2, 2, 8)),
-    "branches": Model(Branches, _rows(5, 6)),
-    "chunks": Model(lambda: nn.Sequential(Attention(), Attention()), _rows(2, 5, 8)),
-    "experts": Model(Experts, _rows(12, 6)),
-    "residuals": Model(Layers, _rows(2, 3, 5), level="L0"),
+    "skips": Model(Skips, rows(2, 2, 8)),
+    "branches": Model(Branches, rows(5, 6)),
+    "chunks": Model(lambda: nn.Sequential(Attention(), Attention()), rows(2, 5, 8)),
+    "experts": Model(Experts, rows(12, 6)),
+    "residuals": Model(Layers, rows(2, 3, 5), level="L0"),
     "crossing": Model(Crossing, lambda: [torch.randn(2, 6, 4), torch.randn(2, 3, 3)]),
     "targets": Model(lambda: Targets(both=True), _ids),
     "labels": Model(lambda: Targets(both=False), _ids),
-    "casts": Model(Layers, _rows(2, 3, 5), autocast=True),
-    "growing": Model(Growing, _rows(2, 2, 8)),
-    "three": Model(lambda: nn.Sequential(nn.Linear(5, 5), Three(torch.cat, -1)), _rows(4, 5)),
+    "casts": Model(Layers, rows(2, 3, 5), autocast=True),
+    "growing": Model(Growing, rows(2, 2, 8)),
+    "three": Model(lambda: nn.Sequential(nn.Linear(5, 5), Three(torch.cat, -1)), rows(4, 5)),
 }
 """What the rules were found with."""
 
 HELD_BACK = {
-    "dense": Model(Dense, _rows(3, 4)),
-    "grouped": Model(Grouped, _rows(2, 3, 8)),
-    "patches": Model(Patches, _rows(2, 2, 8)),
-    "steps": Model(Steps, _rows(2, 3, 3)),
-    "masked": Model(Masked, _rows(2, 6, 6)),
+    "dense": Model(Dense, rows(3, 4)),
+    "grouped": Model(Grouped, rows(2, 3, 8)),
+    "patches": Model(Patches, rows(2, 2, 8)),
+    "steps": Model(Steps, rows(2, 3, 3)),
+    "masked": Model(Masked, rows(2, 6, 6)),
     "stacked": Model(
-        lambda: nn.Sequential(nn.Linear(5, 5), Three(torch.stack, 1), nn.Linear(5, 2)), _rows(4, 5)
+        lambda: nn.Sequential(nn.Linear(5, 5), Three(torch.stack, 1), nn.Linear(5, 2)), rows(4, 5)
     ),
-    "shared": Model(Shared, _rows(2, 3, 5)),
+    "shared": Model(Shared, rows(2, 3, 5)),
 }
 """What they were judged by, once."""
-
-FOLLOWED = {
-    "listing": Model(lambda: Listing(3, layers=4), _rows(2, 2, 8)),
-    # A layer makes as much as was there, and more layers than pieces are tried at once.
-    "listing alike": Model(lambda: Listing(4, layers=3), _rows(2, 2, 8)),
-    "listing long": Model(lambda: Listing(3, layers=10), _rows(2, 2, 8)),
-    **{f"heads {how}": Model(partial(Heads, how), _rows(2, 3, 8)) for how in HEADS},
-    "gated": Model(Gated, _conditioned),
-    "filled": Model(Filled, _rows(3, 4)),
-}
-"""Of which every edge is held to what really went: lists, heads, zeros."""
 
 
 def record(

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.builder.flow.followed_models import FOLLOWED, HEADS
 from tests.builder.flow.identity import Identity
-from tests.builder.flow.recorded_models import FOLLOWED, HEADS, HELD_BACK, record
+from tests.builder.flow.recorded_models import HELD_BACK, record
 from tests.builder.flow.test_passages import Edges, Side, reached, side_of
 
 HEAD_MODELS = [f"heads {how}" for how in HEADS]
