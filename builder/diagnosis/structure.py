@@ -197,12 +197,32 @@ class Changes:
             return ledger.open(change.node, "argument_differs", self._gradient_reason(change.node))
         run, instead = self._run(change), self._instead(change)
         affected = None if change.kind == "extra" else reader
-        reason, named = _calls_reason(change, run, instead), self.outermost(change.node)
+        reason, named = self._calls_reason(change, run, instead), self.outermost(change.node)
         finding = ledger.open(named, "input_differs", reason, score, affected=affected)
-        for one in (*run, *instead):
+        inside = self._inside([*run, *instead])
+        finding.reasons += _inside_reasons(inside)
+        for one in (*run, *instead, *inside):
             one.named, one.finding = True, finding
             self._named.add(one.node)
         return finding
+
+    def _inside(self, changes: list[Change]) -> list[Change]:
+        """What is called in whole modules of which one run alone has any of these calls."""
+        outermost = {one: self.outermost(one.node) for one in self._listed if _is_unmatched(one)}
+        modules = {outermost[one] for one in changes if outermost[one] is not one.node}
+        return [one for one, module in outermost.items() if module in modules]
+
+    def _calls_reason(self, change: Change, run: list[Change], instead: list[Change]) -> Reason:
+        """What one run alone calls, or calls where the other calls something else."""
+        if instead:
+            code = f"{change.kind}_replaced"
+            return {"code": code, "names": self._names(run), "instead": self._names(instead)}
+        return {"code": f"{change.kind}_calls", "names": self._names(run)}
+
+    def _names(self, changes: list[Change]) -> str:
+        """The last few, each by the whole module where one run alone calls that."""
+        names = dict.fromkeys(self.outermost(change.node).name for change in changes)
+        return ", ".join([*names][-5:])
 
     def requires_grad(self, node: TreeNode) -> list[int]:
         """The rows of an entry of which one run alone wants a gradient."""
@@ -284,13 +304,12 @@ def _is_unmatched(change: Change) -> bool:
     return change.kind in ("extra", "missing")
 
 
-def _calls_reason(change: Change, run: list[Change], instead: list[Change]) -> Reason:
-    """What one run alone calls, or calls where the other calls something else."""
-    if instead:
-        code = f"{change.kind}_replaced"
-        return {"code": code, "names": _names(run), "instead": _names(instead)}
-    return {"code": f"{change.kind}_calls", "names": _names(run)}
-
-
-def _names(changes: list[Change]) -> str:
-    return ", ".join(change.node.name for change in changes[-5:])
+def _inside_reasons(inside: list[Change]) -> Iterator[Reason]:
+    """The calls in whole modules that one run alone calls, the first of each kind."""
+    for kind in ("extra", "missing"):
+        first: dict[str, str] = {}
+        for change in inside:
+            if change.kind == kind:
+                first.setdefault(change.node.label, change.node.name)
+        if first:
+            yield {"code": f"{kind}_inside", "names": ", ".join(first.values())}

@@ -14,6 +14,7 @@ from builder.results.node_words import DIRECTIONS, KINDS, LEVELS, Bools, Floats,
 from builder.results.reading import Results
 from builder.results.records import Side
 from builder.results.side_nodes import SideNodes
+from tb_graph_ascend.view.diff.merge import MergedRows, merge
 from tb_graph_ascend.view.search.columns import FIELD_CODES, PairColumns
 from tb_graph_ascend.view.search.names import NameIndex
 from tb_graph_ascend.view.search.node_filter import NodeFilter
@@ -105,15 +106,17 @@ class PairIndex:
             chosen &= ~fits if term.negated else fits
         rows = listed.rows[chosen]
         columns = listed.columns
-        if wanted.sort == "order" and not wanted.descending:
+        if wanted.sort == "order":
             # They stand so already, be there a million of them.
-            return columns.id[rows], columns.order[rows].astype(np.float64)
+            keys = np.flatnonzero(chosen).astype(np.float64)
+            turned = slice(None, None, -1 if wanted.descending else 1)
+            return columns.id[rows][turned], (-keys if wanted.descending else keys)[turned]
         rank = self.names.rank if wanted.sort == "name" else None
         return columns.ordered_with_keys(rows, wanted, rank)
 
     @cached_property
     def _listed(self) -> Listed:
-        return Listed.of(self.columns, self.names)
+        return Listed.of(self.columns, self.names, merge(*self.sides))
 
     def _listed_through(self, patches: Patches) -> Listed:
         """The rows as patches have them; those of the last ones are kept while one types."""
@@ -121,7 +124,8 @@ class PairIndex:
             return self._listed
         seen = self._seen
         if seen is None or seen[0] is not patches:
-            seen = patches, Listed.of(self.columns.patched(patches.nodes), self.names)
+            rows = merge(*(side.patched(patches.nodes) for side in self.sides))
+            seen = patches, Listed.of(self.columns.patched(patches.nodes), self.names, rows)
             self._seen = seen
         return seen[1]
 
@@ -176,7 +180,7 @@ def _columns(problem: SideNodes, benchmark: SideNodes) -> PairColumns:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What a list has a row for, in order of execution: matched pairs and nodes without a partner.
+    """What a list has a row for, as the page's rows stand: matched pairs, nodes without a partner.
 
     `rows` are their places in the columns, `partner` those of their partners, -1 where there is
     none; `name` and `other` are the places of both names.
@@ -191,11 +195,14 @@ class Listed:
     renamed: bool
 
     @classmethod
-    def of(cls, columns: PairColumns, names: NameIndex) -> Listed:
-        """The rows of all nodes of a pair."""
+    def of(cls, columns: PairColumns, names: NameIndex, merged: MergedRows) -> Listed:
+        """The rows of all nodes of a pair, in the order of both sides merged.
+
+        The numbers of execution of two runs say nothing of each other.
+        """
         partner = columns.partner_places()
         rows = np.flatnonzero(columns.problem | (partner < 0))
-        rows = rows[np.argsort(columns.order[rows], kind="stable")]
+        rows = rows[np.argsort(merged.rows_of(columns.id[rows]), kind="stable")]
         partner = partner[rows]
         name = names.place[rows]
         other = np.where(partner >= 0, names.place[partner], name)

@@ -116,7 +116,18 @@ def _list_and_rows(database: Results, rows: dict[tuple[int, int], DiffIndex]) ->
         listed = pair_index(database, pair.step, pair.rank)
         every, _ = listed.query((), NodeFilter(), Patches(), database.threshold)
         assert len(every) == pair.matched + pair.unmatched_problem + pair.unmatched_benchmark
+        _in_one_order(database, listed, rows[pair.step, pair.rank])
         _listed_by_module(database, listed)
+
+
+def _in_one_order(database: Results, listed: PairIndex, index: DiffIndex) -> None:
+    """Lists in order of execution stand as the rows do, what either run makes alone as well."""
+    for terms in ((), (InState("unmatched"),), (InState("divergent"),)):
+        for descending in (False, True):
+            wanted = NodeFilter(descending=descending)
+            found, keys = listed.query(terms, wanted, Patches(), database.threshold)
+            assert (np.diff(index.rows.rows_of(found)) * (-1 if descending else 1) > 0).all()
+            assert (np.diff(keys) > 0).all()
 
 
 def _listed_by_module(database: Results, listed: PairIndex) -> None:

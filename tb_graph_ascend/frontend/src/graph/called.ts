@@ -17,7 +17,7 @@ export function calledAs({ kind, name, label }: Pick<Node, "kind" | "name" | "la
 /** The same of a name alone: `Functional.softmax.2.forward` is `softmax #2`. */
 export function calledByName(name: string): string {
   const [type, label = name] = name.split(".");
-  return calledAs({ kind: type === "Module" ? "module" : "api", name, label });
+  return calledAs({ kind: type === "Module" || type === "Cell" ? "module" : "api", name, label });
 }
 
 /** A name with the mark, where it is due. */

@@ -47,6 +47,8 @@ export const reasonsZh: Record<string, string> = {
   missing_calls: "只有标杆侧调用 {{names}}",
   extra_replaced: "问题侧调用 {{names}}，而标杆侧在同一位置调用 {{instead}}",
   missing_replaced: "标杆侧调用 {{names}}，而问题侧在同一位置调用 {{instead}}",
+  extra_inside: "其中问题侧调用 {{names}}",
+  missing_inside: "其中标杆侧调用 {{names}}",
   heals: "该步最终产出的全部数值一致：这只是得到相同结果的另一种算法",
   calls_beside: "同一行代码中只有一侧调用 {{names}}",
   in_place_of: "另一侧在同一位置执行的是：{{names}}",
