@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod, sqrt
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ _MEANS = 1e-6
 _TURNED = 1e-6
 # bfloat16 keeps eight bits: an element is off by 2⁻⁹ of itself, a norm by no more.
 _CAST = 2.0**-8
-_MOST_PIECES = 64
+MOST_PIECES = 64
 _MOST_TRIED = 2_000
 _NEAR = 24
 Shape = tuple[int, ...]
@@ -140,37 +141,51 @@ def _latest(listed: list[Tensor], begin: int, count: int) -> list[Tensor]:
 
 
 def pieces_of(
-    whole: Tensor, sharing: Sequence[Tensor], available: Available, begin: int
+    whole: Tensor,
+    sharing: Sequence[Tensor],
+    available: Available,
+    begin: int,
+    is_had: Callable[[Tensor], bool],
+    filling: Sequence[Tensor],
 ) -> list[Tensor]:
     """The tensors that were joined to this one; empty where numbers tell none.
 
-    `sharing`, here and below: those that have a peak of the whole.
+    `sharing`, here and below: those that have a peak of the whole. What `is_had` where it was made
+    comes before what numbers alone tell; `filling` are constants, which may fill what lacks.
     """
     peaks = [one for one in sharing if _fits_into(one, whole)]
     if not peaks:
         return []
     near = [one for one in available.near(begin, 4 * _NEAR) if _fits_into(one, whole)]
-    alike = [run for one in peaks for run in _equal_runs(whole, one, available, begin)]
-    for pieces in alike:
-        if _add_up(whole, pieces):
-            return pieces
-    listed = list({one.print: one for one in (*peaks, *near)}.values())
-    return next(_subsets(whole, listed), [])
+    fitting = [one for one in filling if _fits_into(one, whole)]
+    listed = list({one.print: one for one in (*peaks, *near, *fitting)}.values())
+    same = {one.shape: available.of_shape(one.shape, begin, 2 * MOST_PIECES)[::-1] for one in peaks}
+    every = {one.print: one for one in (*listed, *chain(*same.values()))}
+    had = {number for number, one in every.items() if is_had(one)}
+    inside = {shape: [one for one in ones if one.print in had] for shape, ones in same.items()}
+    found = _joined(whole, [one for one in listed if one.print in had], inside)
+    return found if found or len(had) == len(every) else _joined(whole, listed, same)
 
 
-def _equal_runs(
-    whole: Tensor, one: Tensor, available: Available, begin: int
-) -> Iterator[list[Tensor]]:
+def _joined(
+    whole: Tensor, listed: Sequence[Tensor], same: dict[Shape, list[Tensor]]
+) -> list[Tensor]:
+    """Pieces among those that are listed, or among many of one shape, which stand in order."""
+    runs = (run for alike in same.values() for run in _equal_runs(whole, alike))
+    equal = next((run for run in runs if _add_up(whole, run)), None)
+    return equal or next(_subsets(whole, listed), [])
+
+
+def _equal_runs(whole: Tensor, same: list[Tensor]) -> Iterator[list[Tensor]]:
     """As many of one shape as make the whole, that ran one after the other: heads, branches."""
-    count, rest = divmod(whole.size, max(1, one.size))
-    if rest or not 2 <= count <= _MOST_PIECES:
+    count, rest = divmod(whole.size, max(1, same[0].size)) if same else (0, 0)
+    if rest or not 2 <= count <= MOST_PIECES:
         return
-    same = available.of_shape(one.shape, begin, 2 * _MOST_PIECES)[::-1]
     for start in range(len(same) - count, -1, -1):
         yield same[start : start + count]
 
 
-def _subsets(whole: Tensor, listed: list[Tensor]) -> Iterator[list[Tensor]]:
+def _subsets(whole: Tensor, listed: Sequence[Tensor]) -> Iterator[list[Tensor]]:
     """Some of these that add up; few are tried."""
     tried = 0
     pending: list[tuple[list[Tensor], int, int, float]] = [([], 0, whole.size, whole.norm**2)]

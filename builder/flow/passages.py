@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, takewhile
 
 import numpy as np
 
 from builder.compare.columns import Columns
 from builder.dump.forms import Form
+from builder.flow.constant_tensors import Constants, constants_of
+from builder.flow.constant_ways import lead_constants
+from builder.flow.cuts import Cuts
 from builder.flow.feeding import NOWHERE, Bools, Flow, Ints
 from builder.flow.gradient_ways import lead_back
+from builder.flow.joins import Joins
 from builder.flow.made_of import (
     Available,
     Shape,
@@ -33,8 +36,11 @@ from builder.flow.made_of import (
 )
 from builder.flow.open_ends import open_ends
 from builder.flow.passage_edges import PassageEdges, Reading
+from builder.flow.scopes import Scopes
 from builder.flow.shared_runs import Unmade
-from builder.flow.silent_calls import Calls, Work, work_of
+from builder.flow.silent_calls import Calls, Work
+from builder.flow.silent_runs import SilentRuns
+from builder.flow.single_joins import lead_through_single_joins
 
 _NEAR = 8  # calls in which the source of a part is looked for by its shape alone
 _FAR = 64  # calls before a reader among which the one without values that it reads is looked for
@@ -60,9 +66,15 @@ def passages_of(flow: Flow, columns: Columns, forms: list[Form]) -> Passages:
     """What passed through unrecorded calls on one side."""
     ends = open_ends(flow, columns, forms)
     edges = PassageEdges(set(flow.producer.tolist()))
-    search = _Search(flow, columns, forms, ends.begins, ends.calls, ends.available, edges)
+    constants = constants_of(flow, columns, forms)
+    silent = SilentRuns(ends.calls, edges)
+    search = _Search(
+        flow, columns, forms, ends.begins, ends.calls, ends.available, constants, silent
+    )
     search.views(Unmade(ends.wanted, ends.calls))
     search.explain(ends.wanted)
+    lead_constants(constants, silent, ends.available, search.cut, search.origins)
+    lead_through_single_joins(flow, ends.begins, silent)
     lead_back(flow, ends.calls, edges)
     rows = sorted((c, p, i, *seen) for (p, c, i), seen in edges.found.items())
     cells = np.array(rows, dtype=np.int64).reshape(-1, 5).T
@@ -77,13 +89,22 @@ class _Search:
     begins: Ints
     calls: Calls
     available: Available
-    edges: PassageEdges
-    claimed: dict[int, object] = field(default_factory=dict)
-    """Of silent calls, by place: what they were found to work on."""
+    constants: Constants
+    silent: SilentRuns
     origins: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """By fingerprint: the nodes that a tensor comes from, where its maker is not its node."""
     whole: dict[Shape, list[Tensor]] = field(default_factory=lambda: defaultdict(list))
     """What parts of a shape were cut from, the latest last."""
+    cut: Cuts = field(default_factory=Cuts)
+    ahead: list[Tensor] = field(default_factory=list)
+    """What is read next, behind the tensor that is being explained."""
+    doubted: set[int] = field(default_factory=set)
+    """Silent calls, by place, of which one was taken though nothing told which."""
+    joins: Joins = field(default_factory=Joins)
+    scopes: Scopes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scopes = Scopes(self.flow, self.begins)
 
     def views(self, unmade: Unmade) -> None:
         """Lead known flow through the calls that reshape it on its way, not those of others."""
@@ -112,73 +133,27 @@ class _Search:
             to = Reading(consumer, value)
             ways = (shapes[kinds[output]] or (), shapes[kinds[value]] or ())
             if sizes[value] < sizes[output]:
-                run = self._cut_after(producer, stop, several=len(cut[output]) > 1)
+                run = self.silent.cut_after(producer, stop, several=len(cut[output]) > 1)
                 run = unmade.leave(run, to, stop, ways)
-                if self._claim(run, (producer, output)):
-                    self._lead([producer], run, to, False, instead=producer)
+                if self.silent.claim(run, (producer, output)):
+                    self.silent.lead([producer], run, to, False, instead=producer)
                 continue
-            run = self._views_after(producer, stop)
+            run = self.silent.views_after(producer, stop)
             reshaped = shapes[kinds[value]] != shapes[kinds[output]]
             whole = bool(run) and run[-1] + 1 == stop
             if not whole and reshaped and not run:
-                run = self._views_before(stop)
+                run = self.silent.views_before(stop)
             run = unmade.leave(run, to, stop, ways)
-            if (reshaped or whole) and self._claim(run, (producer, output)):
-                self._lead([producer], run, to, False, instead=producer)
-
-    def _views_after(self, order: int, stop: int) -> list[int]:
-        run = self.calls.run_after(order, stop)
-        return list(takewhile(lambda place: self._is(place, "view"), run))
-
-    def _cut_after(self, order: int, stop: int, several: bool) -> list[int]:
-        """The views up to a call that cuts; those behind it only where one part alone is read."""
-        run = self.calls.run_after(order, stop)
-        at = next((at for at, place in enumerate(run) if self._is(place, "part")), None)
-        if at is None or not all(self._is(place, "view") for place in run[:at]):
-            return []
-        behind = [] if several else self._views_after(self.calls.order[run[at]], stop)
-        return [*run[: at + 1], *behind]
-
-    def _views_before(self, stop: int) -> list[int]:
-        run = self.calls.run_before(stop)
-        start = next(
-            (at for at, place in enumerate(run[::-1]) if not self._is(place, "view")), len(run)
-        )
-        return run[len(run) - start :]
-
-    def _is(self, place: int, *works: Work) -> bool:
-        return work_of(self.calls.listed[place]) in works
-
-    def _claim(self, run: Sequence[int], key: object) -> bool:
-        """Take silent calls for one use, where no other has them."""
-        if not run or any(self.claimed.get(place, key) != key for place in run):
-            return False
-        self.claimed.update(dict.fromkeys(run, key))
-        return True
-
-    def _lead(
-        self,
-        sources: Iterable[int],
-        run: Sequence[int],
-        to: Reading,
-        told: bool,
-        instead: int = NOWHERE,
-    ) -> None:
-        """Edges from sources through a run of silent calls to what read the value."""
-        orders = [self.calls.order[place] for place in run]
-        if not orders:
-            for source in sources:
-                self.edges.add(source, to, told, instead)
-            return
-        for source in sources:
-            self.edges.add(source, Reading(orders[0]), told)
-        for one, other in pairwise(orders):
-            self.edges.add(one, Reading(other), False)
-        self.edges.add(orders[-1], to, told, instead)
+            if (reshaped or whole) and self.silent.claim(run, (producer, output)):
+                self.silent.lead([producer], run, to, False, instead=producer)
 
     def explain(self, wanted: list[tuple[Tensor, list[Reading]]]) -> None:
         """Find what tensors that nobody put out were made of: by their numbers, then by shape."""
-        left = [one for one in wanted if one[0].counts or not self._by_numbers(*one)]
+        left = []
+        for at, one in enumerate(wanted):
+            self.ahead = [each[0] for each in wanted[at + 1 : at + _NEAR] if not each[0].counts]
+            if one[0].counts or not self._by_numbers(*one):
+                left.append(one)
         left = [one for one in left if not self._is_output(one[0])]
         for tensor, readers in left:
             self._by_shape(tensor, readers)
@@ -198,10 +173,27 @@ class _Search:
         self._explain(tensor, made, work, readers, told=True)
         return True
 
+    def _is_had(self, one: Tensor, tensor: Tensor) -> bool:
+        """Whether a tensor can be read where another is; true of one of which no maker is known."""
+        origins = self._origins(one)
+        is_made = one.print not in self.origins or self._is_silent(origins)
+        return not is_made or self.scopes.has(one.print, origins[0], tensor.node)
+
+    def _is_silent(self, origins: tuple[int, ...]) -> bool:
+        if len(origins) != 1:
+            return False
+        place = self.calls.before(origins[0])
+        return place < len(self.calls.order) and (
+            self.calls.order[place] == origins[0] and self.calls.silent[place]
+        )
+
     def _made_of(self, tensor: Tensor, begin: int) -> tuple[Sequence[Tensor], Work]:
         available = self.available
         sharing = available.with_a_peak_of(tensor, begin)
-        pieces = pieces_of(tensor, sharing, available, begin)
+        filling = self.constants.before(begin) if self._is_joined(begin) else []
+        pieces = pieces_of(
+            tensor, sharing, available, begin, lambda one: self._is_had(one, tensor), filling
+        )
         if pieces:
             return pieces, "join"
         small = repeated_from(tensor, sharing)
@@ -219,6 +211,13 @@ class _Search:
             return [whole], "part"
         return (), "other"
 
+    def _is_joined(self, begin: int) -> bool:
+        """Whether a silent call that joins, and that nobody claims, ran right before."""
+        run = self.calls.run_before(self.calls.before(begin))
+        return any(
+            self.silent.works(place, "join") and place not in self.silent.claimed for place in run
+        )
+
     def _may_be_a_sum(self, readers: list[Reading]) -> bool:
         """Whether nobody would have recorded the call that adds: where modules alone are."""
         nodes = self.flow.tree.in_order
@@ -234,25 +233,41 @@ class _Search:
     ) -> None:
         """Draw a tensor from what it was made of, through the silent call that made it."""
         used = [one for one in made if len(made) > 1 or self._was_had(one, tensor)]
+        guessed: set[int] = set()
+        if work == "join" and len(used) > 1:
+            used, unsure = self.joins.apart(used, lambda one: self._is_had(one, tensor))
+            # What is constant adds nothing to a sum: its shape alone speaks for it.
+            unsure |= {one.print for one in used if one.print < 0}
+            guessed = {node for one in used if one.print in unsure for node in self._origins(one)}
+            self.joins.note(tensor, used)
         sources = sorted({node for one in used for node in self._origins(one)})
         first = max((one.node for one in made), default=NOWHERE)
         stop = self.calls.before(tensor.node)
         key = ("of", *(one.print for one in made)) if work == "part" else ("to", tensor.print)
-        place = self._silent(work, first, stop, key)
+        place, is_sure = self._silent(work, first, stop, key)
+        told = told and is_sure
         run: list[int] = []
         if place is not None:
-            run = [place, *self._views_after(self.calls.order[place], stop)]
-            if not self._claim(run, key):
+            run = [place, *self.silent.views_after(self.calls.order[place], stop)]
+            if not self.silent.claim(run, key):
                 run = run[:1]
+            if work == "part":
+                self.cut.note(place, made[0], tensor)
         # What ran right before its reader, and works on nothing else, had it too.
         behind = self.calls.order[run[-1]] if run else first
         rest = [at for at in self.calls.run_before(stop) if self.calls.order[at] > behind]
-        if rest and not self._is_output(tensor) and not self.claimed.keys() & set(rest):
-            self._claim(rest, ("to", tensor.print))
+        # Another call of the kind is of what else is read, and any where its reader reads several.
+        several = bool(self.ahead) and self.ahead[0].node == tensor.node
+        others: tuple[Work, ...] = ("join", "part", "repeat", "cast") if several else ()
+        if any(self.silent.works(place, *others, *([work] if run else [])) for place in rest):
+            rest = []
+        if rest and not self._is_output(tensor) and not self.silent.claimed.keys() & set(rest):
+            self.silent.claim(rest, ("to", tensor.print))
             run += rest
         self._found(tensor, (self.calls.order[run[-1]],) if run else sources, first)
         for reader in readers:
-            self._lead(sources, run, reader, told)
+            self.silent.lead([node for node in sources if node not in guessed], run, reader, told)
+            self.silent.lead([node for node in sources if node in guessed], run, reader, False)
 
     def _was_had(self, one: Tensor, tensor: Tensor) -> bool:
         """Whether what tells a tensor alone was there for it: a module makes its output inside.
@@ -261,15 +276,46 @@ class _Search:
         """
         return not self._is_output(tensor) or one.node >= self.begins[tensor.node]
 
-    def _silent(self, work: Work, after: int, stop: int, key: object) -> int | None:
-        """The latest silent call of a kind behind a node and before a place that nobody claims."""
-        if work == "other":
-            return None
+    def _silent(self, work: Work, after: int, stop: int, key: object) -> tuple[int | None, bool]:
+        """A silent call of a kind behind a node and before a place that nobody else claims.
+
+        Where several could have made it, and other tensors that are read next, they ran in the
+        order of what these were made of. The second says that there is no other.
+        """
         last = max(self.calls.before(after + 1), stop - _FAR)
-        for place in range(stop - 1, last - 1, -1):
-            if self.calls.silent[place] and self._is(place, work) and self._claim([place], key):
-                return place
-        return None
+        claimed = self.silent.claimed
+        fitting = [
+            place
+            for place in range(last, stop)
+            if self.calls.silent[place]
+            and self.silent.works(place, work)
+            and claimed.get(place, key) == key
+        ]
+        own = [place for place in fitting if place in claimed]
+        if work == "other" or not fitting:
+            return None, True
+        if own:
+            return own[-1], True
+        rivals = self._rivals(work, self.calls.order[fitting[-1]]) if len(fitting) > 1 else []
+        later = sum(last_piece >= after for last_piece in rivals)
+        place = fitting[-1 - min(later, len(fitting) - 1)]
+        self.silent.claim([place], key)
+        is_sure = len(fitting) <= len(rivals) + 1 and place not in self.doubted
+        self.doubted |= set() if is_sure else set(fitting)
+        return place, is_sure
+
+    def _rivals(self, work: Work, until: int) -> list[int]:
+        """Of what is read next, was made by such a call, and may have been before a node: when.
+
+        That is the execution order of the last of its pieces.
+        """
+        found: list[int] = []
+        for one in self.ahead:
+            made, how = self._made_of(one, one.node)
+            last = max((piece.node for piece in made), default=until)
+            if how == work and last < until:
+                found.append(last)
+        return found
 
     def _origins(self, one: Tensor) -> tuple[int, ...]:
         return self.origins.get(one.print, (one.node,))
@@ -293,12 +339,12 @@ class _Search:
             self._explain(tensor, [whole], "part", readers, told=False)
             return
         stop = self.calls.before(begin)
-        run = [at for at in self.calls.run_before(stop) if at not in self.claimed]
+        run = [at for at in self.calls.run_before(stop) if at not in self.silent.claimed]
         if run and run[-1] + 1 == stop:
             sources, run = self._right_before(run, tensor)
-            self._claim(run, ("to", tensor.print))
+            self.silent.claim(run, ("to", tensor.print))
             for reader in readers:
-                self._lead(sources, run, reader, told=False)
+                self.silent.lead(sources, run, reader, told=False)
 
     def _right_before(self, run: list[int], tensor: Tensor) -> tuple[list[int], list[int]]:
         """Of silent calls before a reader those that led to it, and what they must have read.
@@ -308,9 +354,13 @@ class _Search:
         if tensor.counts:
             return [], run
         source = self.calls.order[run[0] - 1] if run[0] > 0 else NOWHERE
-        if source == NOWHERE or run[0] - 1 in self.claimed or source in self.edges.read:
+        if (
+            source == NOWHERE
+            or run[0] - 1 in self.silent.claimed
+            or source in self.silent.edges.read
+        ):
             return [], run[-1:]
-        views = next((n for n, at in enumerate(run) if not self._is(at, "view")), len(run))
+        views = next((n for n, at in enumerate(run) if not self.silent.works(at, "view")), len(run))
         return [source], [*run[: min(views, len(run) - 1)], run[-1]]
 
     def _is_output(self, tensor: Tensor) -> bool:

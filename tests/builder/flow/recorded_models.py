@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -278,7 +279,7 @@ class Shared(nn.Module):
         return torch.as_tensor(self.out(ends)) + torch.sigmoid(self.gate(other)).mean()
 
 
-def _rows(*shape: int) -> Callable[[], Sequence[torch.Tensor]]:
+def rows(*shape: int) -> Callable[[], Sequence[torch.Tensor]]:
     return lambda: [torch.randn(*shape)]
 
 
@@ -287,38 +288,46 @@ def _ids() -> Sequence[torch.Tensor]:
 
 
 BUILT_WITH = {
-    "skips": Model(Skips, _rows(2, 2, 8)),
-    "branches": Model(Branches, _rows(5, 6)),
-    "chunks": Model(lambda: nn.Sequential(Attention(), Attention()), _rows(2, 5, 8)),
-    "experts": Model(Experts, _rows(12, 6)),
-    "residuals": Model(Layers, _rows(2, 3, 5), level="L0"),
+    "skips": Model(Skips, rows(2, 2, 8)),
+    "branches": Model(Branches, rows(5, 6)),
+    "chunks": Model(lambda: nn.Sequential(Attention(), Attention()), rows(2, 5, 8)),
+    "experts": Model(Experts, rows(12, 6)),
+    "residuals": Model(Layers, rows(2, 3, 5), level="L0"),
     "crossing": Model(Crossing, lambda: [torch.randn(2, 6, 4), torch.randn(2, 3, 3)]),
     "targets": Model(lambda: Targets(both=True), _ids),
     "labels": Model(lambda: Targets(both=False), _ids),
-    "casts": Model(Layers, _rows(2, 3, 5), autocast=True),
-    "growing": Model(Growing, _rows(2, 2, 8)),
-    "three": Model(lambda: nn.Sequential(nn.Linear(5, 5), Three(torch.cat, -1)), _rows(4, 5)),
+    "casts": Model(Layers, rows(2, 3, 5), autocast=True),
+    "growing": Model(Growing, rows(2, 2, 8)),
+    "three": Model(lambda: nn.Sequential(nn.Linear(5, 5), Three(torch.cat, -1)), rows(4, 5)),
 }
 """What the rules were found with."""
 
 HELD_BACK = {
-    "dense": Model(Dense, _rows(3, 4)),
-    "grouped": Model(Grouped, _rows(2, 3, 8)),
-    "patches": Model(Patches, _rows(2, 2, 8)),
-    "steps": Model(Steps, _rows(2, 3, 3)),
-    "masked": Model(Masked, _rows(2, 6, 6)),
+    "dense": Model(Dense, rows(3, 4)),
+    "grouped": Model(Grouped, rows(2, 3, 8)),
+    "patches": Model(Patches, rows(2, 2, 8)),
+    "steps": Model(Steps, rows(2, 3, 3)),
+    "masked": Model(Masked, rows(2, 6, 6)),
     "stacked": Model(
-        lambda: nn.Sequential(nn.Linear(5, 5), Three(torch.stack, 1), nn.Linear(5, 2)), _rows(4, 5)
+        lambda: nn.Sequential(nn.Linear(5, 5), Three(torch.stack, 1), nn.Linear(5, 2)), rows(4, 5)
     ),
-    "shared": Model(Shared, _rows(2, 3, 5)),
+    "shared": Model(Shared, rows(2, 3, 5)),
 }
 """What they were judged by, once."""
 
 
 def record(
-    model: Model, folder: Path, *, risk_level: str = "FOCUS", task: str = "statistics"
+    model: Model,
+    folder: Path,
+    *,
+    risk_level: str = "FOCUS",
+    task: str = "statistics",
+    watch: AbstractContextManager[object] | None = None,
 ) -> Path:
-    """The dump of one step of a model, forward and backward, always the same."""
+    """The dump of one step of a model, forward and backward, always the same.
+
+    `watch` is open while the forward pass runs.
+    """
     torch.manual_seed(3)
     made, inputs = model.make(), model.inputs()
     settings = folder / "config.json"
@@ -328,7 +337,7 @@ def record(
     )
     debugger = PrecisionDebugger(config_path=str(settings))
     debugger.start(model=made)
-    with torch.autocast("cpu", torch.bfloat16, enabled=model.autocast):
+    with torch.autocast("cpu", torch.bfloat16, enabled=model.autocast), watch or nullcontext():
         out = made(*inputs)
     out.float().square().sum().backward()
     debugger.stop()

@@ -25,12 +25,16 @@ Edges = set[tuple[str, str]]
 
 
 class Side(NamedTuple):
-    """A dump's tree, its flow, and what passed through unrecorded calls: by numbers, by order."""
+    """A dump's tree, its flow, and what passed through unrecorded calls: by numbers, by order.
+
+    `replaced` are edges of the flow that lead past such calls.
+    """
 
     tree: Tree
     flow: Edges
     told: Edges
     ordered: Edges
+    replaced: Edges
 
 
 def side_of(dump: Path) -> Side:
@@ -45,7 +49,14 @@ def side_of(dump: Path) -> Side:
     for producer, consumer, told in zip(*(each.tolist() for each in cells), strict=True):
         found[told].add((names[producer], names[consumer]))
     known = zip(flow.producer.tolist(), flow.consumer.tolist(), strict=True)
-    return Side(tree, {(names[p], names[c]) for p, c in known}, found[True], found[False])
+    past = zip(passages.instead.tolist(), passages.consumer.tolist(), strict=True)
+    return Side(
+        tree,
+        {(names[p], names[c]) for p, c in known},
+        found[True],
+        found[False],
+        {(names[p], names[c]) for p, c in past if p >= 0},
+    )
 
 
 def reached(start: str, edges: Edges) -> set[str]:

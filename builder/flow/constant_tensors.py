@@ -1,0 +1,93 @@
+"""Tensors of zeros or ones alone: equal numbers say nothing of them, only shape and order do.
+
+Gates that start at zero put out such, and so does a ReLU that lets nothing through.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+import numpy as np
+
+from builder.compare.columns import Columns
+from builder.dump.forms import Form
+from builder.flow.feeding import NOWHERE, Flow, Ints, begins_of, innermost, owners_of
+from builder.flow.made_of import Shape, Tensor
+from builder.flow.passage_edges import Reading
+
+_NEAR = 8
+
+
+class Constants(NamedTuple):
+    """What was put out, and what was read without a known maker, in the order of execution.
+
+    The `print` of each is negative: equal ones share it with nothing else. `node` of what was read
+    is where its reader began.
+    """
+
+    made: list[Tensor]
+    read: list[tuple[Tensor, Reading]]
+
+    def before(self, node: int) -> list[Tensor]:
+        """The last few that were put out before a node."""
+        stop = bisect_left(self.made, node, key=lambda one: one.node)
+        return self.made[max(0, stop - _NEAR) : stop]
+
+    def latest(self, like: Tensor) -> Tensor | None:
+        """The latest that was put out before, of one value, shape and dtype."""
+        same = (like.shape, like.dtype, like.high)
+        fitting = (
+            one
+            for one in reversed(self.made)
+            if one.node < like.node and (one.shape, one.dtype, one.high) == same
+        )
+        return next(fitting, None)
+
+
+def constants_of(flow: Flow, columns: Columns, forms: list[Form]) -> Constants:
+    """The constant tensors of the forward pass, without parameters."""
+    owners, begins = owners_of(flow.tree), begins_of(flow.tree)
+    high, low = columns.statistics.table[:2]
+    kept = (high == low) & ((high == 0) | (high == 1))
+    forward = np.array([node.direction == "forward" for node in flow.tree.in_order], dtype=bool)
+    kept &= forward[owners]
+    role = np.array([_role(form) for form in forms], dtype=np.int64)[columns.forms]
+    parameters = {forms[at].shape for at in columns.forms[kept & (role == _PARAMETER)].tolist()}
+    read = kept & (role == _READ)
+    read[flow.value] = False
+
+    def tensor(at: int, node: int) -> Tensor:
+        form, value = forms[int(columns.forms[at])], float(high[at])
+        shape: Shape = form.shape or ()
+        norm = value * float(np.sqrt(np.prod(shape)))
+        return Tensor(at, -2 - at, node, shape, form.dtype or "", value, value, value, norm)
+
+    made = _put_out(np.flatnonzero(kept & (role == _MADE)), columns, owners, begins)
+    wanted = [
+        (tensor(at, int(begins[owners[at]])), Reading(int(owners[at]), at))
+        for at in np.flatnonzero(read).tolist()
+        if forms[int(columns.forms[at])].shape not in parameters
+    ]
+    wanted.sort(key=lambda each: each[0].node)
+    return Constants([tensor(at, int(owners[at])) for at in made], wanted)
+
+
+def _put_out(made: Ints, columns: Columns, owners: Ints, begins: Ints) -> list[int]:
+    """What was put out, without modules whose calls inside put out the like; in order."""
+    alike = columns.forms.astype(np.int64) * 2 + (columns.statistics.table[0] > 0)
+    inside = innermost(made, alike, owners, begins)
+    return [int(at) for at in inside[np.argsort(owners[inside], kind="stable")]]
+
+
+_READ, _MADE, _PARAMETER = range(3)
+
+
+def _role(form: Form) -> int:
+    if not form.is_tensor or form.shape is None or form.is_integer:
+        return NOWHERE
+    if form.is_parameter:
+        return _PARAMETER
+    if form.key.startswith("input"):
+        return _READ
+    return _MADE if form.key.startswith("output") else NOWHERE
