@@ -33,6 +33,7 @@ export function Parting({ run, other }: { run: string; other: string }) {
       <button type="button" className="link" onClick={() => set({ step, kind, chosen: [seriesOf(kind, name)], open: openTo(open ?? [], name) })}>
         {band === 0 ? t("trends.parting.partsEqual", facts) : t("trends.parting.partsNoise", facts)}
       </button>
+      {data.rates && ` ${t("trends.parting.rates", { ...data.rates })}`}
     </p>
   );
 }
