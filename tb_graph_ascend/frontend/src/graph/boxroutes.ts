@@ -92,7 +92,7 @@ export function routed(edges: readonly LaidEdge[], ground: Ground): Route[] {
     const [start, end] = [placeOf(ground, route.from), placeOf(ground, route.to)];
     const free = isFree(route, start, end, ground);
     const points = free ? [] : new Detour(route, ground, peers, taken).points();
-    route.skips = free === false;
+    route.skips = !free;
     route.path = free ? straight(start, end) : rounded(points);
     route.label = besideEnd(points.slice(-2), end);
   }
@@ -150,7 +150,7 @@ function titlesOver(id: number, { places, parents }: Ground): Place[] {
 
 /** Right of an arrow that comes from above, over one that comes from the side. */
 function besideEnd([before, last]: readonly Point[], end: Place): Point {
-  if (before && last && before[1] === last[1]) return [last[0] + 8, last[1] - 4];
+  if (last && before?.[1] === last[1]) return [last[0] + 8, last[1] - 4];
   return [end.x + end.width / 2 + 7, end.y - 5];
 }
 
