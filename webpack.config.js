@@ -5,7 +5,7 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import CssMinimizerPlugin from "css-minimizer-webpack-plugin";
-import { EsbuildPlugin } from "esbuild-loader";
+import TerserPlugin from "terser-webpack-plugin";
 import HtmlWebpackPlugin from "html-webpack-plugin";
 import MiniCssExtractPlugin from "mini-css-extract-plugin";
 
@@ -40,7 +40,7 @@ export default {
       cacheGroups: { vendor: { test: /node_modules/, name: "vendor", chunks: "async" } },
     },
     chunkIds: "named",
-    minimizer: [new EsbuildPlugin({ target, format: "esm", legalComments: "none" }), new CssMinimizerPlugin()],
+    minimizer: [new TerserPlugin({ extractComments: false, terserOptions: { ecma: 2020, module: true, compress: { passes: 2 }, format: { comments: false } } }), new CssMinimizerPlugin()],
   },
   plugins: [
     new MiniCssExtractPlugin({

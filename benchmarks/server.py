@@ -78,6 +78,18 @@ def measure(logs: Path, requests: int) -> list[Measured]:
         "list of unmatched": lambda i: f"{place}/nodes?show=unmatched&offset={i}",
         "list of overflow": lambda i: f"{place}/nodes?show=overflow&offset={i}",
         "list by name": lambda i: f"{place}/nodes?name=mlp&sort=score&descending=1&offset={i}",
+        "list by score": lambda i: f"{place}/nodes?min_score=0.5&offset={i}",
+        "answer": lambda _: f"{base}/answer",
+        "ranks": lambda _: f"{base}/ranks",
+        "profile": lambda _: f"{place}/profile",
+        "rows": lambda i: f"{place}/rows?offset={50 * i}",
+        "outline": lambda i: f"{place}/outline?offset={50 * i}",
+        "graph": lambda i: f"{place}/graph?module={ids[i]['parent']}",
+        "shares": lambda _: f"{place}/shares",
+        "divergent of no cause": lambda i: f"{place}/divergent?offset={i}",
+        "way": lambda i: f"{base}/nodes/{ids[i]['id']}/trace",
+        "flow": lambda i: f"{base}/nodes/{ids[i]['id']}/flow",
+        "first non-finite": lambda _: f"{place}/nonfinite",
     }
     return [_measure(client, name, route, requests) for name, route in routes.items()]
 

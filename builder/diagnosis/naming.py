@@ -94,7 +94,7 @@ class Naming:
         alone = self.edges.unmatched(makers)
         if alone is not None:
             made = self.changes.made_by(alone, node)
-            return made.finding or self._open_change(made, node, score, excess)
+            return made.finding or self._open_change(made, node, score, excess, traced=True)
         owner = self._owner(node, row)
         if owner is not None:
             return self.open_parameter(owner, [row])
@@ -166,15 +166,15 @@ class Naming:
 
     def open_module_output(self, node: TreeNode, excess: Excess) -> Finding:
         """Name what a module puts out, or the changed call inside it that it comes from."""
-        change = None
+        made = None
         if excess.makers is not None:
             alone = self.edges.unmatched(excess.makers)
-            change = self.changes.made_by(alone, node) if alone is not None else None
-        change = change or self.changes.inside(node)
+            made = self.changes.made_by(alone, node) if alone is not None else None
+        change = made or self.changes.inside(node)
         if change is None and node.direction == "backward":
             change = self.changes.of_gradient()
         if change is not None:
-            finding = self._open_change(change, node, None, excess)
+            finding = self._open_change(change, node, None, excess, traced=made is not None)
         else:
             finding = self._open_introduced(node, excess)
         self._edges_named[self._edge_key(excess.row)] = finding
@@ -236,11 +236,21 @@ class Naming:
     # --- how a finding is opened ------------------------------------------------------------------
 
     def _open_change(
-        self, change: Change, node: TreeNode, score: float | None, excess: Excess
+        self,
+        change: Change,
+        node: TreeNode,
+        score: float | None,
+        excess: Excess,
+        *,
+        traced: bool = False,
     ) -> Finding:
-        named = self._cut_off(change.node) or change
+        """`traced`: what the node reads is known to be what the changed call put out."""
+        cut = self._cut_off(change.node)
+        named = cut or change
         finding = named.finding = self.changes.open(named, node, self.ledger, score)
-        return self._with_evidence(finding, excess)
+        # What is read in another layer tells nothing of this place, where the same may be wrong.
+        beside = (traced and cut is None) or self.changes.is_beside(finding.node, node)
+        return self._with_evidence(finding, excess) if beside else finding
 
     def _cut_off(self, call: TreeNode) -> Change | None:
         """Why one run alone goes back through a call of both: it wants a gradient of some value."""

@@ -129,10 +129,7 @@ class Changes:
         known = next((c for c in self._listed if c.node is node), None)
         if known is not None:
             return known
-        is_ours = node.exec_order < len(self._matching.problem.in_order) and (
-            self._matching.problem.in_order[node.exec_order] is node
-        )
-        return self.add("extra", node) if is_ours else self.add("missing", node, reader)
+        return self.add("extra", node) if self._is_ours(node) else self.add("missing", node, reader)
 
     def inside(self, module: TreeNode) -> Change | None:
         """The latest in a module, whose output differs although all its calls agree."""
@@ -275,6 +272,25 @@ class Changes:
         ):
             node = node.parent
         return node
+
+    def is_beside(self, named: TreeNode, node: TreeNode) -> bool:
+        """Whether a node of the problem stands in the module around a call, or holds the call.
+
+        Of a call that the benchmark alone makes it is the partner of the module around it.
+        """
+        call, around = node.forward or node, scope_of(named)
+        if not self._is_ours(named):
+            while around is not None and around not in self._matching.partner:
+                around = scope_of(around)
+            around = self._matching.partner[around] if around is not None else None
+        if around is None:
+            return scope_of(call) is None
+        return is_in(call, around) or is_in(around, call)
+
+    def _is_ours(self, node: TreeNode) -> bool:
+        """Whether a node is one of the problem's."""
+        in_order = self._matching.problem.in_order
+        return node.exec_order < len(in_order) and in_order[node.exec_order] is node
 
     def _live(self) -> list[Change]:
         return [change for change in self._listed if not change.named]

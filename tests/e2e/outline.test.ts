@@ -69,7 +69,7 @@ describe("flow", () => {
       await page.getByRole("button", { name: "What the rails of the flow mean" }).click();
       await expect.poll(() => page.locator(".flow-known").innerText()).toContain("all rails are inferred from equal values");
       await page.keyboard.press("Escape");
-      await query(page, "conv1d forward");
+      await query(page, "conv1d forward kind:api");
       await page.locator(".table-row").first().click();
       await expect.poll(() => selectedName(page)).toBe("Functional.conv1d.0.forward");
       const input = page.locator(".value-table tbody tr").filter({ hasText: "embedding #0" });
@@ -80,7 +80,7 @@ describe("flow", () => {
 
   it("lists all readers of a value", () =>
     on("foreign", async (page) => {
-      await query(page, "conv1d forward");
+      await query(page, "conv1d forward kind:api");
       await page.locator(".table-row").first().click();
       const more = page.getByRole("button", { name: /^\+\d+: Show \d+ other calls? that reads? it$/ });
       await more.click();

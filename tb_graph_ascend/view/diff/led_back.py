@@ -104,9 +104,14 @@ class Carriers:
 def laid_rows(rows: MergedRows, causes: Sequence[CauseRows]) -> Ints:
     """By row the row that it is laid to: of the places of a cause the one that it belongs to.
 
-    Of the forward pass nothing is laid to a cause about gradients but the cause itself.
+    What is called in a module that one run alone calls is a part of that module's fault. Of the
+    forward pass nothing is laid to a cause about gradients but the cause itself.
     """
     source = nearest_places(rows, sources_of(rows), causes)
+    alone = (rows.ours < 0) | (rows.theirs < 0)
+    for row in (row for cause in causes for row in cause.rows.tolist() if alone[row]):
+        inside = np.arange(row + 1, rows.last[row] + 1)
+        source[inside[source[inside] == NOTHING]] = row
     of_gradients = [one.rows for one in causes if one.of_gradients]
     if of_gradients:
         named = np.concatenate(of_gradients)

@@ -4,10 +4,10 @@ export const answerEn = {
   answer: {
     label: "Where it begins",
     begins: "It begins in {{module}}",
-    beginsTop: "It begins outside of all modules",
+    beginsTop: "It begins in DefaultModel itself",
     beginsOptimizer: "It begins in the optimizer",
     heals: "Both runs come to the same result; {{module}} gets there another way",
-    healsTop: "Both runs come to the same result; calls outside of all modules get there another way",
+    healsTop: "Both runs come to the same result; calls in DefaultModel itself get there another way",
     says: ": ",
     withNonfinite: "{{what}}; {{maker}} makes the first {{state}} of step {{step}}",
     itself: "it",

@@ -6,9 +6,9 @@ export const answerZh: typeof answerEn = {
   answer: {
     label: "差异的起点",
     begins: "差异始于 {{module}}",
-    beginsTop: "差异始于所有模块之外",
+    beginsTop: "差异始于 DefaultModel 本身",
     heals: "两次运行结果一致，仅 {{module}} 中的算法不同",
-    healsTop: "两次运行结果一致，仅模块之外的算法不同",
+    healsTop: "两次运行结果一致，仅 DefaultModel 本身的算法不同",
     beginsOptimizer: "差异始于优化器",
     says: "：",
     withNonfinite: "{{what}}；{{maker}} 产生了第 {{step}} 步的第一个 {{state}}",

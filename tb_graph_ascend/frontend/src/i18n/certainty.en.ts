@@ -12,7 +12,7 @@ export const certaintyEn = {
   mapping: "Pairing what is proposed and measuring it anew; the build follows by itself…",
   byHand: "Map by hand",
   since: "With your pairs it begins in {{module}}",
-  sinceTop: "With your pairs it begins outside of all modules",
+  sinceTop: "With your pairs it begins in DefaultModel itself",
   sinceOptimizer: "With your pairs it begins in the optimizer",
   sinceNowhere: "With your pairs nothing measured so far diverges",
   sinceWhat: "{{call}} is the first that differs (score {{score}}), by what was measured. A rebuild diagnoses anew.",

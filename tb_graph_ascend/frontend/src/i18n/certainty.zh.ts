@@ -14,7 +14,7 @@ export const certaintyZh: typeof certaintyEn = {
   mapping: "正在映射建议的各对并重新测量；随后自动开始构建…",
   byHand: "手动映射",
   since: "按您的映射，差异始于 {{module}}",
-  sinceTop: "按您的映射，差异始于所有模块之外",
+  sinceTop: "按您的映射，差异始于 DefaultModel 本身",
   sinceOptimizer: "按您的映射，差异始于优化器",
   sinceNowhere: "按您的映射，目前测得的部分没有差异",
   sinceWhat: "按测得的数值，{{call}} 最先不同（分数 {{score}}）。重新构建后重新诊断。",

@@ -15,6 +15,14 @@ export function resultFileLabel(path: string, now = new Date(), named = false): 
   return named ? `${stem} · ${time}` : `${time} · ${stem}`;
 }
 
+/** When a file was written, as its name would say it. */
+function writtenLabel({ modified }: DatabaseEntry, now: Date): string {
+  const at = new Date(modified * 1000);
+  const two = (number: number): string => String(number).padStart(2, "0");
+  const date = [...(at.getFullYear() === now.getFullYear() ? [] : [at.getFullYear()]), two(at.getMonth() + 1), two(at.getDate())].join("-");
+  return `${date} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
 /** A line of the list of files: which file, and what it compares or why it cannot be opened. */
 export interface FileLine {
   file: string;
@@ -32,11 +40,32 @@ export function fileLines(entries: readonly DatabaseEntry[], now = new Date()): 
     const folders = runsOf(group) > 1 ? foldersApart(group) : null;
     return group.map((entry) => [entry, folders === null ? short : comparedLabel(entry, folders)] as const);
   });
-  const named = new Set(entries.map(({ path }) => NAMED_BY_TIME.exec(path)?.[1] ?? path)).size > 1;
   const labels = new Map(told.map(([{ id }, label]) => [id, label]));
+  const stems = countsOf(entries.map(stemOf));
+  const lines = entries.map((entry) => {
+    // Stems tell apart files of unlike stems, times those of one: a rebuild has the stem of what it was made anew of.
+    const named = stems.size > 1 && stems.get(stemOf(entry)) === 1;
+    const file = resultFileLabel(entry.path, now, named);
+    return { entry, line: { file, holds: entry.error ?? labels.get(entry.id) ?? "" } };
+  });
+  const read = countsOf(lines.map(({ line }) => lineText(line)));
   return new Map(
-    entries.map(({ id, path, error }) => [id, { file: resultFileLabel(path, now, named), holds: error ?? labels.get(id) ?? "" }]),
+    lines.map(({ entry, line }) => {
+      const isAlone = read.get(lineText(line)) === 1;
+      return [entry.id, isAlone ? line : { ...line, file: `${writtenLabel(entry, now)} · ${line.file}` }];
+    }),
   );
+}
+
+/** What a file is called before the time it was built at; whole for one that is called otherwise. */
+function stemOf({ path }: DatabaseEntry): string {
+  return NAMED_BY_TIME.exec(path)?.[1] ?? path;
+}
+
+function countsOf(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
 }
 
 /** How many folders above the first that differs tell the runs of these files apart. */

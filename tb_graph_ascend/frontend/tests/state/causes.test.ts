@@ -226,16 +226,16 @@ describe("beginsText", () => {
   it("names the module, the optimizer, or the top level", async () => {
     const i18n = createI18n();
     const said = () => ["layers.1", "optimizer", null].map((module) => beginsText(i18n.t, { module, finding: { reasons: [] } } as unknown as Cause));
-    expect(said()).toEqual(["It begins in layers.1", "It begins in the optimizer", "It begins outside of all modules"]);
+    expect(said()).toEqual(["It begins in layers.1", "It begins in the optimizer", "It begins in DefaultModel itself"]);
     await changeLanguage(i18n, "zh");
-    expect(said()).toEqual(["差异始于 layers.1", "差异始于优化器", "差异始于所有模块之外"]);
+    expect(said()).toEqual(["差异始于 layers.1", "差异始于优化器", "差异始于 DefaultModel 本身"]);
   });
   it("says of another way to the same result that the result is the same", () => {
     const { t } = createI18n();
     const reasons = [{ code: "missing_calls", names: "Tensor.clamp.0.forward" }, { code: "heals" }];
     const healing = (module: string | null) => ({ module, finding: { reasons, node: {} } }) as unknown as Cause;
     expect(beginsText(t, healing("head"))).toBe("Both runs come to the same result; head gets there another way");
-    expect(beginsText(t, healing(null))).toMatch(/^Both runs come to the same result; calls outside/);
+    expect(beginsText(t, healing(null))).toMatch(/^Both runs come to the same result; calls in DefaultModel itself/);
     expect(causeText(t, healing("head"))).toBe("only the benchmark run calls clamp #0; all that the step puts out agrees: this is another way to the same result");
   });
 });

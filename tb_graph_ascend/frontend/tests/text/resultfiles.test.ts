@@ -57,3 +57,22 @@ it("tells graphs of one run apart by the folders above where their own are calle
   const lines = fileLines([entry({ problem: "/a/dump", benchmark: null }, "a"), entry({ problem: "/b/dump", benchmark: null }, "b")]);
   expect([...lines.values()].map(({ holds }) => holds)).toEqual(["a/dump", "b/dump"]);
 });
+
+it("tells a rebuild from what it was made of: by its time where stems are alike, by when it was written else", () => {
+  const runs = { problem: "/job/new", benchmark: "/job/old" };
+  const at = (id: string, path: string, modified = 1) => ({ ...entry(runs, id), path, modified });
+  const now = new Date(2026, 5);
+  const files = (entries: Parameters<typeof fileLines>[0]) => [...fileLines(entries, now).values()].map(({ file }) => file);
+  const [first, second] = ["compare_20261122112611.vis.db", "compare_20261122122611.vis.db"];
+  expect(files([at("a", first), at("b", second), at("c", "late/two_20261122112611.vis.db")])).toEqual([
+    "11-22 11:26:11 · compare",
+    "11-22 12:26:11 · compare",
+    "late/two · 11-22 11:26:11",
+  ]);
+  const written = (hour: number) => new Date(2026, 10, 22, hour, 26, 11).getTime() / 1000;
+  expect(files([at("a", "run.vis.db", written(11)), at("b", "run.vis.db", written(12))])).toEqual([
+    "11-22 11:26:11 · run.vis.db",
+    "11-22 12:26:11 · run.vis.db",
+  ]);
+  expect(files([at("a", "run.vis.db"), at("b", "other.vis.db")])).toEqual(["run.vis.db", "other.vis.db"]);
+});

@@ -179,3 +179,40 @@ def test_inside_a_cause_differs_what_nothing_that_differs_feeds() -> None:
         index.named = (NamedCause((2,), of_weights=True),)
         index.read_readers = read_readers
         assert index.led_back.cause[2] == 1
+
+
+@pytest.mark.parametrize("whole", ["problem", "benchmark"])
+def test_what_reads_what_a_module_of_one_run_alone_made_goes_back_to_it(
+    tmp_path: Path, whole: str
+) -> None:
+    norm, first, last = "Module.norm.Norm.forward.0", "Torch.mean.0.forward", "Torch.mul.0.forward"
+    for side in ("problem", "benchmark"):
+        made = 9.0 if side == whole else 2.0
+        alone = {
+            first: forward([tensor(2)], [tensor(5)]),
+            last: forward([tensor(5)], [tensor(9)]),
+            norm: forward([tensor(2)], [tensor(9)]),
+        }
+        data = {
+            BEFORE: forward([tensor(1)], [tensor(2)]),
+            **(alone if side == whole else {}),
+            READS: forward([tensor(made)], [tensor(3 * made)]),
+            Q: forward([tensor(made)], [tensor(3 * made)]),
+            AFTER: forward([tensor(3 * made)], [tensor(4 * made)]),
+        }
+        above = {**dict.fromkeys(data), READS: Q}
+        if side == whole:
+            above |= {first: norm, last: norm}
+        write_dump(tmp_path / side / "step0" / "rank0", data, above)
+    sides = tmp_path / "problem", tmp_path / "benchmark"
+    opened = open_results(builder.build(*sides, tmp_path / "o", BuildOptions(workers=1)).path)
+    index = diff_index(opened, 0, 0)
+    (finding,) = opened.findings().findings
+    assert finding.node.name == norm
+    found = divergent_nodes(index, [finding.node.id]).tolist()
+    assert {opened.node(node).name for node in found} == {READS, Q, AFTER}
+    assert shares_of(index).others + shares_of(index).perhaps == 0
+    way = told_way(opened, lambda *at: diff_index(opened, *at), found[-1])
+    names = [opened.node(hop.node).name for hop in way.hops]
+    assert (names[-1], way.finding) == (norm, finding.id)
+    opened.close()
