@@ -198,7 +198,7 @@ class _Attribution:
             return self.edges.makers_of_values(range(*node.values))
         made: list[TreeNode] = []
         for row in self.known.inputs(node):
-            if self.known.distance[row] > 0:
+            if self.known.distance[row] > 0 or self._may_hide(row):
                 makers = self.edges.makers(row)
                 theirs = self.matching.partner.get(makers.theirs) if makers.theirs else None
                 made += [one for one in (makers.ours, theirs) if one is not None]
@@ -337,7 +337,7 @@ class _Attribution:
         if known.is_integer(row):
             read = known.operands(node)
             picks = api_name(node) in (*CHOOSING, "max", "min")
-            blind = picks or any(known.distance[r] > 0 for r in read)
+            blind = picks or any(known.distance[r] > 0 or self._may_hide(r) for r in read)
             return NO_EXCESS if blind else Excess(inf, row)
         added_up = sketched_sums.of_call(known, node, row)
         if added_up is not None:
@@ -351,6 +351,17 @@ class _Attribution:
         read = known.operands(node)
         brought = came if any(known.distance[r] > 0 or known.hidden[r] for r in read) else 0.0
         return excess_over(known.distance[row], expected, row, came=brought, told=may.told)
+
+    def _may_hide(self, row: int) -> bool:
+        """Whether whole numbers that agree were made of values that do not.
+
+        Of one element that moved by one place all eight signs of a sketch are the same in one case
+        of 2⁸; of a mask nothing else is recorded but its extremes.
+        """
+        maker = self.edges.makers(row).ours if self.known.is_integer(row) else None
+        if maker is None:
+            return False
+        return any(self.known.distance[r] > 0 for r in self.known.inputs(maker))
 
     def _chose_otherwise(self, node: TreeNode) -> bool:
         """Whether a call that picks puts out something else for inputs that hardly differ."""

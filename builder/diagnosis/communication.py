@@ -34,7 +34,8 @@ _SILENT = (
 class Message:
     """One part of a communication call; `group` of None is the default group.
 
-    `node` is the call's id in the database, `order` sorts it among the nodes of its rank.
+    `node` is the call's id in the database, `order` sorts it among the nodes of its rank; it
+    `differs` where what the call reads is not what the benchmark's call reads.
     """
 
     node: int
@@ -44,16 +45,21 @@ class Message:
     api: str
     group: tuple[int, ...] | None
     peer: int | None
+    differs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A call and the rank it talks to; `peer_node` of None says that the partner is missing."""
+    """A call and the rank it talks to; `peer_node` of None says that the partner is missing.
+
+    What the partner reads is not what the benchmark's reads where the `peer_differs`.
+    """
 
     node: int
     peer_rank: int
     peer_node: int | None
     kind: str
+    peer_differs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +167,7 @@ def _link_rank(
                 continue
             theirs = queue.get(other, [])
             partner = theirs[number] if number < len(theirs) else None
-            links.append(Link(message.node, other, partner.node if partner else None, message.kind))
+            links.append(_link(message, other, partner))
             if partner is None:
                 reason: Reason = {"code": "partner_missing", "kind": message.api}
                 discords.append(Discord(rank, message, {**reason, "peer_rank": other}))
@@ -169,3 +175,9 @@ def _link_rank(
                 reason = {"code": "collective_order", "kind": message.api, "other": partner.api}
                 discords.append(Discord(rank, message, {**reason, "peer_rank": other}))
                 return
+
+
+def _link(message: Message, rank: int, partner: Message | None) -> Link:
+    if partner is None:
+        return Link(message.node, rank, None, message.kind)
+    return Link(message.node, rank, partner.node, message.kind, partner.differs)

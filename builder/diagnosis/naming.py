@@ -10,12 +10,12 @@ import numpy as np
 from builder.compare.told_apart import told_by
 from builder.diagnosis.call_operands import ESTIMATED
 from builder.diagnosis.edges import Edges
-from builder.diagnosis.excess import Excess
+from builder.diagnosis.excess import Excess, Makers
 from builder.diagnosis.facts import Facts
 from builder.diagnosis.finding import Finding
 from builder.diagnosis.ledger import Ledger
 from builder.diagnosis.structure import Change, Changes, is_in, scope_of, silent_before
-from builder.flow.feeding import Flow
+from builder.flow.feeding import NOWHERE, Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.step_phases import phase_of
 from builder.match.tree import TreeNode
@@ -186,6 +186,7 @@ class Naming:
     def open_output(
         self, node: TreeNode, excess: Excess, arguments: list[int], change: Change | None
     ) -> Finding:
+        arguments = arguments or self._given_by_one_run(node)
         if arguments:
             reason = self.facts.argument_reason(arguments[0])
             finding = self.ledger.open(node, "argument_differs", reason)
@@ -202,6 +203,20 @@ class Naming:
         if change is not None:
             return self._open_change(change, node, None, excess)
         return self._behind_infinity(node, excess) or self._open_introduced(node, excess)
+
+    def _given_by_one_run(self, node: TreeNode) -> list[int]:
+        """The rows of tensors, as a bias or a mask, that a call is given in one run alone.
+
+        Asked of what its inputs do not explain: many calls take a tensor more and compute the same.
+        """
+        if node.kind != "api" or node.direction != "forward":
+            return []
+        comparison = self.comparison
+        return [
+            row
+            for row in self.facts.rows(node)
+            if comparison.is_surplus(row) and not comparison.is_output[row]
+        ]
 
     def _behind_infinity(self, node: TreeNode, excess: Excess) -> Finding | None:
         """The call that made the infinities in which nothing behind could be compared."""
@@ -228,10 +243,30 @@ class Naming:
     def open_parameter(self, owner: TreeNode, rows: list[int]) -> Finding:
         if owner in self.ledger.source:
             return self.ledger.source[owner]
+        written = self._written_by_one_run(owner, rows)
+        if written is not None:
+            return written
         reason = self.facts.score_reason("parameter_differs", rows)
         finding = self.ledger.open(owner, "parameter_differs", reason)
         finding.inherits = self._keys(rows)
         return finding
+
+    def _written_by_one_run(self, owner: TreeNode, rows: list[int]) -> Finding | None:
+        """The call that one run alone makes and that wrote a parameter in this very step."""
+        run = self.ledger.producers, self.ledger.benchmark_producers
+        for producers, reader in zip(run, (owner, self.matching.partner[owner])):
+            producers.reached = reader.exec_order
+        for row in rows:
+            values = self.facts.value_pair(row)
+            ours, theirs = (p.of(value) for p, value in zip(run, values))
+            makers = Makers(ours, theirs, (NOWHERE, NOWHERE))
+            alone = self.edges.unmatched(makers)
+            if alone is not None:
+                made = self.changes.made_by(alone, owner)
+                score = float(np.nan_to_num(self.comparison.score[row]))
+                excess = Excess(inf, row, "changed", makers)
+                return made.finding or self._open_change(made, owner, score, excess, traced=True)
+        return None
 
     # --- how a finding is opened ------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ was read last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from builder.dump.reader import Dump
 from builder.dump.values import Record
@@ -24,15 +24,20 @@ _Bits = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class ParameterCalls:
-    """The calls of both optimizers for one parameter; `name` is its name in the run that has it."""
+    """The calls of both optimizers for one parameter; `name` is its name in the run that has it.
+
+    Where several optimizers take a step it is the calls of one of them; `elsewhere` says that the
+    other run has the parameter in the step of another one.
+    """
 
     name: str
     problem: list[TreeNode]
     benchmark: list[TreeNode]
+    elsewhere: bool = False
 
     def alone(self) -> Iterator[tuple[TreeNode, str]]:
         """The calls for a parameter that one run alone has, each with the reason."""
-        if not self.problem or not self.benchmark:
+        if not self.elsewhere and not (self.problem and self.benchmark):
             for call in (*self.problem, *self.benchmark):
                 yield call, f"{OTHER_PARAMETER}:{self.name}"
 
@@ -59,10 +64,33 @@ def pairs_by_parameter(
     """
     if not left or not right or {_parent(left[0]), _parent(right[0])} != {OPTIMIZER}:
         return None
-    own, other = parted_by_parameter(left, ours), parted_by_parameter(right, theirs)
+    paths = _partner_paths(ours, partner)
+    every = _pairs(parted_by_parameter(left, ours), parted_by_parameter(right, theirs), paths)
+    if every is None:
+        return None
+    steps = list(zip(_steps(left), _steps(right)))
+    if len(steps) < 2 or len(list(_steps(left))) != len(list(_steps(right))):
+        return every
+    both = {parameter.name for parameter in every if parameter.problem and parameter.benchmark}
+    found: list[ParameterCalls] = []
+    for one, other in steps:
+        paired = _pairs(parted_by_parameter(one, ours), parted_by_parameter(other, theirs), paths)
+        if paired is None:
+            return every
+        found += [replace(parameter, elsewhere=parameter.name in both) for parameter in paired]
+    return found
+
+
+def _pairs(
+    own: Mapping[str, list[TreeNode]] | None,
+    other: Mapping[str, list[TreeNode]] | None,
+    paths: Mapping[str, str],
+) -> list[ParameterCalls] | None:
+    """Calls of both sides by their parameters; None where these are not known, or have nothing in
+    common.
+    """
     if own is None or other is None:
         return None
-    paths = _partner_paths(ours, partner)
     names = {renamed_parameter(name, paths): name for name in own}
     if len(names) < len(own) or not set(names) & set(other):
         return None
@@ -70,6 +98,17 @@ def pairs_by_parameter(
         ParameterCalls(names.get(name, name), own.get(names.get(name, ""), []), other.get(name, []))
         for name in {**names, **other}
     ]
+
+
+def _steps(calls: Sequence[TreeNode]) -> Iterator[list[TreeNode]]:
+    """The calls of one optimizer's step each: the dump has values of something else between two."""
+    step: list[TreeNode] = []
+    for call in calls:
+        if step and call.values[0] > step[-1].values[1]:
+            yield step
+            step = []
+        step.append(call)
+    yield step
 
 
 def _partner_paths(tree: Tree, partner: Mapping[TreeNode, TreeNode]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from builder.diagnosis.causes import Place, by_cause
@@ -67,21 +67,30 @@ def _without_receivers(
 ) -> list[StoredFinding]:
     """Findings without the collectives that hand on what an earlier one sent from another rank.
 
-    What these explain, the earlier one explains.
+    What these explain, the earlier one explains: one of the same step on a rank that takes part, or
+    one of a step before on a rank that is fed something else here, as by weights.
     """
-    senders: dict[int, set[int]] = {}
+    senders: dict[int, dict[int, bool]] = {}
     for known in links:
-        senders.setdefault(known.node, set()).add(known.peer_rank)
+        senders.setdefault(known.node, {})[known.peer_rank] = known.peer_differs
     kept: list[StoredFinding] = []
     for finding in ordered:
-        ranks = senders.get(finding.node, set())
-        at = next((n for n, f in enumerate(kept) if f.step == finding.step and f.rank in ranks), -1)
+        at = _sender(kept, finding, senders.get(finding.node, {}))
         if finding.kind == "communication" or at < 0:
             kept.append(finding)
         else:
             count = kept[at].propagated_to + finding.propagated_to + 1
             kept[at] = replace(kept[at], propagated_to=count)
     return kept
+
+
+def _sender(
+    kept: Sequence[StoredFinding], finding: StoredFinding, ranks: Mapping[int, bool]
+) -> int:
+    """The place of the finding that a rank which takes part in a call has; -1 for none."""
+    here = (n for n, f in enumerate(kept) if f.step == finding.step and f.rank in ranks)
+    before = (n for n, f in enumerate(kept) if f.step < finding.step and ranks.get(f.rank, False))
+    return next(here, next(before, -1))
 
 
 class _Seen:

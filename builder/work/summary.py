@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypedDict
 
@@ -31,6 +32,7 @@ from builder.reasons import Reason
 from builder.work.merged import MergedMatch
 from builder.work.outcome import PairOutcome, Reader, RuleState, StoredFinding, StoredSighting
 from builder.work.pair import ComparedPair, Instructions, PairResult
+from msprobe_core.format import COMMUNICATION
 
 
 class Numbered(Protocol):
@@ -98,7 +100,7 @@ def outcome_of(
         late=_stored(late, result, problem, benchmark) if late is not None else None,
         tolerated=result.walked.tolerated,
         graphs=(problem.graph, benchmark.graph),
-        messages=() if plan.is_merged else (_messages(problem), _messages(benchmark)),
+        messages=() if plan.is_merged else _both_messages(problem, benchmark, comparison),
         **(_handed_weights(result.pair, problem) if instructions.several_steps else {}),
         **_merged_facts(result.pair.merged),
     )
@@ -193,6 +195,20 @@ def _merged_facts(merged: MergedMatch | None) -> _MergedFacts:
 
 def _messages(side: Numbered) -> tuple[Message, ...]:
     return tuple(messages(side.tree, side.id_of))
+
+
+def _both_messages(
+    problem: Numbered, benchmark: Numbered, comparison: Comparison
+) -> tuple[tuple[Message, ...], ...]:
+    """The messages of both runs; those of the problem's say whether they are fed something else."""
+    order = {problem.id_of(n): n.exec_order for n in problem.tree.in_order if _communicates(n)}
+    differs = comparison.node_input_score > THRESHOLD
+    ours = [replace(m, differs=bool(differs[order[m.node]])) for m in _messages(problem)]
+    return tuple(ours), _messages(benchmark)
+
+
+def _communicates(node: TreeNode) -> bool:
+    return node.entry is not None and node.entry.prefix in COMMUNICATION
 
 
 def _rule_states(rules: MatchRules) -> tuple[RuleState, ...]:

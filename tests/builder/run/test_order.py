@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from builder.diagnosis.communication import Link
 from builder.run.order import order_findings
 from builder.work.outcome import PairOutcome, StoredFinding
 
@@ -71,3 +72,18 @@ def test_a_node_that_is_named_twice_is_one_place() -> None:
     again, other = replace(first, sort_key=(0, 4)), replace(first, node=2, sort_key=(0, 5))
     (cause,) = order_findings([outcome(0, first, again, other, other)], [])
     assert [place.node for place in cause.places] == [2]
+
+
+@pytest.mark.parametrize(
+    ("step", "differs", "ranks"), [(1, True, [3]), (1, False, [3, 0]), (0, False, [3])]
+)
+def test_a_collective_hands_on_what_an_earlier_finding_of_another_rank_left(
+    step: int, differs: bool, ranks: list[int]
+) -> None:
+    # Rank 3 is wrong in step 0; in step 1 its weights are, and rank 0 gets that by a collective.
+    wrong = replace(FIRST, rank=3)
+    name = "Distributed.all_reduce.0.forward"
+    handed = replace(FIRST, step=step, graph=2, node=7, name=name, sort_key=(0, 9))
+    links = [Link(7, 3, 9, "collective", differs), Link(7, 5, 8, "collective", True)]
+    outcomes = [PairOutcome(0, 3, findings=(wrong,)), PairOutcome(step, 0, findings=(handed,))]
+    assert [found.rank for found in order_findings(outcomes, [], links)] == ranks
