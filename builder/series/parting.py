@@ -38,8 +38,9 @@ ahead HOLD that can be compared are looked for."""
 _FLOOR = -21.0
 """log2 of the least delta: a norm of float32 has 23 bits, and its root and sums lose some. Two that
 were the same for a while and then differ in the last of them have not moved."""
-_APART = 64.0
-"""delta where only one side is finite: more octaves than float32 norms of one target differ by."""
+APART = 64.0
+"""delta where only one side is finite, or not 0: more octaves than float32 norms of one target
+differ by."""
 _RISE, _LEAP, _RISE_OF_AVERAGES = 3.0, 5.0, 6.0
 """Octaves above the largest so far, for four steps and for one. Six sound pairs of
 `tests/trend_cases/pairs.py` (weights off by 1e-6 and 1e-4 of themselves, 230 steps) rose by 2.6 and
@@ -250,7 +251,7 @@ def octaves_apart(a: Floats, b: Floats) -> Floats:
     with np.errstate(all="ignore"):
         delta = np.abs(np.log2(np.abs(a)) - np.log2(np.abs(b)))
     same = (a == b) | (np.isnan(a) & np.isnan(b)) | (a == -np.inf) | (b == -np.inf)
-    apart: Floats = np.where(same, 0.0, np.where(np.isfinite(delta), delta, _APART))
+    apart: Floats = np.where(same, 0.0, np.where(np.isfinite(delta), delta, APART))
     return apart
 
 

@@ -85,6 +85,13 @@ def _alert_lines(run: TrendRun, alerts: list[Alert]) -> list[str]:
     return lines if hidden <= 0 else [*lines, f"… and {hidden} more; --json lists them"]
 
 
+def _apart(delta: float) -> str:
+    """How far two runs are apart: no number of octaves leads to a 0."""
+    from builder.series.parting import APART
+
+    return f"{delta:.3g} octaves" if delta < APART else "all there is: 0 in one of them alone"
+
+
 def _parting_lines(parted: Divergence) -> list[str]:
     from msprobe_core.format.alerts import series_name
 
@@ -95,7 +102,7 @@ def _parting_lines(parted: Divergence) -> list[str]:
     if parted.verdict == "noise":
         return [
             f"within the noise over {parted.steps} steps; "
-            f"the largest difference is {parted.delta:.3g} octaves"
+            f"the largest difference is {_apart(parted.delta)}"
         ]
     assert parted.target is not None
     before = (
@@ -106,7 +113,7 @@ def _parting_lines(parted: Divergence) -> list[str]:
     more = f"; {parted.count - 1} more series with it" if parted.count > 1 else ""
     name = series_name(parted.target)
     lines = [
-        f"they part at step {parted.step}: {name}, by {parted.delta:.3g} octaves{more}",
+        f"they part at step {parted.step}: {name}, by {_apart(parted.delta)}{more}",
         before,
     ]
     if parted.weight is not None and parted.factor is not None:

@@ -53,7 +53,13 @@ test("a leap of the loss leads to the call that makes it, with no dump at hand",
   await page.getByLabel(trendsEn.other, { exact: true }).selectOption({ label: "sound" });
   const parting = page.locator(".trend-parting");
   await expect.poll(() => parting.innerText()).toContain("step 120: output of layers.2.down");
-  await parting.getByRole("button").click();
+  // The series that part with it are counted, and listed by a click; each leads to its line.
+  await parting.getByRole("button", { name: trendsEn.parting.others }).click();
+  const others = parting.locator(".trend-others button");
+  await expect.poll(() => others.count()).toBeGreaterThan(0);
+  await others.first().click();
+  await expect.poll(() => page.locator(".trend-keys").first().innerText()).toContain(await others.first().innerText());
+  await parting.getByRole("button").first().click();
   await expect.poll(() => page.locator(".trend-status").innerText()).toMatch(/^Step 120 of layers\.2\.down: /);
 
   // Below the map and at the right the same number stands, to the same digits; both lines have a name.

@@ -20,6 +20,7 @@ from tb_graph_ascend.view.diff.drawn import (
     arrows_of,
     fed_places,
     next_arrows,
+    producers_of,
 )
 from tb_graph_ascend.view.diff.index import DiffIndex, Wanted
 from tb_graph_ascend.view.diff.merge import MergedRows
@@ -36,6 +37,8 @@ MOST_BOXES = 150
 # Calls between modules up to this many stand by themselves; more are one box that opens.
 _FEW_CALLS = 4
 _FEWEST_REPEATS = 2
+# Of repeats that an edge leaves, so many are named at it.
+_MOST_LEFT = 3
 # Of what is not drawn, so many names are told.
 _MOST_NAMES = 20
 _GRADIENTS = ".parameters_grad."
@@ -70,16 +73,20 @@ class GraphBox(msgspec.Struct, frozen=True, gc=False):
 
 
 class Leaves(msgspec.Struct, frozen=True, gc=False):
-    """The one of several repeats that an edge leaves, by its module's path, and what passes."""
+    """Which of several repeats an edge leaves, by their modules' paths, and what passes.
 
-    name: str
+    `names` are the first of them, in their order; `count` how many they are.
+    """
+
+    names: list[str]
+    count: Count
     output: FirstOutput | None
 
 
 class GraphEdge(msgspec.Struct, frozen=True, gc=False):
     """What one box put out and another read, by their places, and how that is known.
 
-    `leaves` is null but for an edge from repeats that only another than the last of them feeds.
+    `leaves` is null but for an edge from repeats that others than the last of them alone feed.
     """
 
     producer: Count
@@ -170,23 +177,28 @@ def graph_of(results: Results, index: DiffIndex, module: int, opened: list[int])
 def _leaves(
     results: Results, index: DiffIndex, visible: VisibleRows, arrows: list[Arrow]
 ) -> dict[Arrow, Leaves]:
-    """Of edges from repeats that leave one of them, and not the last, which one."""
+    """Of edges from repeats that leave others than the last alone, which ones."""
     rows = index.rows
-    left: dict[Arrow, int] = {}
+    left: dict[Arrow, list[int]] = {}
     for one in arrows:
         count = int(visible.fold[one.producer])
-        if count <= 0:
+        if count <= 0 or one.first < 0:
             continue
         run = index.runs.of(int(visible.row[one.producer]))
         start = run.index(int(visible.row[one.producer]))
         members = run[start : start + count]
-        first, last = (bisect_right(members, row) - 1 for row in (one.first, one.last))
-        if first == last < count - 1:
-            left[one] = members[first]
+        feeding = producers_of(one, visible, index.drawn)
+        places = sorted({bisect_right(members, row) - 1 for row in feeding})
+        if places != [count - 1]:
+            left[one] = [members[at] for at in places]
     outputs = results.first_outputs([int(rows.key[one.source]) for one in left])
     return {
-        one: Leaves(_module_at(rows, member), outputs.get(int(rows.key[one.source])))
-        for one, member in left.items()
+        one: Leaves(
+            [_module_at(rows, member) for member in members[:_MOST_LEFT]],
+            len(members),
+            outputs.get(int(rows.key[one.source])),
+        )
+        for one, members in left.items()
     }
 
 

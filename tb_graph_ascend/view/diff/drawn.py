@@ -118,6 +118,15 @@ def arrows_of(rows: MergedRows, visible: VisibleRows, edges: DrawnEdges) -> list
     ]
 
 
+def producers_of(arrow: Arrow, visible: VisibleRows, edges: DrawnEdges) -> list[int]:
+    """The rows at its producer that an arrow leads from."""
+    if arrow.first == arrow.last:
+        return [arrow.first]
+    ends = visible.place[edges.producer] == arrow.producer
+    ends &= visible.place[edges.consumer] == arrow.consumer
+    return list(np.unique(edges.producer[ends]).tolist())
+
+
 def next_arrows(
     shown: Sequence[int], parents: Sequence[int | None], lanes: Sequence[str], fed: Bools
 ) -> list[Arrow]:

@@ -54,7 +54,6 @@ class _Entries:
     known: dict[str, int] = field(default_factory=lambda: {"": 0})
     parent: list[int] = field(default_factory=lambda: [NOTHING])
     row: list[int] = field(default_factory=lambda: [0])
-    differs: list[bool] = field(default_factory=lambda: [True])
 
     def of(self, path: str) -> int:
         """The entry of a path; it and all above it are made where they are missing."""
@@ -64,25 +63,23 @@ class _Entries:
             entry = self.known[path] = len(self.parent)
             self.parent.append(above)
             self.row.append(NOTHING)
-            self.differs.append(False)
         return entry
 
-    def meet(self, entry: int, row: int, differs: bool) -> None:
-        """Remember where to go to: the first row that differs, else the first."""
-        if self.row[entry] == NOTHING or (differs and not self.differs[entry]):
-            self.row[entry], self.differs[entry] = row, differs
+    def meet(self, entry: int, row: int) -> None:
+        """Remember where to go to: the first row, wherever in it a difference shows."""
+        if self.row[entry] == NOTHING:
+            self.row[entry] = row
 
 
 def module_tree(rows: MergedRows, words: RowWords) -> ModuleTree:
     """The tree of a pair's modules with their sums."""
     entries, kind = _Entries(), kinds_of(rows)
-    differs = words.cause | words.divergent | (words.divergent_below > 0)
     own = np.full(len(rows), NOTHING, dtype=np.int64)
     for row in np.flatnonzero(kind == _MODULE).tolist():
         path = _path(_names(rows, row)[0])
         if path:
             own[row] = entries.of(path)
-            entries.meet(int(own[row]), row, bool(differs[row]))
+            entries.meet(int(own[row]), row)
     return _in_order(rows, words, entries, _owners(rows.parent, own), kind)
 
 

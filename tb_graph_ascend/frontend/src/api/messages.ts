@@ -564,7 +564,7 @@ export interface components {
          * GraphEdge
          * @description What one box put out and another read, by their places, and how that is known.
          *
-         *         `leaves` is null but for an edge from repeats that only another than the last of them feeds.
+         *         `leaves` is null but for an edge from repeats that others than the last of them alone feed.
          */
         GraphEdge: {
             producer: number;
@@ -575,10 +575,13 @@ export interface components {
         };
         /**
          * Leaves
-         * @description The one of several repeats that an edge leaves, by its module's path, and what passes.
+         * @description Which of several repeats an edge leaves, by their modules' paths, and what passes.
+         *
+         *         `names` are the first of them, in their order; `count` how many they are.
          */
         Leaves: {
-            name: string;
+            names: string[];
+            count: number;
             output: components["schemas"]["FirstOutput"] | null;
         };
         /**

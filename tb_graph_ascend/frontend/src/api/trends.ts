@@ -16,7 +16,7 @@ import type {
   TrendTiles,
 } from "./messages";
 
-export type { TrendAlert, TrendCell, TrendHeat, TrendLine, TrendParting, TrendRow, TrendSummary, TrendTile, TrendTiles } from "./messages";
+export type { RankValue, TrendAlert, TrendCell, TrendHeat, TrendLine, TrendParting, TrendRow, TrendSummary, TrendTile, TrendTiles } from "./messages";
 
 export const STATISTICS = ["norm", "mean", "min", "max"] as const;
 export type Statistic = (typeof STATISTICS)[number];

@@ -1,21 +1,22 @@
 /* How a row looks as a box: its text, size, fill and ink. */
 
-import type { DiffRow, GraphBox, GraphInput } from "../api/types";
+import type { DiffRow, GraphBox, GraphEdge, GraphInput } from "../api/types";
 import { OVERFLOW_SCORE, type Recolour } from "./appearance";
 import { marked } from "./called";
 import { type RampTheme, inkOn, rampColor } from "./ramp";
+import { drawnWidth } from "./textwidth";
 import { insideScore, scoreText, shownOverflow, shownScore, titleOf } from "./words";
 
 export const BOX_FONT = 12.5;
 export const LINE_FONT = 10.5;
-/** Of bold text, which is the wider. */
-const LETTER = 7.9;
-const SMALL = 6;
 const MIN_WIDTH = 72;
 const MAX_WIDTH = 320;
-const CHEVRON = 16;
+/** Left and right of the text of a box. */
+const MARGIN = 10;
+/** Where a title begins behind a chevron. */
+const BEHIND_CHEVRON = 22;
 /** Between a title and the class behind it. */
-const GAP = 6;
+export const GAP = 6;
 /** The height of a line below the title. */
 export const LINE = 14;
 /** Letters of a class that still tell what it is. */
@@ -83,6 +84,14 @@ function lineOf({ row, output, unrecorded }: GraphBox, { comparison, unrecorded:
   return row.fold === 0 || text === "" ? text : last(text);
 }
 
+/** `layers.1, layers.3 4×8`: which of several repeats an edge leaves, and what passes. */
+export function leavesText(leaves: GraphEdge["leaves"]): string {
+  if (leaves === null) return "";
+  const { names, count, output } = leaves;
+  const listed = count > names.length ? `${names.join(", ")}, … (${count})` : names.join(", ");
+  return [listed, shapeText(output)].filter(Boolean).join(" ");
+}
+
 /** `4×8×16`; empty where no shape is known. */
 export function shapeText(output: GraphBox["output"]): string {
   return outputText(output && { shape: output.shape, dtype: null, norm: null });
@@ -103,31 +112,44 @@ export function outputText(output: GraphBox["output"]): string {
   return [shape, output.dtype ?? "", norm].filter(Boolean).join(" · ");
 }
 
-export function boxSize({ title, type, line, weights }: BoxText, opens: boolean): { width: number; height: number } {
-  const head = lettersOf(title) * LETTER + (type === "" ? 0 : GAP + lettersOf(type) * SMALL) + (opens ? CHEVRON : 0);
-  const wanted = Math.max(head, lettersOf(line) * SMALL, lettersOf(weights) * SMALL) + 20;
+/** Where the title of a box begins. */
+export function titleStart(opens: boolean): number {
+  return opens ? BEHIND_CHEVRON : MARGIN;
+}
+
+/** The size of what the run is fed, whose ends are round. */
+export function inputSize(text: BoxText): { width: number; height: number } {
+  const { width, height } = boxSize(text, false);
+  return { width: width + MARGIN, height };
+}
+
+const titleWidth = (title: string): number => drawnWidth(title, BOX_FONT, 600);
+const smallWidth = (text: string): number => drawnWidth(text, LINE_FONT, 400);
+
+/** The size of a box, and how far its title and class reach into it. */
+export function boxSize({ title, type, line, weights }: BoxText, opens: boolean): { width: number; height: number; title: number } {
+  const head = titleStart(opens) + titleWidth(title) + (type === "" ? 0 : GAP + smallWidth(type));
+  const wanted = MARGIN + Math.max(head, MARGIN + smallWidth(line), MARGIN + smallWidth(weights));
   const lines = [line, weights].filter(Boolean).length;
-  return { width: Math.round(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, wanted))), height: 28 + LINE * lines };
+  const width = Math.ceil(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, wanted)));
+  return { width, height: 28 + LINE * lines, title: Math.min(head, width - MARGIN) };
 }
 
 /** As much of a class as a box has room for beside its title: its beginning; nothing where that tells nothing. */
 export function fittedType({ title, type }: BoxText, width: number, opens: boolean): string {
-  const room = (width - 18 - GAP - (opens ? CHEVRON : 0) - lettersOf(title) * LETTER) / SMALL;
-  if (lettersOf(type) <= room) return type;
-  return room < LEAST_TYPE ? "" : `${Array.from(type).slice(0, Math.floor(room) - 1).join("")}…`;
-}
-
-/** How many Latin letters are as wide as a text; Chinese takes the room of nearly two. */
-function lettersOf(text: string): number {
-  return Array.from(text).reduce((sum, one) => sum + (one >= "\u2e80" ? 1.7 : 1), 0);
+  const room = width - titleStart(opens) - titleWidth(title) - GAP - MARGIN;
+  if (smallWidth(type) <= room) return type;
+  const letters = Array.from(type);
+  while (letters.length > 0 && smallWidth(`${letters.join("")}…`) > room) letters.pop();
+  return letters.length < LEAST_TYPE - 1 ? "" : `${letters.join("")}…`;
 }
 
 /** At most as much of a title as its box has room for. */
 export function fitted(title: string, width: number, opens: boolean): string {
-  const room = (width - 18 - (opens ? CHEVRON : 0)) / LETTER;
-  if (lettersOf(title) <= room) return title;
+  const room = width - titleStart(opens) - MARGIN;
+  if (titleWidth(title) <= room) return title;
   const end = Array.from(title);
-  while (end.length > 1 && lettersOf(end.join("")) + 1 > room) end.shift();
+  while (end.length > 1 && titleWidth(`…${end.join("")}`) > room) end.shift();
   return `…${end.join("")}`;
 }
 

@@ -4,6 +4,8 @@
  * between layers, and the room that every open box and every lane has to the right of what stands in it.
  * An end inside open boxes first goes down out of them (or up), one after the other. */
 
+export type Point = readonly [number, number];
+
 export interface LaidEdge {
   from: number;
   to: number;
@@ -14,6 +16,8 @@ export interface Place {
   y: number;
   width: number;
   height: number;
+  /** Of an open box: how far its title reaches. */
+  title?: number;
 }
 
 export interface Route extends LaidEdge {
@@ -21,6 +25,8 @@ export interface Route extends LaidEdge {
   path: string;
   /** It goes round boxes between its ends: a residual. */
   skips: boolean;
+  /** Where a text beside its end begins. */
+  label: Point;
 }
 
 /** One lane of the outermost boxes; its name stands in the strip above them. */
@@ -38,8 +44,6 @@ export interface Ground {
   lanes: readonly LanePlace[];
 }
 
-type Point = readonly [number, number];
-
 /** A vertical line that stands already. */
 interface Upright {
   x: number;
@@ -56,6 +60,8 @@ export const LANE_GAP = 40;
 /** Lines run so far from the boxes of the layer above or below: less than half of any gap. */
 const APART = 12;
 const CLEAR = 3;
+/** The height of the title of an open box. */
+const TITLE = 18;
 const CORNER = 10;
 const SAMPLES = 32;
 
@@ -80,12 +86,15 @@ export function routed(edges: readonly LaidEdge[], ground: Ground): Route[] {
   const peers = peersIn(ground);
   const routes = edges
     .filter(({ from, to }) => from !== to && ground.places.has(from) && ground.places.has(to) && !open.has(from) && !open.has(to))
-    .map((edge): Route => ({ ...edge, path: "", skips: false }));
+    .map((edge): Route => ({ ...edge, path: "", skips: false, label: [0, 0] }));
   const taken: Upright[] = [];
   for (const route of [...routes].sort((a, b) => tall(a, ground) - tall(b, ground))) {
     const [start, end] = [placeOf(ground, route.from), placeOf(ground, route.to)];
-    route.skips = !isFree(route, start, end, ground);
-    route.path = route.skips ? rounded(new Detour(route, ground, peers, taken).points()) : straight(start, end);
+    const free = isFree(route, start, end, ground);
+    const points = free ? [] : new Detour(route, ground, peers, taken).points();
+    route.skips = !free;
+    route.path = free ? straight(start, end) : rounded(points);
+    route.label = besideEnd(points.slice(-2), end);
   }
   return routes;
 }
@@ -117,7 +126,8 @@ function isFree(edge: LaidEdge, start: Place, end: Place, ground: Ground): boole
   for (const id of [edge.from, edge.to]) {
     for (let at: number | null = id; at !== null; at = ground.parents.get(at) ?? null) own.add(at);
   }
-  const others = [...ground.places].filter(([id]) => !own.has(id)).map(([, place]) => place);
+  const boxes = [...ground.places].filter(([id]) => !own.has(id)).map(([, place]) => place);
+  const others = [...boxes, ...titlesOver(edge.to, ground)];
   const near = others.filter((one) => one.y < y2 + CLEAR && one.y + one.height > y1 - CLEAR);
   for (let index = 0; index <= SAMPLES; index += 1) {
     const t = index / SAMPLES;
@@ -126,6 +136,22 @@ function isFree(edge: LaidEdge, start: Place, end: Place, ground: Ground): boole
     if (near.some((one) => x > one.x - CLEAR && x < one.x + one.width + CLEAR && y > one.y - CLEAR && y < one.y + one.height + CLEAR)) return false;
   }
   return true;
+}
+
+/** The titles of the open boxes that a box stands in. */
+function titlesOver(id: number, { places, parents }: Ground): Place[] {
+  const titles: Place[] = [];
+  for (let at = parents.get(id) ?? null; at !== null; at = parents.get(at) ?? null) {
+    const { x = 0, y = 0, title = 0 } = places.get(at) ?? {};
+    if (title > 0) titles.push({ x, y: y + CLEAR, width: title, height: TITLE });
+  }
+  return titles;
+}
+
+/** Right of an arrow that comes from above, over one that comes from the side. */
+function besideEnd([before, last]: readonly Point[], end: Place): Point {
+  if (last && before?.[1] === last[1]) return [last[0] + 8, last[1] - 4];
+  return [end.x + end.width / 2 + 7, end.y - 5];
 }
 
 function ends(start: Place, end: Place): { x1: number; y1: number; x2: number; y2: number; bend: number } {

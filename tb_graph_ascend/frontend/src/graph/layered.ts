@@ -15,6 +15,8 @@ export interface LaidBox {
   /** Of a box as such; one that others stand in takes the size that they need. */
   width: number;
   height: number;
+  /** How far its title reaches from its left border; where others stand in it no edge runs through that. */
+  title?: number;
 }
 
 export interface Layout {
@@ -37,11 +39,16 @@ const MOST_ARCS = 12;
 /** Above lanes, for their names. */
 const LANE_HEAD = 26;
 
+/** Between a title and the edges beside it. */
+const BESIDE = 8;
+
 interface Inner {
   /** Relative to the box that they stand in. */
   places: Map<number, Place>;
   width: number;
   height: number;
+  /** Where it begins in the box: in the middle, but so far right that what leads into it passes the title. */
+  left: number;
 }
 
 export function layOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[]): Layout {
@@ -50,30 +57,42 @@ export function layOut(boxes: readonly LaidBox[], edges: readonly LaidEdge[]): L
   const parents = new Map(boxes.map(({ id, parent }) => [id, parent]));
   const lifted = liftEdges(edges, parents);
   const through = passingOut(edges, parents, inside);
+  const entered = enteredIn(edges, parents, inside);
   const places = new Map<number, Place>();
   const sizes = new Map<number | null, Inner>();
-  const measure = (of: number | null): Inner => {
+  const entries = new Map<number, number>();
+  const measure = (of: number | null, outer?: LaidBox): Inner => {
     const members = (inside.get(of) ?? []).map((box): LaidBox => {
-      if (!inside.has(box.id)) return box;
-      const { width, height } = measure(box.id);
-      return { ...box, width: Math.max(box.width, width + 2 * PAD), height: height + HEAD + FOOT };
+      if (!inside.has(box.id)) {
+        entries.set(box.id, box.width / 2);
+        return box;
+      }
+      const { width, height, left } = measure(box.id, box);
+      return { ...box, width: Math.max(box.width, width + 2 * PAD, left + width + PAD), height: height + HEAD + FOOT };
     });
     const level = lifted.get(of) ?? [];
     const passing = of === null ? 0 : (through.get(of)?.size ?? 0);
     const arcs = ARC + ARC_GAP * Math.min(MOST_ARCS, residuals(members, level) + passing);
     const inner = of === null ? layOutLanes(members, level, lanes) : layOutLevel(members, level);
-    const roomy = of === null ? inner : { ...inner, width: inner.width + arcs };
+    const width = of === null ? inner.width : inner.width + arcs;
+    const ends = [...(entered.get(of) ?? [])].map((id) => (inner.places.get(id)?.x ?? 0) + (entries.get(id) ?? 0));
+    const first = Math.min(...ends);
+    const middle = Math.max(PAD, ((outer?.width ?? 0) - width) / 2);
+    const left = Number.isFinite(first) ? Math.max(middle, (outer?.title ?? 0) + BESIDE - first) : middle;
+    if (of !== null && Number.isFinite(first)) entries.set(of, left + first);
+    const roomy = { ...inner, width, left };
     sizes.set(of, roomy);
     return roomy;
   };
+  const titles = new Map(boxes.map(({ id, title = 0 }) => [id, title]));
   const lanes: LanePlace[] = [];
   const whole = measure(null);
   const put = (of: number | null, left: number, top: number): void => {
     for (const [id, place] of sizes.get(of)?.places ?? []) {
-      const here = { ...place, x: place.x + left, y: place.y + top };
-      places.set(id, here);
       const own = sizes.get(id);
-      if (own) put(id, here.x + (here.width - own.width) / 2, here.y + HEAD);
+      const here = { ...place, x: place.x + left, y: place.y + top, ...(own ? { title: titles.get(id) ?? 0 } : {}) };
+      places.set(id, here);
+      if (own) put(id, here.x + own.left, here.y + HEAD);
     }
   };
   put(null, PAD, PAD);
@@ -103,7 +122,7 @@ function layOutLanes(members: readonly LaidBox[], edges: readonly LaidEdge[], la
     x += width + LANE_GAP;
     height = Math.max(height, inner.height + head);
   }
-  return { places, width: Math.max(0, x - LANE_GAP), height };
+  return { places, width: Math.max(0, x - LANE_GAP), height, left: 0 };
 }
 
 /** Each edge between the two members of one box that it leads between. */
@@ -116,6 +135,21 @@ function liftEdges(edges: readonly LaidEdge[], parents: ReadonlyMap<number, numb
     lifted.set(level, [...(lifted.get(level) ?? []), { from: start, to: end }]);
   }
   return lifted;
+}
+
+/** By open box what stands right in it and is where edges from outside lead to, or into. */
+function enteredIn(
+  edges: readonly LaidEdge[],
+  parents: ReadonlyMap<number, number | null>,
+  inside: ReadonlyMap<number | null, readonly LaidBox[]>,
+): Map<number | null, Set<number>> {
+  const entered = new Map<number | null, Set<number>>();
+  for (const edge of edges) {
+    if (inside.has(edge.from) || inside.has(edge.to)) continue;
+    const [, chain] = sides(edge, parents);
+    chain.slice(1).forEach((holder, index) => entered.set(holder, (entered.get(holder) ?? new Set()).add(chain[index] ?? 0)));
+  }
+  return entered;
 }
 
 /** By open box the ends in it whose edges have to pass others in it on their way out. */
@@ -189,7 +223,7 @@ function placeLayers(members: readonly LaidBox[], layers: readonly number[][], f
     right = Math.max(right, x + width);
     places.set(id, { x, y: tops[index] ?? 0, width, height });
   });
-  return { places, width: right, height: Math.max(0, y - GAP_Y) };
+  return { places, width: right, height: Math.max(0, y - GAP_Y), left: 0 };
 }
 
 /** Centres as near to their wishes as the widths allow, in order. */

@@ -1,7 +1,7 @@
 /* How far two values of a series are apart, in octaves. */
 
 /** What is said where one of two is 0: more octaves than float32 norms of one series differ by. */
-const APART = 64;
+export const APART = 64;
 
 /** |log2 of one by the other|, as the server has it; null where one is missing or no number. */
 export function octavesApart(one: number | null | undefined, other: number | null | undefined): number | null {
@@ -11,8 +11,21 @@ export function octavesApart(one: number | null | undefined, other: number | nul
   return Number.isFinite(apart) ? apart : APART;
 }
 
-/** The most that two lines are apart over their columns; null where no column has both. */
-export function mostApart(one: readonly (number | null)[], other: readonly (number | null)[]): number | null {
-  const found = one.flatMap((value, at) => octavesApart(value, other[at]) ?? []);
-  return found.length === 0 ? null : Math.max(...found);
+/** Whether one of two is exactly 0 and the other is not: of these no factor tells how far they are apart. */
+export function isZeroBeside(one: number | null | undefined, other: number | null | undefined): boolean {
+  return typeof one === "number" && typeof other === "number" && one !== other && (one === 0 || other === 0);
+}
+
+/** The two values of the column in which two lines are apart the most; null where no column has both. */
+export function mostApart(one: readonly (number | null)[], other: readonly (number | null)[]): [number, number] | null {
+  let most = -1;
+  let found: [number, number] | null = null;
+  one.forEach((value, at) => {
+    const beside = other[at];
+    const apart = octavesApart(value, beside);
+    if (apart === null || apart <= most || typeof value !== "number" || typeof beside !== "number") return;
+    most = apart;
+    found = [value, beside];
+  });
+  return found;
 }

@@ -19,6 +19,34 @@ export function measure(context: CanvasRenderingContext2D, font: string, text: s
   return width;
 }
 
+/** How wide a text is drawn in the font of the page; an estimate where nothing can be drawn. */
+export function drawnWidth(text: string, px: number, weight: 400 | 600): number {
+  pen = pen === undefined ? penOf() : pen;
+  if (pen === null) return lettersOf(text) * px * (weight === 600 ? 0.63 : 0.57);
+  const font = `${weight} ${px}px ${pen.family}`;
+  pen.context.font = font;
+  return measure(pen.context, font, text);
+}
+
+/** What texts are measured with; null without a page, undefined as long as nobody asked. */
+let pen: Pen | null | undefined;
+
+interface Pen {
+  context: CanvasRenderingContext2D;
+  family: string;
+}
+
+function penOf(): Pen | null {
+  if (typeof document === "undefined") return null;
+  const context = document.createElement("canvas").getContext("2d");
+  return context && { context, family: getComputedStyle(document.documentElement).getPropertyValue("--font") };
+}
+
+/** How many Latin letters are as wide as a text; Chinese takes the room of nearly two. */
+function lettersOf(text: string): number {
+  return Array.from(text).reduce((sum, one) => sum + (one >= "\u2e80" ? 1.7 : 1), 0);
+}
+
 /** Cut a text to a width: the front of a path, whose end tells it apart, and the middle of other names. */
 export function shorten(
   context: CanvasRenderingContext2D,

@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 
 import { boxesQuery } from "../api/queries";
 import type { ModuleGraph } from "../api/types";
-import { type BoxWords, LANES, boxSize, boxText, inputText } from "../graph/boxlook";
+import { type BoxWords, LANES, boxSize, boxText, inputSize, inputText } from "../graph/boxlook";
 import { type Layout, layOut } from "../graph/layered";
 import type { LayoutDone, LayoutWish } from "../graph/layout.worker";
 import { useBoxes } from "../state/boxes";
@@ -55,7 +55,7 @@ export function boxWords(t: TFunction, comparison: boolean): BoxWords {
 
 function wishOf({ boxes, edges, inputs }: ModuleGraph, words: BoxWords): Omit<LayoutWish, "ticket"> {
   // What the run is fed was there before anything ran.
-  const fed = inputs.map((input, index) => ({ id: inputId(index), parent: null, lane: 0, ...boxSize(inputText(input), false) }));
+  const fed = inputs.map((input, index) => ({ id: inputId(index), parent: null, lane: 0, ...inputSize(inputText(input)) }));
   const placed = boxes.map((box) => {
     const opens = box.row.children > 0;
     const lane = LANES.indexOf(box.lane);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { GraphBox } from "../../src/api/types";
-import { boxSize, boxText, fitted, fittedType, inputText } from "../../src/graph/boxlook";
+import { boxSize, boxText, fitted, fittedType, inputText, leavesText } from "../../src/graph/boxlook";
 import { row } from "../rows";
 
 const words = { comparison: false, calls: (count: number) => `${count} calls`, unrecorded: "no values", last: (output: string) => `last: ${output}`, weights: (shapes: string) => `weights ${shapes}` };
@@ -44,6 +44,21 @@ describe("the text of a box", () => {
     const text = { title: "conv", type: "Conv2d", line: "", weights: "" };
     expect(fittedType(text, boxSize(text, true).width, true)).toBe("Conv2d");
     expect(fittedType({ ...text, type: "ConvolutionOfManyKinds" }, 110, true)).toMatch(/^Conv.*…$/);
+  });
+
+  it("names which of several repeats an edge leaves, the first of many and how many", () => {
+    const output = { shape: [4, 8], dtype: null, norm: null };
+    expect(leavesText({ names: ["layers.1"], count: 1, output })).toBe("layers.1 4×8");
+    expect(leavesText({ names: ["layers.0", "layers.1", "layers.2"], count: 6, output: null })).toBe("layers.0, layers.1, layers.2, … (6)");
+    expect(leavesText(null)).toBe("");
+  });
+
+  it("keeps a margin right of a class, as wide as it is drawn, and says how far the title reaches", () => {
+    const text = { title: "mmmmmm", type: "WMWMWMWMWM", line: "", weights: "" };
+    const { width, title } = boxSize(text, true);
+    expect(width - title).toBeGreaterThanOrEqual(10);
+    expect(fittedType(text, width, true)).toBe(text.type);
+    expect(fittedType(text, width - 4, true)).not.toBe(text.type);
   });
 
   it("marks what ran backward", () => {

@@ -69,6 +69,26 @@ describe("an edge", () => {
     );
   });
 
+  it("runs through no title of an open box", () => {
+    fc.assert(
+      fc.property(GRAPHS, fc.array(fc.integer({ min: 20, max: 200 }), { minLength: 40, maxLength: 40 }), ({ boxes, edges }, titles) => {
+        const titled = boxes.map((one) => ({ ...one, width: Math.max(one.width, (titles[one.id] ?? 0) + 10), title: titles[one.id] ?? 0 }));
+        const { places, routes } = layOut(titled, edges);
+        const open = titled.filter(({ id }) => boxes.some(({ parent }) => parent === id));
+        const through = routes.flatMap(({ from, to, path }) => {
+          const way = drawn(path);
+          const struck = open.filter(({ id, title }) => {
+            const { x, y } = places.get(id) ?? { x: NaN, y: NaN };
+            return way.some(([px, py]) => px > x && px < x + title && py > y + 4 && py < y + 20);
+          });
+          return struck.map(({ id }) => `${from} → ${to} through the title of ${id}`);
+        });
+        expect(through).toEqual([]);
+        expect(crossed(titled, { places, routes } as ReturnType<typeof layOut>)).toEqual([]);
+      }),
+    );
+  });
+
   it("out of an opened box goes round all that stands between, and ends where it should", () => {
     // down: 1 → 2 in 0; then 3, 4; up: 6 in 5 reads the skip, in the middle of 5.
     const boxes = [box(0), box(1, 0), box(2, 0), box(3), box(4), box(5), box(6, 5), box(7, 5)];

@@ -19,7 +19,11 @@ from tests.builder.flow.recorded_models import BUILT_WITH, Model, record
 
 
 def graph(folder: Path, name: str, task: str = "statistics") -> ModuleGraph:
-    record(BUILT_WITH[name], folder, task=task)
+    return graph_from(folder, BUILT_WITH[name], task)
+
+
+def graph_from(folder: Path, model: Model, task: str = "statistics") -> ModuleGraph:
+    record(model, folder, task=task)
     made = builder.build(folder, None, folder / "out", BuildOptions(workers=1))
     results = open_results(made.path)
     index = diff_index(results, 0, 0)
@@ -135,8 +139,45 @@ def test_an_edge_says_which_of_several_repeats_it_leaves(tmp_path: Path) -> None
     assert left["mean #0"] is None
     middle = left["mean #1"]
     assert middle is not None and middle.output is not None
-    assert (middle.name, middle.output.shape) == ("blocks.0", [2, 10, 8])
+    assert (middle.names, middle.count, middle.output.shape) == (["blocks.0"], 1, [2, 10, 8])
     assert all(e.leaves is None for e in drawn.edges if e.producer != fold and e.known == "next")
+
+
+class Every(nn.Module):
+    """Reads all that it is given."""
+
+    def forward(self, *given: torch.Tensor) -> torch.Tensor:
+        out = given[0]
+        for one in given[1:]:
+            out = out * one
+        return out
+
+
+class Readers(nn.Module):
+    """Six blocks alike; what reads two of them, and what reads all at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Linear(4, 4) for _ in range(6))
+        self.two, self.every = nn.Bilinear(4, 4, 4), Every()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        kept = []
+        for block in self.blocks:
+            x = block(x)
+            kept.append(x)
+        return torch.as_tensor(self.two(kept[1], kept[3]) + self.every(*kept))
+
+
+def test_an_edge_that_leaves_several_repeats_names_them(tmp_path: Path) -> None:
+    drawn = graph_from(tmp_path, Model(Readers, lambda: [torch.randn(2, 4)]))
+    (fold,) = (b.place for b in drawn.boxes if b.row.fold == 6 and b.lane == "forward")
+    named = titles(drawn)
+    left = {named[e.consumer]: e.leaves for e in drawn.edges if e.producer == fold}
+    two, every = left["two"], left["every"]
+    assert two is not None and every is not None
+    assert (two.names, two.count) == (["blocks.1", "blocks.3"], 2)
+    assert (every.names, every.count) == (["blocks.0", "blocks.1", "blocks.2"], 6)
 
 
 def test_gradients_that_no_backward_call_holds_are_counted(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from builder.results.flow_cells import NO_FLOW
 from tb_graph_ascend.view.diff.index import DiffIndex, index_of
 from tb_graph_ascend.view.diff.outline import OutlineWindow, OutlineWish, outline_of
@@ -52,6 +54,31 @@ def test_each_module_sums_up_what_ran_in_it() -> None:
     assert not rows["layers.0"].begins
     assert (rows["layers.1"].position, rows["layers.1"].siblings) == (1, 2)
     assert (rows["layers.1"].above, rows["Model"].above) == (1, None)
+
+
+def test_a_title_leads_to_the_first_row_of_its_own_module() -> None:
+    # Several are called `down`; all agree forward, and differ backward.
+    entries = [
+        Entry("Model"),
+        Entry("Module.down.0.Stage.forward.0", 0, 1, 0.0),
+        Entry("Module.down.0.down.Conv.forward.0", 1, 2, 0.0),
+        Entry("Module.mid.Stage.forward.0", 0, 3, 0.0),
+        Entry("Module.mid.down.Conv.forward.0", 3, 4, 0.0),
+        Entry("Module.mid.Stage.backward.0", 0, 5, 0.9),
+        Entry("Module.mid.down.Conv.backward.0", 5, 6, 0.9),
+        Entry("Module.down.0.Stage.backward.0", 0, 7, 0.9),
+        Entry("Module.down.0.down.Conv.backward.0", 7, 8, 0.9),
+    ]
+    index = index_of(*both(entries, entries), [], 0.25, lambda: [NO_FLOW, NO_FLOW])
+    rows = outline_of(index, OutlineWish(tuple(range(1, 6))), 0, 100).rows
+    names = [index.rows.problem.names[index.rows.rows_of(np.array([r.node]))[0]] for r in rows]
+    assert dict(zip([(row.title, row.depth) for row in rows[1:]], names[1:], strict=True)) == {
+        ("down", 1): "Module.down.0.Stage.forward.0",
+        ("down.0", 2): "Module.down.0.Stage.forward.0",
+        ("down", 3): "Module.down.0.down.Conv.forward.0",
+        ("mid", 1): "Module.mid.Stage.forward.0",
+        ("down", 2): "Module.mid.down.Conv.forward.0",
+    }
 
 
 def test_what_diverges_is_open_and_alone() -> None:

@@ -4,7 +4,7 @@ import { memo } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { GraphBox, GraphEdge, GraphInput } from "../../api/types";
-import { BOX_FONT, LANES, LINE, LINE_FONT, boxColours, boxText, fitted, fittedType, inputText, shapeText } from "../../graph/boxlook";
+import { BOX_FONT, GAP, LANES, LINE, LINE_FONT, boxColours, boxText, fitted, fittedType, inputText, leavesText, shapeText, titleStart } from "../../graph/boxlook";
 import { EDGE_LOOKS, type Known } from "../../graph/edgelook";
 import type { Recolour } from "../../graph/appearance";
 import type { Place, Route } from "../../graph/boxroutes";
@@ -26,6 +26,7 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
   const { graph, layout } = laid;
   const known = new Map(graph.edges.map((edge) => [`${edge.producer} ${edge.consumer}`, edge]));
   const shaped = new Set<number>();
+  const leaving = leavingOf(layout.routes, known);
   const byPlace = new Map(graph.boxes.map((box) => [box.place, box]));
   const holds = new Set(graph.boxes.map(({ parent }) => parent));
   const ends = new Set(graph.boxes.filter((box) => isSelected(box, selected)).map(({ place }) => place));
@@ -70,7 +71,7 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
             route={route}
             how={how}
             from={from}
-            leaves={leaves}
+            leaving={leaving.get(route) ?? ""}
             start={layout.places.get(route.from)}
             palette={palette}
             lit={ends.has(route.from) ? "out" : ends.has(route.to) ? "in" : null}
@@ -80,6 +81,20 @@ export const BoxDrawing = memo(function BoxDrawing({ laid, comparison, palette, 
     </>
   );
 });
+
+/** What stands at edges that leave certain ones of repeats: those that end at one place share one text. */
+function leavingOf(routes: readonly Route[], known: ReadonlyMap<string, GraphEdge>): ReadonlyMap<Route, string> {
+  const first = new Map<string, Route>();
+  const texts = new Map<Route, string>();
+  for (const route of routes) {
+    const text = leavesText(known.get(`${route.from} ${route.to}`)?.leaves ?? null);
+    if (text === "") continue;
+    const at = first.get(route.label.join()) ?? route;
+    first.set(route.label.join(), at);
+    texts.set(at, [texts.get(at), text].filter(Boolean).join("; "));
+  }
+  return texts;
+}
 
 function isSelected({ row }: GraphBox, selected: number | null): boolean {
   return selected !== null && (row.problem?.id === selected || row.benchmark?.id === selected);
@@ -142,10 +157,10 @@ function Box({ box, place, comparison, palette, recolour, selected, holds }: Box
           <title>{t(holds ? "boxes.close" : "boxes.open")}</title>
         </g>
       )}
-      <text x={opens ? 22 : 10} y={18} fontSize={BOX_FONT} fontWeight={begins || row.kind !== "api" ? 600 : 400} fill={ink} fontFamily={palette.font}>
+      <text x={titleStart(opens)} y={18} fontSize={BOX_FONT} fontWeight={begins || row.kind !== "api" ? 600 : 400} fill={ink} fontFamily={palette.font}>
         {fitted(title, width, opens)}
         {text.type !== "" && (
-          <tspan dx={6} fontSize={LINE_FONT} fontWeight={400} fillOpacity={0.8}>
+          <tspan dx={GAP} fontSize={LINE_FONT} fontWeight={400} fillOpacity={0.8}>
             {fittedType(text, width, opens)}
           </tspan>
         )}
@@ -195,19 +210,22 @@ interface EdgeProps {
   how: Known;
   /** Whose shape stands at the edge; none where it stands already. */
   from: GraphBox | undefined;
-  /** The one of several repeats that it leaves, where that is not the last. */
-  leaves: GraphEdge["leaves"];
+  /** Which of several repeats it leaves, and others that lead to the same box; nothing for the last of them. */
+  leaving: string;
   start: Place | undefined;
   palette: DiffPalette;
   lit: "in" | "out" | null;
 }
 
-function Edge({ route, how, from, leaves, start, palette, lit }: EdgeProps) {
+function Edge({ route, how, from, leaving, start, palette, lit }: EdgeProps) {
   const { t } = useTranslation();
   const colour = lit === "in" ? palette.flowIn : lit === "out" ? palette.flowOut : palette.muted;
   const look = EDGE_LOOKS[how];
   const fed = route.from < 0;
   const shape = from ? shapeText(from.output) : "";
+  // What bends away from its box would strike the text out.
+  const halo = { stroke: palette.canvas, strokeWidth: 3, paintOrder: "stroke" } as const;
+  const beside = { fontSize: LINE_FONT, fill: palette.muted, fontFamily: palette.font, ...halo } as const;
   return (
     <g className="box-edge" data-skips={route.skips} data-known={fed ? "input" : how}>
       <title>{fed ? t("boxes.inputHelp") : t(`boxes.known.${how}`)}</title>
@@ -223,20 +241,13 @@ function Edge({ route, how, from, leaves, start, palette, lit }: EdgeProps) {
         strokeLinecap={look.dash === null ? undefined : "round"}
         markerEnd={look.arrow ? "url(#box-arrow)" : undefined}
       />
-      {leaves && start && (
-        <text
-          x={start.x + start.width / 2 - 6}
-          y={start.y + start.height + 16}
-          textAnchor="end"
-          fontSize={LINE_FONT}
-          fill={palette.muted}
-          fontFamily={palette.font}
-        >
-          {[leaves.name, shapeText(leaves.output)].filter(Boolean).join(" ")}
+      {leaving !== "" && (
+        <text className="box-leaves" x={route.label[0]} y={route.label[1]} {...beside}>
+          {leaving}
         </text>
       )}
       {shape !== "" && start && (
-        <text x={start.x + start.width / 2 + 6} y={start.y + start.height + 16} fontSize={LINE_FONT} fill={palette.muted} fontFamily={palette.font}>
+        <text x={start.x + start.width / 2 + 6} y={start.y + start.height + 16} {...beside}>
           {shape}
         </text>
       )}

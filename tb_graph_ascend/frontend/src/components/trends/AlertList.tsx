@@ -4,6 +4,7 @@ import { useTranslation } from "react-i18next";
 
 import type { TrendAlert } from "../../api/trends";
 import { openTo, seriesOf, useTrends } from "../../state/trends";
+import { OtherSeries } from "./OtherSeries";
 import { useSeriesName } from "./seriesname";
 
 const DRAWN = new Set(["actv", "actv_grad", "grad", "exp_avg", "exp_avg_sq", "param", "ratio"]);
@@ -12,7 +13,7 @@ export function AlertList({ alerts }: { alerts: readonly TrendAlert[] }) {
   const { t } = useTranslation();
   const named = useSeriesName();
   const { step, open, set } = useTrends();
-  const go = ({ step: at, target: [kind, name] }: TrendAlert): void =>
+  const go = (at: number, [kind, name]: TrendAlert["target"]): void =>
     set({ step: at, chosen: [seriesOf(kind, name)], ...(DRAWN.has(kind) ? { kind, open: openTo(open ?? [], name) } : {}) });
   return (
     <section aria-label={t("trends.alerts")}>
@@ -21,15 +22,22 @@ export function AlertList({ alerts }: { alerts: readonly TrendAlert[] }) {
       <ol className="trend-alerts">
         {alerts.map((alert) => (
           <li key={`${String(alert.step)}-${String(alert.rank)}-${alert.kind}-${alert.target.join("/")}`}>
-            <button type="button" aria-pressed={step === alert.step} onClick={() => go(alert)}>
+            <button type="button" aria-pressed={step === alert.step} onClick={() => go(alert.step, alert.target)}>
               <b>{alert.step}</b>{" "}
               {t(`trends.alert.${alert.kind as "jump"}`, {
                 target: named(alert.target),
                 factor: alert.factor ?? 0,
                 ranks: alert.ranks.join(", "),
               })}
-              {alert.count > 1 && <span className="muted"> {t("trends.more", { count: alert.count - 1 })}</span>}
             </button>
+            {alert.count > 1 && (
+              <OtherSeries
+                label={t("trends.more", { count: alert.count - 1 })}
+                count={alert.count - 1}
+                others={alert.others}
+                go={(target) => go(alert.step, target)}
+              />
+            )}
           </li>
         ))}
       </ol>

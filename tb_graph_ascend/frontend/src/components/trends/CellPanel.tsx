@@ -1,13 +1,13 @@
 /* One step of one series: its value on all ranks, the comparison of that step, or how to record it. */
 
 import { useQuery } from "@tanstack/react-query";
-import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
 import { trendCellQuery } from "../../api/trends";
 import { openDatabase } from "../../state/actions";
 import { NOWHERE, useTrends } from "../../state/trends";
-import { octavesText, shortNumber } from "../../text/numbers";
+import { apartSentence } from "../../text/apart";
+import { shortNumber } from "../../text/numbers";
 import { CopyButton } from "../parts/CopyButton";
 import { useSeriesName } from "./seriesname";
 
@@ -16,13 +16,6 @@ interface Props {
   kind: string;
   name: string;
   step: number;
-}
-
-/** How far a rank is from its peer; of a 0 no octaves can be told. */
-function apartText(t: TFunction, octaves: number, value: number | null, beside: number | null): string {
-  if (octaves > 0 && value === 0) return t("trends.zeroHere");
-  if (octaves > 0 && beside === 0) return t("trends.zeroThere");
-  return t("trends.apart", { factor: octavesText(octaves) });
 }
 
 const numberOf = (value: number | null): string => (value === null ? "–" : shortNumber(value));
@@ -44,7 +37,7 @@ export function CellPanel({ run, kind, name, step }: Props) {
             <li key={rank} className={minority ? "minority" : ""} title={minority ? t("trends.rankDiffers", { rank }) : undefined}>
               <b>{t("findings.rank", { rank })}</b> {numberOf(value)}
               {other !== null && ` / ${numberOf(beside)}`}
-              {octaves !== null && ` · ${apartText(t, octaves, value, beside)}`}
+              {octaves !== null && ` · ${apartSentence(t, value, beside)}`}
             </li>
           ))}
         </ul>

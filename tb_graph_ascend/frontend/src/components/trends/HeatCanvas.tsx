@@ -6,13 +6,13 @@ import { type KeyboardEvent, type PointerEvent, memo, useCallback, useEffect, us
 import type { TFunction } from "i18next";
 import { useTranslation } from "react-i18next";
 
-import { type TrendHeat, trendCellQuery, trendHeatQuery } from "../../api/trends";
+import { type RankValue, type TrendHeat, trendCellQuery, trendHeatQuery } from "../../api/trends";
 import { ABSENT, LEAST, bytesOf, columnOf, factorOf, paletteOf, pixelsOf, valueOf, wordOf } from "../../graph/heatpaint";
 import { bringIntoView, useChosenRow } from "../../hooks/useChosenRow";
 import { usePreferences } from "../../state/preferences";
 import { drawnFirst, partsOf, rowPressed, seriesOf, useTrends } from "../../state/trends";
 import { HeatNames } from "./HeatNames";
-import { octavesText } from "../../text/numbers";
+import { apartSentence } from "../../text/apart";
 import { heatColours } from "./colours";
 
 const ROW_PX = 16;
@@ -39,7 +39,7 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
   const { data, isPlaceholderData } = useQuery(trendHeatQuery(run, wish));
   const cells = useMemo(() => (data ? bytesOf(data.cells) : new Uint8Array()), [data]);
   const [cursor, setCursor] = useState(0);
-  const exact = useOctaves(run);
+  const exact = useExact(run);
   const frame = useRef<HTMLDivElement>(null);
   const chosenHere = useChosenRow(isPlaceholderData ? undefined : data?.rows, data?.offset ?? 0, kind, (place) => {
     setCursor(place);
@@ -175,15 +175,15 @@ function sentenceOf(
   row: number,
   column: number,
   two: boolean,
-  exact: (target: string | null) => number | null,
+  exact: (target: string | null) => RankValue | null,
 ): string | null {
   const of = data.rows[row];
   if (of === undefined || column < 0) return null;
   const byte = cells[row * data.steps.length + column] ?? ABSENT;
   const value = valueOf(byte, two);
   const place = t("trends.cell", { step: data.steps[column], name: of.name });
-  const octaves = exact(of.target);
-  if (octaves !== null && octaves > 0) return `${place}: ${t("trends.apart", { factor: octavesText(octaves) })}`;
+  const known = exact(of.target);
+  if (known !== null) return `${place}: ${apartSentence(t, known.value, known.other)}`;
   if (value === null) return `${place}: ${t(byte === ABSENT ? "trends.notMeasured" : "trends.notFinite")}`;
   if (two && value <= LEAST) return `${place}: ${t("trends.alike")}`;
   return `${place}: ${t(`trends.${wordOf(value, two)}`, { factor: factorOf(value) })}`;
@@ -191,14 +191,15 @@ function sentenceOf(
 
 /** How far two runs are apart in the chosen cell, which the panel beside the map says to more digits
  * than a byte holds; null for every other cell. */
-function useOctaves(run: string): (kind: string, target: string | null, step: number | undefined) => number | null {
+function useExact(run: string): (kind: string, target: string | null, step: number | undefined) => RankValue | null {
   const { chosen, step, statistic, other } = useTrends();
   const { kind, name } = partsOf(chosen[0] ?? "");
   const query = trendCellQuery(run, kind, name, step ?? 0, statistic, other);
   const { data, isPlaceholderData } = useQuery({ ...query, enabled: chosen[0] !== undefined && step !== null && other !== null });
   // The map is drawn from the first of the ranks that measured a series.
-  const octaves = (other === null || isPlaceholderData ? null : data?.ranks[0]?.octaves) ?? null;
-  return (of, target, at) => (target !== null && chosen[0] === seriesOf(of, target) && at === step ? octaves : null);
+  const first = other === null || isPlaceholderData ? undefined : data?.ranks[0];
+  const known = first && (first.octaves ?? 0) > 0 ? first : null;
+  return (of, target, at) => (target !== null && chosen[0] === seriesOf(of, target) && at === step ? known : null);
 }
 
 const ZOOMED = 100;

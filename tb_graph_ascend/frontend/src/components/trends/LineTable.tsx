@@ -4,11 +4,11 @@ import { Fragment } from "react";
 import { useTranslation } from "react-i18next";
 
 import type { TrendLine } from "../../api/trends";
-import { octavesApart } from "../../graph/octaves";
 import { useChosenLines } from "../../hooks/useChosenLines";
 import { useRunNames } from "../../hooks/useRunNames";
 import { seriesOf, useTrends } from "../../state/trends";
-import { octavesText, shortNumber } from "../../text/numbers";
+import { apartText } from "../../text/apart";
+import { shortNumber } from "../../text/numbers";
 import { useSeriesName } from "./seriesname";
 
 /** The values of a series by step, of both runs. */
@@ -73,12 +73,13 @@ export function LineTable({ run }: { run: string }) {
 
 /** A value; where there is a second run, its value and how far they are apart. */
 function Cells({ one, other }: { one: number | null | undefined; other: { value: number | null | undefined } | null }) {
+  const { t } = useTranslation();
   if (other === null) return <td>{shortNumber(one)}</td>;
   return (
     <>
       <td>{shortNumber(one)}</td>
       <td>{shortNumber(other.value)}</td>
-      <td>{octavesText(octavesApart(one, other.value))}</td>
+      <td>{apartText(t, one, other.value)}</td>
     </>
   );
 }

@@ -5,11 +5,12 @@ import { useTranslation } from "react-i18next";
 
 import type { TrendTile } from "../../api/trends";
 import { columnOf } from "../../graph/heatpaint";
-import { mostApart, octavesApart } from "../../graph/octaves";
+import { mostApart } from "../../graph/octaves";
 import { type Values, rangeOf } from "../../graph/smalllines";
 import { useRunNames } from "../../hooks/useRunNames";
 import { useTrends } from "../../state/trends";
-import { octavesText, shortNumber } from "../../text/numbers";
+import { apartText } from "../../text/apart";
+import { shortNumber } from "../../text/numbers";
 
 interface Props {
   run: string;
@@ -57,6 +58,7 @@ export function MultiplesTable({ run, tiles, steps, more }: Props) {
         </thead>
         <tbody>
           {shown.map(({ row, values, other: theirs }) => {
+            const [most, beside] = mostApart(values, theirs) ?? [null, null];
             const numbers = [...summed(values, at), ...(other === null ? [] : summed(theirs, at))];
             return (
               <tr key={row.name}>
@@ -64,8 +66,8 @@ export function MultiplesTable({ run, tiles, steps, more }: Props) {
                 {numbers.map((value, index) => (
                   <td key={index}>{shortNumber(value)}</td>
                 ))}
-                {other !== null && <td>{octavesText(mostApart(values, theirs))}</td>}
-                {other !== null && at !== null && <td>{octavesText(octavesApart(values[at], theirs[at]))}</td>}
+                {other !== null && <td>{apartText(t, most, beside)}</td>}
+                {other !== null && at !== null && <td>{apartText(t, values[at], theirs[at])}</td>}
               </tr>
             );
           })}

@@ -4,7 +4,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 
 import { trendPartingQuery } from "../../api/trends";
+import { APART } from "../../graph/octaves";
 import { openTo, seriesOf, useTrends } from "../../state/trends";
+import { OtherSeries } from "./OtherSeries";
 import { useSeriesName } from "./seriesname";
 
 export function Parting({ run, other }: { run: string; other: string }) {
@@ -16,7 +18,8 @@ export function Parting({ run, other }: { run: string; other: string }) {
   if (!data) return <p className="trend-parting muted">{t("loading")}</p>;
   const { verdict, step, target, steps, delta, band } = data;
   if (verdict !== "parts" || target === null || step === null) {
-    const said = verdict === "parts" ? "nothing" : verdict;
+    const isZero = verdict === "noise" && delta >= APART;
+    const said = verdict === "parts" ? "nothing" : isZero ? "noiseZero" : verdict;
     return (
       <p className="trend-parting" role="status">
         {t(`trends.parting.${said}`, { steps, delta })}
@@ -28,12 +31,14 @@ export function Parting({ run, other }: { run: string; other: string }) {
   const [kind, name] = weight ?? target;
   const what = weight === null ? named(target) : t("trends.parting.weight", { weight: named(weight), factor, target: named(target) });
   const facts = { step, target: what, count: data.count - (weight === null ? 1 : 2), band };
+  const go = ([of, at]: readonly [string, string]): void => set({ step, kind: of, chosen: [seriesOf(of, at)], open: openTo(open ?? [], at) });
   return (
-    <p className="trend-parting" role="status">
-      <button type="button" className="link" onClick={() => set({ step, kind, chosen: [seriesOf(kind, name)], open: openTo(open ?? [], name) })}>
+    <div className="trend-parting" role="status">
+      <button type="button" className="link" onClick={() => go([kind, name])}>
         {band === 0 ? t("trends.parting.partsEqual", facts) : t("trends.parting.partsNoise", facts)}
       </button>
-      {data.rates && ` ${t("trends.parting.rates", { ...data.rates })}`}
-    </p>
+      {data.rates && <span>{` ${t("trends.parting.rates", { ...data.rates })}`}</span>}
+      {data.others.length > 0 && <OtherSeries label={t("trends.parting.others")} count={data.count - 1} others={data.others} go={go} />}
+    </div>
   );
 }
