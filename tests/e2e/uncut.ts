@@ -14,7 +14,7 @@ export function cutTexts(page: Page): Promise<string[]> {
     const hides = (overflow: string): boolean => overflow === "hidden" || overflow === "clip";
     /** For ears alone, or not drawn at all. */
     const isUnseen = (one: Element): boolean => one.closest(".sr-only, [hidden], canvas") !== null || !one.checkVisibility({ visibilityProperty: true, opacityProperty: true });
-    const hasOwnText = (one: Element): boolean => [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && (node.textContent ?? "").trim() !== "");
+    const hasOwnText = (one: Element): boolean => [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim() !== "");
     /** A title tells the whole where it is no shorter than the text. */
     const isTold = (one: Element, style: CSSStyleDeclaration): boolean =>
       style.textOverflow === "ellipsis" && (one.closest("[title]")?.getAttribute("title") ?? "").length >= (one.textContent ?? "").trim().length;
@@ -37,6 +37,6 @@ export function cutTexts(page: Page): Promise<string[]> {
     };
     return [...document.body.querySelectorAll("*")]
       .filter((one) => one instanceof HTMLElement && hasOwnText(one) && !isUnseen(one) && clipped(one))
-      .map((one) => `${one.tagName.toLowerCase()}.${one.className}: ${(one.textContent ?? "").trim().slice(0, 60)}`);
+      .map((one) => `${one.tagName.toLowerCase()}.${one.className}: ${one.textContent.trim().slice(0, 60)}`);
   });
 }
