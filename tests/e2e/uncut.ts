@@ -17,7 +17,7 @@ export function cutTexts(page: Page): Promise<string[]> {
     const hasOwnText = (one: Element): boolean => [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim() !== "");
     /** A title tells the whole where it is no shorter than the text. */
     const isTold = (one: Element, style: CSSStyleDeclaration): boolean =>
-      style.textOverflow === "ellipsis" && (one.closest("[title]")?.getAttribute("title") ?? "").length >= (one.textContent ?? "").trim().length;
+      style.textOverflow === "ellipsis" && (one.closest("[title]")?.getAttribute("title") ?? "").length >= one.textContent.trim().length;
     /** The box that hides what a text has beyond it: itself, or one it stands in that does not scroll. */
     const clipped = (one: Element): boolean => {
       const range = document.createRange();
