@@ -170,7 +170,7 @@ class _Branch:
         return branch
 
     def with_only(self, children: dict[str, _Branch]) -> _Branch:
-        """This branch as if it held some of its children alone, and were no module itself."""
+        """The branch as if it held some of its children alone, and were no module itself."""
         shapes = sum((child.shapes for child in children.values()), Counter[tuple[int, ...]]())
         classes = sum((child.classes for child in children.values()), Counter[str]())
         return _Branch(self.path, self.name, self.place, None, children, shapes, classes)

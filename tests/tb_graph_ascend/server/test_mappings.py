@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine
+from sqlalchemy.event import listen, remove
 
 from builder.match.manual_file import mapping_path, read_mapping
+from builder.results.database import ResultDatabase
+from tb_graph_ascend.server.messages import Proposal
+from tb_graph_ascend.server.proposals import propose
 from tests.tb_graph_ascend.conftest import Site
 from tests.tb_graph_ascend.view.ports import LAYERS, port
 
@@ -380,3 +385,34 @@ def test_folds_are_paired_in_order(
     assert [(pair["problem"], pair["benchmark"]) for pair in result["added"]] == [
         (f"Module.h.{n}.Block.forward.0", f"Module.layers.{n}.Block.forward.0") for n in (0, 1)
     ]
+
+
+def test_mapping_reads_the_values_of_all_pairs_together(ported: Site) -> None:
+    asked: list[str] = []
+
+    def count(*event: Any) -> None:
+        asked.append(event[2])
+
+    listen(Engine, "before_cursor_execute", count)
+    try:
+        result = ported.send("POST", "/pairs/0/0/proposals", {})
+    finally:
+        remove(Engine, "before_cursor_execute", count)
+    mapped = sum(node["match_reason"] == "manual" for node in result["nodes"])
+    assert mapped > 80
+    assert len(asked) < mapped
+
+
+def test_what_is_proposed_only_after_others_are_mapped_is_mapped_too(
+    ported: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_at_once = propose(ResultDatabase(ported.file), 0, 0)
+
+    def one_each(*asked: Any) -> list[Proposal]:
+        return propose(*asked)[:1]
+
+    monkeypatch.setattr("tb_graph_ascend.server.mappings.propose", one_each)
+    monkeypatch.setattr("tb_graph_ascend.server.mappings._MOST_ROUNDS", 2)
+    result = ported.send("POST", "/pairs/0/0/proposals", {})
+    first = all_at_once[0].places
+    assert len(result["added"]) > first
