@@ -22,6 +22,7 @@ from builder.series.expert_shifts import shifts_of_experts
 from builder.series.kinks import largest_kinks
 from builder.series.moves import moved_alone
 from builder.series.next_dump import module_of
+from builder.series.rates import Rates, rates_apart
 from builder.series.rerouted import Rerouted, rerouted
 from builder.series.run import Key, TrendRun
 from builder.series.sliding import sliding
@@ -68,7 +69,8 @@ class Divergence:
     `band` and `delta` are octaves (0 where they were equal until then). `noise`: within it; `delta`
     is then the largest. `nothing`: no step and target in both. `weight` is a weight of the target's
     own module that differs about as much in that step, `factor` how many times the other run's it
-    is: what puts out other numbers from other weights is no fault of its own.
+    is: what puts out other numbers from other weights is no fault of its own. `rates` are learning
+    rates that differ in that step or have done so before.
     """
 
     verdict: Verdict
@@ -81,6 +83,7 @@ class Divergence:
     steps: int = 0
     weight: Key | None = None
     factor: float | None = None
+    rates: Rates | None = None
 
 
 def compare_runs(problem: TrendRun, benchmark: TrendRun) -> Divergence:
@@ -90,7 +93,10 @@ def compare_runs(problem: TrendRun, benchmark: TrendRun) -> Divergence:
         return Divergence("nothing")
     other = rerouted(problem, benchmark, keys, steps)
     kinks, few = largest_kinks(problem, keys, steps), of_few(problem, keys)
-    return first_divergence(keys, steps, a, b, other, kinks, few)
+    found = first_divergence(keys, steps, a, b, other, kinks, few)
+    if found.step is None:
+        return found
+    return replace(found, rates=rates_apart(problem, benchmark, steps, found.step))
 
 
 def aligned(

@@ -122,6 +122,12 @@ def _parting_lines(parted: Divergence) -> list[str]:
             f"{series_name(parted.weight)} is {parted.factor:.3g} times the other run's in step "
             f"{parted.step} (a step's weights are those after its update)",
         )
+    if parted.rates is not None:
+        rates = parted.rates
+        lines.append(
+            f"in step {rates.step}, the first with another learning rate, it is {rates.own:.4g}, "
+            f"in the other run {rates.other:.4g}"
+        )
     return lines
 
 

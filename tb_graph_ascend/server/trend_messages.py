@@ -126,8 +126,19 @@ class TrendAlerts(msgspec.Struct, frozen=True):
     alerts: list[TrendAlert]
 
 
+class LearningRates(msgspec.Struct, frozen=True):
+    """The learning rates of both runs at the first step at which they differ."""
+
+    step: int
+    own: float
+    other: float
+
+
 class TrendParting(msgspec.Struct, frozen=True):
-    """Where two runs part; `weight` explains the target, and is `factor` times the other run's."""
+    """Where two runs part; `weight` explains the target, and is `factor` times the other run's.
+
+    `rates` are learning rates that differ in that step or have done so before.
+    """
 
     verdict: Literal["equal", "parts", "noise", "nothing"]
     step: int | None
@@ -139,6 +150,7 @@ class TrendParting(msgspec.Struct, frozen=True):
     steps: Count
     weight: Key | None
     factor: float | None
+    rates: LearningRates | None
 
 
 class TrendComparison(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +20,7 @@ from builder.series.run import Key, TrendRun
 from tb_graph_ascend.server.errors import NotFoundError
 from tb_graph_ascend.server.library import Library
 from tb_graph_ascend.server.trend_messages import (
+    LearningRates,
     RankValue,
     TrendAlert,
     TrendCell,
@@ -147,6 +149,7 @@ def parting(run: TrendRun, other: TrendRun) -> TrendParting:
         found.steps,
         found.weight,
         found.factor,
+        LearningRates(**asdict(found.rates)) if found.rates is not None else None,
     )
 
 

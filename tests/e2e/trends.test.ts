@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { trendsEn } from "../../tb_graph_ascend/frontend/src/i18n/trends.en";
 import { graphsShown, open, selectedName, withBrowser } from "./page";
 import { ROOT, freePort, launch, pythonPath } from "./setup";
+import { SIZES, cutTexts } from "./uncut";
 
 withBrowser();
 
@@ -74,6 +75,14 @@ test("a leap of the loss leads to the call that makes it, with no dump at hand",
   const [own = NaN, theirs = NaN, octaves = NaN] = (await row.locator("td").allInnerTexts()).map(Number);
   expect(octaves).toBeCloseTo(Math.abs(Math.log2(own / theirs)), 2);
   await page.getByLabel(trendsEn.table).uncheck();
+
+  // No text is cut at any size.
+  const before = page.viewportSize();
+  for (const size of SIZES) {
+    await page.setViewportSize(size);
+    expect(await cutTexts(page)).toEqual([]);
+  }
+  if (before) await page.setViewportSize(before);
 
   // No dump is there: the page holds the configuration that records that step.
   const command = page.locator(".trend-cell pre");

@@ -1427,6 +1427,8 @@ export interface components {
         /**
          * TrendParting
          * @description Where two runs part; `weight` explains the target, and is `factor` times the other run's.
+         *
+         *         `rates` are learning rates that differ in that step or have done so before.
          */
         TrendParting: {
             /** @enum {unknown} */
@@ -1449,6 +1451,16 @@ export interface components {
                 string
             ] | null;
             factor: number | null;
+            rates: components["schemas"]["LearningRates"] | null;
+        };
+        /**
+         * LearningRates
+         * @description The learning rates of both runs at the first step at which they differ.
+         */
+        LearningRates: {
+            step: number;
+            own: number;
+            other: number;
         };
         /**
          * TrendSummary
@@ -1613,6 +1625,7 @@ export type TrendLines = components['schemas']['TrendLines'];
 export type TrendList = components['schemas']['TrendList'];
 export type TrendEntry = components['schemas']['TrendEntry'];
 export type TrendParting = components['schemas']['TrendParting'];
+export type LearningRates = components['schemas']['LearningRates'];
 export type TrendSummary = components['schemas']['TrendSummary'];
 export type TrendKind = components['schemas']['TrendKind'];
 export type TrendTiles = components['schemas']['TrendTiles'];

@@ -95,6 +95,7 @@ export const trendsEn = {
   },
   parting: {
     weight: "{{weight}} × {{factor, short}} after that step’s update, and with it {{target}}",
+    rates: "In step {{step}}, the first with another learning rate, it is {{own, short}} here and {{other, short}} in the other run.",
     equal: "The runs are equal to the last digit over {{steps}} steps.",
     noise: "The runs stay within their noise over {{steps}} steps; at most {{delta, short}} octaves apart.",
     noiseZero: "The runs stay within their noise over {{steps}} steps; there a series is 0 in one of them alone.",

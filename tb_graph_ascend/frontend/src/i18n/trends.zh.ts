@@ -97,6 +97,7 @@ export const trendsZh: typeof trendsEn = {
   },
   parting: {
     weight: "该步更新之后{{weight}} 为 {{factor, short}} 倍，{{target}}随之不同",
+    rates: "学习率首次不同在第 {{step}} 步：本次运行为 {{own, short}}，另一次运行为 {{other, short}}。",
     equal: "两次运行在 {{steps}} 步内逐位相同。",
     noise: "两次运行在 {{steps}} 步内的差异未超出噪声，最多相差 {{delta, short}} 个倍频程。",
     noiseZero: "两次运行在 {{steps}} 步内的差异未超出噪声；其中有序列仅在一次运行中为 0。",

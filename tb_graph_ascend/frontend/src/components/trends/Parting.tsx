@@ -37,6 +37,7 @@ export function Parting({ run, other }: { run: string; other: string }) {
       <button type="button" className="link" onClick={() => go([kind, name])}>
         {band === 0 ? t("trends.parting.partsEqual", facts) : t("trends.parting.partsNoise", facts)}
       </button>
+      {data.rates && <span>{` ${t("trends.parting.rates", { ...data.rates })}`}</span>}
       {data.others.length > 0 && <OtherSeries label={t("trends.parting.others")} count={data.count - 1} others={data.others} go={go} />}
     </div>
   );
