@@ -3,8 +3,9 @@
 A row goes back to a cause where a way leads from it to that cause over rows that differ: from an
 input to the call that put it out, from a module to what is in it, from a gradient to the forward
 call that it belongs to, from what reads a weight to the module that is named for it, from what
-reads the input of a module that is named for it to that module, or by the diagnosis' own word. Where such a way leads through a call without values, it goes back to it
-perhaps. To a cause about gradients nothing of the forward pass goes back: no value there shows it.
+reads, in a module that is named for what it is fed, that input to the module, or by the diagnosis'
+own word. Where such a way leads through a call without values, it goes back to it perhaps. To a
+cause about gradients nothing of the forward pass goes back: no value there shows it.
 """
 
 from __future__ import annotations

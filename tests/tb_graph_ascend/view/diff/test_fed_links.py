@@ -1,4 +1,4 @@
-"""What a module is named for that it is fed goes back to it from inside, and so does what follows."""
+"""What is in a module that is fed otherwise goes back to it, and so does what follows."""
 
 from __future__ import annotations
 
