@@ -26,7 +26,7 @@ export const trendsEn = {
   atStep: "step {{step}}",
   steps: "Steps {{first}} to {{last}}",
   whole: "All steps",
-  zoom: "100 steps around step {{step}}",
+  zoom: "{{count}} steps around step {{step}}",
   scalars: "Scalars",
   heat: "{{kind}}: {{rows}} rows of modules, {{columns}} columns of steps",
   heatKeys: "Arrows move the cell; Enter opens a module or draws its line; + and − choose steps",

@@ -28,7 +28,7 @@ export const trendsZh: typeof trendsEn = {
   atStep: "第 {{step}} 步",
   steps: "第 {{first}} 至 {{last}} 步",
   whole: "全部步",
-  zoom: "第 {{step}} 步前后 100 步",
+  zoom: "第 {{step}} 步前后 {{count}} 步",
   scalars: "标量",
   heat: "{{kind}}：{{rows}} 行模块，{{columns}} 列步",
   heatKeys: "方向键移动单元格；回车展开模块或绘制曲线；+ 和 − 选择步范围",
