@@ -95,11 +95,11 @@ export const trendsEn = {
   },
   parting: {
     weight: "{{weight}} × {{factor, short}} after that step’s update, and with it {{target}}",
-    rates: "In step {{step}}, the first with another learning rate, it is {{own, short}} here and {{other, short}} in the other run.",
+    rates: "The learning rates are first different in step {{step}}: {{own, short}} here, {{other, short}} in the other run.",
     equal: "The runs are equal to the last digit over {{steps}} steps.",
     noise: "The runs stay within their noise over {{steps}} steps; at most {{delta, short}} octaves apart.",
     noiseZero: "The runs stay within their noise over {{steps}} steps; there a series is 0 in one of them alone.",
-    others: "List them",
+    others: "List the other series",
     nothing: "The runs have no step and no series in common.",
     partsEqual: "They part at step {{step}}: {{target}}. They were equal to the last digit before; {{count}} more series differ in that step.",
     partsNoise: "They part at step {{step}}: {{target}} (noise until then 2^{{band, short}} octaves; {{count}} more series part in that step).",

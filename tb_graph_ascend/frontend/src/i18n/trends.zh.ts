@@ -101,7 +101,7 @@ export const trendsZh: typeof trendsEn = {
     equal: "两次运行在 {{steps}} 步内逐位相同。",
     noise: "两次运行在 {{steps}} 步内的差异未超出噪声，最多相差 {{delta, short}} 个倍频程。",
     noiseZero: "两次运行在 {{steps}} 步内的差异未超出噪声；其中有序列仅在一次运行中为 0。",
-    others: "列出",
+    others: "列出其他序列",
     nothing: "两次运行没有共同的步和序列。",
     partsEqual: "两次运行在第 {{step}} 步分离：{{target}}。此前逐位相同；该步另有 {{count}} 个序列不同。",
     partsNoise: "两次运行在第 {{step}} 步分离：{{target}}（此前噪声为 2^{{band, short}} 个倍频程；该步另有 {{count}} 个序列分离）。",
