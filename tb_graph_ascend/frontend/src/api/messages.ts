@@ -1317,7 +1317,8 @@ export interface components {
          */
         TrendAlert: {
             step: number;
-            kind: string;
+            /** @enum {unknown} */
+            kind: "dead" | "disagree" | "drift" | "jump" | "missing" | "not finite" | "vanishes";
             target: [
                 string,
                 string
