@@ -1000,7 +1000,7 @@ export interface components {
             score: number | null;
             input_score: number | null;
             /** @enum {unknown} */
-            link: "before" | "cause" | "forward" | "guess" | "input" | "inside" | "partner" | "returned" | "start" | "weight";
+            link: "before" | "cause" | "fed" | "forward" | "guess" | "input" | "inside" | "partner" | "returned" | "start" | "weight";
             /** @default null */
             value: string | null;
             /** @default null */
@@ -1321,7 +1321,8 @@ export interface components {
          */
         TrendAlert: {
             step: number;
-            kind: string;
+            /** @enum {unknown} */
+            kind: "dead" | "disagree" | "drift" | "jump" | "missing" | "not finite" | "vanishes";
             target: [
                 string,
                 string
