@@ -28,7 +28,12 @@ def open_engine(path: Path, volume: Volume | None = None) -> Engine:
         pool_size=_CONNECTIONS,
         max_overflow=-1,
     )
+    # Anew for each statement: what is done between them, or waits for a busy machine, takes no
+    # time of the file's.
     event.listen(engine, "checkout", lambda connection, *_: limit_time(connection))
+    event.listen(
+        engine, "before_cursor_execute", lambda _, cursor, *rest: limit_time(cursor.connection)
+    )
     return engine
 
 

@@ -23,6 +23,7 @@ Format = Literal["own", "msprobe"]
 # A row above this is no node and no value that anybody wants to look at.
 _LONGEST_ROW = 4_000_000
 _LONGEST_USE_SECONDS = 10.0
+_GIVEN_UP = "interrupted"  # what SQLite says where its progress handler ended a statement
 _PROGRESS_STEPS = 100_000
 _MSPROBE_COLUMNS = {
     "tb_nodes": "node_order node_name node_type up_node precision_index overflow_level "
@@ -167,3 +168,8 @@ def limit_time(connection: sqlite3.Connection) -> None:
     """Let a connection's queries run for some seconds from now."""
     deadline = time.monotonic() + _LONGEST_USE_SECONDS
     connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_STEPS)
+
+
+def ran_too_long(error: BaseException | None) -> bool:
+    """Whether a statement failed because its time was over, and not because of the file."""
+    return isinstance(error, sqlite3.OperationalError) and str(error) == _GIVEN_UP

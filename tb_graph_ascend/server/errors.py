@@ -12,6 +12,7 @@ RequestError
 from __future__ import annotations
 
 import logging
+import sqlite3
 
 from flask import Flask, Response
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,10 +20,16 @@ from werkzeug.exceptions import HTTPException
 
 from builder.errors import BuilderError, ExpressionError, UnknownNodeError
 from builder.reasons import Reason
+from builder.results.opening import ran_too_long
 from tb_graph_ascend.server.answers import json_response
 from tb_graph_ascend.server.messages import Failure
 
 _log = logging.getLogger(__name__)
+_TOO_LONG = "reading took longer than the server allows one question; the file is whole"
+_ASK_FOR_LESS = (
+    "try again when the machine is less busy, or ask for less: map one pair of names at a time, or "
+    "build with the names in a file (msprobe graph_visualize -lm FILE)"
+)
 
 
 class RequestError(Exception):
@@ -77,6 +84,7 @@ def install(app: Flask) -> None:
     app.register_error_handler(ExpressionError, _no_expression)
     app.register_error_handler(BuilderError, _builder_refused)
     app.register_error_handler(SQLAlchemyError, _unreadable)
+    app.register_error_handler(sqlite3.Error, _unreadable)
     app.register_error_handler(Exception, _our_fault)
 
 
@@ -111,8 +119,10 @@ def _builder_refused(error: BuilderError) -> Response:
     return failure(422, error.message, error.hint)
 
 
-def _unreadable(error: SQLAlchemyError) -> Response:
+def _unreadable(error: SQLAlchemyError | sqlite3.Error) -> Response:
     cause = getattr(error, "orig", None) or error
+    if ran_too_long(cause):
+        return failure(422, _TOO_LONG, _ASK_FOR_LESS)
     return failure(422, f"the file cannot be read: {cause}", "build the database again")
 
 

@@ -110,7 +110,7 @@ class TrendAlert(msgspec.Struct, frozen=True):
     """An alert; `question` and `sentence` say it in English, the codes in any language."""
 
     step: int
-    kind: str
+    kind: AlertKind
     target: Key
     factor: float | None
     count: Count

@@ -9,7 +9,7 @@ import { queryClient } from "./api/queries";
 import { App } from "./components/page/App";
 import { ErrorBoundary } from "./components/page/ErrorBoundary";
 import { changeLanguage, createI18n } from "./i18n/setup";
-import { usePreferences } from "./state/preferences";
+import { showTheme, usePreferences } from "./state/preferences";
 import "./styles/tokens.css";
 import "./styles/frame.css";
 import "./styles/boxes.css";
@@ -28,6 +28,7 @@ export function mount(element: HTMLElement): void {
     document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
     void changeLanguage(i18n, language);
   };
+  showTheme();
   speak();
   usePreferences.subscribe(speak);
   document.title ||= "tb-graph-ascend";

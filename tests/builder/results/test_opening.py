@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 import builder
 from builder.errors import DatabaseError
+from builder.results import opening
 from builder.results.database import ResultDatabase
-from builder.results.opening import format_of
+from builder.results.opening import format_of, ran_too_long
 from tb_graph_ascend.view.search.node_index import pair_index
 
 
@@ -87,6 +89,23 @@ def test_nothing_can_be_written(original: Path) -> None:
     database = ResultDatabase(original)
     with database.engine.connect() as connection, pytest.raises(SQLAlchemyError, match="readonly"):
         connection.exec_driver_sql("DELETE FROM node")
+    database.close()
+
+
+def test_time_is_that_of_one_statement_not_of_all_that_is_done_between(
+    original: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "_LONGEST_USE_SECONDS", 0.2)
+    monkeypatch.setattr(opening, "_PROGRESS_STEPS", 1)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    database = ResultDatabase(original)
+    with database.engine.connect() as connection:
+        for _ in range(3):
+            time.sleep(0.15)
+            assert connection.exec_driver_sql("SELECT count(*) FROM node").scalar_one() > 5
+        with pytest.raises(SQLAlchemyError, match="interrupted") as caught:
+            connection.exec_driver_sql(endless).scalar_one()
+    assert ran_too_long(caught.value.__cause__)
     database.close()
 
 

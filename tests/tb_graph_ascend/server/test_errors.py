@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Callable
 
 import pytest
 from flask import Flask
+from sqlalchemy.exc import OperationalError
 
 from tb_graph_ascend.server import Settings
 from tb_graph_ascend.server.app import create_app, resources
@@ -109,6 +111,31 @@ def test_our_own_fault_is_one_line_too(
     )
     assert "Traceback" not in answer.text
     assert "ZeroDivisionError" in caplog.text
+
+
+_OVER, _BROKEN = sqlite3.OperationalError("interrupted"), sqlite3.DatabaseError("malformed")
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "hint"),
+    [
+        (_OVER, "longer than", "one pair of names at a time"),
+        (OperationalError("SELECT 1", {}, _OVER), "longer than", "-lm"),
+        (_BROKEN, "malformed", "build the database again"),
+        (OperationalError("SELECT 1", {}, _BROKEN), "malformed", "build the database again"),
+    ],
+)
+def test_time_that_is_over_is_not_taken_for_a_broken_file(
+    error: Exception, said: str, hint: str, renamed: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("builder.results.database.ResultDatabase.side_nodes", fails)
+    answer = renamed.client.post(f"/api/databases/{renamed.db}/pairs/0/0/proposals", json={})
+    assert answer.status_code == 422
+    assert said in answer.json["error"]  # type: ignore[index]
+    assert hint in answer.json["hint"]  # type: ignore[index]
 
 
 def test_refused_query_says_why_in_a_code_too(statistics: Site) -> None:

@@ -11,7 +11,6 @@ export function useDiffPalette(): DiffPalette {
 }
 
 function readPalette(theme: Theme): DiffPalette {
-  document.documentElement.dataset.theme = theme;
   const style = getComputedStyle(document.documentElement);
   const read = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {

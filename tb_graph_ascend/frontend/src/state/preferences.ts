@@ -30,6 +30,15 @@ export const usePreferences = create<Preferences>()((set) => ({
   },
 }));
 
+/** Put the theme on the page, now and before anybody draws anew: what is drawn reads its colours there. */
+export function showTheme(): void {
+  const show = ({ theme }: Preferences): void => {
+    document.documentElement.dataset.theme = theme;
+  };
+  show(usePreferences.getState());
+  usePreferences.subscribe(show);
+}
+
 /** Follow the host's theme: TensorBoard's switch always, the system's until a choice is made. */
 export function followHostTheme(): () => void {
   const host = tensorBoardWindow();

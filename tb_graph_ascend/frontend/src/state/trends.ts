@@ -46,6 +46,20 @@ const MOST_CHOSEN = 8;
 
 export const useTrends = create<TrendState>()((set) => ({ ...NOWHERE, set }));
 
+/** So many steps one looks at closer, the most first. */
+const ZOOMS = [100, 20, 5];
+
+/** How many steps a closer look at a range holds: fewer than it has; null where it has few. */
+export function zoomedSteps(first: number, last: number): number | null {
+  return ZOOMS.find((count) => 2 * count <= last - first + 1) ?? null;
+}
+
+/** So many steps around one, all of them within `bounds`. */
+export function rangeAround(step: number, count: number, bounds: { first: number; last: number }): { first: number; last: number } {
+  const first = Math.max(bounds.first, Math.min(step - Math.floor(count / 2), bounds.last - count + 1));
+  return { first, last: first + count - 1 };
+}
+
 /** Show a series in the lines, or take it away; the newest comes first. */
 export function toggled(chosen: readonly string[], series: string): string[] {
   const rest = chosen.filter((one) => one !== series);

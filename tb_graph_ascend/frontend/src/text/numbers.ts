@@ -15,6 +15,13 @@ export function shortNumber(value: Measure | undefined, digits = DIGITS): string
   return value.toPrecision(digits).replace("e+", "e");
 }
 
+/** A tick of a logarithmic axis, where 0.0001 must not read as 0; uPlot blanks those that would touch with null. */
+export function tickText(value: number | null): string {
+  if (value === null) return "";
+  const near = value >= 0.01 && value <= 1000;
+  return near ? String(Number(value.toPrecision(3))) : value.toExponential(0).replace("e+", "e");
+}
+
 /** Every digit that the file holds. */
 export function fullNumber(value: Measure | undefined): string {
   if (value === null || value === undefined) return "";

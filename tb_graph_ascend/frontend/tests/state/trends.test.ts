@@ -1,7 +1,7 @@
 /* What is looked at in the trends, as an address and back. */
 import { describe, expect, it } from "vitest";
 
-import { NOWHERE, type TrendPlace, belowName, drawnFirst, fromTrendQuery, kindChosen, ofOneModule, openTo, partsOf, rowPressed, seriesOf, toTrendQuery, toggled } from "../../src/state/trends";
+import { NOWHERE, type TrendPlace, belowName, drawnFirst, fromTrendQuery, kindChosen, ofOneModule, openTo, partsOf, rangeAround, rowPressed, seriesOf, toTrendQuery, toggled, zoomedSteps } from "../../src/state/trends";
 
 const PLACE: TrendPlace = {
   run: "abc",
@@ -89,5 +89,23 @@ describe("the name of a row", () => {
     const names = ["embed.weight", "layers.0.attn.q.weight", "layers.0.norm.weight"];
     const depths = [0, 3, 2];
     expect(names.map((name, index) => belowName({ name, depth: depths[index] ?? 0 }))).toEqual(["embed.weight", "q.weight", "norm.weight"]);
+  });
+});
+
+describe("a closer look", () => {
+  it("holds fewer steps than there are, or is none", () => {
+    expect(zoomedSteps(0, 2999)).toBe(100);
+    expect(zoomedSteps(0, 59)).toBe(20);
+    expect(zoomedSteps(20, 39)).toBe(5);
+    expect(zoomedSteps(0, 4)).toBeNull();
+  });
+
+  it("holds so many of the steps that there are, at the ends too", () => {
+    const bounds = { first: 0, last: 59 };
+    for (const step of [0, 3, 24, 55, 59]) {
+      const { first, last } = rangeAround(step, 20, bounds);
+      expect(last - first + 1).toBe(20);
+      expect([first >= 0, last <= 59, first <= step && step <= last]).toEqual([true, true, true]);
+    }
   });
 });

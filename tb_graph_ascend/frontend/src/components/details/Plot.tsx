@@ -5,6 +5,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
 import { usePreferences } from "../../state/preferences";
+import { tickText } from "../../text/numbers";
 
 export interface PlotSeries {
   label: string;
@@ -84,7 +85,7 @@ function axisOfX(axis: uPlot.Axis, log: boolean, integers: boolean): uPlot.Axis 
   const placed = { ...axis, size: 26 };
   if (integers) return { ...placed, incrs: WHOLE };
   // Only decades: lines between them would hide the bars, and 0.0001 must not read as 0.
-  if (log) return { ...placed, splits: (_, __, low, high) => decades(low, high), values: (_, at) => at.map(shortTick) };
+  if (log) return { ...placed, splits: (_, __, low, high) => decades(low, high), values: (_, at) => at.map(tickText) };
   return placed;
 }
 
@@ -98,13 +99,6 @@ function decades(low: number, high: number): number[] {
   const stride = Math.max(1, Math.ceil((last - first + 1) / 8));
   const count = Math.max(0, Math.floor((last - first) / stride) + 1);
   return Array.from({ length: count }, (_, index) => 10 ** (first + index * stride));
-}
-
-/** uPlot blanks ticks that would touch with null. */
-function shortTick(value: number | null): string {
-  if (value === null) return "";
-  const near = value >= 0.01 && value <= 1000;
-  return near ? String(Number(value.toPrecision(3))) : value.toExponential(0).replace("e+", "e");
 }
 
 function styleOf({ label, colour: name, stepped }: PlotSeries): uPlot.Series {

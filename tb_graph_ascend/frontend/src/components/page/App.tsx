@@ -13,7 +13,7 @@ import { useShortcuts } from "../../hooks/useShortcuts";
 import { useTrendAddress } from "../../hooks/useTrendAddress";
 import { followFiles } from "../../state/filechanges";
 import { followWindow, useLayout } from "../../state/layout";
-import { followHostTheme, usePreferences } from "../../state/preferences";
+import { followHostTheme } from "../../state/preferences";
 import { useApp } from "../../state/store";
 import { useTrends } from "../../state/trends";
 import { AnswerBar } from "../answer/AnswerBar";
@@ -32,7 +32,6 @@ import { Notice } from "./Notice";
 export function App() {
   const { t } = useTranslation();
   const databases = useBoot();
-  const theme = usePreferences((state) => state.theme);
   useEffect(() => {
     if (databases.data) followFiles(databases.data.databases);
   }, [databases.data]);
@@ -43,9 +42,6 @@ export function App() {
   useShortcuts();
   useEffect(followHostTheme, []);
   useEffect(followWindow, []);
-  useEffect(() => {
-    document.documentElement.dataset.theme = theme;
-  }, [theme]);
 
   if (databases.isError && !databases.data) {
     return <FailureNotice error={databases.error} retry={() => void databases.refetch()} whole />;

@@ -24,7 +24,7 @@ export function AlertList({ alerts }: { alerts: readonly TrendAlert[] }) {
           <li key={`${String(alert.step)}-${String(alert.rank)}-${alert.kind}-${alert.target.join("/")}`}>
             <button type="button" aria-pressed={step === alert.step} onClick={() => go(alert.step, alert.target)}>
               <b>{alert.step}</b>{" "}
-              {t(`trends.alert.${alert.kind as "jump"}`, {
+              {t(`trends.alert.${alert.kind}`, {
                 target: named(alert.target),
                 factor: alert.factor ?? 0,
                 ranks: alert.ranks.join(", "),

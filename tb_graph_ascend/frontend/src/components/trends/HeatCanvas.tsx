@@ -10,10 +10,11 @@ import { type RankValue, type TrendHeat, trendCellQuery, trendHeatQuery } from "
 import { ABSENT, LEAST, bytesOf, columnOf, factorOf, paletteOf, pixelsOf, valueOf, wordOf } from "../../graph/heatpaint";
 import { bringIntoView, useChosenRow } from "../../hooks/useChosenRow";
 import { usePreferences } from "../../state/preferences";
-import { drawnFirst, partsOf, rowPressed, seriesOf, useTrends } from "../../state/trends";
+import { drawnFirst, partsOf, rangeAround, rowPressed, seriesOf, useTrends, zoomedSteps } from "../../state/trends";
 import { HeatNames } from "./HeatNames";
 import { apartSentence } from "../../text/apart";
 import { heatColours } from "./colours";
+import { kindTitle } from "./seriesname";
 
 const ROW_PX = 16;
 const PAGE = 60;
@@ -113,7 +114,7 @@ export function HeatCanvas({ run, kind, open, marks }: Props) {
           style={{ top: data.offset * ROW_PX, height: data.rows.length * ROW_PX }}
           role="slider"
           tabIndex={0}
-          aria-label={t("trends.heat", { kind: t(`trends.kinds.${kind as "grad"}`), rows: data.total, columns })}
+          aria-label={t("trends.heat", { kind: kindTitle(t, kind), rows: data.total, columns })}
           aria-valuemin={data.steps[0] ?? 0}
           aria-valuemax={data.steps[columns - 1] ?? 0}
           aria-valuenow={step ?? data.steps[0] ?? 0}
@@ -202,9 +203,8 @@ function useExact(run: string): (kind: string, target: string | null, step: numb
   return (of, target, at) => (target !== null && chosen[0] === seriesOf(of, target) && at === step ? known : null);
 }
 
-const ZOOMED = 100;
-
-function zoom(data: TrendHeat, step: number | null, set: (change: { first: number; last: number }) => void): void {
-  const middle = step ?? data.steps[Math.floor(data.steps.length / 2)] ?? 0;
-  set({ first: Math.max(0, middle - ZOOMED / 2), last: middle + ZOOMED / 2 });
+function zoom({ steps }: TrendHeat, step: number | null, set: (change: { first: number; last: number }) => void): void {
+  const [first = 0, last = 0] = [steps[0], steps[steps.length - 1]];
+  const count = zoomedSteps(first, last);
+  if (count !== null) set(rangeAround(step ?? steps[Math.floor(steps.length / 2)] ?? first, count, { first, last }));
 }

@@ -10,6 +10,7 @@ import { moved, rangeOf } from "../../graph/smalllines";
 import { bringIntoView, useChosenRow } from "../../hooks/useChosenRow";
 import { drawnFirst, rowPressed, seriesOf, useTrends } from "../../state/trends";
 import { MultiplesTable } from "./MultiplesTable";
+import { kindTitle } from "./seriesname";
 import { Tile } from "./Tile";
 
 const TILE_PX = 96;
@@ -117,7 +118,7 @@ function Grid({ kind, open, marks, data, look, waiting }: GridProps) {
     <div className="trend-multiples" ref={frame} title={t("trends.tileKeys")} onScroll={scrolled}>
       <div
         role="toolbar"
-        aria-label={t("trends.multiplesOf", { kind: t(`trends.kinds.${kind as "grad"}`), count: data.total })}
+        aria-label={t("trends.multiplesOf", { kind: kindTitle(t, kind), count: data.total })}
         className="trend-space"
         style={{ height: Math.ceil(data.total / columns) * TILE_PX }}
         onKeyDown={pressed}

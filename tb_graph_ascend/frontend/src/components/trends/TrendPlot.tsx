@@ -7,6 +7,7 @@ import "uplot/dist/uPlot.min.css";
 
 import type { TrendLine } from "../../api/trends";
 import { usePreferences } from "../../state/preferences";
+import { tickText } from "../../text/numbers";
 import { colourName } from "../../graph/linecolours";
 
 /** uPlot declares its scale kinds as an ambient enum, whose members have no value at run time. */
@@ -91,11 +92,12 @@ function optionsOf(
   const axis = { stroke: ink, grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
   const all = [...lines, ...others];
   const positive = all.every(({ low }) => low.every((value) => value === null || value > 0));
+  const decades = log && positive;
   return {
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, sync: { key: "trends" } },
-    scales: { x: { time: false }, y: log && positive ? { ...LOGARITHMIC } : {} },
-    axes: [{ ...axis, size: 24 }, { ...axis, size: 54 }],
+    scales: { x: { time: false }, y: decades ? { ...LOGARITHMIC } : {} },
+    axes: [{ ...axis, size: 24 }, { ...axis, size: 54, ...(decades ? { values: (_, at) => at.map(tickText) } : {}) }],
     series: [{}, ...all.flatMap((line, index) => stylesOf(placeOf(lines, line), index >= lines.length))],
     bands: all.map((line, index) => ({
       series: [1 + 2 * index, 2 + 2 * index],

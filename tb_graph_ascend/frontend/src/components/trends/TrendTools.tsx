@@ -5,9 +5,8 @@ import { type ReactNode, useId } from "react";
 import { useTranslation } from "react-i18next";
 
 import { STATISTICS, type Statistic, type TrendSummary, trendPartingQuery, trendsQuery } from "../../api/trends";
-import { NOWHERE, kindChosen, useTrends } from "../../state/trends";
-
-const ZOOMED = 100;
+import { NOWHERE, kindChosen, rangeAround, useTrends, zoomedSteps } from "../../state/trends";
+import { kindTitle } from "./seriesname";
 
 export function TrendTools({ summary, kind }: { summary: TrendSummary; kind: string | null }) {
   const { t } = useTranslation();
@@ -19,6 +18,7 @@ export function TrendTools({ summary, kind }: { summary: TrendSummary; kind: str
   const parting = useQuery({ ...trendPartingQuery(run ?? "", other ?? ""), enabled: run !== null && other !== null }).data;
   // Around what is chosen, else where the runs part: any other step would be one among many.
   const around = step ?? parting?.step ?? null;
+  const count = zoomedSteps(low, high);
   return (
     <div className="trend-tools">
       <Choice label={t("trends.run")} value={run ?? ""} change={(id) => set({ ...NOWHERE, run: id })}>
@@ -39,7 +39,7 @@ export function TrendTools({ summary, kind }: { summary: TrendSummary; kind: str
       <Choice label={t("trends.kind")} value={kind ?? ""} change={(one) => set(kindChosen(one, { open, chosen }))}>
         {summary.kinds.map(({ kind: one, targets }) => (
           <option key={one} value={one}>
-            {`${t(`trends.kinds.${one as "grad"}`)} (${String(targets)})`}
+            {`${kindTitle(t, one)} (${String(targets)})`}
           </option>
         ))}
       </Choice>
@@ -52,12 +52,9 @@ export function TrendTools({ summary, kind }: { summary: TrendSummary; kind: str
       <Switch label={t("trends.multiples")} on={multiples} change={(on) => set({ multiples: on })} />
       <Switch label={t("trends.table")} on={table} change={(on) => set({ table: on })} />
       <span className="muted">{t("trends.steps", { first: low, last: high })}</span>
-      {around !== null && (
-        <button
-          type="button"
-          onClick={() => set({ first: Math.max(0, around - ZOOMED / 2), last: around + ZOOMED / 2 })}
-        >
-          {t("trends.zoom", { step: around })}
+      {around !== null && count !== null && (
+        <button type="button" onClick={() => set(rangeAround(around, count, summary))}>
+          {t("trends.zoom", { count, step: around })}
         </button>
       )}
       {(first !== null || last !== null) && (

@@ -15,6 +15,7 @@ import { LineTable } from "./LineTable";
 import { Multiples } from "./Multiples";
 import { Parting } from "./Parting";
 import { RunKey } from "./RunKey";
+import { useSeriesName } from "./seriesname";
 import { TrendTools } from "./TrendTools";
 import { colourName } from "../../graph/linecolours";
 
@@ -114,6 +115,7 @@ function Lines({ run, marks, choose }: PlotsProps) {
   const { t } = useTranslation();
   const { step, other } = useTrends();
   const { own, theirs } = useChosenLines(run);
+  const named = useSeriesName();
   if (own.length === 0) return null;
   return (
     <>
@@ -124,7 +126,7 @@ function Lines({ run, marks, choose }: PlotsProps) {
       <ul className="trend-keys">
         {own.map(({ kind, name }, index) => (
           <li key={`${kind}/${name}`} style={{ borderColor: `var(--${colourName(index)})` }}>
-            {t(`trends.kindOf.${kind as "grad"}`, { name })}
+            {named([kind, name])}
           </li>
         ))}
       </ul>
