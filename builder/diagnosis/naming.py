@@ -125,7 +125,7 @@ class Naming:
         elif excess.way == "outside" and phase_of(node) == "forward" and is_data:
             code = "unrecorded_differs" if self.has_read else "batch_differs"
             reason = self.facts.score_reason(code, [row])
-            if self.has_read:
+            if self.has_read and not self._reads_more_moved(node, row):
                 reason = {**reason, **silent_before(node)}
         elif (latest := self._explains(excess)) is not None:
             return latest
@@ -139,6 +139,21 @@ class Naming:
         finding = self.ledger.open(node, "input_differs", reason)
         finding.inherits = self._keys([row])
         return self._with_evidence(finding, excess)
+
+    def _reads_more_moved(self, node: TreeNode, row: int) -> bool:
+        """Whether a call reads other tensors that calls without values made, or moved.
+
+        What runs right before it and left no values may as well have made one of those.
+        """
+        tensors = self.facts.tensors[0]
+        others = (r for r in self.known.inputs(node) if r != row and tensors[r])
+        return any(self._is_moved(r) for r in others)
+
+    def _is_moved(self, row: int) -> bool:
+        """Whether a value is not as a recorded call put it out."""
+        made = self.edges.makers(row).outputs[0]
+        records = self.matching.problem.dump.values.records
+        return made == NOWHERE or records[made].shape != self.facts.ours[row].shape
 
     def _read_otherwise(self, excess: Excess) -> Reason:
         """What the two runs read, where different calls made it."""
