@@ -82,8 +82,8 @@ WORDS: dict[Language, SlideWords] = {
         agrees="Both runs agree",
         nothing="Nothing diverges in what was compared",
         formats=(
-            "though the {coarser} run computes {calls} of {total} calls in {coarse}, the {finer} "
-            "run in {fine}; the tolerance is that of the coarser"
+            "though of {total} matched calls that put out floats the {coarser} run computes {calls} "
+            "in {coarse}, the {finer} run in {fine}; the tolerance is that of the coarser"
         ),
         largest=(
             "largest relative error {percent:.2g} %, in {value} of {call} "
@@ -93,7 +93,7 @@ WORDS: dict[Language, SlideWords] = {
         between="; ",
         nothing_compared="Nothing was compared",
         compared=(
-            "{matched} nodes compared in {pairs} steps and ranks; {unmatched} have no partner, "
+            "{matched} nodes matched in {pairs} steps and ranks; {unmatched} have no partner, "
             "{failed} steps and ranks failed"
         ),
         few_shared="These runs share {share} % of their calls by name",
@@ -140,15 +140,15 @@ WORDS: dict[Language, SlideWords] = {
         agrees="两次运行一致",
         nothing="已比对的部分没有差异",
         formats=(
-            "但{total} 个调用中有 {calls} 个{coarser}以 {coarse} 计算，{finer}以 {fine} 计算；"
-            "容差按较粗的格式"
+            "但输出浮点数的 {total} 个已匹配调用中有 {calls} 个{coarser}以 {coarse} 计算，"
+            "{finer}以 {fine} 计算；容差按较粗的格式"
         ),
         largest="最大相对误差 {percent:.2g}%，在 {call} 的 {value}（第 {step} 步，卡 {rank}）",
         no_error="没有任何数值不同",
         between="；",
         nothing_compared="没有比对任何数值",
         compared=(
-            "比对了 {pairs} 组步与卡的 {matched} 个节点；{unmatched} 个没有对应节点，"
+            "匹配了 {pairs} 组步与卡的 {matched} 个节点；{unmatched} 个没有对应节点，"
             "{failed} 组失败"
         ),
         few_shared="两次运行只有 {share}% 的调用同名",
