@@ -127,7 +127,8 @@ def formats_told(extent: Extent) -> str | None:
     other = "benchmark" if formats.coarser == "problem" else "problem"
     return (
         f"though of {formats.total} matched calls that put out floats the {formats.coarser} run "
-        f"computes {formats.calls} in {formats.coarse}, the {other} run in {formats.fine}; the tolerance is that of the coarser"
+        f"computes {formats.calls} in {formats.coarse}, the {other} run in {formats.fine}; "
+        "the tolerance is that of the coarser"
     )
 
 
