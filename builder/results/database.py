@@ -192,7 +192,8 @@ class ResultDatabase:
         by_id: dict[int, Node] = {}
         for start in range(0, len(wanted), MOST_PARAMETERS):
             part = wanted[start : start + MOST_PARAMETERS]
-            by_id |= {n.id: n for n in self._select(engine, node.c.id.in_(part))}
+            seen = self.with_patches(self.patches.of(part))
+            by_id |= {n.id: n for n in seen._select(engine, node.c.id.in_(part))}
         return by_id
 
     def stacks_by_id(self, ids: Iterable[int]) -> dict[int, int]:

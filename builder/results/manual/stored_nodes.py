@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,16 +95,28 @@ def read_subtree(connection: Connection, top: Row[Any], *, below: bool) -> Store
     return StoredTree(tree, {nodes[row.id]: row for row in rows})
 
 
-def stored_node(connection: Connection, row: Row[Any], task: str) -> StoredNode:
-    """A node with its values, as `builder.results.manual.measured_pair` measures it."""
-    owner = connection.execute(select(graph).where(graph.c.id == row.graph)).one()
-    query = select(value).where(value.c.node == row.id).order_by(value.c.id)
-    values = [
-        StoredValue(v.id, f"{v.role}.{v.path}" if v.path else v.role, record_of(v))
-        for v in connection.execute(query)
-    ]
-    folder = Path(owner.dump_dir or "")
-    return StoredNode(row.name, values, task, folder, owner.precision or "float32")
+def stored_nodes(
+    connection: Connection, rows: Sequence[Row[Any]], graphs: Mapping[int, Row[Any]], task: str
+) -> dict[int, StoredNode]:
+    """Nodes with their values by id, as `builder.results.manual.measured_pair` measures them.
+
+    `graphs` are those that they are of, by id.
+    """
+    values: dict[int, list[StoredValue]] = {row.id: [] for row in rows}
+    for start in range(0, len(rows), _CHUNK):
+        part = [row.id for row in rows[start : start + _CHUNK]]
+        query = select(value).where(value.c.node.in_(part)).order_by(value.c.node, value.c.id)
+        for v in connection.execute(query):
+            key = f"{v.role}.{v.path}" if v.path else v.role
+            values[v.node].append(StoredValue(v.id, key, record_of(v)))
+    found = {}
+    for row in rows:
+        of = graphs[row.graph]
+        folder = Path(of.dump_dir or "")
+        found[row.id] = StoredNode(
+            row.name, values[row.id], task, folder, of.precision or "float32"
+        )
+    return found
 
 
 def _dump(connection: Connection, rows: Sequence[Row[Any]], top: Row[Any]) -> Dump:
