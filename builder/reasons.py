@@ -245,7 +245,10 @@ def _perhaps(maker: Argument) -> str:
         return (
             "other data, or something else that is made unrecorded, as masks and indices often are"
         )
-    return f"perhaps {maker}, which runs right before and left no values; else other data"
+    return (
+        f"perhaps {maker}, which runs right before and left no values; else another call that is "
+        "not recorded, or other data"
+    )
 
 
 def sentence(reason: Reason) -> str:

@@ -125,7 +125,7 @@ class Naming:
         elif excess.way == "outside" and phase_of(node) == "forward" and is_data:
             code = "unrecorded_differs" if self.has_read else "batch_differs"
             reason = self.facts.score_reason(code, [row])
-            if self.has_read:
+            if self.has_read and not self._reads_more_moved(node, row):
                 reason = {**reason, **silent_before(node)}
         elif (latest := self._explains(excess)) is not None:
             return latest
@@ -139,6 +139,21 @@ class Naming:
         finding = self.ledger.open(node, "input_differs", reason)
         finding.inherits = self._keys([row])
         return self._with_evidence(finding, excess)
+
+    def _reads_more_moved(self, node: TreeNode, row: int) -> bool:
+        """Whether a call reads other tensors that calls without values made, or moved.
+
+        What runs right before it and left no values may as well have made one of those.
+        """
+        tensors = self.facts.tensors[0]
+        others = (r for r in self.known.inputs(node) if r != row and tensors[r])
+        return any(self._is_moved(r) for r in others)
+
+    def _is_moved(self, row: int) -> bool:
+        """Whether a value is not as a recorded call put it out."""
+        made = self.edges.makers(row).outputs[0]
+        records = self.matching.problem.dump.values.records
+        return made == NOWHERE or records[made].shape != self.facts.ours[row].shape
 
     def _read_otherwise(self, excess: Excess) -> Reason:
         """What the two runs read, where different calls made it."""
@@ -186,7 +201,7 @@ class Naming:
     def open_output(
         self, node: TreeNode, excess: Excess, arguments: list[int], change: Change | None
     ) -> Finding:
-        arguments = arguments or self._given_by_one_run(node)
+        arguments = arguments or self.changes.given_by_one_run(node)
         if arguments:
             reason = self.facts.argument_reason(arguments[0])
             finding = self.ledger.open(node, "argument_differs", reason)
@@ -203,20 +218,6 @@ class Naming:
         if change is not None:
             return self._open_change(change, node, None, excess)
         return self._behind_infinity(node, excess) or self._open_introduced(node, excess)
-
-    def _given_by_one_run(self, node: TreeNode) -> list[int]:
-        """The rows of tensors, as a bias or a mask, that a call is given in one run alone.
-
-        Asked of what its inputs do not explain: many calls take a tensor more and compute the same.
-        """
-        if node.kind != "api" or node.direction != "forward":
-            return []
-        comparison = self.comparison
-        return [
-            row
-            for row in self.facts.rows(node)
-            if comparison.is_surplus(row) and not comparison.is_output[row]
-        ]
 
     def _behind_infinity(self, node: TreeNode, excess: Excess) -> Finding | None:
         """The call that made the infinities in which nothing behind could be compared."""

@@ -6,48 +6,56 @@ Gates that start at zero put out such, and so does a ReLU that lets nothing thro
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict
+from math import prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from builder.compare.columns import Columns
 from builder.dump.forms import Form
-from builder.flow.feeding import NOWHERE, Flow, Ints, begins_of, innermost, owners_of
+from builder.flow.feeding import NOWHERE, Flow, Ints, innermost
 from builder.flow.made_of import Shape, Tensor
 from builder.flow.passage_edges import Reading
 
 _NEAR = 8
+_Kind = tuple[Shape, str, float]
+
+
+def _node(one: Tensor) -> int:
+    return one.node
+
+
+def _kind(one: Tensor) -> _Kind:
+    return one.shape, one.dtype, one.high
 
 
 class Constants(NamedTuple):
     """What was put out, and what was read without a known maker, in the order of execution.
 
     The `print` of each is negative: equal ones share it with nothing else. `node` of what was read
-    is where its reader began.
+    is where its reader began; `alike` has what was put out by shape, dtype and value.
     """
 
     made: list[Tensor]
     read: list[tuple[Tensor, Reading]]
+    alike: dict[_Kind, list[Tensor]]
 
     def before(self, node: int) -> list[Tensor]:
         """The last few that were put out before a node."""
-        stop = bisect_left(self.made, node, key=lambda one: one.node)
+        stop = bisect_left(self.made, node, key=_node)
         return self.made[max(0, stop - _NEAR) : stop]
 
     def latest(self, like: Tensor) -> Tensor | None:
         """The latest that was put out before, of one value, shape and dtype."""
-        same = (like.shape, like.dtype, like.high)
-        fitting = (
-            one
-            for one in reversed(self.made)
-            if one.node < like.node and (one.shape, one.dtype, one.high) == same
-        )
-        return next(fitting, None)
+        same = self.alike.get(_kind(like), [])
+        stop = bisect_left(same, like.node, key=_node)
+        return same[stop - 1] if stop else None
 
 
 def constants_of(flow: Flow, columns: Columns, forms: list[Form]) -> Constants:
     """The constant tensors of the forward pass, without parameters."""
-    owners, begins = owners_of(flow.tree), begins_of(flow.tree)
+    owners, begins = flow.owners, flow.begins
     high, low = columns.statistics.table[:2]
     kept = (high == low) & ((high == 0) | (high == 1))
     forward = np.array([node.direction == "forward" for node in flow.tree.in_order], dtype=bool)
@@ -60,7 +68,7 @@ def constants_of(flow: Flow, columns: Columns, forms: list[Form]) -> Constants:
     def tensor(at: int, node: int) -> Tensor:
         form, value = forms[int(columns.forms[at])], float(high[at])
         shape: Shape = form.shape or ()
-        norm = value * float(np.sqrt(np.prod(shape)))
+        norm = value * sqrt(prod(shape))
         return Tensor(at, -2 - at, node, shape, form.dtype or "", value, value, value, norm)
 
     made = _put_out(np.flatnonzero(kept & (role == _MADE)), columns, owners, begins)
@@ -70,7 +78,11 @@ def constants_of(flow: Flow, columns: Columns, forms: list[Form]) -> Constants:
         if forms[int(columns.forms[at])].shape not in parameters
     ]
     wanted.sort(key=lambda each: each[0].node)
-    return Constants([tensor(at, int(owners[at])) for at in made], wanted)
+    put_out = [tensor(at, int(owners[at])) for at in made]
+    alike: defaultdict[_Kind, list[Tensor]] = defaultdict(list)
+    for one in put_out:
+        alike[_kind(one)].append(one)
+    return Constants(put_out, wanted, alike)
 
 
 def _put_out(made: Ints, columns: Columns, owners: Ints, begins: Ints) -> list[int]:

@@ -27,11 +27,14 @@ class Flow:
     """The edges of one side, one a value that was read; nodes by their execution order.
 
     `output` is the index of the value that was put out, or NOWHERE when only the call is known.
-    `prints` are the fingerprints of all values of the side's `tree`.
+    `prints` are the fingerprints of all values of the side's `tree`, `owners` the nodes that these
+    belong to, and `begins` tells of each node the first that ran in it.
     """
 
     tree: Tree
     prints: Fingerprints
+    owners: Ints
+    begins: Ints
     value: Ints
     consumer: Ints
     producer: Ints
@@ -79,6 +82,8 @@ def flow_of(tree: Tree, columns: Columns, forms: list[Form]) -> Flow:
     return Flow(
         tree,
         known,
+        owner,
+        begin,
         read[told],
         owner[read][told],
         producer[told],

@@ -10,7 +10,7 @@ import numpy as np
 
 from builder.compare.columns import Columns
 from builder.dump.forms import Form
-from builder.flow.feeding import NOWHERE, Flow, Ints, begins_of, innermost, owners_of
+from builder.flow.feeding import NOWHERE, Flow, Ints, innermost
 from builder.flow.fingerprints import NO_PRINT
 from builder.flow.made_of import Available, Tensor, nothing_yet, tensors_at
 from builder.flow.passage_edges import Reading
@@ -19,12 +19,11 @@ from builder.match.tree import Tree
 
 
 class OpenEnds(NamedTuple):
-    """Where each node began, the calls, and what of the forward pass has no known maker.
+    """The calls, and what of the forward pass has no known maker.
 
     `wanted` are such tensors, with all who read them, the first first; `node` is where that began.
     """
 
-    begins: Ints
     calls: Calls
     available: Available
     wanted: list[tuple[Tensor, list[Reading]]]
@@ -33,7 +32,8 @@ class OpenEnds(NamedTuple):
 def open_ends(flow: Flow, columns: Columns, forms: list[Form]) -> OpenEnds:
     """What is known of one side before anything is looked for."""
     tree = flow.tree
-    owners, begins = owners_of(tree), begins_of(tree)
+    owners, begins = flow.owners, flow.begins
+    owned, begun_at = owners.tolist(), begins.tolist()
     prints = flow.prints.numbers
     role = np.array([_role(form) for form in forms], dtype=np.int64)[columns.forms]
     forward = np.array([node.direction == "forward" for node in tree.in_order], dtype=bool)[owners]
@@ -41,7 +41,7 @@ def open_ends(flow: Flow, columns: Columns, forms: list[Form]) -> OpenEnds:
     calls = calls_of(tree, _leaves_a_tensor(tree, owners, columns, forms))
 
     def tensors(places: Ints) -> list[Tensor]:
-        return list(tensors_at(places.tolist(), prints, owners.tolist(), columns, forms))
+        return list(tensors_at(places.tolist(), prints, owned, columns, forms))
 
     available = nothing_yet()
     made = np.flatnonzero(usable & (role == _MADE))
@@ -53,15 +53,16 @@ def open_ends(flow: Flow, columns: Columns, forms: list[Form]) -> OpenEnds:
     read[flow.value] = False
     parameters = set(np.array(prints[:-1])[role == _PARAMETER].tolist())
     wanted: dict[tuple[int, int], tuple[Tensor, list[Reading]]] = {}
-    for one in sorted(tensors(np.flatnonzero(read)), key=lambda one: (begins[one.node], -one.node)):
+    unmade = tensors(np.flatnonzero(read))
+    for one in sorted(unmade, key=lambda one: (begun_at[one.node], -one.node)):
         if one.print not in parameters:
-            begun = one._replace(node=int(begins[one.node]))
+            begun = one._replace(node=begun_at[one.node])
             # What counts is alike in many places, and says nothing of them.
             key = (one.print, one.node if one.counts else NOWHERE)
             wanted.setdefault(key, (begun, []))[1].append(Reading(one.node, one.at))
     wanted |= _put_out_by_modules(flow, tensors)
     in_order = sorted(wanted.values(), key=lambda each: each[0].node)
-    return OpenEnds(begins, calls, available, in_order)
+    return OpenEnds(calls, available, in_order)
 
 
 def _put_out_by_modules(

@@ -36,6 +36,7 @@ from builder.flow.made_of import (
 )
 from builder.flow.open_ends import open_ends
 from builder.flow.passage_edges import PassageEdges, Reading
+from builder.flow.reshaped_flow import ReshapedFlow
 from builder.flow.scopes import Scopes
 from builder.flow.shared_runs import Unmade
 from builder.flow.silent_calls import Calls, Work
@@ -68,13 +69,11 @@ def passages_of(flow: Flow, columns: Columns, forms: list[Form]) -> Passages:
     edges = PassageEdges(set(flow.producer.tolist()))
     constants = constants_of(flow, columns, forms)
     silent = SilentRuns(ends.calls, edges)
-    search = _Search(
-        flow, columns, forms, ends.begins, ends.calls, ends.available, constants, silent
-    )
-    search.views(Unmade(ends.wanted, ends.calls))
+    ReshapedFlow(flow, columns, forms, silent).lead(Unmade(ends.wanted, ends.calls))
+    search = _Search(flow, columns, forms, ends.calls, ends.available, constants, silent)
     search.explain(ends.wanted)
     lead_constants(constants, silent, ends.available, search.cut, search.origins)
-    lead_through_single_joins(flow, ends.begins, silent)
+    lead_through_single_joins(flow, silent)
     lead_back(flow, ends.calls, edges)
     rows = sorted((c, p, i, *seen) for (p, c, i), seen in edges.found.items())
     cells = np.array(rows, dtype=np.int64).reshape(-1, 5).T
@@ -86,7 +85,6 @@ class _Search:
     flow: Flow
     columns: Columns
     forms: list[Form]
-    begins: Ints
     calls: Calls
     available: Available
     constants: Constants
@@ -96,7 +94,7 @@ class _Search:
     whole: dict[Shape, list[Tensor]] = field(default_factory=lambda: defaultdict(list))
     """What parts of a shape were cut from, the latest last."""
     cut: Cuts = field(default_factory=Cuts)
-    ahead: list[Tensor] = field(default_factory=list)
+    behind: list[tuple[Tensor, list[Reading]]] = field(default_factory=list)
     """What is read next, behind the tensor that is being explained."""
     doubted: set[int] = field(default_factory=set)
     """Silent calls, by place, of which one was taken though nothing told which."""
@@ -104,54 +102,13 @@ class _Search:
     scopes: Scopes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.scopes = Scopes(self.flow, self.begins)
-
-    def views(self, unmade: Unmade) -> None:
-        """Lead known flow through the calls that reshape it on its way, not those of others."""
-        flow = self.flow
-        shapes = [form.shape for form in self.forms]
-        kinds = self.columns.forms
-        sizes = self.columns.statistics.size
-        prints = self.flow.prints.numbers
-        known = flow.output != NOWHERE
-        cut: defaultdict[int, set[int]] = defaultdict(set)
-        for value, output in zip(
-            flow.value[known].tolist(), flow.output[known].tolist(), strict=True
-        ):
-            if sizes[value] < sizes[output]:
-                cut[output].add(prints[value])
-        for value, consumer, producer, output in zip(
-            *(
-                each[known].tolist()
-                for each in (flow.value, flow.consumer, flow.producer, flow.output)
-            ),
-            strict=True,
-        ):
-            if self.flow.tree.in_order[consumer].direction != "forward":
-                continue
-            stop = self.calls.before(int(self.begins[consumer]))
-            to = Reading(consumer, value)
-            ways = (shapes[kinds[output]] or (), shapes[kinds[value]] or ())
-            if sizes[value] < sizes[output]:
-                run = self.silent.cut_after(producer, stop, several=len(cut[output]) > 1)
-                run = unmade.leave(run, to, stop, ways)
-                if self.silent.claim(run, (producer, output)):
-                    self.silent.lead([producer], run, to, False, instead=producer)
-                continue
-            run = self.silent.views_after(producer, stop)
-            reshaped = shapes[kinds[value]] != shapes[kinds[output]]
-            whole = bool(run) and run[-1] + 1 == stop
-            if not whole and reshaped and not run:
-                run = self.silent.views_before(stop)
-            run = unmade.leave(run, to, stop, ways)
-            if (reshaped or whole) and self.silent.claim(run, (producer, output)):
-                self.silent.lead([producer], run, to, False, instead=producer)
+        self.scopes = Scopes(self.flow)
 
     def explain(self, wanted: list[tuple[Tensor, list[Reading]]]) -> None:
         """Find what tensors that nobody put out were made of: by their numbers, then by shape."""
         left = []
         for at, one in enumerate(wanted):
-            self.ahead = [each[0] for each in wanted[at + 1 : at + _NEAR] if not each[0].counts]
+            self.behind = wanted[at + 1 : at + _NEAR]
             if one[0].counts or not self._by_numbers(*one):
                 left.append(one)
         left = [one for one in left if not self._is_output(one[0])]
@@ -257,7 +214,7 @@ class _Search:
         behind = self.calls.order[run[-1]] if run else first
         rest = [at for at in self.calls.run_before(stop) if self.calls.order[at] > behind]
         # Another call of the kind is of what else is read, and any where its reader reads several.
-        several = bool(self.ahead) and self.ahead[0].node == tensor.node
+        several = any(one.node == tensor.node for one in self._ahead()[:1])
         others: tuple[Work, ...] = ("join", "part", "repeat", "cast") if several else ()
         if any(self.silent.works(place, *others, *([work] if run else [])) for place in rest):
             rest = []
@@ -274,7 +231,7 @@ class _Search:
 
         Several pieces that add up are no chance, and a skip comes from outside.
         """
-        return not self._is_output(tensor) or one.node >= self.begins[tensor.node]
+        return not self._is_output(tensor) or one.node >= self.flow.begins[tensor.node]
 
     def _silent(self, work: Work, after: int, stop: int, key: object) -> tuple[int | None, bool]:
         """A silent call of a kind behind a node and before a place that nobody else claims.
@@ -310,12 +267,15 @@ class _Search:
         That is the execution order of the last of its pieces.
         """
         found: list[int] = []
-        for one in self.ahead:
+        for one in self._ahead():
             made, how = self._made_of(one, one.node)
             last = max((piece.node for piece in made), default=until)
             if how == work and last < until:
                 found.append(last)
         return found
+
+    def _ahead(self) -> list[Tensor]:
+        return [tensor for tensor, _ in self.behind if not tensor.counts]
 
     def _origins(self, one: Tensor) -> tuple[int, ...]:
         return self.origins.get(one.print, (one.node,))

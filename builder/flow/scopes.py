@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from builder.flow.feeding import Flow, Ints
+from builder.flow.feeding import Flow
 from builder.flow.fingerprints import NO_PRINT
 from builder.match.tree import TreeNode
 
@@ -13,11 +13,11 @@ class Scopes:
     A tensor may still leave a module by another way, as an attribute; such programs are rare.
     """
 
-    def __init__(self, flow: Flow, begins: Ints) -> None:
+    def __init__(self, flow: Flow) -> None:
         self._nodes = flow.tree.in_order
         self._keys = flow.tree.dump.values.keys
         self._prints = flow.prints.numbers
-        self._begins = begins
+        self._begins = flow.begins
         self._put_out: dict[int, frozenset[int]] = {}
 
     def has(self, fingerprint: int, maker: int, reader: int) -> bool:

@@ -56,12 +56,14 @@ def shaping_of(node: TreeNode) -> Literal["reshape", "turn"] | None:
 class Calls:
     """The forward calls of a tree in the order in which they ran: what holds no other call.
 
-    `order` is the execution order of each, which rises; `silent` says which left no tensor.
+    `order` is the execution order of each, which rises; `silent` says which left no tensor, and
+    `works` what those do.
     """
 
     listed: list[TreeNode]
     order: list[int]
     silent: list[bool]
+    works: list[Work]
 
     def before(self, order: int) -> int:
         """How many of them had run when the node with this execution order was yet to come."""
@@ -93,4 +95,6 @@ def calls_of(tree: Tree, has_tensor: list[bool]) -> Calls:
         and not node.is_update
     ]
     order = [node.exec_order for node in listed]
-    return Calls(listed, order, [not has_tensor[each] for each in order])
+    silent = [not has_tensor[each] for each in order]
+    works: list[Work] = [work_of(node) if left else "other" for node, left in zip(listed, silent)]
+    return Calls(listed, order, silent, works)

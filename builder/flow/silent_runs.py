@@ -8,7 +8,7 @@ from itertools import pairwise, takewhile
 
 from builder.flow.feeding import NOWHERE
 from builder.flow.passage_edges import PassageEdges, Reading
-from builder.flow.silent_calls import Calls, Work, work_of
+from builder.flow.silent_calls import Calls, Work
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class SilentRuns:
 
     def works(self, place: int, *works: Work) -> bool:
         """Whether a call does one of these."""
-        return work_of(self.calls.listed[place]) in works
+        return self.calls.works[place] in works
 
     def claim(self, run: Sequence[int], key: object) -> bool:
         """Take silent calls for one use, where no other has them."""

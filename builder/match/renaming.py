@@ -103,17 +103,37 @@ def find_renaming(
     what is inside them is looked at.
     """
     known = known or {}
-    found = {
-        one.path: (one, other)
-        for one, other in _paired(_Branch.of(problem), _Branch.of(benchmark), known)
-        if one.module is not None and other.module is not None
-    }
+    found = _found(problem, benchmark, known)
     pairs = {m.path: found[m.path][1].path for m in problem if m.path in found}
     renamed = tuple(
         RenamedModule(path, pairs[path], below, _reasons(*found[path]))
         for path, below in _partings(pairs, known)
     )
     return Renaming(pairs, renamed, _patterns(pairs, {m.path: m for m in problem}))
+
+
+def _found(
+    problem: Sequence[NamedModule], benchmark: Sequence[NamedModule], known: Mapping[str, str]
+) -> dict[str, tuple[_Branch, _Branch]]:
+    """The pairs by their path here, looked for among what is left until nothing more is found.
+
+    What stands beside a wrapper that one side alone has is alike only once all inside has partners.
+    """
+    found: dict[str, tuple[_Branch, _Branch]] = {}
+    told = dict(known)
+    while True:
+        more = {
+            one.path: (one, other)
+            for one, other in _paired(_Branch.of(problem), _Branch.of(benchmark), told)
+            if one.module is not None and other.module is not None and one.path not in found
+        }
+        if not more:
+            return found
+        found |= more
+        told |= {path: other.path for path, (_, other) in more.items()}
+        taken = {other.path for _, other in found.values()}
+        problem = [module for module in problem if module.path not in found]
+        benchmark = [module for module in benchmark if module.path not in taken]
 
 
 @dataclass(slots=True, eq=False)
@@ -149,6 +169,12 @@ class _Branch:
             branch = branch.children.get(name) if branch is not None else None
         return branch
 
+    def with_only(self, children: dict[str, _Branch]) -> _Branch:
+        """The branch as if it held some of its children alone, and were no module itself."""
+        shapes = sum((child.shapes for child in children.values()), Counter[tuple[int, ...]]())
+        classes = sum((child.classes for child in children.values()), Counter[str]())
+        return _Branch(self.path, self.name, self.place, None, children, shapes, classes)
+
     def _count(self, module: NamedModule) -> None:
         self.shapes.update(module.shapes)
         self.classes[module.type_name] += 1
@@ -177,7 +203,9 @@ def _paired(
         right = {name: child for name, child in other.children.items() if child.path not in taken}
         shared = [name for name in left if name in right]
         pending += [(left.pop(name), right.pop(name)) for name in shared]
-        pending += _alike(list(left.values()), list(right.values()))
+        # Beside what both name alike a wrapper shows only in what is left.
+        inner = _unwrapped(one.with_only(left), other.with_only(right)) if shared else None
+        pending += [inner] if inner else _alike(list(left.values()), list(right.values()))
 
 
 def _unwrapped(one: _Branch, other: _Branch) -> tuple[_Branch, _Branch] | None:

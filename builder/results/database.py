@@ -51,6 +51,7 @@ from builder.results.shown_values import (
     without_values,
 )
 from builder.results.side_nodes import SideNodes
+from builder.results.stored_cells import cells_by_id
 from builder.results.stored_file import LARGEST, MOST_PARAMETERS, StoredFile
 from builder.results.stored_rows import (
     cell_of,
@@ -191,17 +192,17 @@ class ResultDatabase:
         by_id: dict[int, Node] = {}
         for start in range(0, len(wanted), MOST_PARAMETERS):
             part = wanted[start : start + MOST_PARAMETERS]
-            by_id |= {n.id: n for n in self._select(engine, node.c.id.in_(part))}
+            seen = self.with_patches(self.patches.of(part))
+            by_id |= {n.id: n for n in seen._select(engine, node.c.id.in_(part))}
         return by_id
+
+    def stacks_by_id(self, ids: Iterable[int]) -> dict[int, int]:
+        """Numbers of the stacks of calls, by their ids: calls of one stack have one number."""
+        return cells_by_id(self._stored, node.c.stack, ids)
 
     def names_by_id(self, ids: Iterable[int]) -> dict[int, str]:
         """The names of nodes alone, by their ids; unknown ones are left out."""
-        names: dict[int, str] = {}
-        for engine, part in self._stored.in_parts(ids):
-            with engine.connect() as connection:
-                query = select(node.c.id, node.c.name).where(node.c.id.in_(part))
-                names |= {row.id: row.name for row in connection.execute(query)}
-        return names
+        return cells_by_id(self._stored, node.c.name, ids)
 
     def children(self, id_: int, offset: int, limit: int) -> Children:
         """A page of a node's children."""

@@ -23,6 +23,7 @@ _VALUES = (
 )
 _IS_READ = "form.role NOT IN ('output', 'parameters_grad')"
 _WEIGHTS = f"{_VALUES} node.id = ? AND form.role = 'parameters'"
+_FED = f"{_VALUES} node.id = ? AND form.role = 'input'"
 _OF_WEIGHTS = f"{_VALUES} node.graph = (SELECT graph FROM node WHERE id = ?) AND {_IS_READ}"
 _HERE = "graph.step = ? AND graph.rank = ? AND graph.side = 'problem'"
 _GRADIENTS = f"{_VALUES} {_HERE} AND form.role = 'parameters_grad'"
@@ -35,7 +36,10 @@ _Rows = Iterable[Sequence[Any]]
 
 
 class ValueReader(msgspec.Struct, frozen=True, gc=False):
-    """A node that reads, under the key `value`, what another one holds as a `parameter`."""
+    """A node that reads, under the key `value`, what another one holds as a `parameter`.
+
+    Of what a module is fed, `parameter` is the key of its input.
+    """
 
     holder: int
     reader: int
@@ -52,7 +56,20 @@ def weight_readers(
     connection: sqlite3.Connection, modules: Sequence[int], threshold: float
 ) -> list[ValueReader]:
     """What reads weights that differ of some modules of one step and rank, they left out."""
-    held = [row for one in modules for row in connection.execute(_WEIGHTS, (threshold, one))]
+    return _readers_of(connection, _WEIGHTS, modules, threshold)
+
+
+def fed_readers(
+    connection: sqlite3.Connection, modules: Sequence[int], threshold: float
+) -> list[ValueReader]:
+    """What reads inputs that differ of some modules of one step and rank, they left out."""
+    return _readers_of(connection, _FED, modules, threshold)
+
+
+def _readers_of(
+    connection: sqlite3.Connection, query: str, modules: Sequence[int], threshold: float
+) -> list[ValueReader]:
+    held = [row for one in modules for row in connection.execute(query, (threshold, one))]
     read = connection.execute(_OF_WEIGHTS, (threshold, modules[0]))
     named = set(modules)
     return [one for one in _readers(held, read) if one.reader not in named]

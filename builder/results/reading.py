@@ -63,6 +63,9 @@ class Results(Protocol):
     def names_by_id(self, ids: Iterable[int]) -> dict[int, str]:
         """The names of nodes alone, by their ids; unknown ones are left out."""
 
+    def stacks_by_id(self, ids: Iterable[int]) -> dict[int, int]:
+        """Numbers of the stacks of calls, by their ids; calls of one stack have one number."""
+
     def children(self, id_: int, offset: int, limit: int) -> Children:
         """A page of the nodes directly below one."""
 

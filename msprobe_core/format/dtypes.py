@@ -5,6 +5,8 @@ Epsilons are 2^-mantissa bits, as IEEE 754 and the OCP 8-bit specification defin
 
 from __future__ import annotations
 
+from functools import cache
+
 _ALIASES = {
     "float": "float32",
     "half": "float16",
@@ -58,6 +60,7 @@ def spacing_near_zero(name: str) -> float:
     return _SPACING.get(canonical_dtype(name), 0.0)
 
 
+@cache
 def is_integer_dtype(dtype: str) -> bool:
     """Whether a dtype of either framework holds integers or booleans."""
     name = canonical_dtype(dtype)

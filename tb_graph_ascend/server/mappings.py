@@ -30,6 +30,7 @@ from tb_graph_ascend.server.resource import Resource
 from tb_graph_ascend.server.workplace import Workplace
 
 _PROPOSALS = "/databases/<db>/pairs/<int(signed=True):step>/<int(signed=True):rank>/proposals"
+_MOST_ROUNDS = 4  # what is found in a round is measured before the next is looked for
 _FAILURES = (400, 403, 404, 409, 415, 422)
 
 
@@ -124,13 +125,27 @@ def _add_proposals(routes: Resource, place: Workplace) -> None:
         failures=_FAILURES,
     )
     def map_all(db: str, step: int, rank: int, _: MapAllRequest) -> MappingResult:
-        """Map all that is proposed."""
+        """Map all that is proposed, and all that is proposed once that is mapped."""
         with place.manual.lock:
             opened = _open(place, db)
             pairs = place.manual.seen_by(request).strictly(opened.file, opened.built)
-            assert isinstance(opened.database, ResultDatabase)
-            proposed = [p for one in propose(opened.database, step, rank) for p in one.pairs]
-            return _replace(place, opened, [*pairs, *proposed])
+            return _replace(place, opened, _with_proposed(place, opened, pairs, (step, rank)))
+
+
+def _with_proposed(
+    place: Workplace, opened: OpenDatabase, pairs: list[MappedPair], at: tuple[int, int]
+) -> list[MappedPair]:
+    known = {(pair.problem, pair.benchmark) for pair in pairs}
+    for _ in range(_MOST_ROUNDS):
+        database = place.library.seen_through(opened, pairs).database
+        assert isinstance(database, ResultDatabase)
+        proposed = [pair for one in propose(database, *at) for pair in one.pairs]
+        new = [pair for pair in proposed if (pair.problem, pair.benchmark) not in known]
+        if not new:
+            break
+        known |= {(pair.problem, pair.benchmark) for pair in new}
+        pairs = [*pairs, *new]
+    return pairs
 
 
 def _index_of(opened: OpenDatabase, pairs: Sequence[MappedPair], problem: int) -> int | None:

@@ -80,13 +80,17 @@ class SearchHits(msgspec.Struct, frozen=True):
 
 
 class NodeRow(msgspec.Struct, frozen=True):
-    """A matched pair by its problem node, or an unmatched node; `module` is what it stands in."""
+    """A matched pair by its problem node, or an unmatched node; `module` is what it stands in.
+
+    `stack` is the number of the stack of a call without a partner: one number for one stack.
+    """
 
     step: int
     rank: int
     module: str | None
     node: Node
     partner: str | None
+    stack: int | None = None
 
 
 class UnknownWord(msgspec.Struct, frozen=True):

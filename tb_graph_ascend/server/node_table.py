@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -109,18 +109,23 @@ def table(opened: OpenDatabase, hits: TableHits, offset: int, limit: int) -> Nod
     nodes = [replace(n, score=scores[n.id]) if n.id in scores else n for n in nodes]
     modules = modules_of(opened.database, nodes)
     partners = opened.database.names_by_id([n.match for n in nodes if n.match is not None])
+    stacks = opened.database.stacks_by_id(lone)
     rows = [
-        _row(node, place, modules, partners)
+        _row(node, place, modules, partners, stacks)
         for node, place in zip(nodes, places, strict=len(nodes) == len(places))
     ]
     return NodeTable(len(hits.ids), offset, rows, hits.searched, hits.pairs)
 
 
 def _row(
-    node: Node, place: tuple[int, int], modules: dict[int, str], partners: dict[int, str]
+    node: Node,
+    place: tuple[int, int],
+    modules: Mapping[int, str],
+    partners: Mapping[int, str],
+    stacks: Mapping[int, int],
 ) -> NodeRow:
     partner = partners.get(node.match) if node.match is not None else None
-    return NodeRow(*place, modules.get(node.id), node, partner)
+    return NodeRow(*place, modules.get(node.id), node, partner, stacks.get(node.id))
 
 
 def _places(opened: OpenDatabase, query: TableQuery) -> list[tuple[int, int]]:

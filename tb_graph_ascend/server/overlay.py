@@ -25,7 +25,7 @@ from builder.results.manual.stored_nodes import (
     following,
     read_subtree,
     rows_with_ancestors,
-    stored_node,
+    stored_nodes,
     subtree_size,
 )
 from builder.results.records import Reason
@@ -44,21 +44,27 @@ class Overlay:
     refused: tuple[tuple[int, Refused], ...] = ()
 
 
-@dataclass(slots=True)
-class _Mapped:
-    """A pair of rows with its measures, and the index of the manual pair that asked for it."""
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A pair of rows, and the index of the manual pair that asked for it."""
 
     problem: Row[Any]
     benchmark: Row[Any]
-    measured: MeasuredPair
     index: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Mapped(_Wanted):
+    """A pair of rows with its measures."""
+
+    measured: MeasuredPair
 
 
 class _Application:
     def __init__(self, database: ResultDatabase, connection: Connection) -> None:
         self.database = database
         self.connection = connection
-        self.mapped: list[_Mapped] = []
+        self.mapped: list[_Wanted] = []
         self.taken: dict[int, str] = {}
         self.named: Sequence[MappedPair] = ()
         self.refused: list[tuple[int, Refused]] = []
@@ -148,15 +154,22 @@ class _Application:
         return self.database.node(row.match).name if row.match is not None else None
 
     def _map(self, index: int, problem: Row[Any], benchmark: Row[Any]) -> None:
-        task = self.database.meta.get("task", "statistics")
-        ours, theirs = (
-            without_unsafe_files(stored_node(self.connection, row, task))
-            for row in (problem, benchmark)
-        )
-        measured = measure_pair(ours, theirs, problem.block or 0, self.tolerance)
-        self.mapped.append(_Mapped(problem, benchmark, measured, index))
+        self.mapped.append(_Wanted(problem, benchmark, index))
         self.taken[problem.id] = benchmark.name
         self.taken[benchmark.id] = problem.name
+
+    def measured(self) -> list[_Mapped]:
+        """All that was taken with its measures; the values of all are read together."""
+        task = self.database.meta.get("task", "statistics")
+        graphs = {row.id: row for row in self.database.graphs}
+        rows = [row for m in self.mapped for row in (m.problem, m.benchmark)]
+        nodes = stored_nodes(self.connection, rows, graphs, task)
+        mapped = []
+        for m in self.mapped:
+            ours, theirs = (without_unsafe_files(nodes[row.id]) for row in (m.problem, m.benchmark))
+            measures = measure_pair(ours, theirs, m.problem.block or 0, self.tolerance)
+            mapped.append(_Mapped(m.problem, m.benchmark, m.index, measures))
+        return mapped
 
     def _refuse(self, index: int, problem: str, benchmark: str | None, reason: Reason) -> None:
         self.refused.append((index, Refused(problem, benchmark, reason)))
@@ -230,7 +243,7 @@ def _graph_pairs(database: ResultDatabase) -> Iterator[tuple[Row[Any], Row[Any]]
 
 
 def _patches(application: _Application) -> Patches:
-    mapped = application.mapped
+    mapped = application.measured()
     ids = [row.id for m in mapped for row in (m.problem, m.benchmark)]
     rows = rows_with_ancestors(application.connection, ids)
     nodes: dict[int, NodePatch] = {}

@@ -6,7 +6,7 @@ Queries read through them, so that filters, sorting and paging see the changed s
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,6 +65,10 @@ class Patches:
     nodes: Mapping[int, NodePatch] = field(default_factory=dict)
     graphs: Mapping[int, GraphChange] = field(default_factory=dict)
     values: Mapping[int, Sequence[MeasuredValue]] = field(default_factory=dict)
+
+    def of(self, nodes: Iterable[int]) -> Patches:
+        """The changes of some nodes alone: a query takes in all that it is given."""
+        return Patches({id_: self.nodes[id_] for id_ in nodes if id_ in self.nodes})
 
 
 class NodeSource:

@@ -11,6 +11,7 @@ import numpy as np
 from builder.results.node_words import NOTHING, Bools, Floats, Ints
 from tb_graph_ascend.view.diff.carrying import (
     CAUSE,
+    FED,
     FORWARD,
     GUESS,
     INPUT,
@@ -26,6 +27,7 @@ _COST = {
     INPUT: 1.0,
     INSIDE: 1.0,
     WEIGHT: 1.0,
+    FED: 1.0,
     FORWARD: 3.0,
     RETURNED: 3.0,
     GUESS: 20.0,

@@ -28,8 +28,9 @@ KINDS_OF_LINK: tuple[Link, ...] = (
     "guess",
     "weight",
     "returned",
+    "fed",
 )
-INPUT, INSIDE, FORWARD, CAUSE, GUESS, WEIGHT, RETURNED = range(len(KINDS_OF_LINK))
+INPUT, INSIDE, FORWARD, CAUSE, GUESS, WEIGHT, RETURNED, FED = range(len(KINDS_OF_LINK))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,11 @@ def silent_rows(rows: MergedRows, words: RowWords) -> Bools:
     """Rows of both runs of which no value was compared: a difference may pass through them."""
     unknown = np.isnan(words.score) & np.isnan(_input_score(rows))
     return np.asarray(unknown & is_entry(rows) & ~words.alone)
+
+
+def fed_otherwise(rows: MergedRows, threshold: float) -> Bools:
+    """Rows that something is fed to which differs and that have others inside."""
+    return np.asarray((rows.last > np.arange(len(rows))) & (_input_score(rows) > threshold))
 
 
 def _input_score(rows: MergedRows) -> np.typing.NDArray[np.float64]:

@@ -20,6 +20,7 @@ from builder.results.side_nodes import SideNodes
 from tb_graph_ascend.view.diff.back_steps import BackStep, Terrain, incoming, steps_back
 from tb_graph_ascend.view.diff.carrying import CarryLinks, flow_links
 from tb_graph_ascend.view.diff.drawn import DrawnEdges, drawn_edges
+from tb_graph_ascend.view.diff.fed_links import is_inside
 from tb_graph_ascend.view.diff.first_divergent import first_divergent
 from tb_graph_ascend.view.diff.folds import Runs, repeated
 from tb_graph_ascend.view.diff.led_back import (
@@ -38,7 +39,11 @@ from tb_graph_ascend.view.diff.openness import parse_openness
 from tb_graph_ascend.view.diff.profile import Profile, edges_of, profile_of
 from tb_graph_ascend.view.diff.rails import Edges, Rails, rails_of
 from tb_graph_ascend.view.diff.standing import standing
-from tb_graph_ascend.view.diff.value_readers import readers_of_gradients, readers_of_weights
+from tb_graph_ascend.view.diff.value_readers import (
+    readers_of_gradients,
+    readers_of_inputs,
+    readers_of_weights,
+)
 from tb_graph_ascend.view.diff.visible import Shown, VisibleRows, visible_rows
 from tb_graph_ascend.view.diff.way import off_the_way
 from tb_graph_ascend.view.diff.words import RowWords, words_of
@@ -90,6 +95,7 @@ class DiffIndex:
     named: Sequence[NamedCause] = ()
     read_readers: Callable[[Sequence[int]], Sequence[ValueReader]] = lambda modules: ()
     read_gradients: Callable[[], Sequence[ValueReader]] = tuple
+    read_fed: Callable[[Sequence[int]], Sequence[ValueReader]] = lambda modules: ()
     _lists: OrderedDict[Wanted, OpenList] = field(default_factory=OrderedDict)
 
     @cached_property
@@ -142,6 +148,7 @@ class DiffIndex:
             read_passages=self.read_passages,
             read_readers=lambda: self._weight_readers,
             read_gradients=lambda: self.gradient_readers,
+            read_fed=lambda: self.fed_readers,
         )
 
     def _cause_rows(self, cause: NamedCause) -> CauseRows:
@@ -153,6 +160,11 @@ class DiffIndex:
     def gradient_readers(self) -> Sequence[ValueReader]:
         """Which calls of the optimizer read gradients of weights that differ."""
         return self.read_gradients() if self.threshold is not None else ()
+
+    @cached_property
+    def fed_readers(self) -> Sequence[ValueReader]:
+        """What reads, in the modules that a cause names, what is fed to them and differs."""
+        return self.read_fed(self.rows.key[self._carriers.fed()].tolist())
 
     @cached_property
     def _weight_readers(self) -> Sequence[ValueReader]:
@@ -210,6 +222,12 @@ class DiffIndex:
         ours, theirs = int(self.rows.ours[row]), int(self.rows.theirs[row])
         sides = (self.rows.problem, ours), (self.rows.benchmark, theirs)
         return [int(side.id[at]) for side, at in sides if at >= 0]
+
+    def makers_of(self, reader: int, row: int) -> list[int]:
+        """The nodes in a row, and those inside of it that put out what another row reads."""
+        read = self.edges.producer[self.edges.consumer == reader]
+        inside = np.unique(read[is_inside(self.rows, row, read)]).tolist()
+        return [node for one in (row, *inside) for node in self.ids_of(one)]
 
     def start_of(self, row: int) -> int:
         """Where a way from a row starts: of one that does not differ in what differs inside it."""
@@ -336,4 +354,5 @@ def diff_index(results: Results, step: int, rank: int) -> DiffIndex:
         named_causes(results, step, rank) if causes else (),
         lambda modules: readers_of_weights(results, modules),
         lambda: readers_of_gradients(results, step, rank, int(rows.key[0])),
+        lambda modules: readers_of_inputs(results, modules),
     )

@@ -2,9 +2,10 @@
 
 A row goes back to a cause where a way leads from it to that cause over rows that differ: from an
 input to the call that put it out, from a module to what is in it, from a gradient to the forward
-call that it belongs to, from what reads a weight to the module that is named for it, or by the
-diagnosis' own word. Where such a way leads through a call without values, it goes back to it
-perhaps. To a cause about gradients nothing of the forward pass goes back: no value there shows it.
+call that it belongs to, from what reads a weight to the module that is named for it, from what
+reads, in a module that is named for what it is fed, that input to the module, or by the diagnosis'
+own word. Where such a way leads through a call without values, it goes back to it perhaps. To a
+cause about gradients nothing of the forward pass goes back: no value there shows it.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from tb_graph_ascend.view.diff.carrying import (
     CarryLinks,
     carry_links,
     carrying_rows,
+    fed_otherwise,
     guessed_links,
     silent_rows,
     sources_of,
 )
+from tb_graph_ascend.view.diff.fed_links import fed_links
 from tb_graph_ascend.view.diff.merge import MergedRows
 from tb_graph_ascend.view.diff.nearest_places import CauseRows, nearest_places
 from tb_graph_ascend.view.diff.rails import Edges
@@ -65,6 +68,7 @@ class Carriers:
     read_passages: Callable[[], Sequence[PassageIds]]
     read_readers: Callable[[], Sequence[ValueReader]]
     read_gradients: Callable[[], Sequence[ValueReader]]
+    read_fed: Callable[[], Sequence[ValueReader]]
 
     def carrying(self) -> Bools:
         """The rows that a difference passes through, as far as it is recorded."""
@@ -75,15 +79,31 @@ class Carriers:
         return self._rows_of(one.rows for one in self.causes if one.of_gradients)
 
     def links(self, passing: Bools, ends: Bools) -> CarryLinks:
-        """The recorded links from rows that carry a difference to some that do."""
+        """The links from rows that carry a difference to some that do.
+
+        What is recorded, and what leads into the modules of causes.
+        """
         found = carry_links(self.rows, self.edges, self.source, passing, ends)
+        found = found.joined(self._of_fed(passing).between(passing, ends))
         found = found.joined(self._gradients(passing).between(passing, ends))
-        of_weights = self._rows_of(one.rows for one in self.causes if one.of_weights)
-        holders = np.flatnonzero(of_weights & self.words.cause).tolist()
+        holders = np.flatnonzero(self._of_weights() & self.words.cause).tolist()
         if not holders:
             return found
         read = weight_links(self.rows, self.edges, holders, self.read_readers(), passing)
         return found.joined(read.between(passing, ends))
+
+    def fed(self) -> Ints:
+        """The rows of modules that a cause names and that something is fed to which differs."""
+        fed = fed_otherwise(self.rows, self.threshold) & ~self._of_weights()
+        return np.flatnonzero(self.words.cause & fed)
+
+    def _of_weights(self) -> Bools:
+        return self._rows_of(one.rows for one in self.causes if one.of_weights)
+
+    def _of_fed(self, passing: Bools) -> CarryLinks:
+        modules = self.fed().tolist()
+        readers = self.read_fed() if modules else ()
+        return fed_links(self.rows, self.edges, modules, readers, passing, self.words.divergent)
 
     def _gradients(self, passing: Bools) -> CarryLinks:
         read = self.read_gradients()
@@ -166,6 +186,8 @@ def _lead(here: Carriers, cause: Ints, guesses: bool) -> None:
     if guesses:
         guessed = guessed_links(here.rows, here.read_passages())
         found = found.joined(guessed.between(passing, free))
+    else:
+        found = found.recorded()
     first, through = np.unique(found.start), free.tolist()
     links = links_of(found.start, found.end, len(cause))
     backward = _of_gradients(here, found)

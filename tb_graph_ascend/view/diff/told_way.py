@@ -12,7 +12,7 @@ from builder.results.reading import Results
 from builder.results.records import Node, Passed
 from builder.results.trace import Hop, Link, Trace, start_of
 from tb_graph_ascend.view.diff.back_steps import BackStep
-from tb_graph_ascend.view.diff.carrying import INPUT, INSIDE, KINDS_OF_LINK
+from tb_graph_ascend.view.diff.carrying import FED, INPUT, INSIDE, KINDS_OF_LINK
 from tb_graph_ascend.view.diff.index import DiffIndex
 from tb_graph_ascend.view.diff.led_back import EARLIER
 from tb_graph_ascend.view.diff.words import SHOWN
@@ -84,7 +84,7 @@ def _within(results: Results, index: DiffIndex, row: int, step: int | None) -> I
     for reader, one in zip([row, *(each.row for each in steps)], steps, strict=False):
         made = nodes.get(int(keys[one.row]))
         if made is not None:
-            ends = index.ids_of(reader), index.ids_of(one.row)
+            ends = index.ids_of(reader), index.makers_of(reader, one.row)
             yield replace(_through(results, index, ends, one.kind, made), step=step)
 
 
@@ -97,10 +97,10 @@ def _through(
 ) -> Hop:
     """The hop to what made something, from readers to makers."""
     passed = _passed(results, *ends) if kind == INPUT else None
-    if passed is None and kind == INPUT:
-        for one in index.gradient_readers:
+    if passed is None and kind in (INPUT, FED):
+        for one in index.gradient_readers if kind == INPUT else index.fed_readers:
             if one.reader in ends[0] and one.holder in ends[1]:
-                return _hop(made, "input", None, one.value, one.parameter)
+                return _hop(made, KINDS_OF_LINK[kind], None, one.value, one.parameter)
     if passed is None:
         return _hop(made, KINDS_OF_LINK[kind], None)
     return _hop(made, "input", None, passed.value, passed.output, passed.exact)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,6 +66,21 @@ def test_a_wrapper_is_taken_off_or_put_on(layers: int, prefix: str, on_ours: boo
     found = find_renaming(ours, theirs)
     assert found.pairs == {one.path: other.path for one, other in zip(ours, theirs, strict=True)}
     assert len(found.patterns) <= 3
+
+
+@pytest.mark.parametrize("on_ours", [True, False])
+@pytest.mark.parametrize("head", ["lm_head", "logits"])
+def test_what_stands_beside_a_wrapper_finds_its_partner_too(on_ours: bool, head: str) -> None:
+    names = {"": ("", "tower", head), "words": ("wte", "mix", "q", "k", "o", "feed", "w1", "w3")}
+    flat, wrapped = decoder(names, 3), decoder(OURS, 3)
+    other = NamedModule("scorer", "Scorer", ((5, 7),))  # which one run alone has
+    wrapped = [NamedModule("model", "Model"), *wrapped, other]
+    expected = {one.path: two.path for one, two in zip(flat, wrapped[1:], strict=False)}
+    if on_ours:
+        found = find_renaming(wrapped, flat)
+        assert found.pairs == {two: one for one, two in expected.items()}
+    else:
+        assert find_renaming(flat, wrapped).pairs == expected
 
 
 WORD = st.text("abcdefghij", min_size=1, max_size=5)

@@ -14,6 +14,7 @@ from tests.builder.dumps import forward, tensor, write_dump
 
 QUERIES = {
     "weights": equal_numbers._WEIGHTS,
+    "what is fed": equal_numbers._FED,
     "what reads weights": equal_numbers._OF_WEIGHTS,
     "gradients": equal_numbers._GRADIENTS,
     "what reads gradients": equal_numbers._OF_GRADIENTS,

@@ -11,7 +11,6 @@ import pytest
 
 from builder.match.manual_file import mapping_path, read_mapping
 from tests.tb_graph_ascend.conftest import Site
-from tests.tb_graph_ascend.view.ports import LAYERS, port
 
 OURS = "Module.layers.0.ffn.MLP.forward.0"
 THEIRS = "Module.layers.0.mlp.MLP.forward.0"
@@ -337,46 +336,3 @@ def test_answer_counts_the_pairs_that_it_was_made_without(renamed: Site) -> None
     assert renamed.get("/answer")["changed_pairs"] == 0
     renamed.send("POST", "/mappings", pair_of(renamed))
     assert renamed.get("/answer")["changed_pairs"] == 1
-
-
-@pytest.fixture
-def ported(samples: Path, tmp_path: Path, site_of: Callable[..., Site]) -> Site:
-    """A port: its layers, embedding and MLPs have other names, and one call too many is in it."""
-    dump = port(samples / "statistics" / "problem", tmp_path / "port", LAYERS)
-    return site_of(str(dump), "statistics/bench")
-
-
-def test_all_that_is_proposed_is_mapped_at_once_and_taken_back_at_once(ported: Site) -> None:
-    before = ported.get("/answer")
-    assert (before["certain"], before["causes"]) == (False, [])
-    proposed = ported.get("/pairs/0/0/proposals")["proposals"]
-    assert ["h.N", "layers.N"] in [one["names"] for one in proposed]
-    layers = next(one for one in proposed if one["names"] == ["h.N", "layers.N"])
-    assert layers["places"] == len(layers["pairs"]) == 2
-    result = ported.send("POST", "/pairs/0/0/proposals", {})
-    assert len(result["added"]) == sum(one["places"] for one in proposed)
-    assert ported.get("/pairs/0/0/proposals")["proposals"] == []
-    after = ported.get("/answer")
-    assert after["certain"]
-    assert after["coverage"]["share"] > 0.9
-    # The call too many has no partner; what it feeds is the first that differs.
-    assert after["since"]["module"] == "h.1.ffn.fc2"
-    assert after["since"]["node"]["score"] > 0.5
-    undone = ported.send("PATCH", "/mappings", {"remove": result["added"]})
-    assert undone["mappings"]["pairs"] == []
-    assert ported.get("/answer") == before
-
-
-def test_folds_are_paired_in_order(
-    samples: Path, tmp_path: Path, site_of: Callable[..., Site]
-) -> None:
-    # Layers that are alike fold into one row; with the call too many they would not.
-    dump = port(samples / "statistics" / "bench", tmp_path / "port", LAYERS)
-    ported = site_of(str(dump), "statistics/bench")
-    ours = ported.named("Module.h.0.Block.forward.0")
-    theirs = ported.named("Module.layers.0.Block.forward.0", "benchmark")
-    wanted = {"problem": ours["id"], "benchmark": theirs["id"], "folds": True, "everywhere": True}
-    result = ported.send("POST", "/mappings", wanted)
-    assert [(pair["problem"], pair["benchmark"]) for pair in result["added"]] == [
-        (f"Module.h.{n}.Block.forward.0", f"Module.layers.{n}.Block.forward.0") for n in (0, 1)
-    ]

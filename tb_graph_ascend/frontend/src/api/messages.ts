@@ -805,6 +805,8 @@ export interface components {
         /**
          * NodeRow
          * @description A matched pair by its problem node, or an unmatched node; `module` is what it stands in.
+         *
+         *         `stack` is the number of the stack of a call without a partner: one number for one stack.
          */
         NodeRow: {
             step: number;
@@ -812,6 +814,8 @@ export interface components {
             module: string | null;
             node: components["schemas"]["Node"];
             partner: string | null;
+            /** @default null */
+            stack: number | null;
         };
         /**
          * UnknownWord
@@ -996,7 +1000,7 @@ export interface components {
             score: number | null;
             input_score: number | null;
             /** @enum {unknown} */
-            link: "before" | "cause" | "forward" | "guess" | "input" | "inside" | "partner" | "returned" | "start" | "weight";
+            link: "before" | "cause" | "fed" | "forward" | "guess" | "input" | "inside" | "partner" | "returned" | "start" | "weight";
             /** @default null */
             value: string | null;
             /** @default null */

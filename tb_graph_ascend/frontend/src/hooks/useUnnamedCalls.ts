@@ -7,7 +7,7 @@ import type { Cause, Node } from "../api/types";
 import { isUpdateWithoutGradient, sameLine, unnamedCalls } from "../state/causes";
 import { useApp } from "../state/store";
 
-/** Calls whose lines are looked at; more than are named. */
+/** Stacks whose lines are looked at; more than calls are named. */
 const LOOKED_AT = 12;
 
 export function useUnnamedCalls(causes: readonly Cause[]): readonly Node[] {
@@ -20,10 +20,12 @@ export function useUnnamedCalls(causes: readonly Cause[]): readonly Node[] {
   });
   const rows = data?.rows.filter(({ module }) => !isUpdateWithoutGradient(causes, module)) ?? [];
   const calls = unnamedCalls(causes, rows.map(({ node }) => node));
-  const looked = calls.slice(0, LOOKED_AT);
+  const stacks = new Map(rows.map(({ node, stack }) => [node.id, stack ?? -node.id]));
+  const stackOf = ({ id }: Node): number | undefined => stacks.get(id);
+  const looked = calls.filter((call, index) => calls.findIndex((one) => stackOf(one) === stackOf(call)) === index).slice(0, LOOKED_AT);
   const details = useQueries({ queries: looked.map(({ id }) => detailsQuery(db ?? "", id)) });
   // What is not known yet is not said: a suspicion that goes away again would be worse than a late one.
   if (details.some(({ isPending }) => isPending)) return [];
-  const explained = new Set(looked.filter((_, index) => sameLine(causes, details[index]?.data)));
-  return calls.filter((call) => !explained.has(call));
+  const explained = new Set(looked.filter((_, index) => sameLine(causes, details[index]?.data)).map(stackOf));
+  return calls.filter((call) => !explained.has(stackOf(call)));
 }

@@ -73,6 +73,7 @@ export const diff = {
     input: "its {{value}} was made by",
     inputGuess: "its {{value}} has the values of what came out of",
     inside: "inside it",
+    fed: "its {{value}} is what was fed to",
     returned: "gets its gradient from what was returned by",
     weight: "reads a weight that differs, which is held by",
     before: "its {{value}} was written by the optimizer of step {{step}}, by",

@@ -73,6 +73,7 @@ export const diff = {
     input: "其 {{value}} 产生于",
     inputGuess: "其 {{value}} 的数值与此调用的输出相同：",
     inside: "其内部",
+    fed: "其 {{value}} 即传入此模块的值：",
     returned: "其梯度由此返回：",
     weight: "读取有差异的权重，该权重属于",
     before: "其 {{value}} 由第 {{step}} 步的优化器写入，写入者：",

@@ -16,7 +16,7 @@ export const factsEn = {
     share: ", and what differs before it explains {{share, percent}} of that",
   },
   perhaps: {
-    maker: "perhaps {{maker}}, which runs right before and left no values; if not, the runs were given different data",
+    maker: "perhaps {{maker}}, which runs right before and left no values; if not, another call that is not recorded, or different data",
     unknown: "other data, or something else that is made unrecorded, as masks and indices often are",
   },
   aside: {

@@ -18,7 +18,7 @@ export const factsZh: typeof factsEn = {
     share: "，此前的差异能解释其中的 {{share, percent}}",
   },
   perhaps: {
-    maker: "可能由紧邻其前、未留下数值的 {{maker}} 产生；若不是，则两次运行的数据不同",
+    maker: "可能由紧邻其前、未留下数值的 {{maker}} 产生；若不是，则由其他未记录的调用产生，或两次运行的数据不同",
     unknown: "可能是数据不同，也可能由未记录的调用产生（掩码和索引常常如此）",
   },
   aside: {
